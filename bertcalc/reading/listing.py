@@ -7,7 +7,7 @@
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from math import prod
@@ -20,6 +20,7 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape, Tensor
 from bertcalc.reading.plain_lines import without_ansi
 from bertcalc.reading.recognition import TELLING, Recognition, recognized, stored, with_ties, without_adapters
+from bertcalc.reading.stored_parts import is_of_torch_optimizer, unpacked
 from bertcalc.reading.text_reading import Kind, PossibleCount, TextReading, of_ties
 from bertcalc.storage.tensorflow_names import is_of_albert, is_of_optimizer, pytorch_tensor
 from bertcalc.text import N_, shorten
@@ -54,6 +55,7 @@ class Listing(NamedTuple):
     optimizer: int = 0  # variables of the optimizer, which are left out
     contradictions: tuple[Problem, ...] = ()
     from_tensorflow: bool = False
+    quantized: int = 0  # weights that are stored in fewer bits
 
 
 class _ListedTensor(NamedTuple):
@@ -83,8 +85,21 @@ def listed(text: str) -> Listing:
         elif written is not None and written != prod(shape):
             message = N_("{name}: the text says {written}, but its shape has {count} elements.")
             contradictions.append(Problem.of(message, name=shorten(name), written=written, count=prod(shape)))
-    buffers = tuple(name for name in tensors if name.rpartition(".")[2] in _MORE_BUFFERS)
-    return Listing(tuple(tensors.items()), buffers, optimizer, tuple(contradictions[:5]), slashes > len(tensors) // 2)
+    listing = of_stored(tensors)
+    from_tensorflow = slashes > len(tensors) // 2
+    return listing._replace(
+        optimizer=optimizer + listing.optimizer,
+        contradictions=tuple(contradictions[:5]),
+        from_tensorflow=from_tensorflow,
+    )
+
+
+def of_stored(tensors: Mapping[str, Shape], integers: Collection[str] = ()) -> Listing:
+    """The listing of stored tensors, without those of the optimizer; ``integers`` are names of integer tensors."""
+    states = {name for name in tensors if is_of_torch_optimizer(name)}
+    plain, quantized = unpacked({name: shape for name, shape in tensors.items() if name not in states})
+    buffers = tuple(name for name in plain if name.rpartition(".")[2] in _MORE_BUFFERS or name in integers)
+    return Listing(tuple(plain.items()), buffers, len(states), quantized=quantized)
 
 
 def _nameless(text: str) -> list[_ListedTensor]:
@@ -290,6 +305,9 @@ def _notes(listing: Listing, left_out: bool) -> Iterator[Problem]:
     if listing.optimizer:
         message = N_("{count} variables of the optimizer are left out.")
         yield Problem.of(message, count=listing.optimizer)
+    if listing.quantized:
+        message = N_("Quantized weights: {count}. Their scales, zero points and tables are not counted.")
+        yield Problem.of(message, count=listing.quantized)
     if listing.buffers:
         message = N_("Not counted, because they are buffers: {names}.")
         yield Problem.of(message, names=", ".join(map(shorten, listing.buffers[:4])))

@@ -27,7 +27,7 @@ from bertcalc.reading.explained import (
 )
 from bertcalc.reading.fvcore_table import read_fvcore, rows_of
 from bertcalc.reading.json_files import json_kind, read_config, read_json_file
-from bertcalc.reading.listing import listed, read_listing
+from bertcalc.reading.listing import Listing, listed, read_listing
 from bertcalc.reading.plain_lines import checked_length, sentences
 from bertcalc.reading.printed_model import read_printed
 from bertcalc.reading.printed_tree import printed_models
@@ -137,7 +137,8 @@ def _structure(text: str) -> Kind | None:
     lines = sum(bool(line.strip()) for line in text.split("\n"))
     trees = printed_models(text)
     printed = sum(tree.lines for tree in trees)
-    tensors = len(listed(text).tensors) if "[" in text or "(" in text or "x" in text else 0
+    listing = listed(text) if "[" in text or "(" in text or "x" in text else Listing(())
+    tensors = len(listing.tensors) + listing.optimizer + _BESIDE * listing.quantized
     if printed and _SHARE * printed >= lines:
         return "printed-model"
     if tensors > sentences(text) and _SHARE * tensors >= lines:
@@ -145,4 +146,5 @@ def _structure(text: str) -> Kind | None:
     return None
 
 
+_BESIDE = 3  # tensors beside a quantized weight
 _SHARE = 4  # at least a quarter of the lines are modules or tensors; half of a print is closing parentheses
