@@ -359,3 +359,48 @@ BertPooler(
 """
     linear = torch.nn.Linear(1024, 1024)
     assert bertcalc.read(text).num_parameters == sum(tensor.numel() for tensor in linear.parameters())
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        torch.nn.Bilinear(7, 5, 3),
+        torch.nn.Bilinear(7, 5, 3, bias=False),
+        torch.nn.ConvTranspose1d(8, 12, 3, groups=2),
+        torch.nn.ConvTranspose2d(8, 12, (3, 2), bias=False),
+        torch.nn.LSTMCell(5, 7),
+        torch.nn.GRUCell(5, 7, bias=False),
+        torch.nn.RNNCell(5, 7, nonlinearity="relu"),
+    ],
+    ids=str,
+)
+def test_a_module_that_prints_its_sizes_is_counted(module: torch.nn.Module) -> None:
+    reading = bertcalc.read(str(torch.nn.Sequential(module, torch.nn.ReLU())))
+    assert reading.num_parameters == sum(tensor.numel() for tensor in module.parameters())
+    assert [tensor.shape for tensor in reading.tensors] == [tuple(tensor.shape) for tensor in module.parameters()]
+    assert not reading.is_at_least
+
+
+def test_the_crf_of_pytorch_crf_is_counted() -> None:
+    """It has start_transitions, end_transitions and transitions (pytorch-crf 0.7.2, torchcrf/__init__.py)."""
+    reading = bertcalc.read(
+        "Tagger(\n  (classifier): Linear(in_features=8, out_features=9)\n  (crf): CRF(num_tags=9)\n)"
+    )
+    assert {possible.parameters for possible in reading.possible_counts} == {8 * 9 + 9 + 99, 8 * 9 + 99}
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+def test_a_model_with_dynamic_int8_layers_is_the_model() -> None:
+    config = transformers.BertConfig(vocab_size=90, hidden_size=24, num_hidden_layers=2, num_attention_heads=2)
+    real = transformers.BertForSequenceClassification(config)
+    quantized = torch.ao.quantization.quantize_dynamic(real, {torch.nn.Linear}, dtype=torch.qint8)
+    text = str(quantized)
+    assert "DynamicQuantizedLinear" in text
+    # PyTorch 1 also printed the module with the packed weight.
+    line = re.compile(r"^( *)(.*DynamicQuantizedLinear)\((.*), qscheme=.*\)$", re.MULTILINE)
+    old = line.sub(r"\1\2(\n\1  \3\n\1  (_packed_params): LinearPackedParams()\n\1)", text)
+    for printed in (text, old):
+        reading = bertcalc.read(printed)
+        assert reading.agrees
+        assert not reading.is_at_least
+        assert reading.num_parameters == real.num_parameters()
