@@ -49,7 +49,21 @@ def read_printed(text: str) -> TextReading:
     tree = max(trees, key=lambda tree: (tree.is_complete, tree.lines))
     if sum(copies for _path, _module, copies in tree.root.modules()) > _MOST_MODULES:
         raise wrong(N_("This printed model has more than {most} modules."), most=_MOST_MODULES)
-    return _reading(tree, trees)
+    reading = _reading(tree, trees)
+    if inside := _SENTENCE_TRANSFORMER.search(text):
+        note = Problem.of(_NO_SIZES, architecture=inside[1] or inside[2])
+        reading = replace(reading, notes=(note, *reading.notes))
+    return reading
+
+
+# The module of sentence-transformers that holds a model of transformers, whose modules it does not print.
+_SENTENCE_TRANSFORMER = re.compile(
+    r"\(0\): Transformer\(\{[^\n]{0,2000}?(?:'architecture': '(\w{1,80})'|\}\) with Transformer model: (\w{1,80}))"
+)
+_NO_SIZES = N_(
+    "This print does not show the modules of {architecture} inside the Transformer. print(model[0].auto_model) "
+    "shows them."
+)
 
 
 def _reading(tree: PrintedTree, trees: Sequence[PrintedTree]) -> TextReading:
@@ -63,8 +77,9 @@ def _reading(tree: PrintedTree, trees: Sequence[PrintedTree]) -> TextReading:
         unsure = () if open_part else _of_unsure(tree, tree.unsure(), count) or _of_shared(tree, count)
         notes.append(Problem.of(_NOT_SHOWN))
         tensors = tuple(tree.root.tensors())
+        counted = count or None if open_part else count
         return TextReading(
-            "printed-model", sentence, None, tree.root, tensors, count, open_part, unsure, notes=tuple(notes)
+            "printed-model", sentence, None, tree.root, tensors, counted, open_part, unsure, notes=tuple(notes)
         )
     recognition = _completed(tree, recognition)
     parts = {name: getattr(recognition, name) for name in ("missing", "additional", "reshaped", "guessed", "preset")}

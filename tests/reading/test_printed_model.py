@@ -404,3 +404,14 @@ def test_a_model_with_dynamic_int8_layers_is_the_model() -> None:
         assert reading.agrees
         assert not reading.is_at_least
         assert reading.num_parameters == real.num_parameters()
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["{'max_seq_length': 256}) with Transformer model: BertModel", "{'task': None, 'architecture': 'BertModel'})"],
+)
+def test_a_sentence_transformer_says_that_its_model_is_not_printed(words: str) -> None:
+    """The prints of sentence-transformers 2 and 6; no module that they show has a parameter."""
+    reading = bertcalc.read(f"SentenceTransformer(\n  (0): Transformer({words}\n  (1): Normalize()\n)")
+    assert reading.num_parameters is None
+    assert "does not show the modules of BertModel inside the Transformer. print(model[0].auto_model)" in str(reading)
