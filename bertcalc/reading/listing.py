@@ -35,7 +35,7 @@ _NAME = re.compile(
     r"(?<![\w./])[A-Za-z_0-9][\w-]*(?:[./][\w*-]+)+(?::0)?|(?<=['\"])[A-Za-z_]\w*(?=['\"])"
     r"|(?<=name = )[A-Za-z_]\w*(?=:0)"
 )
-_ALONE = re.compile(r"\s*[A-Za-z_]\w*\s*(?:[:|,>=-]|\s)*(?:torch\.Size\()?\s*$")
+_ALONE = re.compile(r"\s*[A-Za-z_]\w*[\s:|,>=-]*(?:torch\.Size\(\s*)?")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NOT_NAMES = ("torch.", "tf.", "np.", "numpy.", "param.", "jnp.", "nn.")
 _NUMBER = re.compile(r"(?<![\w.,])[0-9][0-9,_]*(?![\w.,])")
