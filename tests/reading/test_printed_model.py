@@ -22,7 +22,16 @@ from bertcalc.text.problem import InputError
 from tests.adapters import with_peft
 from tests.examples import examples
 from tests.oracle import Case, ask_transformers4
-from tests.reading.noise import NOISES, Noise, in_markdown, wrapped
+from tests.reading.noise import (
+    NOISES,
+    Noise,
+    from_a_rank,
+    in_markdown,
+    logged,
+    on_one_line,
+    on_one_line_without_spaces,
+    wrapped,
+)
 from tests.strategies import cases
 
 TINY = bertcalc.BertConfig(50, 8, 3, 1, 12, max_position_embeddings=16)
@@ -415,3 +424,13 @@ def test_a_sentence_transformer_says_that_its_model_is_not_printed(words: str) -
     reading = bertcalc.read(f"SentenceTransformer(\n  (0): Transformer({words}\n  (1): Normalize()\n)")
     assert reading.num_parameters is None
     assert "does not show the modules of BertModel inside the Transformer. print(model[0].auto_model)" in str(reading)
+
+
+@pytest.mark.parametrize("noise", [logged, from_a_rank, on_one_line, on_one_line_without_spaces])
+def test_a_print_in_a_log_or_on_one_line_is_recognized(noise: Noise) -> None:
+    config = transformers.BertConfig(vocab_size=90, hidden_size=24, num_hidden_layers=2, num_attention_heads=2)
+    with torch.device("meta"):
+        real = transformers.BertForMaskedLM(config)
+    reading = bertcalc.read(noise(str(real)))
+    assert reading.kind == "printed-model"
+    assert reading.num_parameters == real.num_parameters()
