@@ -31,6 +31,7 @@ from bertcalc.reading.listing import Listing, listed, read_listing
 from bertcalc.reading.plain_lines import checked_length, sentences
 from bertcalc.reading.printed_model import read_printed
 from bertcalc.reading.printed_tree import printed_models
+from bertcalc.reading.published_name import NO_PRESET, name_in, read_name
 from bertcalc.reading.summary_table import read_table, table_kind
 from bertcalc.reading.text_reading import KINDS, Kind, TextReading
 from bertcalc.text import N_
@@ -84,6 +85,11 @@ def read(text: str, kind: Kind | None = None, model: Model | None = None) -> Tex
     return _READERS[chosen](text)
 
 
+def _read_config(text: str) -> TextReading:
+    name = name_in(text)
+    return read_name(text) if name and name.preset else read_config(text)
+
+
 def _read_listing(text: str) -> TextReading:
     table = rows_of(text)
     return read_fvcore(table) if table else read_listing(text)
@@ -98,7 +104,7 @@ _OF_NUMBERS: dict[Kind, Callable[[str, Model], TextReading]] = {
     "peft-line": read_peft_line,
 }
 _READERS: dict[Kind, Callable[[str], TextReading]] = {
-    "config": read_config,
+    "config": _read_config,
     "printed-model": read_printed,
     "listing": _read_listing,
     **dict.fromkeys(("keras-summary", "torchinfo", "torchsummary"), read_table),
@@ -112,6 +118,8 @@ def kind_of(text: str, model: Model) -> Kind:
         return number_kind(number_asked(text))
     if len(text) <= _LONGEST_CALCULATION and whole_line_of_peft(text):
         return "peft-line"
+    if (name := name_in(text)) and name.preset:
+        return "config"
     kind = json_kind(text) or ("config" if looks_like_config(text) else None) or table_kind(text) or _structure(text)
     if kind:
         return kind
@@ -127,6 +135,8 @@ def kind_of(text: str, model: Model) -> Kind:
         return "article"
     if text.lstrip()[:1] == "{":
         return "config"  # whose reader says what is wrong with it
+    if (name := name_in(text)) and name.is_repository:
+        raise wrong(NO_PRESET, name=name.name)
     raise wrong(_NOTHING)
 
 
