@@ -44,10 +44,15 @@ class Adapter(NamedTuple):
         return KINDS[self.kind](**copies, **self.more)
 
     def added(self, real: Any) -> Any:
-        """The real model with the adapter, in peft's wrapper. What peft and PyTorch warn of does not change it."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return peft.get_peft_model(real, self.theirs())
+        """The real model with the adapter, in peft's wrapper."""
+        return with_peft(real, self.theirs())
+
+
+def with_peft(real: Any, config: Any) -> Any:
+    """A real model in peft's wrapper. What peft and PyTorch warn of does not change it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return peft.get_peft_model(real, config)
 
 
 @st.composite

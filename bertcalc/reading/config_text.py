@@ -15,7 +15,7 @@ from bertcalc.config import ConfigError
 from bertcalc.families.config_files.size_names import SIZE_NAMES
 from bertcalc.families.hf_json import LARGEST, read_object
 from bertcalc.text.arguments import checked
-from bertcalc.text.loose_json import begins_object, class_in_front
+from bertcalc.text.loose_json import NAMESPACE, begins_object, class_in_front
 from bertcalc.text.problem import InputError
 
 _READ = 20_000  # characters in which a key is searched
@@ -121,7 +121,7 @@ def _has_sizes(block: str) -> bool:
 
 _BRACE = re.compile(r"[{}]")
 _BRACKET = re.compile(r"[][(){}]")
-_CALL = re.compile(r"\b[A-Z][A-Za-z0-9]{0,60}Config\s{0,9}[({]")
+_CALL = re.compile(rf"\b(?:[A-Z][A-Za-z0-9]{{0,60}}Config\s{{0,9}}[({{]|{NAMESPACE}\()")
 _LINE = re.compile(r"[-*]? {0,4}[\"']?([A-Za-z_]{1,60})[\"']?[ \t]{0,20}[:=][ \t]{0,20}([\w.+'\"/-]{1,100}),?")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,20})?(?:[eE][+-]?[0-9]{1,3})?")
 _WORDS = {"true": "true", "false": "false", "null": "null", "none": "null"}

@@ -22,6 +22,7 @@ from bertcalc.reading.text_reading import Kind, TextReading
 from bertcalc.text import N_, shorten
 from bertcalc.text.amounts import Typed, amount, typed
 from bertcalc.text.digits import brief
+from bertcalc.text.loose_json import begins_object
 from bertcalc.text.problem import InputError, Problem, wrong
 
 
@@ -99,9 +100,9 @@ _PROSE = re.compile(r"。[^\s）)”\"]")
 def _are_notes(text: str) -> bool:
     """Whether a text is notes: its lines give two or more sizes, counts of two models, or bytes, FLOPs or shares.
 
-    So is a text that names several models, is about training, or consists mostly of sentences.
+    So is a text that names several models, is about training, is a configuration or consists mostly of sentences.
     """
-    if len(models_named(text)) > 1 or _PROSE.search(text):
+    if len(models_named(text)) > 1 or _PROSE.search(text) or begins_object(text):
         return True
     if 2 * sentences(text) > sum(bool(line.strip()) for line in text.split("\n")):
         return True

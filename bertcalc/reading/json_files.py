@@ -14,7 +14,7 @@ from bertcalc.families.config_files import other_files
 from bertcalc.model.model import Model
 from bertcalc.reading.adapter_files import read_adapter
 from bertcalc.reading.config_text import config_in
-from bertcalc.reading.listing import Listing, of_tensors
+from bertcalc.reading.listing import of_stored, of_tensors
 from bertcalc.reading.plain_lines import LARGEST
 from bertcalc.reading.text_reading import Kind, TextReading
 from bertcalc.text import N_
@@ -99,7 +99,12 @@ def _index(content: Mapping[str, Any], _text: str) -> TextReading:
 
 def _header(_content: Mapping[str, Any], text: str) -> TextReading:
     header = safetensors.read(text.strip("\ufeff \t\r\n").encode(), 0, cut_off=True)
-    return of_tensors("safetensors-header", Listing(tuple((entry.name, entry.shape) for entry in header.tensors)))
+    shapes = {entry.name: entry.shape for entry in header.tensors}
+    integers = {entry.name for entry in header.tensors if entry.dtype in _INTEGERS}
+    return of_tensors("safetensors-header", of_stored(shapes, integers))
+
+
+_INTEGERS = ("I16", "I32", "I64", "U16", "U32", "U64", "BOOL")  # parameters are not integers, except in 8 bits
 
 
 def _other_file(content: Any, _text: str) -> TextReading:

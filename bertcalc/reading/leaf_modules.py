@@ -121,6 +121,51 @@ def _convolution(arguments: Arguments) -> LeafTensors:
     return LeafTensors({"weight": weight, **({"bias": (units,)} if arguments.has("bias") else {})})
 
 
+def _bilinear(arguments: Arguments) -> LeafTensors:
+    rows = arguments.size(2, "out_features")
+    weight = rows, arguments.size(0, "in1_features"), arguments.size(1, "in2_features")
+    return _with_bias(weight, arguments, rows)
+
+
+def _transposed_convolution(arguments: Arguments) -> LeafTensors:
+    units, groups = arguments.size(1, "out_channels"), (arguments.sizes(99, "groups") or (1,))[0]
+    weight = arguments.size(0, "in_channels"), units // max(1, groups), *arguments.sizes(2, "kernel_size")
+    return LeafTensors({"weight": weight, **({"bias": (units,)} if arguments.has("bias") else {})})
+
+
+def _recurrent_cell(gates: int) -> Callable[[Arguments], LeafTensors]:
+    def tensors(arguments: Arguments) -> LeafTensors:
+        inputs, units = arguments.size(0, "input_size"), arguments.size(1, "hidden_size")
+        rows = gates * units
+        biases = {"bias_ih": (rows,), "bias_hh": (rows,)} if arguments.has("bias") else {}
+        return LeafTensors({"weight_ih": (rows, inputs), "weight_hh": (rows, units), **biases})
+
+    return tensors
+
+
+def _crf(arguments: Arguments) -> LeafTensors:
+    """The tensors of the layer in pytorch-crf, printed as CRF(num_tags=9)."""
+    tags = arguments.size(99, "num_tags")
+    return LeafTensors({"start_transitions": (tags,), "end_transitions": (tags,), "transitions": (tags, tags)})
+
+
+def _own_tensors(arguments: Arguments) -> LeafTensors:
+    """The tensors of a ParameterDict or ParameterList, which prints the size of each."""
+    return LeafTensors({name: size_of(size) for name, size in _PARAMETER.findall(" ".join(arguments.positional))})
+
+
+_PARAMETER = re.compile(r"\((\w{1,100})\): Parameter containing: \[[\w.]{1,60} of size ([0-9x]{0,100})")
+
+
+def size_of(text: str) -> Shape:
+    """The shape that PyTorch prints as a size.
+
+    >>> size_of("768x1")
+    (768, 1)
+    """
+    return tuple(int(size[:_MOST_DIGITS]) for size in text.split("x") if size)
+
+
 def _embedding(arguments: Arguments) -> LeafTensors:
     return LeafTensors({"weight": (arguments.size(0, "num_embeddings"), arguments.size(1, "embedding_dim"))})
 
@@ -180,15 +225,23 @@ def _recurrent(gates: int) -> Callable[[Arguments], LeafTensors]:
 
 _RULES: dict[str, Callable[[Arguments], LeafTensors]] = {
     **dict.fromkeys(("Linear", "NonDynamicallyQuantizableLinear", "Linear8bitLt", "Linear4bit"), _linear),
+    **dict.fromkeys(("DynamicQuantizedLinear", "QuantizedLinear"), _linear),
+    "Bilinear": _bilinear,
     "Dense": _dense,
     "Conv1D": _conv1d_of_transformers,
     **dict.fromkeys(("Conv1d", "Conv2d", "Conv3d"), _convolution),
+    **dict.fromkeys(("ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"), _transposed_convolution),
     **dict.fromkeys(("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"), _batch_norm(0)),
     "GroupNorm": _batch_norm(1),
     "PReLU": _prelu,
+    **dict.fromkeys(("ParameterDict", "ParameterList"), _own_tensors),
     "LSTM": _recurrent(4),
     "GRU": _recurrent(3),
     "RNN": _recurrent(1),
+    "LSTMCell": _recurrent_cell(4),
+    "GRUCell": _recurrent_cell(3),
+    "RNNCell": _recurrent_cell(1),
+    "CRF": _crf,
 }
 _ENDS: dict[str, Callable[[Arguments], LeafTensors]] = {
     "LayerNorm": _norm,
@@ -205,8 +258,7 @@ _QUIET = (
         "ModuleList",
         "ModuleDict",
         "Sequential",
-        "ParameterList",
-        "ParameterDict",
+        *("BufferDict", "LinearPackedParams"),
         "CosineSimilarity",
         "PairwiseDistance",
         "Upsample",

@@ -7,7 +7,7 @@
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -22,7 +22,8 @@ from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape, Tensor
 from bertcalc.reading.plain_lines import sentences, without_ansi
-from bertcalc.reading.recognition import TELLING, Recognition, recognized, stored, with_ties
+from bertcalc.reading.recognition import TELLING, Recognition, recognized, stored, with_ties, without_adapters
+from bertcalc.reading.stored_parts import is_of_torch_optimizer, unpacked
 from bertcalc.reading.tensor_counts import Counts, counted, shapes_of
 from bertcalc.reading.text_reading import Kind, PossibleCount, TextReading, of_ties
 from bertcalc.storage.tensorflow_names import is_of_albert, is_of_optimizer, pytorch_tensor
@@ -38,7 +39,7 @@ _NAME = re.compile(
     r"(?<![\w./])[A-Za-z_0-9][\w-]*(?:[./][\w*-]+)+(?::0)?|(?<=['\"])[A-Za-z_]\w*(?=['\"])"
     r"|(?<=name = )[A-Za-z_]\w*(?=:0)"
 )
-_ALONE = re.compile(r"\s*[A-Za-z_]\w*\s*(?:[:|,>=-]|\s)*(?:torch\.Size\()?\s*$")
+_ALONE = re.compile(r"\s*[A-Za-z_]\w*[\s:|,>=-]*(?:torch\.Size\(\s*)?")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NOT_NAMES = ("torch.", "tf.", "np.", "numpy.", "param.", "jnp.", "nn.")
 _NUMBER = re.compile(r"(?<![\w.,])[0-9][0-9,_]*(?![\w.,])")
@@ -58,6 +59,7 @@ class Listing(NamedTuple):
     optimizer: int = 0  # variables of the optimizer, which are left out
     contradictions: tuple[Problem, ...] = ()
     from_tensorflow: bool = False
+    quantized: int = 0  # weights that are stored in fewer bits
 
 
 class _ListedTensor(NamedTuple):
@@ -87,9 +89,21 @@ def listed(text: str) -> Listing:
         elif written is not None and written != prod(shape):
             message = N_("{name}: the text says {written}, but its shape has {count} elements.")
             contradictions.append(Problem.of(message, name=shorten(name), written=written, count=prod(shape)))
-    return Listing(
-        tuple(tensors.items()), _buffers(tensors), optimizer, tuple(contradictions[:5]), slashes > len(tensors) // 2
+    listing = of_stored(tensors)
+    from_tensorflow = slashes > len(tensors) // 2
+    return listing._replace(
+        optimizer=optimizer + listing.optimizer,
+        contradictions=tuple(contradictions[:5]),
+        from_tensorflow=from_tensorflow,
     )
+
+
+def of_stored(tensors: Mapping[str, Shape], integers: Collection[str] = ()) -> Listing:
+    """The listing of stored tensors, without those of the optimizer; ``integers`` are names of integer tensors."""
+    states = {name for name in tensors if is_of_torch_optimizer(name)}
+    plain, quantized = unpacked({name: shape for name, shape in tensors.items() if name not in states})
+    buffers = dict.fromkeys((*_buffers(plain), *(name for name in plain if name in integers)))
+    return Listing(tuple(plain.items()), tuple(buffers), len(states), quantized=quantized)
 
 
 def _buffers(names: Iterable[str]) -> tuple[str, ...]:
@@ -317,6 +331,7 @@ def of_tensors(kind: Kind, listing: Listing, text: str = "") -> TextReading:
         sentence = Problem.of(N_("Read as: a safetensors header with {count} tensors."), count=len(listing.tensors))
     tensors = tuple(Tensor(name, shape, 1) for name, shape in listing.tensors if name not in listing.buffers)
     count = sum(tensor.num_parameters() for tensor in tensors)
+    listing = listing._replace(tensors=tuple((without_adapters(name), shape) for name, shape in listing.tensors))
     recognition = recognized([*stored(listing.tensors)]) or _under_other_names(listing)
     left_out = bool(_LEFT_OUT.search(text))
     notes = tuple(_notes(listing, left_out))
@@ -416,6 +431,9 @@ def _notes(listing: Listing, left_out: bool) -> Iterator[Problem]:
     if listing.optimizer:
         message = N_("{count} variables of the optimizer are left out.")
         yield Problem.of(message, count=listing.optimizer)
+    if listing.quantized:
+        message = N_("Quantized weights: {count}. Their scales, zero points and tables are not counted.")
+        yield Problem.of(message, count=listing.quantized)
     if listing.buffers:
         message = N_("Not counted, because they are buffers: {names}.")
         yield Problem.of(message, names=", ".join(map(shorten, listing.buffers[:4])))

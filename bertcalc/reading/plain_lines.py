@@ -5,6 +5,9 @@ r"""Remove what terminals, notebooks and editors add to a pasted text.
 """
 
 import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from bertcalc.text import N_
 from bertcalc.text.problem import wrong
@@ -35,10 +38,89 @@ def without_ansi(text: str) -> str:
     return _ANSI.sub("", text.replace("\r\n", "\n")).translate(_INVISIBLE)
 
 
+# What ptflops, DeepSpeed, calflops and fvcore print in front of a module's arguments: its parameters and operations.
+_AMOUNT = r"[0-9][0-9.e+-]{0,20}(?: ?[A-Za-zµ]{1,9})?"
+_SHARE = rf"{_AMOUNT}(?: =|,) [0-9.e+-]{{1,20}}% [A-Za-z]{{3,9}}"
+_SPEED = r"[0-9][0-9.e+-]{0,20} ?[A-Za-z]?FLOPS"
+_PROFILE = re.compile(
+    rf"(?<![0-9.]){_AMOUNT}(?: =|,) [0-9.e+-]{{1,20}}% Params(?:, (?:{_SHARE}|{_SPEED}))*(?:, ?|(?= ?[)\n]|$))"
+    r"|^ *#params: .*(?:\n|$)",
+    re.MULTILINE,
+)
+
+
 def plain_lines(text: str) -> list[str]:
-    """The lines without prompts, line numbers, and marks of quotes, comments and lists; <br> ends a line."""
-    lines = _BREAK.sub("\n", without_ansi(text)).split("\n")
-    return [_without_prefix(line.expandtabs(4).rstrip()) for line in lines]
+    """The lines without prompts, line numbers, marks of quotes, comments and lists, prefixes of logs, and figures.
+
+    <br> ends a line, and so does each module of a model that is printed on one line.
+    """
+    text = without_ansi(text)
+    if "% Params" in text or "#params:" in text:
+        text = _PROFILE.sub("", text)
+    lines = _without_log([line.expandtabs(4).rstrip() for line in _BREAK.sub("\n", text).split("\n")])
+    return [part for line in lines for part in _split(_without_prefix(line))]
+
+
+_MODULE = r"\([^()\s:]{1,100}\): ?(?:[0-9]{1,9} ?x ?)?[A-Za-z_][\w.]{0,99}\("
+_STARTS = re.compile(_MODULE)
+_LOGGED = re.compile(rf"(?P<prefix>[^\s()][^()]{{1,200}}){_MODULE}")
+_ROOT = re.compile(r"[A-Za-z_][\w.]{0,99}\(\s{0,80}$")
+_CLOSING = re.compile(r"[\s)]*")
+_FEWEST_LOGGED = 3  # lines of a log with the same prefix
+_FEWEST_STARTS = 3  # modules of a model that is printed on one line
+
+
+def _without_log(lines: Sequence[str]) -> Sequence[str]:
+    """The lines of a printed model without what a logger writes in front of each: the time, the level, a name.
+
+    >>> list(_without_log(["1:20 M(", "1:20  (a): A(", "1:21    (b): B()", "1:21    (c): C()", "1:21   )", "1:21 )"]))
+    [' M(', '  (a): A(', '    (b): B()', '    (c): C()', '   )', ' )']
+    """
+    prefixes = [_DIGITS.sub("0", match["prefix"].rstrip()) for match in map(_LOGGED.match, lines) if match]
+    if len(prefixes) < _FEWEST_LOGGED:
+        return lines
+    [(prefix, count)] = Counter(prefixes).most_common(1)
+    if 2 * count < len(prefixes) or count < _FEWEST_LOGGED:
+        return lines
+    same = re.compile(re.escape(prefix).replace("0", "[0-9]+"))
+    return [line[match.end() :] if (match := same.match(line)) else line for line in lines]
+
+
+_DIGITS = re.compile("[0-9]+")
+
+
+def _split(line: str) -> Iterator[str]:
+    """A line; if it has several modules of a printed model, a line for each of them, as print() writes them.
+
+    >>> list(_split("model = M( (a): A( (b): B(p=0.1) (c): C() ) ) is ready"))
+    ['model =', 'M(', '(a): A(', '(b): B(p=0.1)', '(c): C()', '))', 'is ready']
+    """
+    starts = [match.start() for match in _STARTS.finditer(line)] if line.count("): ") >= _FEWEST_STARTS else []
+    if len(starts) < _FEWEST_STARTS:
+        yield line
+        return
+    head = line[: starts[0]]
+    root = _ROOT.search(head)
+    yield from filter(None, (head[: root.start()].rstrip(), root[0].rstrip()) if root else (head.rstrip(),))
+    for start, end in pairwise((*starts, len(line))):
+        text = line[start:end].rstrip()
+        closed = _end_of_module(text)
+        yield text[:closed]
+        closing = _CLOSING.match(text, closed)
+        if closing and closing[0]:
+            yield re.sub(r"\s", "", closing[0])
+        if closing and closing.end() < len(text):
+            yield text[closing.end() :]
+
+
+def _end_of_module(text: str) -> int:
+    """Where the parenthesis of a module is closed; the end of the text if it is not."""
+    depth = 0
+    for at in range(text.index("(", text.index("):")), len(text)):
+        depth += (text[at] == "(") - (text[at] == ")")
+        if not depth and text[at] == ")":
+            return at + 1
+    return len(text)
 
 
 def _without_prefix(line: str) -> str:

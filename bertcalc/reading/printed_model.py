@@ -24,7 +24,16 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import Module, Shape
 from bertcalc.reading.leaf_modules import arguments_of
 from bertcalc.reading.printed_tree import PrintedTree, printed_models
-from bertcalc.reading.recognition import TELLING, Recognition, is_hidden, own_names, recognized, starred, stored
+from bertcalc.reading.recognition import (
+    TELLING,
+    Recognition,
+    is_hidden,
+    own_names,
+    recognized,
+    starred,
+    stored,
+    without_adapters,
+)
 from bertcalc.reading.text_reading import PossibleCount, TextReading, of_ties
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import Problem, wrong
@@ -41,7 +50,21 @@ def read_printed(text: str) -> TextReading:
     tree = max(trees, key=lambda tree: (tree.is_complete, tree.lines))
     if sum(copies for _path, _module, copies in tree.root.modules()) > _MOST_MODULES:
         raise wrong(N_("This printed model has more than {most} modules."), most=_MOST_MODULES)
-    return _reading(tree, trees)
+    reading = _reading(tree, trees)
+    if inside := _SENTENCE_TRANSFORMER.search(text):
+        note = Problem.of(_NO_SIZES, architecture=inside[1] or inside[2])
+        reading = replace(reading, notes=(note, *reading.notes))
+    return reading
+
+
+# The module of sentence-transformers that holds a model of transformers, whose modules it does not print.
+_SENTENCE_TRANSFORMER = re.compile(
+    r"\(0\): Transformer\(\{[^\n]{0,2000}?(?:'architecture': '(\w{1,80})'|\}\) with Transformer model: (\w{1,80}))"
+)
+_NO_SIZES = N_(
+    "This print does not show the modules of {architecture} inside the Transformer. print(model[0].auto_model) "
+    "shows them."
+)
 
 
 def _reading(tree: PrintedTree, trees: Sequence[PrintedTree]) -> TextReading:
@@ -57,8 +80,9 @@ def _reading(tree: PrintedTree, trees: Sequence[PrintedTree]) -> TextReading:
             count = min((possible.parameters for possible in unsure), default=count)
         notes += _not_shown(tree.root.class_name)
         tensors = tuple(tree.root.tensors())
+        counted = count or None if open_part else count
         return TextReading(
-            "printed-model", sentence, None, tree.root, tensors, count, open_part, unsure, notes=tuple(notes)
+            "printed-model", sentence, None, tree.root, tensors, counted, open_part, unsure, notes=tuple(notes)
         )
     recognition = _completed(tree, recognition)
     parts = {name: getattr(recognition, name) for name in ("missing", "additional", "reshaped", "guessed", "preset")}
@@ -153,10 +177,10 @@ def _recognized(tree: PrintedTree, printed: Mapping[str, Shape]) -> Recognition 
     named = [(path, module.class_name) for path, module, _copies in tree.root.modules(folded=False)]
     place, cls = next(((path, kind) for path, kind in named if kind in CLASSES), ("", None))
     whole = cls if cls and _is_all(tree.root, place) else None
-    kinds = {_without_adapters(path): kind for path, kind in named}
-    modules = {_without_adapters(path): module for path, module, _copies in tree.root.modules(folded=False)}
+    kinds = {without_adapters(path): kind for path, kind in named}
+    modules = {without_adapters(path): module for path, module, _copies in tree.root.modules(folded=False)}
     absent = _absent_biases(tree, cls)
-    shapes = {_without_adapters(name): shape for name, shape in printed.items() if starred(name) not in absent}
+    shapes = {without_adapters(name): shape for name, shape in printed.items() if starred(name) not in absent}
     inside = f"{place}." if whole and place else ""
     hidden = _hidden(cls, kinds, inside if whole else f"{place}." if place else "", shapes)
     prepare = partial(_with_printed_values, modules=modules, tree=tree)
@@ -178,19 +202,17 @@ def _absent_biases(tree: PrintedTree, cls: str | None) -> set[str]:
     return {starred(name) for name in tree.unsure()} if has_none else set()
 
 
-def _without_adapters(path: str) -> str:
-    """The path without the names under which PEFT keeps a module that it wraps."""
-    return path.replace(".base_layer", "").replace(".original_module", "")
-
-
 def _is_all(root: Module, path: str) -> bool:
     """Whether the module at a path is the whole model, perhaps inside wrappers such as DataParallel or PEFT."""
     module = root
     for name in path.split(".") if path else ():
-        children = [child for _name, child, _copies in module.named_children(folded=True)]
-        if len(children) > 1 or name != next(iter(module.children)):
+        children = {child_name: child for child_name, child, _copies in module.named_children(folded=True)}
+        if name == "base_model":
+            children.pop("prompt_encoder", None)
+            children.pop("word_embeddings", None)
+        if {*children} != {name}:
             return False
-        module = children[0]
+        module = children[name]
     return True
 
 

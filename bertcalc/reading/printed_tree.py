@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from bertcalc.model.modules import Module, Shape
 from bertcalc.model.read_modules import LayerRun, ReadModule, folded
-from bertcalc.reading.leaf_modules import tensors_of
+from bertcalc.reading.leaf_modules import size_of, tensors_of
 from bertcalc.reading.plain_lines import is_fence, plain_lines
 
 _NAMED = re.compile(r"\([^()\s:]{1,100}\): ?")
@@ -178,7 +178,7 @@ class _Reader:
 
     def _own(self, name: str, shape: str) -> None:
         if self._stack:
-            self._stack[-1].parameters[name] = tuple(int(size[:18]) for size in shape.split("x") if size)
+            self._stack[-1].parameters[name] = size_of(shape)
 
     def _has_own_tensors(self, arguments: str) -> bool:
         """Whether a line has the arguments of the module that it begins, although the module also has children.
@@ -251,6 +251,8 @@ class _Reader:
         module.children = {}
         for name, _copies, child in closed.children:
             module.children.setdefault(name, child)
+        if module.children.keys() >= _OF_PROMPTS:
+            module.children["word_embeddings"].parameters = {}  # those of the base model, which PEFT prints again
         module.parameters = {**closed.parameters, **_of_attention(closed.kind, module.children)}
         module.known = bool(closed.children or closed.parameters) or closed.kind in ("ModuleList", "Sequential")
         return module
@@ -267,6 +269,9 @@ class _Reader:
                 yield end, start - end, before
             yield start, copies, layer
             end, before = start + copies, layer
+
+
+_OF_PROMPTS = {"base_model", "prompt_encoder", "word_embeddings"}  # PEFT's model with prompt, prefix or p-tuning
 
 
 def _is_reindented(lines: Sequence[str]) -> bool:

@@ -26,11 +26,13 @@ from bertcalc.reading.explained import (
     read_number,
     read_peft_line,
 )
+from bertcalc.reading.fvcore_table import read_fvcore, rows_of
 from bertcalc.reading.json_files import json_kind, read_config, read_json_file
-from bertcalc.reading.listing import is_list_of_counts, listed, names_alone, read_listing
+from bertcalc.reading.listing import Listing, is_list_of_counts, listed, names_alone, read_listing
 from bertcalc.reading.plain_lines import checked_length, sentences
 from bertcalc.reading.printed_model import read_printed
 from bertcalc.reading.printed_tree import printed_models
+from bertcalc.reading.published_name import NO_PRESET, name_in, read_name
 from bertcalc.reading.summary_table import read_table, table_kind
 from bertcalc.reading.text_reading import KINDS, Kind, TextReading
 from bertcalc.text import N_
@@ -84,6 +86,16 @@ def read(text: str, kind: Kind | None = None, model: Model | None = None) -> Tex
     return _READERS[chosen](text)
 
 
+def _read_config(text: str) -> TextReading:
+    name = name_in(text)
+    return read_name(text) if name and name.preset else read_config(text)
+
+
+def _read_listing(text: str) -> TextReading:
+    table = rows_of(text)
+    return read_fvcore(table) if table else read_listing(text)
+
+
 _TIMES = str.maketrans(dict.fromkeys(TIMES, "×"))
 _OF_NUMBERS: dict[Kind, Callable[[str, Model], TextReading]] = {
     "number": read_number,
@@ -93,9 +105,9 @@ _OF_NUMBERS: dict[Kind, Callable[[str, Model], TextReading]] = {
     "peft-line": read_peft_line,
 }
 _READERS: dict[Kind, Callable[[str], TextReading]] = {
-    "config": read_config,
+    "config": _read_config,
     "printed-model": read_printed,
-    "listing": read_listing,
+    "listing": _read_listing,
     **dict.fromkeys(("keras-summary", "torchinfo", "torchsummary"), read_table),
     "adapter-config": read_adapter,
     **dict.fromkeys(("safetensors-index", "safetensors-header", "other-file"), read_json_file),
@@ -108,6 +120,8 @@ def kind_of(text: str, model: Model) -> Kind:
         return number_kind(number_asked(text))
     if len(text) <= _LONGEST_CALCULATION and whole_line_of_peft(text):
         return "peft-line"
+    if (name := name_in(text)) and name.preset:
+        return "config"
     kind = json_kind(text)
     if kind is None and adapter_content(text):
         return "adapter-config"
@@ -127,15 +141,20 @@ def kind_of(text: str, model: Model) -> Kind:
         return "article"
     if text.lstrip()[:1] == "{":
         return "config"  # whose reader says what is wrong with it
+    if (name := name_in(text)) and name.is_repository:
+        raise wrong(NO_PRESET, name=name.name)
     raise wrong(_NOTHING)
 
 
 def _structure(text: str, model: Model) -> Kind | None:
     """A printed model or a listing, unless the text is prose with some shapes in it."""
+    if rows_of(text):
+        return "listing"
     lines = sum(bool(line.strip()) for line in text.split("\n"))
     trees = printed_models(text)
     printed = sum(tree.lines for tree in trees)
-    tensors = len(listed(text).tensors) if _SHAPES.search(text) and not _is_calculation(text) else 0
+    listing = listed(text) if _SHAPES.search(text) and not _is_calculation(text) else Listing(())
+    tensors = len(listing.tensors) + listing.optimizer + _BESIDE * listing.quantized
     if printed and _SHARE * printed >= lines:
         return "printed-model"
     if tensors > sentences(text) and _SHARE * tensors >= lines:
@@ -151,4 +170,5 @@ def _is_calculation(text: str) -> bool:
 _BRACKETS = re.compile(r"[\[(x]")
 _NAMED_SHAPE = re.compile(r"\.(?:weight|bias)\b[^\n]{1,80}×")
 _SHAPES = re.compile(r"[\[(x×]")
+_BESIDE = 3  # tensors beside a quantized weight
 _SHARE = 4  # at least a quarter of the lines are modules or tensors; half of a print is closing parentheses

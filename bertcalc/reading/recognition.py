@@ -210,6 +210,15 @@ def starred(path: str) -> str:
     return ".".join([*("*" if name.isdecimal() else name for name in outside), last])
 
 
+def without_adapters(path: str) -> str:
+    """The path without the names under which PEFT keeps a module that it wraps.
+
+    >>> without_adapters("attention.self.query.base_layer.weight")
+    'attention.self.query.weight'
+    """
+    return path.replace(".base_layer", "").replace(".original_module", "")
+
+
 def _kind(entries: Sequence[TensorMatch]) -> str:
     """The kind of a module, if its tensors show it: Linear for a matrix and a bias of as many rows; else empty."""
     shapes = {entry.name.rpartition(".")[2]: entry.entry.shape for entry in entries if entry.entry}

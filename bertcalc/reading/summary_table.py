@@ -35,6 +35,7 @@ _OF_KERAS = re.compile(
 _NUMBER = re.compile(r"(?<![\w\[(.,\-])(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,18})(?![\w,)\]]|\.[0-9])")
 _FROZEN = re.compile(r"\((?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,18})\)(?=\s|$)")  # torchinfo's parameters without gradient
 _TOTAL = re.compile(r"Total params:? {0,20}(?P<count>[0-9,]{1,30})", re.IGNORECASE)
+_HEAD = re.compile(re.escape("Layer (type"))
 _QUOTE = re.compile(r"^ {0,40}(?:[>#]|//) ", re.MULTILINE)
 _CELL = re.compile(r"(?P<name>[A-Za-z_][\w./:-]*…?) {0,3}\((?P<kind>[A-Za-z_][\w.>]*…?)\)?")
 _CUT = "…"  # after a text that does not fit into a cell of Keras 3
@@ -54,12 +55,22 @@ class SummaryTable(NamedTuple):
 def table_kind(text: str) -> SummaryKind | None:
     """Which program wrote a table; None if the text has none."""
     if "Param #" not in text or "Layer (type" not in text:
-        return None
+        return "keras-summary" if _is_headless(text) else None
     if "depth-idx" in text or _BRANCH.search(text):
         return "torchinfo"
     numbered = sum(bool(_OF_TORCHSUMMARY.match(line)) for line in text.split("\n"))
     named = sum(bool(_OF_KERAS.match(line)) for line in text.split("\n"))
     return "torchsummary" if numbered > named else "keras-summary"
+
+
+def _is_headless(text: str) -> bool:
+    """Whether a text is a Keras summary whose first lines are missing: rows between a rule and the total."""
+    rule, total = None if _BRANCH.search(text) else _RULE.search(text), _TOTAL.search(text)
+    rows = text[rule.end() : total.start()].split("\n") if rule and total else []
+    return any((match := _OF_KERAS.match(line)) and _count(match["rest"]) for line in rows)
+
+
+_RULE = re.compile(r"^ {0,20}={20}", re.MULTILINE)
 
 
 def table_of(text: str) -> SummaryTable:
@@ -68,7 +79,8 @@ def table_of(text: str) -> SummaryTable:
     kind = table_kind(plain)
     if kind is None:
         raise wrong(N_('This text has no summary of a model: a table with the columns "Layer (type)" and "Param #".'))
-    start = plain.index("Layer (type")
+    head = _HEAD.search(plain) or _RULE.search(plain)
+    start = head.start() if head else 0
     lines = [line.expandtabs(4).rstrip() for line in plain[start:].split("\n")[1:_MOST_ROWS]]
     end = next((number for number, line in enumerate(lines) if _TOTAL.search(line) or is_fence(line)), len(lines))
     total = _TOTAL.search(plain, start)

@@ -22,16 +22,17 @@ from bertcalc.text.problem import InputError
 from bertcalc.text.strict_json import read_json
 
 LONGEST = 200_000  # characters of a text that is rewritten; real configurations have less than 60,000
+NAMESPACE = r"(?:argparse\.|types\.)?(?:Namespace|SimpleNamespace|namespace)\s{0,9}"
 _NOT_JSON = "This is not JSON: line {line}, column {column}: {why}."
-# Text before a printed object: words of a log, an assignment, the name of a class.
+# Text before a printed object: words of a log, an assignment, the name of a class, Python's Namespace of arguments.
 _HEAD = re.compile(
     r"(?:```[a-z]{0,10}\s{0,9})?(?:Model config\s{1,9})?(?:[A-Za-z_][A-Za-z0-9_.]{0,60}\s{0,9}=\s{0,9})?"
-    r"(?:([A-Z][A-Za-z0-9]{0,60}Config)\s{0,9}(?=[{(])|(?=\{))"
+    rf"(?:([A-Z][A-Za-z0-9]{{0,60}}Config)\s{{0,9}}(?=[{{(])|{NAMESPACE}(?=\()|(?=\{{))"
 )
 _TAIL = re.compile(r"[\s;`]{0,99}\Z")
 _TOKEN = re.compile(
     r"""(?P<space>\s+)|(?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|“[^”“"\n]*”|‘[^’‘'\n]*’)"""
-    r"""|(?P<comment>(?://|\#|[\u4e00-\u9fff])[^\n]*)|(?P<block>/\*)|(?P<word>[A-Za-z_$][A-Za-z0-9_$]*)"""
+    r"""|(?P<comment>(?://|\#|[\u4e00-\u9fff])[^\n]*)|(?P<block>/\*)|(?P<word>[A-Za-z_$][A-Za-z0-9_$]*(?:\.[A-Za-z_]\w*){0,9})"""
     r"""|(?P<number>-?[0-9][0-9_A-Za-z.+-]*)|(?P<sign>[{}\[\]():,=，：])"""
 )
 _WORDS = {"True": "true", "False": "false", "None": "null", "true": "true", "false": "false", "null": "null"}
@@ -81,11 +82,20 @@ def as_json(text: str) -> str | None:
 
 
 def _of_call(tokens: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The tokens of a call, BertConfig(hidden_size=128), as those of an object."""
-    depth, written = 0, [("sign", "{")]
+    """The tokens of a call, BertConfig(hidden_size=128), as those of an object.
+
+    A value that is a call itself, such as device(type='cuda'), is replaced by its name.
+    """
+    depth, inside, written = 0, 0, [("sign", "{")]
     for kind, token in tokens[1:-1]:
+        if token == "(" and not inside and written[-1][0] == "word":
+            inside = depth + 1
+            written[-1] = ("string", json.dumps(written[-1][1]))
         depth += _NESTING.get(token, 0)
-        written.append((kind, ":" if token == "=" and depth == 0 else token))
+        if not inside:
+            written.append((kind, ":" if token == "=" and depth == 0 else token))
+        elif depth < inside:
+            inside = 0
     return [*written, ("sign", "}")]
 
 
@@ -134,7 +144,7 @@ def _value(kind: str, token: str, following: str) -> str:
     if following == ":" and (kind == "word" or re.fullmatch("0|-?[1-9][0-9]{0,8}", token)):
         return json.dumps(token)
     if kind == "word":
-        return _WORDS.get(token, token)
+        return json.dumps(token) if "." in token else _WORDS.get(token, token)
     if kind == "number" and re.fullmatch(r"-?[1-9][0-9]{0,2}(_[0-9]{3}){1,9}", token):
         return token.replace("_", "")
     return token

@@ -59,7 +59,25 @@ def with_blank_lines(text: str) -> str:
     return text.replace("\n", "\n\n")
 
 
+def logged(text: str) -> str:
+    lines = enumerate(text.split("\n"))
+    return "\n".join(f"2023-05-01 12:00:{10 + number % 50},123 - INFO - __main__ -   {line}" for number, line in lines)
+
+
+def from_a_rank(text: str) -> str:
+    return "\n".join(f"[rank0]: {line}" for line in text.split("\n"))
+
+
+def on_one_line(text: str) -> str:
+    return "New var:....... model = " + " ".join(line.strip() for line in text.split("\n"))
+
+
+def on_one_line_without_spaces(text: str) -> str:
+    return "".join(line.strip() for line in text.split("\n")) + " on cuda:0"
+
+
 NOISES: tuple[Noise, ...] = (
     *(coloured, numbered, in_a_notebook, in_a_shell, in_markdown, quoted),
     *(with_tabs, without_indentation, with_windows_line_ends, with_blank_lines),
+    *(logged, from_a_rank, on_one_line, on_one_line_without_spaces),
 )

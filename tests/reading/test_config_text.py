@@ -1,14 +1,18 @@
 """Texts of configurations as people paste them: what transformers and Python print is read as what it was."""
 
+import argparse
 import json
 from time import process_time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 
+import bertcalc
 from bertcalc.config import ConfigError
 from bertcalc.reading.config_text import config_from_text, looks_like_config
 from bertcalc.text.loose_json import LONGEST
@@ -39,6 +43,23 @@ def test_what_python_prints_is_read_as_the_same(content: dict[str, Any]) -> None
     assert config_from_text(f"config = {content!r}") == content
     assert config_from_text(json.dumps(content, ensure_ascii=False)) == content
     assert looks_like_config(f"{{'hidden_size': 768, **{content!r}")
+
+
+@pytest.mark.parametrize("kind", [argparse.Namespace, SimpleNamespace], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("line", ["{}", "args = {}", "INFO - arguments: {}"])
+def test_arguments_as_python_prints_them_are_a_configuration(kind: Any, line: str) -> None:
+    sizes = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 1024}
+    given = kind(model_type="bert", lr=2e-5, device=torch.device("cuda"), **sizes, dtype=torch.float32, epochs=3)
+    reading = bertcalc.read(line.format(given))
+    real = transformers.BertConfig(**sizes)
+    with torch.device("meta"):
+        assert reading.num_parameters == transformers.BertModel(real).num_parameters()
+    assert reading.kind == "config"
+
+
+def test_arguments_without_sizes_are_no_hand_count() -> None:
+    with pytest.raises(bertcalc.InputError, match="cannot recognize"):
+        bertcalc.read(str(argparse.Namespace(lr=2e-5, epochs=3, batch_size=32)))
 
 
 @given(st.dictionaries(st.text(max_size=9), VALUES, max_size=4))

@@ -1,10 +1,12 @@
 """Listings are read: names and shapes are those of the real classes, in the formats in which people print them."""
 
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import prod
 from typing import Any
 
+import peft
 import pytest
 import torch
 import transformers
@@ -16,8 +18,13 @@ from bertcalc.families import FAMILIES
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
 from bertcalc.reading.listing import listed, read_listing
+from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
+from bertcalc.storage.documented_formats import AwqConfig, GPTQConfig
+from bertcalc.storage.quantization_format import QuantizationFormat
+from bertcalc.storage.stored_tensors import StoredTensor
 from bertcalc.storage.tensorflow_names import pytorch_tensor
 from bertcalc.text.problem import InputError
+from tests.adapters import with_peft
 from tests.examples import examples, sampled
 from tests.oracle import Case
 from tests.reading.noise import coloured, in_a_shell, quoted, with_windows_line_ends
@@ -351,3 +358,83 @@ def test_names_without_shapes_show_the_class_and_the_layers(name: str, written: 
     layers = real.config.num_hidden_layers
     assert f"The names are those of {name} with {layers} layers." in str(reading)
     assert "Names alone show no sizes" in str(reading)
+
+
+def test_parameters_of_a_model_with_lora_are_those_of_its_base_and_the_adapter() -> None:
+    small = transformers.BertConfig(vocab_size=90, hidden_size=24, num_hidden_layers=2, num_attention_heads=2)
+    lora = peft.LoraConfig(r=2, target_modules=["query"], task_type="SEQ_CLS")
+    with torch.device("meta"):
+        real = with_peft(transformers.BertForSequenceClassification(small), lora)
+    reading = bertcalc.read("\n".join(f"{name} {tuple(tensor.shape)}" for name, tensor in real.named_parameters()))
+    assert reading.num_parameters == sum(tensor.numel() for tensor in real.parameters())
+    assert not reading.missing
+    assert reading.model is not None
+    assert reading.model.architecture == "BertForSequenceClassification"
+    assert reading.model.num_parameters() == bertcalc.load(small, "BertForSequenceClassification").num_parameters()
+    assert {part.path.split(".")[-2] for part in reading.additional} == {"lora_A", "lora_B", "modules_to_save"}
+
+
+def safetensors_header(tensors: Iterable[StoredTensor]) -> str:
+    entries, end = {}, 0
+    for tensor in tensors:
+        start, end = end, end + tensor.num_bytes()
+        entries[tensor.name] = {"dtype": tensor.dtype, "shape": tensor.shape, "data_offsets": [start, end]}
+    return json.dumps(entries)
+
+
+QUANTIZED = [
+    BitsAndBytesConfig(load_in_8bit=True),
+    BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4"),
+    BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_use_double_quant=True),
+    GPTQConfig(),
+    AwqConfig(),
+]
+
+
+@pytest.mark.parametrize("quantization", QUANTIZED, ids=str)
+def test_a_quantized_file_has_the_parameters_of_its_model(quantization: QuantizationFormat) -> None:
+    """tests/storage compares these layouts with files that the libraries wrote."""
+    model = bertcalc.load("bert-base-uncased", "BertForSequenceClassification")
+    stored = [piece.tensor for piece in quantization.pieces(model, "F16") if piece.in_file]
+    listing = "\n".join(f"{tensor.name} {torch.Size(tensor.shape)}" for tensor in stored)
+    for text, kind in ((safetensors_header(stored), "safetensors-header"), (listing, "listing")):
+        reading = bertcalc.read(text)
+        assert reading.kind == kind
+        assert reading.num_parameters == Case.of(model).real().num_parameters()
+        assert reading.agrees
+        assert "Quantized weights: 7" in str(reading)
+
+
+def test_packed_weights_without_a_bias_keep_their_count() -> None:
+    """Shapes are those that bitsandbytes 0.50 stores; the order of GPTQ's columns may be left out."""
+    nf4 = "q.weight torch.Size([294912, 1])\nq.weight.absmax torch.Size([9216])\nq.weight.quant_map torch.Size([16])"
+    gptq = "a.qweight [512, 4096]\na.qzeros [32, 512]\na.scales [32, 4096]"
+    assert bertcalc.read(nf4, "listing").num_parameters == 768 * 768
+    assert bertcalc.read(gptq, "listing").num_parameters == 4096 * 4096
+
+
+def test_integer_tensors_of_a_header_are_no_parameters() -> None:
+    ids, table = StoredTensor("text_model.embeddings.numbers", "I64", (1, 77)), StoredTensor("table", "F32", (100, 8))
+    reading = bertcalc.read(safetensors_header([ids, table]))
+    assert reading.num_parameters == 800
+    assert "Not counted, because they are buffers: text_model.embeddings.numbers." in str(reading)
+
+
+@pytest.mark.parametrize("place", ["optimizer.", "optimizer_state_dict.", ""])
+@pytest.mark.parametrize("optimizer", [torch.optim.Adam, torch.optim.SGD, torch.optim.Adadelta, torch.optim.Adamax])
+def test_the_states_of_an_optimizer_are_no_parameters(place: str, optimizer: Any) -> None:
+    """A checkpoint with the states that PyTorch keeps after a step."""
+    size = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 9}
+    real = transformers.BertForSequenceClassification(transformers.BertConfig(vocab_size=50, **size))
+    steps = optimizer(real.parameters(), **({"momentum": 0.9} if optimizer is torch.optim.SGD else {}))
+    real(torch.ones(1, 4, dtype=torch.long)).logits.sum().backward()
+    steps.step()
+    lines = [f"model.{name} {tuple(tensor.shape)}" for name, tensor in real.state_dict().items()]
+    for number, states in steps.state_dict()["state"].items():
+        for name, state in states.items():
+            if name != "step" or place:
+                lines.append(f"{place}state.{number}.{name} {tuple(state.shape)}")
+    reading = bertcalc.read("\n".join(lines))
+    assert reading.kind == "listing"
+    assert reading.num_parameters == real.num_parameters()
+    assert reading.agrees

@@ -3,8 +3,10 @@
 import re
 from dataclasses import replace
 from math import prod
+from pathlib import Path
 from typing import Any
 
+import peft
 import pytest
 import torch
 import transformers
@@ -17,9 +19,19 @@ from bertcalc.model.model import Model
 from bertcalc.reading.printed_model import read_printed
 from bertcalc.reading.printed_tree import printed_models
 from bertcalc.text.problem import InputError
+from tests.adapters import with_peft
 from tests.examples import examples
 from tests.oracle import Case, ask_transformers4
-from tests.reading.noise import NOISES, Noise, in_markdown, wrapped
+from tests.reading.noise import (
+    NOISES,
+    Noise,
+    from_a_rank,
+    in_markdown,
+    logged,
+    on_one_line,
+    on_one_line_without_spaces,
+    wrapped,
+)
 from tests.strategies import cases
 
 TINY = bertcalc.BertConfig(50, 8, 3, 1, 12, max_position_embeddings=16)
@@ -293,3 +305,154 @@ def test_a_class_that_is_counted_from_its_config_is_not_called_unknown() -> None
         real = transformers.T5ForConditionalGeneration(transformers.T5Config())
     assert "does not know this class" not in str(bertcalc.read(str(real)))
     assert bertcalc.read(real.config.to_json_string()).num_parameters == real.num_parameters()
+
+
+def adapted(architecture: str, config: Any) -> Any:
+    small = transformers.AutoConfig.for_model("gpt2", n_embd=24, n_layer=2, n_head=2)
+    if architecture.startswith("Bert"):
+        small = transformers.BertConfig(vocab_size=90, hidden_size=24, num_hidden_layers=2, num_attention_heads=2)
+    with torch.device("meta"):
+        return with_peft(getattr(transformers, architecture)(small), config)
+
+
+ADAPTERS = [
+    ("BertForSequenceClassification", peft.LoraConfig(r=2, target_modules=["query"], task_type="SEQ_CLS")),
+    ("BertForSequenceClassification", peft.PromptTuningConfig(num_virtual_tokens=5, task_type="SEQ_CLS")),
+    ("BertForSequenceClassification", peft.PromptEncoderConfig(num_virtual_tokens=5, task_type="SEQ_CLS")),
+    (
+        "BertForSequenceClassification",
+        peft.PrefixTuningConfig(
+            num_virtual_tokens=5, prefix_projection=True, encoder_hidden_size=7, task_type="SEQ_CLS"
+        ),
+    ),
+    ("GPT2LMHeadModel", peft.PromptTuningConfig(num_virtual_tokens=5, task_type="CAUSAL_LM")),
+    (
+        "BertForSequenceClassification",
+        peft.IA3Config(
+            target_modules=["key", "output.dense"], feedforward_modules=["output.dense"], task_type="SEQ_CLS"
+        ),
+    ),
+    ("BertModel", peft.LoraConfig(r=2, target_modules=["word_embeddings"])),
+    ("BertModel", peft.AdaLoraConfig(init_r=3, target_modules=["query"], total_step=9)),
+    ("BertModel", peft.VeraConfig(r=2, target_modules=["query"])),
+]
+
+
+@pytest.mark.parametrize(("architecture", "config"), ADAPTERS, ids=lambda value: getattr(value, "peft_type", value))
+def test_a_print_of_peft_has_the_parameters_of_its_model(architecture: str, config: Any) -> None:
+    """PEFT prints the word embeddings a second time, and vectors in a ParameterDict."""
+    real = adapted(architecture, config)
+    text = str(real)
+    reading = bertcalc.read(text)
+    assert reading.num_parameters == sum(parameter.numel() for parameter in real.parameters())
+    assert not reading.is_at_least
+    assert reading.model is not None
+    assert reading.model.num_parameters() == sum(
+        parameter.numel() for name, parameter in real.base_model.named_parameters() if is_of_base(name)
+    )
+    assert printed_again(text) == text
+
+
+def is_of_base(name: str) -> bool:
+    return not re.search("lora_|ia3_|vera_|ranknum|modules_to_save|prompt_encoder", name)
+
+
+@pytest.mark.parametrize("path", sorted((Path(__file__).parent / "profiles").iterdir()), ids=lambda path: path.stem)
+def test_what_profilers_print_is_read_like_the_model(path: Path) -> None:
+    """Files that these programs printed: figures stand before each module's arguments, or on lines of their own."""
+    config = transformers.BertConfig(
+        vocab_size=100,
+        hidden_size=24,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=40,
+        max_position_embeddings=30,
+    )
+    with torch.device("meta"):
+        real = transformers.BertModel(config)
+    reading = bertcalc.read(path.read_text())
+    assert reading.agrees
+    assert not reading.is_at_least
+    assert reading.num_parameters == real.num_parameters()
+    [tree] = printed_models(path.read_text())
+    assert str(tree.root) == str(real)
+
+
+def test_the_figures_of_deepspeed_are_left_out() -> None:
+    """The layout is that of DeepSpeed's documentation."""
+    figures = "1.05 M, 0.31% Params, 8.39 MMACs, 0.00% MACs, 20.7 us, 0.27% latency, 81.06 GFLOPS, "
+    text = f"""
+BertPooler(
+  {figures}
+  (dense): Linear({figures}in_features=1024, out_features=1024, bias=True)
+  (activation): Tanh(0, 0.00% Params, 0 MACs, 0.00% MACs, 37.1 us, 0.05% latency, 0.0 FLOPS, )
+)
+"""
+    linear = torch.nn.Linear(1024, 1024)
+    assert bertcalc.read(text).num_parameters == sum(tensor.numel() for tensor in linear.parameters())
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        torch.nn.Bilinear(7, 5, 3),
+        torch.nn.Bilinear(7, 5, 3, bias=False),
+        torch.nn.ConvTranspose1d(8, 12, 3, groups=2),
+        torch.nn.ConvTranspose2d(8, 12, (3, 2), bias=False),
+        torch.nn.LSTMCell(5, 7),
+        torch.nn.GRUCell(5, 7, bias=False),
+        torch.nn.RNNCell(5, 7, nonlinearity="relu"),
+    ],
+    ids=str,
+)
+def test_a_module_that_prints_its_sizes_is_counted(module: torch.nn.Module) -> None:
+    reading = bertcalc.read(str(torch.nn.Sequential(module, torch.nn.ReLU())))
+    assert reading.num_parameters == sum(tensor.numel() for tensor in module.parameters())
+    assert [tensor.shape for tensor in reading.tensors] == [tuple(tensor.shape) for tensor in module.parameters()]
+    assert not reading.is_at_least
+
+
+def test_the_crf_of_pytorch_crf_is_counted() -> None:
+    """It has start_transitions, end_transitions and transitions (pytorch-crf 0.7.2, torchcrf/__init__.py)."""
+    reading = bertcalc.read(
+        "Tagger(\n  (classifier): Linear(in_features=8, out_features=9)\n  (crf): CRF(num_tags=9)\n)"
+    )
+    assert {possible.parameters for possible in reading.possible_counts} == {8 * 9 + 9 + 99, 8 * 9 + 99}
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
+def test_a_model_with_dynamic_int8_layers_is_the_model() -> None:
+    config = transformers.BertConfig(vocab_size=90, hidden_size=24, num_hidden_layers=2, num_attention_heads=2)
+    real = transformers.BertForSequenceClassification(config)
+    quantized = torch.ao.quantization.quantize_dynamic(real, {torch.nn.Linear}, dtype=torch.qint8)
+    text = str(quantized)
+    assert "DynamicQuantizedLinear" in text
+    # PyTorch 1 also printed the module with the packed weight.
+    line = re.compile(r"^( *)(.*DynamicQuantizedLinear)\((.*), qscheme=.*\)$", re.MULTILINE)
+    old = line.sub(r"\1\2(\n\1  \3\n\1  (_packed_params): LinearPackedParams()\n\1)", text)
+    for printed in (text, old):
+        reading = bertcalc.read(printed)
+        assert reading.agrees
+        assert not reading.is_at_least
+        assert reading.num_parameters == real.num_parameters()
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["{'max_seq_length': 256}) with Transformer model: BertModel", "{'task': None, 'architecture': 'BertModel'})"],
+)
+def test_a_sentence_transformer_says_that_its_model_is_not_printed(words: str) -> None:
+    """The prints of sentence-transformers 2 and 6; no module that they show has a parameter."""
+    reading = bertcalc.read(f"SentenceTransformer(\n  (0): Transformer({words}\n  (1): Normalize()\n)")
+    assert reading.num_parameters is None
+    assert "does not show the modules of BertModel inside the Transformer. print(model[0].auto_model)" in str(reading)
+
+
+@pytest.mark.parametrize("noise", [logged, from_a_rank, on_one_line, on_one_line_without_spaces])
+def test_a_print_in_a_log_or_on_one_line_is_recognized(noise: Noise) -> None:
+    config = transformers.BertConfig(vocab_size=90, hidden_size=24, num_hidden_layers=2, num_attention_heads=2)
+    with torch.device("meta"):
+        real = transformers.BertForMaskedLM(config)
+    reading = bertcalc.read(noise(str(real)))
+    assert reading.kind == "printed-model"
+    assert reading.num_parameters == real.num_parameters()

@@ -1,6 +1,7 @@
 """Whatever is pasted is recognized, or refused in one sentence, in time."""
 
 import json
+import re
 import time
 from contextlib import suppress
 from itertools import product
@@ -26,6 +27,7 @@ from bertcalc.reading.read_text import kind_of
 from bertcalc.reading.text_reading import KIND_NAMES, KINDS
 from bertcalc.text.problem import InputError
 from tests.examples import crossed
+from tests.oracle import Case
 from tests.reading.hostile import HOSTILE
 
 BERT = bertcalc.build("bert-base-uncased")
@@ -130,6 +132,30 @@ def test_the_kind_can_be_chosen() -> None:
         bertcalc.read("110M", "printed-model")
     with pytest.raises(InputError, match="kind"):
         bertcalc.read("110M", "prints")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "architecture"),
+    [
+        ("bert-base-uncased", "BertModel"),
+        ("google-bert/bert-base-uncased", "BertModel"),
+        ("https://huggingface.co/google-bert/bert-base-uncased", "BertModel"),
+        ("huggingface.co/bert-base-uncased/tree/main", "BertModel"),
+        ("AutoModel.from_pretrained('bert-base-uncased')", "BertModel"),
+        ('model = BertForMaskedLM.from_pretrained("bert-base-uncased", num_labels=2)', "BertForMaskedLM"),
+    ],
+)
+def test_the_name_of_a_published_model_is_that_model(text: str, architecture: str) -> None:
+    reading = bertcalc.read(text)
+    assert reading.model == bertcalc.load("bert-base-uncased", architecture)
+    assert reading.num_parameters == Case.of(reading.model).real().num_parameters()
+    assert str(reading.sentence) == "Read as: the name of a published model, bert-base-uncased."
+
+
+@pytest.mark.parametrize("text", ["nobody/has-this", "https://huggingface.co/nobody/has-this"])
+def test_a_repository_without_sizes_asks_for_its_config(text: str) -> None:
+    with pytest.raises(InputError, match=re.escape("bertcalc does not have the sizes of nobody/has-this: paste its")):
+        bertcalc.read(text)
 
 
 @pytest.mark.parametrize("text", ["", "   \n", "?", "hello", "(((", "a.b"])

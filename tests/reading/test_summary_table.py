@@ -216,6 +216,14 @@ def test_wrapped_rows_and_layers_of_ones_own_are_read() -> None:
     assert reading.num_parameters == 109_909_123
 
 
+@pytest.mark.parametrize("start", ["Param #", "===="])
+def test_a_keras_summary_without_its_head_is_read_as_a_whole_one(start: str) -> None:
+    reading, whole = bertcalc.read(KERAS_2[KERAS_2.index(start) :]), bertcalc.read(KERAS_2)
+    assert reading.kind == "keras-summary"
+    assert reading.num_parameters == whole.num_parameters
+    assert str(reading) == str(whole)
+
+
 def test_the_boxes_of_keras_3_are_read() -> None:
     table = table_of(KERAS_3)
     assert [(row.name, row.kind, row.parameters) for row in table.rows] == [

@@ -1,0 +1,91 @@
+"""Tell the parameters in a list of stored tensors from what libraries store beside them: scales, optimizer states.
+
+>>> unpacked({"query.weight": (294912, 1), "query.bias": (768,), "query.weight.absmax": (9216,)})
+({'query.weight': (768, 768), 'query.bias': (768,)}, 1)
+>>> unpacked({"q_proj.qweight": (512, 4096), "q_proj.scales": (32, 4096), "q_proj.g_idx": (4096,)})
+({'q_proj.weight': (4096, 4096)}, 1)
+"""
+
+from collections.abc import Mapping
+from math import prod
+
+from bertcalc.model.modules import Shape
+
+# States of PyTorch's optimizers, and of those in apex and bitsandbytes.
+_STATES = frozenset(
+    (
+        *("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "exp_inf", "momentum_buffer", "square_avg", "acc_delta"),
+        *("exp_avg_sq_row", "exp_avg_sq_col", "state1", "state2", "qmap1", "qmap2", "absmax1", "absmax2"),
+    )
+)
+_OPTIMIZERS = ("optimizer", "optimizers", "optimizer_states", "optimizer_state_dict", "optim")
+# What bitsandbytes stores beside a weight of 4 bits, under the weight's name.
+_OF_FOUR_BITS = ("absmax", "quant_map", "nested_absmax", "nested_quant_map", "offset")
+_DESCRIPTION = ".quant_state.bitsandbytes__"
+
+
+def is_of_torch_optimizer(name: str) -> bool:
+    """Whether a tensor in a checkpoint of PyTorch is a state of the optimizer, not a parameter.
+
+    >>> is_of_torch_optimizer("optimizer.state.0.step"), is_of_torch_optimizer("state.12.exp_avg")
+    (True, True)
+    """
+    first, *_inside, last = name.split(".") if "." in name else (name, "")
+    return first in _OPTIMIZERS or last in _STATES
+
+
+def unpacked(tensors: Mapping[str, Shape]) -> tuple[dict[str, Shape], int]:
+    """The tensors, with quantized weights in their real shapes and without scales, and the number of such weights.
+
+    Packed weights of bitsandbytes have a real shape only if the rows are known from a bias; otherwise one dimension.
+    GPTQ and AWQ pack several weights into an int32.
+    """
+    plain: dict[str, Shape] = {}
+    count = 0
+    for name, shape in tensors.items():
+        path, _dot, last = name.rpartition(".")
+        if _is_beside(name, path, last, tensors):
+            continue
+        real = None
+        if last == "weight" and (f"{name}.absmax" in tensors or f"{name}.quant_map" in tensors):
+            real = _with_rows(2 * prod(shape), tensors.get(f"{path}.bias", ()))
+        elif last == "weight" and f"{path}.SCB" in tensors:
+            real = shape
+        elif last == "qweight":
+            real = _of_int32(tensors, path)
+        count += real is not None
+        plain[f"{path}.weight" if real and path else name] = real or shape
+    return plain, count
+
+
+def _is_beside(name: str, path: str, last: str, tensors: Mapping[str, Shape]) -> bool:
+    """Whether a tensor is stored beside a quantized weight: scales, zero points, tables, descriptions."""
+    if _DESCRIPTION in name:
+        return name.partition(_DESCRIPTION)[0] in tensors
+    if last in _OF_FOUR_BITS:
+        return path in tensors
+    if last in ("SCB", "weight_format"):
+        return f"{path}.weight" in tensors
+    return last in ("qzeros", "scales", "g_idx") and f"{path}.qweight" in tensors
+
+
+def _with_rows(count: int, bias: Shape) -> Shape:
+    rows = bias[0] if len(bias) == 1 else 0
+    return (rows, count // rows) if rows and count % rows == 0 else (count,)
+
+
+def _of_int32(tensors: Mapping[str, Shape], path: str) -> Shape | None:
+    """The shape of a weight that GPTQ or AWQ packed; None if the tensors beside it do not show it.
+
+    GPTQ packs along the columns, and AWQ along the rows.
+    """
+    packed, scales = tensors[f"{path}.qweight"], tensors.get(f"{path}.scales", ())
+    zeros, order = tensors.get(f"{path}.qzeros", ()), tensors.get(f"{path}.g_idx", ())
+    if len(packed) != 2 or len(scales) != 2:
+        return None
+    rows = scales[1]
+    if packed[1] != rows:
+        return rows, packed[0]
+    if len(order) == 1:
+        return rows, order[0]
+    return (rows, packed[0] * rows // zeros[1]) if len(zeros) == 2 and zeros[1] else None
