@@ -124,3 +124,16 @@ def test_the_projector_shows_both_formulas_of_what_fits(look: Look, language: st
     formulas = page.locator(".katex-display")
     expect(formulas).to_contain_text("B≤154")
     assert crowded(page) == []
+
+
+def test_labels_and_marks_on_the_projector_are_in_line(look: Look) -> None:
+    page = look("memory?memory=fit&present=1")
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    labels = page.get_by_test_id("stMain").get_by_test_id("stWidgetLabel")
+    (precision,), (optimizer,) = (boxes(labels.filter(has_text=text)) for text in ("Training precision", "Optimizer"))
+    assert precision["y"] == optimizer["y"]
+    page = look("sweep?present=1")
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    tie = page.get_by_test_id("stCheckbox").filter(has_text="4H")
+    (mark,), (label,) = boxes(tie.locator("label > div").first), boxes(tie.get_by_test_id("stWidgetLabel"))
+    assert abs(mark["y"] + mark["height"] / 2 - label["y"] - label["height"] / 2) < 2
