@@ -94,6 +94,7 @@ def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], 
 
     # Each text is drawn twice, first as an outline in the background color, to be readable on top of its bar.
     paper = {"color": BACKGROUND[appearance], "stroke": BACKGROUND[appearance], "strokeWidth": either(0, 4)}
+    paper["strokeJoin"] = "round"  # else the outline has spikes, which cut into the bars of other rows
     texts = (
         text("brief", "label", **paper),
         text("brief", "label", color=ink),

@@ -124,9 +124,16 @@ def png(chart: Mapping[str, Any], data: Columns) -> bytes:
     return bytes(vl_convert.vegalite_to_png(_on_paper(chart, data), scale=2, allowed_base_urls=[]))
 
 
+_WIDER = 1.08  # digits in the font of images, which lack the page's, are 0.556 instead of 0.52 em wide
+
+
 def _on_paper(chart: Mapping[str, Any], data: Columns) -> Spec:
     """The specification with its data, in the colors of a light page."""
-    rows = json.loads(pd.DataFrame(data, dtype=object).to_json(orient="records"))
+    wider = {
+        name: [_WIDER * width for width in column] if name.endswith("_width") else column
+        for name, column in data.items()
+    }
+    rows = json.loads(pd.DataFrame(wider, dtype=object).to_json(orient="records"))
     # Altair names the data of a chart without data "empty"; Streamlit also puts the data there.
     spec: Spec = {**chart, "data": {"name": "empty"}, "datasets": {"empty": rows}, "padding": 8}
     if spec.get("width") == "container":
