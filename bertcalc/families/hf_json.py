@@ -44,7 +44,8 @@ from bertcalc.text.arguments import checked, quoted
 from bertcalc.text.loose_json import begins_object, class_in_front, read_loosely
 from bertcalc.text.problem import InputError, Problem, wrong
 from bertcalc.text.strict_json import decode, read_json
-from bertcalc.transformers4.version import ABSOLUTE, FIVE, RELATIVE, version_of
+from bertcalc.transformers4.config_remarks import of_distances
+from bertcalc.transformers4.version import FIVE, version_of
 
 LARGEST = 1_000_000  # characters; real files have less than 2,000, with a thousand labels 60,000
 PASTED = LARGEST + 100_000  # characters that an input field accepts, so that a longer text gets an error message
@@ -195,22 +196,8 @@ def read(text: str) -> ConfigReading:
     if architecture and (problem := class_of(architecture).unbuilt(config)):
         raise InputError(problem)
     remarks = [*filter(None, (recognition,)), *other_programs.guess(content), *renamed, *remarks, *replaced]
-    remarks += _of_distances(config, architecture)
+    remarks += of_distances(config, lambda config: Model(config, architecture).num_parameters())
     return ConfigReading(config, architecture, [*remarks, *key_remarks.remarks(config, content, unread, values)])
-
-
-def _of_distances(config: Config, architecture: str | None) -> Iterator[Problem]:
-    """A remark on relative positions, which only transformers 4 builds."""
-    if version_of(config).distances:
-        field = next(iter(RELATIVE))
-        relative, absolute = (Model(each, architecture) for each in (config, replace(config, **ABSOLUTE)))
-        message = N_(
-            "{field} {value}: transformers 4 builds tables of distances, and {count} parameters. transformers 5 "
-            "ignores the key and builds {absolute} parameters."
-        )
-        counts = {"count": relative.num_parameters(), "absolute": absolute.num_parameters()}
-        value = getattr(config, field)
-        yield Problem.of(message, field, value, field=field, value=value, **counts)
 
 
 def _refusals(

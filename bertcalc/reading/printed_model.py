@@ -17,7 +17,6 @@ from typing import Any
 
 from bertcalc.config import Config, ConfigError
 from bertcalc.config.activations import ACTIVATIONS
-from bertcalc.discover.results.from_config import classes_with_formulas
 from bertcalc.families import CLASSES
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
@@ -78,7 +77,7 @@ def _reading(tree: PrintedTree, trees: Sequence[PrintedTree]) -> TextReading:
         unsure = (() if open_part else _of_unsure(tree, tree.unsure(), count)) or _of_shared(tree, count)
         if open_part:  # at least the smallest of the possible counts
             count = min((possible.parameters for possible in unsure), default=count)
-        notes += _not_shown(tree.root.class_name)
+        notes += [Problem.of(_NOT_SHOWN), UNKNOWN_CLASS]
         tensors = tuple(tree.root.tensors())
         counted = count or None if open_part else count
         return TextReading(
@@ -258,14 +257,7 @@ def _possible(tree: PrintedTree, recognition: Recognition) -> Iterator[PossibleC
         yield PossibleCount(with_biases.num_parameters() - model.num_parameters() + count, Problem.of(_WITH_BIASES))
 
 
-def _not_shown(cls: str) -> Iterator[Problem]:
-    yield Problem.of(_NOT_SHOWN)
-    if cls in classes_with_formulas():
-        yield Problem.of(N_("bertcalc counts {name} exactly from its config.json: paste that instead."), name=cls)
-    else:
-        yield Problem.of(N_("bertcalc does not know this class, so its real count may differ."))
-
-
+UNKNOWN_CLASS = Problem.of(N_("bertcalc does not know this class, so its real count may differ."))
 _NOT_SHOWN = N_("print(model) shows neither which modules share a tensor nor tensors of modules that have children.")
 
 

@@ -4,14 +4,17 @@
 2832336896
 """
 
+from dataclasses import replace
+
 from bertcalc.discover.results import expressions
 from bertcalc.discover.results.config_input import read_config
-from bertcalc.discover.results.from_config import CountedConfig, counted_config
+from bertcalc.discover.results.from_config import CountedConfig, classes_with_formulas, counted_config
 from bertcalc.families.config_files.key_remarks import DEFAULTS
 from bertcalc.families.hf_json import is_of_another_type
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
 from bertcalc.reading.config_text import config_in
+from bertcalc.reading.printed_model import UNKNOWN_CLASS
 from bertcalc.reading.read_text import read
 from bertcalc.reading.text_reading import Kind, TextReading
 from bertcalc.text import N_
@@ -25,11 +28,20 @@ def read_any(text: str, kind: Kind | None = None, model: Model | None = None) ->
     count a file of another type, the error gives the reason as well.
     """
     try:
-        return read(text, kind, model)
+        return _with_class(read(text, kind, model))
     except InputError as error:
         if not is_of_another_type(error.problems):
             raise
         return _counted(config_in(text), error)
+
+
+def _with_class(reading: TextReading) -> TextReading:
+    """The reading, with the advice to paste the config.json of a printed class that is counted from it."""
+    name = reading.modules.class_name if reading.modules is not None else ""
+    if UNKNOWN_CLASS not in reading.notes or name not in classes_with_formulas():
+        return reading
+    known = Problem.of(N_("bertcalc counts {name} exactly from its config.json: paste that instead."), name=name)
+    return replace(reading, notes=tuple(known if note == UNKNOWN_CLASS else note for note in reading.notes))
 
 
 def _counted(text: str, refused: InputError) -> TextReading:

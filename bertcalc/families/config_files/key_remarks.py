@@ -9,6 +9,7 @@ from bertcalc.families.uncounted_keys import OF_MEMORY, is_neutral
 from bertcalc.text import N_, shorten
 from bertcalc.text.arguments import quoted
 from bertcalc.text.problem import Problem
+from bertcalc.transformers4.config_remarks import of_labels
 
 # Sizes that every real file has.
 _SIZES = (
@@ -86,11 +87,7 @@ def _of_labels(content: Mapping[str, Any], values: Mapping[str, Any]) -> Iterato
     """A remark if num_labels differs from the number of names in id2label."""
     labels, count = content.get("id2label"), values["num_labels"]
     if labels is not None and count != len(labels):
-        message = N_(
-            "num_labels {count} is used, as in transformers 5. transformers 4 uses the number of names in id2label: "
-            "{named}."
-        )
-        yield Problem.of(message, "num_labels", count, count=count, named=len(labels))
+        yield of_labels(count, len(labels))
 
 
 def _unread(kind: type[Config], keys: Mapping[str, Any], content: Mapping[str, Any]) -> Iterator[Problem]:
