@@ -58,7 +58,7 @@ def test_html_is_a_style_sheet_of_ours_or_one_of_a_few_things() -> None:
         for node in _nodes(path)
         for argument in _html(node)
     ]
-    assert len(shown) == 8
+    assert len(shown) == 6
     assert all(text.lstrip("f").startswith(_OURS) for text in shown)
 
 
