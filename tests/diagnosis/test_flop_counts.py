@@ -60,6 +60,21 @@ def test_a_number_of_operations_has_no_other_meaning(text: str) -> None:
     assert ("calflops" in {cost.rule for cost in diagnosis.flops}) or text != "22.363G"
 
 
+@pytest.mark.parametrize(
+    ("text", "phase", "rule"),
+    [
+        ("22.3631 GFLOPs", "forward", "calflops"),
+        ("11.1742 GMACs", "forward", ""),
+        ("67.0892 GFLOPs", "training", "calflops"),
+        ("33.5226 GMACs", "training", ""),
+    ],
+)
+def test_the_numbers_that_calflops_prints_are_recognised(text: str, phase: str, rule: str) -> None:
+    """calflops 0.3.2 for BertModel with eager attention, 1 x 128 tokens: forward, and forward with backward."""
+    [cost] = flops_of(Model(PRESETS["bert-base-uncased"].config), typed(text))
+    assert (cost.phase, cost.rule, cost.batch_size, cost.sequence_length) == (phase, rule, 1, 128)
+
+
 def test_deepspeeds_number_for_a_batch_is_recognised() -> None:
     """DeepSpeed 0.17 prints 178.79 GMACs for bert-base-cased, 16 x 128 tokens."""
     model = Model(PRESETS["bert-base-cased"].config)
