@@ -9,12 +9,13 @@ from pages.ui.shell import live, stepping
 from pages.ui.shell.controls import set_values
 from pages.ui.shell.i18n import _
 from pages.ui.shell.navigation import page_at
+from pages.ui.shell.present import LECTURE_STYLE
 from pages.ui.shell.sidebar import choice as current_choice
 from pages.ui.shell.sidebar import show_only
 
 choice = current_choice()
 
-style_page(screens.STYLE)
+style_page(LECTURE_STYLE)
 row = st.container(horizontal=True, vertical_alignment="center", key="lecture-row")
 fill = screens.filler(choice)
 if lecture := screens.choose_lecture(row, fill):

@@ -95,7 +95,7 @@ def _of_one(model: Model, length: int) -> Iterator[FlopCount]:
     if cannot_run(model):
         return
     try:
-        steps = model.steps(Batch(1, length, model.encoder_length(length)))
+        steps = model.steps(model.batch_of(1, length))
     except InputError:
         return
     batch = Batch(1, length)

@@ -12,7 +12,6 @@ from bertcalc.config.activations import ACTIVATIONS
 from bertcalc.config.fields import field_named
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import cache_bytes, saved_by, total_bytes
-from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model
 from bertcalc.text.arguments import checked
 
@@ -70,7 +69,7 @@ def _cost(model: Model, batch_size: int, sequence_length: int) -> tuple[tuple[in
     config, read = _watched(model.config)
     model = model.changed(config=config)
     length = min(sequence_length, config.longest)
-    steps = model.steps(Batch(batch_size, length, encoder_sequence_length=model.encoder_length(length)))
+    steps = model.steps(model.batch_of(batch_size, length))
     parameters = model.num_parameters()
     memory = 4 * parameters + total_bytes(saved_by(steps, Plan()))
     if config.is_decoder and config.use_cache:

@@ -18,7 +18,7 @@ from bertcalc.forward.call import TensorCopies as TensorCopies
 from bertcalc.forward.call import attends as attends
 from bertcalc.forward.call import caches as caches
 from bertcalc.forward.meanings import UNUSED
-from bertcalc.model.batch import LARGEST, Batch
+from bertcalc.model.batch import LARGEST
 from bertcalc.model.family import Class
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
@@ -83,7 +83,7 @@ def inputs(model: Model, call: Call, steps: Sequence[Step]) -> list[Entry]:
 
 def _used(model: Model) -> set[str]:
     """The names of inputs that a step uses, and of use_cache if a cache can be returned."""
-    config, steps = model.config, model.steps(Batch(encoder_sequence_length=model.encoder_length(1)))
+    config, steps = model.config, model.steps(model.batch_of(1, 1))
     used = {value.name for step in steps for value in step.takes}
     roles = {step.place.role for step in steps}
     if "angles" in roles:

@@ -9,7 +9,6 @@ from bertcalc.forward.outputs import Call, outputs, run
 from bertcalc.memory.optimizers import ITEM_BYTES, Dtype, parts, sizes
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import SavedActivation, saved_activations, total_bytes
-from bertcalc.model.batch import Batch
 from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
 from bertcalc.text import N_
@@ -67,7 +66,7 @@ def steady_bytes(model: Model, plan: Plan) -> int:
 @checked
 def kept(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> list[SavedActivation]:
     """The tensors that autograd saves under a plan."""
-    batch = Batch(batch_size, sequence_length, model.encoder_length(sequence_length))
+    batch = model.batch_of(batch_size, sequence_length)
     return saved_activations(model, batch, plan)
 
 

@@ -166,6 +166,14 @@ class Model(Module):
         """The length of encoder_hidden_states: ``sequence_length`` if the model reads them, else None."""
         return sequence_length if self.reads_encoder else None
 
+    def batch_of(self, batch_size: int, sequence_length: int) -> Batch:
+        """A batch of these sizes, with encoder_hidden_states of the same length if the model reads them.
+
+        >>> Model(PRESETS["bert-base-uncased"].config).batch_of(8, 128)
+        Batch(batch_size=8, sequence_length=128, encoder_sequence_length=None, num_choices=1, cached=True, padded=False)
+        """
+        return Batch(batch_size, sequence_length, self.encoder_length(sequence_length))
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Model) and self._value() == other._value()
 

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 from bertcalc.compute.flops import cost, part_of
 from bertcalc.diagnosis.flop_counts import flop_counts, flops_of
-from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model
 from bertcalc.model.runnable import cannot_run
 from bertcalc.model.trace import Step
@@ -250,7 +249,7 @@ def _products(model: Model, length: int) -> tuple[Step, ...]:
     if cannot_run(model) or length > model.config.longest:
         return ()
     try:
-        return tuple(step for step in model.steps(Batch(1, length, model.encoder_length(length))) if cost(step))
+        return tuple(step for step in model.steps(model.batch_of(1, length)) if cost(step))
     except InputError:
         return ()
 

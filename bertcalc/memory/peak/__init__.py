@@ -154,7 +154,7 @@ def curve(timeline: Sequence[MemoryChange]) -> list[Moment]:
 @checked
 def changes_of(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[MemoryChange]:
     """The allocations and releases of a step; a decoder's encoder_hidden_states are as long as its own sequence."""
-    batch = Batch(batch_size, sequence_length, model.encoder_length(sequence_length))
+    batch = model.batch_of(batch_size, sequence_length)
     return changes_in(model, how, batch)
 
 

@@ -24,7 +24,7 @@ from pages.ui.shell.sidebar import Choice
 from pages.ui.shell.theme import colors
 
 Fill = Callable[[str], str]
-STYLE, NOTES_STYLE = (Path(__file__).with_name(name) for name in ("style.css", "notes_page.css"))
+NOTES_STYLE = Path(__file__).with_name("notes_page.css")
 # The speaker's notes have their own window, which follows the lecture in the same browser.
 NOTES_BUTTON = component("bertcalc_notes_button", "lecture/notes.css", "session/dom.js", "lecture/notes_button.js")
 NOTES = component("bertcalc_notes", "lecture/notes.css", "session/dom.js", "lecture/notes.js")

@@ -14,12 +14,13 @@ PRESENT = Number("present", "present", 0, min_value=0, max_value=1, label_visibi
 KEY = "p"
 SCREENS = ("lecture",)  # the paths of pages that are made for the projector
 _HERE = Path(__file__).parent
+LECTURE_STYLE = _HERE.parent / "lecture" / "style.css"
 STYLE, _WINDOW, _PROJECTOR = (_HERE / f"{name}.css" for name in ("style", "window", "present"))
 
 
 def sheets(page: str, *, presents: bool) -> tuple[str, ...]:
     """The addresses of the style sheets of a page that was asked for with or without ``present=1``."""
-    own = [_HERE.parent / page / "style.css"] if page in SCREENS else []
+    own = [LECTURE_STYLE] if page in SCREENS else []
     return tuple(map(sheet_address, (STYLE, _PROJECTOR if presents or own else _WINDOW, *own)))
 
 
