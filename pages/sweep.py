@@ -39,17 +39,17 @@ if len(sweep.dimensions) == 1:
     figures = growth_view.present_and_doubled(swept)
     growth_view.show_in_words(swept, trend, figures)
     values = sweep.values(field, *swept.ranges[field])
-    shown = {value: figure for value, figure in figures.items() if values[0] <= value <= values[-1]}
+    in_range = {value: figure for value, figure in figures.items() if values[0] <= value <= values[-1]}
     letter = LETTER_OF[field]
     now = moving(field, size)
-    places = {value: now if value == size else 2 * now for value in shown}
+    places = {value: now if value == size else 2 * now for value in in_range}
     marks = [
         Mark(
             inside(places[value], values[0], values[-1]),
             figure,
             fill("{letter} = {at:,}: {figure}", letter=letter, at=places[value], figure=short(figure, unit)),
         ).on(same_curves(sweep))
-        for value, figure in shown.items()
+        for value, figure in in_range.items()
     ]
     rows = [Curve(name, _(QUANTITIES[name].meaning), sweep.row(name, values, array)) for name in swept.quantities]
     with live.container_within(same_curves(sweep)):

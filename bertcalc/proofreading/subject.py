@@ -662,13 +662,13 @@ _NO_HEADING = re.compile(r"\||[.。]\s*$|[0-9]\s?(?:[%MGk万亿]|million)(?![A-Z
 def _without_others(text: str, mentions: Sequence[Mention], preset: str) -> str:
     """The text without the sentences that only name other models, whose sizes are not this model's."""
     kept: list[str] = []
-    is_own, at = True, 0
+    is_own, index = True, 0
     starts = [0, *_sentences(text)[0], len(text)]
     for start, end in pairwise(sorted({*starts, *(match.end() for match in re.finditer("\n", text))})):
         named = set()
-        while at < len(mentions) and mentions[at].start < end:
-            named.add(mentions[at].preset)
-            at += 1
+        while index < len(mentions) and mentions[index].start < end:
+            named.add(mentions[index].preset)
+            index += 1
         if text[start - 1 : start] in ("", "\n"):
             is_own = True
         is_own = preset in named if named else is_own

@@ -156,10 +156,10 @@ def _change(content: Mapping[str, Any]) -> PeftChange:
         if key in content and content[key] not in values:
             raise InputError(Problem.of(N_("An adapter with {key} is not counted."), key=key))
     names = {part.name for part in fields(kind)}  # type: ignore[arg-type]  # all adapters are dataclasses
-    given: dict[str, Any] = {key: value for key, value in content.items() if key in names and value is not None}
-    if issubclass(kind, Prompts) and given.get("task_type") is None:
-        given["task_type"] = "FEATURE_EXTRACTION"
-    return kind(**given)
+    arguments: dict[str, Any] = {key: value for key, value in content.items() if key in names and value is not None}
+    if issubclass(kind, Prompts) and arguments.get("task_type") is None:
+        arguments["task_type"] = "FEATURE_EXTRACTION"
+    return kind(**arguments)
 
 
 def _of_adapted(adapted: Model, model: Model, name: str) -> Iterator[Problem]:
@@ -184,8 +184,8 @@ def _has_labels(model: Model, copied: Mapping[str, int]) -> bool:
     if not copied or model.cls.task == "question-answering":
         return False
     with suppress(ConfigError):
-        more = model.changed(config=replace(model.config, num_labels=model.config.num_labels + 1))
-        return more.num_parameters() != model.num_parameters()
+        labelled = model.changed(config=replace(model.config, num_labels=model.config.num_labels + 1))
+        return labelled.num_parameters() != model.num_parameters()
     return False
 
 

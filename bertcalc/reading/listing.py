@@ -243,10 +243,12 @@ def is_list_of_counts(text: str, model: Model) -> bool:
     lines = sum(any(map(str.isalnum, line)) for line in text.split("\n"))
     if tensors < _FEWEST_COUNTS or 2 * len(counts) < lines or sentences(text) >= len(counts):
         return False
-    own = {model.without_prefix(tensor.name): tensor.num_parameters() for tensor in model.tensors(folded=False)}
+    counts_of_model = {
+        model.without_prefix(tensor.name): tensor.num_parameters() for tensor in model.tensors(folded=False)
+    }
     names = [model.without_prefix(name) for name, _count in counts]
-    right = sum(own.get(name) == count for name, (_name, count) in zip(names, counts, strict=True))
-    is_hand_count = all(name in own for name in names) and 2 * right >= len(names)
+    right = sum(counts_of_model.get(name) == count for name, (_name, count) in zip(names, counts, strict=True))
+    is_hand_count = all(name in counts_of_model for name in names) and 2 * right >= len(names)
     return not is_hand_count or _of_counts(counts, text).agrees
 
 
@@ -288,8 +290,8 @@ def _named_model(names: set[str]) -> Model | None:
             with suppress(ConfigError):
                 config = replace(family.config.default(), num_hidden_layers=layers)
                 model = Model(config, cls.name, pooler)
-                own = {tensor.name for tensor in model.tensors(folded=False)}
-                if own <= names and names - own <= _tied_names(model):
+                names_of_model = {tensor.name for tensor in model.tensors(folded=False)}
+                if names_of_model <= names and names - names_of_model <= _tied_names(model):
                     return model
     return None
 

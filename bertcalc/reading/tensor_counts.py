@@ -53,9 +53,9 @@ def shapes_of(counts: Counts) -> tuple[tuple[str, Shape], ...]:
     wrapper = wrapper_of(stored((name, ()) for name, _count in counts))
     inside = {name: name.removeprefix(wrapper) for name, _count in counts}
     family = family_of_names(list(inside.values()))
-    known = _symbolic_shapes(family.name)
+    symbolic = _symbolic_shapes(family.name)
     bare = {name: _LAYER.sub(".*.", plain_name(inside[name], family)) for name in inside}
-    of_layers = {name: known[pattern] for name, pattern in bare.items() if pattern in known}
+    of_layers = {name: symbolic[pattern] for name, pattern in bare.items() if pattern in symbolic}
     equations = [(of_layers[name], count) for name, count in counts if name in of_layers]
     sizes = _solved(equations, {})
     if _BUCKETS in family.config.default().letters_of_sizes() and EVERY_LETTER[_BUCKETS] not in sizes:

@@ -67,9 +67,9 @@ def _show_count(discovery: Discovered, sizes: Mapping[str, int]) -> None:
             return
         call = {"batch_size": batch_size, "sequence_length": length}
         # Such as the experts for each token, on which no count of parameters depends.
-        given = {**discovery.compute.fields, **discovery.fields, **call}
-        sizes_now = {**given, **arguments}
-        before = whole(discovery.count_flops(**call), discovery.flops, given)
+        defaults = {**discovery.compute.fields, **discovery.fields, **call}
+        sizes_now = {**defaults, **arguments}
+        before = whole(discovery.count_flops(**call), discovery.flops, defaults)
         after = whole(count, discovery.flops, sizes_now)
         count = with_formula(count, after.formulas[WHOLE], after.values)
         live.note_sizes(sizes_now)

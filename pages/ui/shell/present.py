@@ -20,8 +20,8 @@ STYLE, _WINDOW, _PROJECTOR = (_HERE / f"{name}.css" for name in ("style", "windo
 
 def sheets(page: str, *, presents: bool) -> tuple[str, ...]:
     """The addresses of the style sheets of a page that was asked for with or without ``present=1``."""
-    own = [LECTURE_STYLE] if page in SCREENS else []
-    return tuple(map(sheet_address, (STYLE, _PROJECTOR if presents or own else _WINDOW, *own)))
+    lecture = [LECTURE_STYLE] if page in SCREENS else []
+    return tuple(map(sheet_address, (STYLE, _PROJECTOR if presents or lecture else _WINDOW, *lecture)))
 
 
 def choose(page: str) -> None:

@@ -62,9 +62,9 @@ def show_metrics(figures: Mapping[str, tuple[str, str]], longest_below: str = ""
     many = len(figures) > _FEW and not presenting()
     with st.container(horizontal=True, key="many-figures" if many else None):
         for place, (label, (value, below)) in enumerate(figures.items()):
-            more = "00" if is_live(value) else ""  # a drag makes it longer: 294,912 becomes 1,179,648
+            room = "00" if is_live(value) else ""  # a drag makes it longer: 294,912 becomes 1,179,648
             longest = max(below, *([] if place else [longest_below]), "", key=ems)
-            width = ceil(max(10 * text_width(label), _LARGE * ems(value + more) + 10, _SMALL * ems(longest) + 40))
+            width = ceil(max(10 * text_width(label), _LARGE * ems(value + room) + 10, _SMALL * ems(longest) + 40))
             if many:  # see style.css: the numbers are smaller, the texts below them are not
                 width = max(3 * width // 4, 7 * text_width(below) + 26)
             show_metric(label, value, below, least=0, width=width)

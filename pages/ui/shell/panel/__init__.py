@@ -109,8 +109,8 @@ def _menu(page: str) -> dict[str, Any]:
 
 @lru_cache(maxsize=64)
 def _texts(page: str, translate: Translate) -> dict[str, str]:
-    own = _PAGE_TEXTS.get(page, {})
-    return {text: translate(own.get(text, text)) for text in _STREAMLIT_TEXTS}
+    special = _PAGE_TEXTS.get(page, {})
+    return {text: translate(special.get(text, text)) for text in _STREAMLIT_TEXTS}
 
 
 def actions(undone: bool, redone: bool, plain: bool, preset: str) -> list[dict[str, Any]]:
