@@ -123,6 +123,7 @@ def live_tree(model: Model) -> Model:
     """The module tree of a model with live sizes. Only the tree is live, not the steps.
 
     >>> from bertcalc import BertConfig, build
+    >>> from bertcalc.text.live_numbers import evaluated
     >>> line = list(live_tree(build(BertConfig())).printed_lines())[1:][2]
     >>> line.text.strip()
     '(position_embeddings): Embedding(512, 768)'

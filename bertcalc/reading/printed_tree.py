@@ -251,6 +251,7 @@ class _Reader:
         module.children = {}
         for name, _copies, child in closed.children:
             module.children.setdefault(name, child)
+        _set_magnitudes(module.children)
         if module.children.keys() >= _OF_PROMPTS:
             module.children["word_embeddings"].parameters = {}  # those of the base model, which PEFT prints again
         module.parameters = {**closed.parameters, **_of_attention(closed.kind, module.children)}
@@ -269,6 +270,16 @@ class _Reader:
                 yield end, start - end, before
             yield start, copies, layer
             end, before = start + copies, layer
+
+
+def _set_magnitudes(children: Mapping[str, Module]) -> None:
+    """Set the vectors of PEFT's DoRA, which prints no sizes: one entry for each row of the wrapped matrix."""
+    base, magnitudes = children.get("base_layer"), children.get("lora_magnitude_vector")
+    if base is None or magnitudes is None or base.class_name != "Linear" or "weight" not in base.parameters:
+        return
+    for magnitude in magnitudes.children.values():
+        if isinstance(magnitude, PrintedModule) and magnitude.class_name.endswith("DoraLinearLayer"):
+            magnitude.parameters, magnitude.known = {"weight": base.parameters["weight"][:1]}, True
 
 
 _OF_PROMPTS = {"base_model", "prompt_encoder", "word_embeddings"}  # PEFT's model with prompt, prefix or p-tuning

@@ -20,12 +20,13 @@ from bertcalc.text.problem import InputError, Problem, wrong
 _LONGEST = 300  # characters
 _REPOSITORY = r"(?P<name>(?:[\w.-]{1,100}/)?[\w.-]{1,100})"
 _SITES = r"(?:huggingface\.co|hf\.co|hf-mirror\.com)"
+_LOADER = r"(?P<kind>\w{0,50}(?:Model|For|Config)\w{0,50})\.from_pretrained"
 _PATTERNS = tuple(
     map(
         re.compile,
         (
             rf"(?:https?://)?(?:www\.)?{_SITES}/{_REPOSITORY}(?:/(?:tree|blob|resolve)/\S*)?/?",
-            rf"(?:\w{{1,60}} ?= ?)?(?P<kind>\w{{1,100}})\.from_pretrained\(\s?['\"]{_REPOSITORY}['\"][^()]*\)",
+            rf"(?:\w{{1,60}} ?= ?)?{_LOADER}\(\s?['\"]{_REPOSITORY}['\"][^()]*\)",
             rf"['\"`]?{_REPOSITORY}['\"`]?",
         ),
     )

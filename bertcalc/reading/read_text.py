@@ -59,8 +59,9 @@ def read(text: str, kind: Kind | None = None, model: Model | None = None) -> Tex
 
     Args:
         text: Anything of at most 1,000,000 characters: a number, a calculation, a hand count, an article, a
-            config.json, a printed model, a listing of tensors, a summary of Keras, torchinfo or torchsummary, an index
-            or a header of safetensors files, an adapter_config.json. Nothing in it is executed.
+            config.json, the name of a published model, a printed model, a listing of tensors, a summary of Keras,
+            torchinfo or torchsummary, an index or a header of safetensors files, an adapter_config.json. Nothing in it
+            is executed.
         kind: What to read it as; None to recognize it.
         model: The model against which numbers and hand counts are explained; BERT-base if it is None.
 

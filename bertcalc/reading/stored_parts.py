@@ -11,13 +11,9 @@ from math import prod
 
 from bertcalc.model.modules import Shape
 
-# States of PyTorch's optimizers, and of those in apex and bitsandbytes.
-_STATES = frozenset(
-    (
-        *("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "exp_inf", "momentum_buffer", "square_avg", "acc_delta"),
-        *("exp_avg_sq_row", "exp_avg_sq_col", "state1", "state2", "qmap1", "qmap2", "absmax1", "absmax2"),
-    )
-)
+# States of PyTorch's optimizers, and those of apex and bitsandbytes, whose names are clear only below a number.
+_STATES = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "exp_inf", "momentum_buffer", "square_avg", "acc_delta")
+_NUMBERED = ("state1", "state2", "qmap1", "qmap2", "absmax1", "absmax2", "exp_avg_sq_row", "exp_avg_sq_col", "sum")
 _OPTIMIZERS = ("optimizer", "optimizers", "optimizer_states", "optimizer_state_dict", "optim")
 # What bitsandbytes stores beside a weight of 4 bits, under the weight's name.
 _OF_FOUR_BITS = ("absmax", "quant_map", "nested_absmax", "nested_quant_map", "offset")
@@ -30,8 +26,9 @@ def is_of_torch_optimizer(name: str) -> bool:
     >>> is_of_torch_optimizer("optimizer.state.0.step"), is_of_torch_optimizer("state.12.exp_avg")
     (True, True)
     """
-    first, *_inside, last = name.split(".") if "." in name else (name, "")
-    return first in _OPTIMIZERS or last in _STATES
+    first, *inside, last = name.split(".") if "." in name else (name, "")
+    is_numbered = bool(inside) and inside[-1].isdecimal()
+    return first in _OPTIMIZERS or last in _STATES or (is_numbered and last in _NUMBERED)
 
 
 def unpacked(tensors: Mapping[str, Shape]) -> tuple[dict[str, Shape], int]:

@@ -333,6 +333,7 @@ ADAPTERS = [
         ),
     ),
     ("BertModel", peft.LoraConfig(r=2, target_modules=["word_embeddings"])),
+    ("BertModel", peft.LoraConfig(r=2, target_modules=["query", "intermediate.dense"], use_dora=True)),
     ("BertModel", peft.AdaLoraConfig(init_r=3, target_modules=["query"], total_step=9)),
     ("BertModel", peft.VeraConfig(r=2, target_modules=["query"])),
 ]

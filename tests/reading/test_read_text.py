@@ -158,7 +158,9 @@ def test_a_repository_without_sizes_asks_for_its_config(text: str) -> None:
         bertcalc.read(text)
 
 
-@pytest.mark.parametrize("text", ["", "   \n", "?", "hello", "(((", "a.b"])
+@pytest.mark.parametrize(
+    "text", ["", "   \n", "?", "hello", "(((", "a.b", "AutoTokenizer.from_pretrained('bert-base-uncased')"]
+)
 def test_what_is_nothing_is_refused_in_a_sentence(text: str) -> None:
     with pytest.raises(InputError, match="cannot recognize this"):
         bertcalc.read(text)
