@@ -164,7 +164,7 @@ def number_asked(text: str) -> str:
     ('102,267,648', '12 * 7087872')
     >>> number_asked("Number of parameters: 66,955,010"), number_asked("pooler = 590,592")
     ('66,955,010', 'pooler = 590,592')
-    >>> number_asked("Total params: 109,483,778\nTrainable params: 1,538\nParams size (MB): 437.94")
+    >>> number_asked("Total params: 109,483,778\\nTrainable params: 1,538\\nParams size (MB): 437.94")
     '109,483,778'
     """
     if totals := _TOTALS_OF_SUMMARY.fullmatch(text):
