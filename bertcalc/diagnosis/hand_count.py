@@ -382,7 +382,9 @@ def _wrong(
 
 
 _ONE_LAYER = re.compile(
-    r"\b(?:one|per|each|a|single)\b.?(?:encoder |decoder |transformer )?(?:layer|block)|[单每一]个?层", re.I
+    r"\b(?:one|per|each|every|a|single)\b.?(?:encoder |decoder |transformer )?(?:layer|block)"
+    r"|[单每一]个?(?:编码器|解码器|(?:encoder|transformer) ?)?层",
+    re.I,
 )
 _ONE_HEAD = re.compile(r"\b(one|per|each|a|single)\b.?head|单头|每个?头|一个头", re.I)
 # Fewer than in explain.py: one term has fewer mistakes than a whole count. Rounding hides all except common mistakes.

@@ -286,8 +286,31 @@ def _of_other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Jud
         or _bytes_of_published(entry, context, model)
         or _other_bytes(entry, context, model)
         or _near_bytes(entry, context, model)
+        or _bytes_of_weights_alone(entry, context, model)
         or UNKNOWN
     )
+
+
+def _bytes_of_weights_alone(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
+    """The verdict on a size of which the words say that it is the weights alone, in whatever precision."""
+    total, value = model.num_parameters(), entry.stated.value
+    is_meant = _WEIGHTS_ALONE.search(context.sentence) and names_model(context.line)
+    if not is_meant or entry.computes or context.supposes or OWN_MODEL.search(context.line):
+        return None
+    for width in _ANY_WIDTH:
+        if abs(value - width * total) * _FARTHEST_OF_WIDTH <= width * total:
+            return None
+    described = known_in_words(KnownCount(model, total))
+    return should_be(Fraction(4 * total), Problem.of(N_("the float32 weights of {known}"), known=described), "bytes")
+
+
+_WEIGHTS_ALONE = re.compile(
+    r"\b(?:for|of|store|hold|load)\b (?:just |only |its |the |model )*(?:parameters|weights) (?:alone|only|themselves)"
+    r"|\b(?:parameters|weights) alone\b|(?:仅|光|单)(?:是|有)?模型?(?:参数|权重)|(?:参数|权重)(?:本身|自身)",
+    re.I,
+)
+_ANY_WIDTH = (Fraction(1, 2), 1, 2, 4, 8)  # bytes of each parameter
+_FARTHEST_OF_WIDTH = 6  # a sixth of the bytes: GiB, classes with a head, buffers
 
 
 def _near_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:

@@ -501,6 +501,9 @@ def _is_vocabulary(context: Context) -> bool:
     return bool(_VOCABULARY.search(beside)) and not re.search(r"param|参数", beside, re.I)
 
 
+_OF_SIZE = re.compile(r"[- ]?(?:hidden\b|units|dim)|[ 个]?(?:维|隐藏)", re.I)  # 1024 hidden units, 1024 维
+
+
 def _size(side: ChainSide, context: Context, model: Model) -> Judged | None:
     """The verdict on a size of the model, such as its vocabulary; a size alone is not a claim."""
     config = model.config
@@ -510,7 +513,8 @@ def _size(side: ChainSide, context: Context, model: Model) -> Judged | None:
     if side.value in sizes and side.value < LEAST_WITHOUT_WORDS:
         meant = meant_by_words(TypedLine("", side.text, side.value), context, model)
         beside = re.search(r"bias|偏置|norm|归一|param|参数", " ".join(context.names[:2]), re.I)
-        return None if meant and meant.is_right and beside and side.value >= LEAST else NO_CLAIM
+        is_size = _OF_SIZE.match(context.after)
+        return None if meant and meant.is_right and beside and side.value >= LEAST and not is_size else NO_CLAIM
     if _is_vocabulary(context) and side.unit is None and LEAST <= side.value < 10**6:
         return UNKNOWN
     return None

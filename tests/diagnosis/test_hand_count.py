@@ -486,3 +486,12 @@ def test_a_wrong_line_of_one_layer_is_corrected_for_one_layer() -> None:
 def test_a_cause_that_other_lines_rule_out_is_not_the_cause(attention: str, cause: str) -> None:
     found = report(f"attention per layer: {attention}\nper layer: 7,084,800", BertConfig())
     assert [name for name, _amount in miscounts(found)[-1]] == [cause]
+
+
+@pytest.mark.parametrize(
+    "name", ["attention of every layer", "每个编码器层的注意力", "attention in a single encoder layer"]
+)
+def test_one_layer_has_several_names(name: str) -> None:
+    [verdict] = report(f"{name}: 4*H*H", BertConfig()).verdicts
+    assert verdict.counted
+    assert (verdict.counted.layers, verdict.counted.right) == ("one", 2_362_368)

@@ -425,3 +425,19 @@ def test_what_the_text_means_by_its_words_is_not_wrong(text: str) -> None:
 def test_what_is_added_up_is_the_whole_model() -> None:
     [wrong] = proofread("BERT-base 的各部分加起来的结果就是 108,854,784。").of("wrong")
     assert wrong.right_value == 109_482_240
+
+
+def test_weights_alone_have_some_bytes_of_each_parameter() -> None:
+    text = "BERT-large, with 340M parameters, requires around {} for parameters alone."
+    [wrong] = proofread(text.format("3.6GB")).of("wrong")
+    assert wrong.right_value == 4 * sum(tensor.numel() for tensor in LARGE.real().parameters())
+    for size in ("1.34 GB", "1.3 GB", "670 MB", "335 MB", "1.25 GiB"):
+        assert not proofread(text.format(size)).of("wrong")
+
+
+def test_hidden_units_are_a_size() -> None:
+    claims = proofread("BERT-large has 24 layers, 1024 hidden units, 16 heads and 340M parameters.").claims
+    assert [claim.text for claim in claims] == ["340M"]
+
+
+LARGE = Case(PRESETS["bert-large-uncased"].config)
