@@ -73,6 +73,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "Makefile",
         "app.py",
         "babel.cfg",
+        "tests/component_data.py",
         "tests/pages/apptest.py",
         *(path.name for path in ROOT.glob("*.txt")),
     ):

@@ -130,7 +130,7 @@ _WIDER = 1.08  # digits in the font of images, which lack the page's, are 0.556 
 def _on_paper(chart: Mapping[str, Any], data: Columns) -> Spec:
     """The specification with its data, in the colors of a light page."""
     wider = {
-        name: [_WIDER * width for width in column] if name.endswith("_width") else column
+        name: [width and _WIDER * width for width in column] if name.endswith("_width") else column
         for name, column in data.items()
     }
     rows = json.loads(pd.DataFrame(wider, dtype=object).to_json(orient="records"))

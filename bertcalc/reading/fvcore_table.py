@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from decimal import Decimal
 from itertools import product
 from math import prod
 from typing import NamedTuple
@@ -108,7 +109,7 @@ def _value(rounded: str) -> tuple[float, float]:
     if match is None:
         return math.nan, 0
     unit, places = _UNITS[match["unit"]], len(match["places"] or "")
-    return round(float(match["digits"]) * unit, 3), unit / 10**places if unit > 1 else 0
+    return float(Decimal(match["digits"]) * unit), unit / 10**places if unit > 1 else 0
 
 
 def _has_all_tensors(table: FvcoreTable) -> bool:

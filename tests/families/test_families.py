@@ -93,6 +93,8 @@ SAID = {
     ("bertcalc/changes/adapter.py", "BertLMHeadModel"),  # the same
     ("bertcalc/reading/printed_model.py", "BertModel"),  # the same
     ("bertcalc/reading/listing.py", "word_embeddings"),  # the same
+    ("bertcalc/reading/printed_tree.py", "word_embeddings"),  # which PEFT prints again, whatever the model calls them
+    ("bertcalc/reading/printed_model.py", "word_embeddings"),  # the same
     ("bertcalc/reading/examples.py", "BertForSequenceClassification"),  # a text to try
     ("bertcalc/reading/printed_tree.py", "out_proj"),  # of torch.nn.MultiheadAttention
     ("bertcalc/forward/meanings.py", "predictions"),  # the word

@@ -155,7 +155,7 @@ def test_a_key_with_a_single_possible_value_is_not_said_to_have_no_effect() -> N
     """transformers reads attention_head_size of DeBERTa-v2, and another value changes the count."""
     text = '{"model_type": "deberta-v2", "hidden_size": 1536, "num_attention_heads": 24, "attention_head_size": 64}'
     said = [str(remark) for remark in read(text).remarks if "attention_head_size" in str(remark)]
-    assert said == ["Keys with the only value that bertcalc counts: attention_head_size."]
+    assert said == []
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,8 @@ def test_what_is_written_is_read_as_the_same(case: Case) -> None:
     reading = read(write(case.model))
     assert reading.config == case.config
     assert reading.architecture == case.architecture
-    assert not reading.remarks
+    # Only transformers 4 builds relative positions, of which a remark tells.
+    assert all("transformers 5 ignores the key" in str(remark) for remark in reading.remarks)
 
 
 @pytest.mark.parametrize(("architecture", "config"), [*product(ARCHITECTURES, CONFIGS)])

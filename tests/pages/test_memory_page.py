@@ -59,7 +59,7 @@ def test_the_72_megabytes_of_a_write_up_are_shown_for_what_they_are() -> None:
 
 
 def test_what_amp_is_is_said_where_it_is_chosen() -> None:
-    assert "**AMP bfloat16**: automatic mixed precision" in open_app("memory.py").selectbox(key="training_dtype").help
+    assert "**AMP bfloat16**: Automatic mixed precision" in open_app("memory.py").selectbox(key="training_dtype").help
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,7 @@ SPECIAL: dict[tuple[str, str], Any] = {
     ("bertcalc.api.live_model.of", "real_model"): torch.nn.Linear(2, 2),
     ("bertcalc.explore.sweep.around", "values"): [1, 2],
     ("bertcalc.checkpoints.checkpoint.plain_name", "family"): FAMILIES["bert"],
+    ("bertcalc.checkpoints.checkpoint.family_of_names", "names"): ["embeddings.word_embeddings.weight"],
     ("bertcalc.checkpoints.checkpoint.model_of_shapes", "family"): FAMILIES["bert"],
     ("bertcalc.discover.discover", "request"): DiscoveryRequest("bert", "NoSuchModel"),
     ("bertcalc.explore.quantities.flops", "count"): forward_flops,

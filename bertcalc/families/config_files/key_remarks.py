@@ -113,9 +113,6 @@ def _unread(kind: type[Config], keys: Mapping[str, Any], content: Mapping[str, A
     if of_memory:
         message = N_("Ignored keys: {keys}. They do not affect parameters or FLOPs, but may affect memory.")
         yield Problem.of(message, of_memory[0], keys=named(of_memory))
-    if checked:
-        message = N_("Keys with the only value that bertcalc counts: {keys}.")
-        yield Problem.of(message, checked[0], keys=named(checked))
     if neutral:
         yield Problem.of(WITHOUT_EFFECT, neutral[0], keys=named(neutral))
 
