@@ -122,7 +122,7 @@ def test_a_phone_has_no_empty_strip_where_there_are_no_sliders(look: Look, addre
 def test_the_projector_shows_both_formulas_of_what_fits(look: Look, language: str) -> None:
     page = look(f"memory?memory=fit&training_dtype=amp-fp16&present=1&lang={language}")
     formulas = page.locator(".katex-display")
-    expect(formulas).to_contain_text("B≤154")
+    expect(formulas).to_contain_text("B≤176")
     assert crowded(page) == []
 
 

@@ -160,7 +160,9 @@ def opened(place: str) -> AppTest:
 
 
 # What is no Markdown: the fields that people type into, texts, what a component gets as data, and keys.
-_TEXT = {"TextInput.value", "TextInput.default", "TextArea.value", "TextArea.default", "BidiComponent.json"}
+_TEXT = {"TextInput.value", "TextInput.default", "TextArea.value", "TextArea.default"}
+_TEXT |= {"BidiComponent.json", "BidiComponent.bytes"}
+_SENT = (FieldDescriptor.TYPE_MESSAGE, FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES)
 _KEYS = (".id", ".form_id")
 
 
@@ -168,11 +170,13 @@ def strings(message: Message, path: str) -> Iterator[tuple[str, str]]:
     """All texts in what is sent to a browser, by where they are."""
     for field, value in message.ListFields():
         values = value if field.is_repeated else [value]
-        for one in values if field.type in (FieldDescriptor.TYPE_MESSAGE, FieldDescriptor.TYPE_STRING) else []:
+        for one in values if field.type in _SENT else []:
             if isinstance(one, Message):
                 yield from strings(one, f"{path}.{field.name}")
             elif isinstance(one, str):
                 yield f"{path}.{field.name}", one
+            elif isinstance(one, bytes) and path == "BidiComponent":  # JSON
+                yield f"{path}.{field.name}", one.decode()
 
 
 def is_table(text: str) -> bool:

@@ -192,10 +192,10 @@ def test_the_report_has_the_proof_of_the_real_model() -> None:
         (
             "memory.py",
             {"memory": "fit", "training_dtype": "bf16", "optimizer": "sgd", "recompute": "full", "freeze_layers": "3"},
-            Plan("bf16", "sgd", recompute="full", freezing=Freezing(layers=3)),
+            Plan("bf16", "sgd", recompute="full", freezing=Freezing(layers=3), fused_dropout=True),
             "bfloat16",
             "Training precision = Pure bfloat16, Optimizer = SGD, Attention = Eager, Recompute = Full, "
-            "Frozen layers = 3",
+            "Dropout masks = One byte per element, Frozen layers = 3",
         ),
         (
             "memory.py",
