@@ -10,7 +10,7 @@ Exponents may be negative. SymPy can do more, but importing it takes longer than
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
-from math import gcd, lcm
+from math import gcd, lcm, prod
 from typing import Any, Self
 
 from bertcalc.text.digits import superscript
@@ -44,6 +44,18 @@ class LetterPolynomial:
     def free_symbols(self) -> set[str]:
         """The letters in the polynomial."""
         return {letter for monomial in self.terms for letter, _exponent in monomial}
+
+    def value(self, sizes: Mapping[str, int]) -> Fraction:
+        """The value at these sizes, by letter.
+
+        >>> (LetterPolynomial.letter("H") * 4 + 2).value({"H": 768})
+        Fraction(3074, 1)
+        """
+        terms = self.terms.items()
+        return sum(
+            (number * prod(Fraction(sizes[letter]) ** power for letter, power in term) for term, number in terms),
+            Fraction(0),
+        )
 
     @property
     def coefficient(self) -> Fraction:

@@ -116,10 +116,10 @@ def _split(line: str) -> Iterator[str]:
 def _end_of_module(text: str) -> int:
     """Where the parenthesis of a module is closed; the end of the text if it is not."""
     depth = 0
-    for at in range(text.index("(", text.index("):")), len(text)):
-        depth += (text[at] == "(") - (text[at] == ")")
-        if not depth and text[at] == ")":
-            return at + 1
+    for place in range(text.index("(", text.index("):")), len(text)):
+        depth += (text[place] == "(") - (text[place] == ")")
+        if not depth and text[place] == ")":
+            return place + 1
     return len(text)
 
 

@@ -63,15 +63,15 @@ def name_in(text: str) -> PublishedName | None:
 
 def read_name(text: str) -> TextReading:
     """Read the name of a preset. Raises InputError if there is no preset of this name."""
-    found = name_in(text)
-    if found is None or found.preset is None:
-        raise wrong(NO_PRESET, name=shorten(found.name if found else text.strip()))
-    config = PRESETS[found.preset].config
+    published = name_in(text)
+    if published is None or published.preset is None:
+        raise wrong(NO_PRESET, name=shorten(published.name if published else text.strip()))
+    config = PRESETS[published.preset].config
     model = Model(config)
-    if CLASSES.get(found.architecture) is model.family:
+    if CLASSES.get(published.architecture) is model.family:
         with suppress(InputError):
-            model = Model(config, found.architecture)
-    sentence = Problem.of(N_("Read as: the name of a published model, {name}."), name=found.preset)
+            model = Model(config, published.architecture)
+    sentence = Problem.of(N_("Read as: the name of a published model, {name}."), name=published.preset)
     return TextReading("config", sentence, model, model, tuple(model.tensors()), model.num_parameters())
 
 

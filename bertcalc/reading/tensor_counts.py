@@ -76,7 +76,7 @@ def _symbolic_shapes(family: str) -> Mapping[str, tuple[Any, ...]]:
         for tensor in model.tensors():
             name = _LAYER.sub(".*.", model.without_prefix(tensor.name))
             shapes.setdefault(name, set()).add(tuple(map(LetterPolynomial.of, tensor.shape)))
-    return {name: next(iter(found)) for name, found in shapes.items() if len(found) == 1}
+    return {name: next(iter(of_classes)) for name, of_classes in shapes.items() if len(of_classes) == 1}
 
 
 def _models(family: Family) -> Iterator[Model]:
@@ -111,27 +111,19 @@ def _root(shape: tuple[Any, ...], count: int, letter: str, sizes: Sizes) -> dict
 
 
 def _elements(shape: Iterable[Any], sizes: Sizes) -> Fraction:
-    return prod((_value(side, sizes) for side in shape), start=Fraction(1))
-
-
-def _value(side: LetterPolynomial, sizes: Sizes) -> Fraction:
-    terms = side.terms.items()
-    return sum(
-        (number * prod(Fraction(sizes[letter]) ** power for letter, power in monomial) for monomial, number in terms),
-        Fraction(0),
-    )
+    return prod((side.value(sizes) for side in shape), start=Fraction(1))
 
 
 def _shape(name: str, count: int, symbols: tuple[Any, ...] | None, sizes: Sizes, counts: Mapping[str, int]) -> Shape:
     """The shape of a tensor: from its symbols, or of a matrix whose bias has as many entries as it has rows."""
     if symbols and _known(symbols, sizes) and _elements(symbols, sizes) == count:
-        sides = [_value(side, sizes) for side in symbols]
+        sides = [side.value(sizes) for side in symbols]
         if all(side.denominator == 1 for side in sides):
             return tuple(map(int, sides))
     if symbols and len(symbols) == 2:
         for axis, side in enumerate(symbols):
-            if _known((side,), sizes) and not count % (known := int(_value(side, sizes)) or 1):
-                return (known, count // known) if axis == 0 else (count // known, known)
+            if _known((side,), sizes) and not count % (length := int(side.value(sizes)) or 1):
+                return (length, count // length) if axis == 0 else (count // length, length)
     rows = counts.get(f"{name.removesuffix('.weight')}.bias", 0) if name.endswith(".weight") else 0
     return (rows, count // rows) if rows and rows != count and not count % rows else (count,)
 

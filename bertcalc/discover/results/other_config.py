@@ -40,8 +40,8 @@ def _with_class(reading: TextReading) -> TextReading:
     name = reading.modules.class_name if reading.modules is not None else ""
     if UNKNOWN_CLASS not in reading.notes or name not in classes_with_formulas():
         return reading
-    known = Problem.of(N_("bertcalc counts {name} exactly from its config.json: paste that instead."), name=name)
-    return replace(reading, notes=tuple(known if note == UNKNOWN_CLASS else note for note in reading.notes))
+    advice = Problem.of(N_("bertcalc counts {name} exactly from its config.json: paste that instead."), name=name)
+    return replace(reading, notes=tuple(advice if note == UNKNOWN_CLASS else note for note in reading.notes))
 
 
 def _counted(text: str, refused: InputError) -> TextReading:

@@ -101,8 +101,8 @@ def _unread(kind: type[Config], keys: Mapping[str, Any], content: Mapping[str, A
     remarked = (*remarked, _CHUNK) if _chunked(kind, content) else remarked
     keys = {key: value for key, value in keys.items() if key not in remarked}
     neutral = [key for key, value in keys.items() if is_neutral(key, value) or (key == _CHUNK and not kind.chunks)]
-    checked = [key for key in keys if key not in neutral and _is_checked(kind, key)]
-    keys = {key: value for key, value in keys.items() if key not in checked}
+    # Other values of a checked key would affect the count: it is neither said to have no effect, nor unknown.
+    keys = {key: value for key, value in keys.items() if key in neutral or not _is_checked(kind, key)}
     of_memory = [key for key in keys if key in OF_MEMORY and key not in neutral]
     unknown = [key for key in keys if key not in (*neutral, *of_memory)]
     meant = {key: near for key in unknown[:_NAMED] if (near := _meant(kind, key, content))}
