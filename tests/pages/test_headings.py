@@ -61,3 +61,9 @@ def test_every_page_has_one_heading_and_its_line_unless_it_is_presented(language
 )
 def test_a_tab_says_what_is_changed(chosen: Choice, state: str) -> None:
     assert state_of(chosen, item_of(chosen.model, chosen.preset)) == state
+
+
+def test_a_link_to_a_page_has_no_icon_but_its_own() -> None:
+    links = open_app(lang="en").get("page_link")
+    assert {link.proto.label: link.proto.icon for link in links} == {"Take the tour →": "", "Make it smaller →": ""}
+    assert {link.proto.page for link in links} == {"lecture", "change"}

@@ -167,7 +167,9 @@ def navigation() -> st.Page:
     return st.navigation(
         {
             # Copies for this run alone: st.navigation changes the page that may run (Streamlit 1.67).
-            _(section): [copy(page_at(path)) for path in entries]
+            _(section): [
+                copy(_page(path, _(entry.title), entry.icon, entry.is_listed)) for path, entry in entries.items()
+            ]
             for section, entries in SECTIONS.items()
         },
         position="top",
@@ -176,9 +178,12 @@ def navigation() -> st.Page:
 
 
 def page_at(path: str) -> st.Page:
-    """The page at a path, for ``st.page_link``, which would look up the name of a file on the disk in every run."""
+    """The page at a path, for ``st.page_link``, which would look up the name of a file on the disk in every run.
+
+    It has no icon, which the link would show.
+    """
     entry = PAGES[path]
-    return _page(path, _(entry.title), entry.icon, entry.is_listed)
+    return _page(path, _(entry.title), None, entry.is_listed)
 
 
 # Cached: st.Page looks up its file on the disk, and every run needs all pages.
