@@ -108,7 +108,8 @@ _BULLET = re.compile(r"^(?:[-*•]\s+|\(?[0-9]{1,2}[.)、]\s+)(?=\D)")
 _EQUALS = re.compile(r"[=＝]+\s*[≈~]?|[≈≃]|(?<=[^\W\d_]{3})\s+(?:[-–—]|->|→|⇒)\s+(?=[0-9(])")
 # A name without a sign after it: "word embeddings 23,440,896", "12层共 85054464", "query.weight torch.Size([3, 3])"
 _UNSEPARATED = re.compile(
-    r"(?P<name>(?:[0-9]{1,3}\s*(?!thousand|million|billion|[百千万亿])(?=[^\W\d_]{2}|[㐀-鿿]))?[^\W\d][^=*×+]*?[^\W\d](?:[\w.*]*[\s,]+|(?<=[㐀-鿿])))"
+    r"(?P<name>(?:[0-9]{1,3}\s*(?!thousand|million|billion|[百千万亿])(?=[^\W\d_]{2}|[㐀-鿿]))?"
+    r"(?:[^\W\d][^=*×+]*?[^\W\d]|[㐀-鿿])(?:[\w.*]*[\s,]+|(?<=[㐀-鿿])))"
     r"(?P<value>(?:torch\.Size)?[(\[]*[0-9][^a-zA-Z]*[a-zA-Z]{0,10})\W*"
 )
 _COLUMNS = re.compile(r"\s{2,}|\t|(?<=[\])])\s+")

@@ -49,7 +49,7 @@ class LineVerdict(NamedTuple):
 
     ``counted`` is None if no part of the model fits; ``explanation`` is None if no miscounts explain the line. ``also``
     are other parts with the same count that the line may mean. A total is not a term: it claims to be the sum of the
-    lines above it, and ``above`` is their actual sum.
+    lines above it, or of all lines if it is the first, and ``above`` is their actual sum.
     """
 
     line: TypedLine
@@ -137,7 +137,7 @@ def _verdicts(lines: Sequence[TypedLine], count: _CountedModel, *, walk: bool) -
     for line in lines:
         right = set().union(*map(_names, verdicts))
         verdict = _verdict(line, count, open_elements, right, walk=walk)
-        if verdicts and _is_total(verdict, verdicts):
+        if len(lines) > 1 and _is_total(verdict, verdicts):
             verdict = verdict._replace(kind="total")
         verdicts.append(verdict)
         open_elements = _open(count.tensors, verdicts)
@@ -182,13 +182,15 @@ def _names(verdict: LineVerdict) -> set[str]:
 def _with_sums(verdicts: Sequence[LineVerdict]) -> Iterator[LineVerdict]:
     """The verdicts, with the sum of the lines above each total. A total that equals this sum is not a mistake.
 
-    The lines above the total of one layer or head are its parts, which a later line multiplies.
+    The lines above the total of one layer or head are its parts, which a later line multiplies. A total in the first
+    line is the sum of all lines.
     """
+    all_terms = sum((verdict.line.value or Fraction(0) for verdict in verdicts if verdict.is_term), Fraction(0))
     terms = parts = Fraction(0)
-    for verdict in verdicts:
+    for number, verdict in enumerate(verdicts):
         if verdict.kind == "total":
             is_of_one = verdict.counted is not None and "one" in (verdict.counted.layers, verdict.counted.heads)
-            above = parts if is_of_one and parts else terms
+            above = parts if is_of_one and parts else terms if number else all_terms
             faithful = not verdict.is_right and verdict.line.means(int(above))
             yield verdict._replace(above=above, explanation=None if faithful else verdict.explanation)
         else:

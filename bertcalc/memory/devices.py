@@ -34,15 +34,23 @@ KEPT_FREE = 1.5
 # Overhead of a run in per cent of its tensors, for cuBLAS workspaces and allocator blocks. Measured: at most 5.2 with
 # expandable segments, 2 to 29 with PyTorch's default settings (benchmarks/gpu_memory.md).
 GAPS = 6
+LARGEST_GAPS = 29
+# GPUs of compute capability 7.x; bfloat16 came with 8.0 (Ampere). On older ones PyTorch emulates it: see
+# torch.cuda.is_bf16_supported(including_emulation=False).
+WITHOUT_BFLOAT16 = ("T4-16GB", "V100-32GB")
 
 
 class Device(NamedTuple):
-    """A device's memory: its name, total bytes, bytes kept free, and a run's overhead in per cent of its tensors."""
+    """A device's memory: its name, total bytes, bytes kept free, and a run's overhead in per cent of its tensors.
+
+    A device without ``has_bfloat16`` emulates this dtype.
+    """
 
     name: str
     num_bytes: int
     kept_free: int = 0
     overhead: int = GAPS
+    has_bfloat16: bool = True
 
     @property
     def usable(self) -> int:

@@ -35,6 +35,11 @@ class Plan(NamedTuple):
     accumulate: bool = False
     input_require_grads: bool = False
 
+    @property
+    def uses_bfloat16(self) -> bool:
+        """Whether weights or matrix products have to be bfloat16: other mixed precision may be float16 as well."""
+        return self.precision in ("bf16", "amp-bf16")
+
 
 def checkpointed(plan: Plan, recompute: Recompute) -> Plan:
     """The plan with gradient checkpointing as transformers switches it on: see ``input_require_grads``."""
@@ -47,3 +52,8 @@ class Inference(NamedTuple):
 
     dtype: Dtype = "float32"
     attention: Attention = "eager"
+
+    @property
+    def uses_bfloat16(self) -> bool:
+        """Whether weights are bfloat16."""
+        return self.dtype == "bfloat16"

@@ -88,6 +88,19 @@ def totals_by_part(model: Module) -> dict[tuple[Component, str], int]:
     return dict(sorted(sums.items(), key=lambda item: COMPONENTS.index(item[0][0])))
 
 
+@checked
+def parts_inside(model: Model, path: str) -> dict[tuple[Component, str], int]:
+    """The parameters of each (component, part) in the module at ``path``, without body prefix.
+
+    A layer is counted once, not once per copy. Raises KeyError if there is no module at ``path``.
+
+    >>> from bertcalc import BertConfig, build
+    >>> parts_inside(build(BertConfig()), "encoder.layer.*")[("encoder", "attention")]
+    2362368
+    """
+    return summed((place_of(tensor), tensor.num_parameters()) for tensor in submodule(model, path).tensors())
+
+
 def summed(pairs: Iterable[tuple[Key, Any]]) -> dict[Key, Any]:
     """The sum of the numbers of each key, in order of first appearance; numbers may be symbols."""
     sums: dict[Key, Any] = {}

@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from bertcalc.export.table import Table
-from bertcalc.memory.devices import Device
+from bertcalc.memory.devices import LARGEST_GAPS, Device
 from bertcalc.memory.fit import LIMITS, LargestFit, Polynomial, counted_or, most, most_fitting
 from bertcalc.memory.peak.live_peak_formulas import live_growths, present_growths
 from bertcalc.memory.peak.peak_formulas import most_sequences, peak
@@ -74,6 +74,20 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
             _batch_title(run): (_number(fit.batch), _limit(fit.batch, _("one without a pad_token_id"))),
         }
     )
+    if device.overhead < LARGEST_GAPS and not presenting():
+        most_gaps = device._replace(overhead=LARGEST_GAPS)
+        fewest = _largest(run, how, "batch_size", most_gaps, most_sequences(run.model))
+        note = _(
+            "Batches of at most {number} if the allocator takes {overhead} %, the most that was measured with "
+            "PyTorch's default settings."
+        )
+        live.caption(fill(note, overhead=LARGEST_GAPS, number=_number(fewest)))
+    if how.uses_bfloat16 and not device.has_bfloat16:
+        st.warning(
+            _("{device} has no bfloat16: PyTorch emulates it, which is slow. Its own 16-bit type is float16.").format(
+                device=device.name
+            )
+        )
     start = run.of_preset()
     before = peak(start.model, how, *start.batch.shape).areas if start else {}
     formulas = peak(run.model, how, *run.batch.shape).formulas

@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from bertcalc.explore.factor_formulas import WHOLE, FigureGrowth, Side, growths
 from bertcalc.export.report import Settings
-from bertcalc.memory.devices import DEFAULT, DEVICES, GAPS, KEPT_FREE, Device, kept_free
+from bertcalc.memory.devices import DEFAULT, DEVICES, GAPS, KEPT_FREE, WITHOUT_BFLOAT16, Device, kept_free
 from bertcalc.memory.optimizers import ITEM_BYTES, OPTIMIZERS, PRECISIONS, Precision
 from bertcalc.memory.peak.live_peak_formulas import LivePeak, live_peak
 from bertcalc.memory.peak.peak_formulas import peak
@@ -259,7 +259,7 @@ def choose_device(controls: DeltaGenerator) -> Device:
     """Draw the device into a row of controls; an impossible memory size is replaced by the nearest possible one."""
     with controls:
         chosen = DEVICE_MEMORY.show(help=_("Total memory as nvidia-smi reports it."))
-        device = Device(DEVICE_MEMORY.word(chosen), DEVICES[chosen]) if chosen in DEVICES else _typed_device()
+        device = _named_device(chosen) if chosen in DEVICES else _typed_device()
         problems: list[Problem] = []
         with more_controls(_("Reserved"), sum(control.is_changed for control in (KEEP_FREE, OVERHEAD))):
             typed = KEEP_FREE.show(
@@ -285,6 +285,10 @@ def choose_device(controls: DeltaGenerator) -> Device:
         return limited
     show_problem(limited)
     return device
+
+
+def _named_device(name: str) -> Device:
+    return Device(DEVICE_MEMORY.word(name), DEVICES[name], has_bfloat16=name not in WITHOUT_BFLOAT16)
 
 
 def _typed_device() -> Device:

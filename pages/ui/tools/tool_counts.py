@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import accumulate
 
+import streamlit as st
+
 from bertcalc.charts.colors import INK
 from bertcalc.diagnosis.cause_formulas import tool_formulas
 from bertcalc.diagnosis.miscounts import MiscountSizes
@@ -23,7 +25,10 @@ TOOL = Select("tool", N_("Tool"), TOOLS, row=True, label_visibility="collapsed")
 
 
 def show_counts(model: Model) -> None:
-    """Show each tool's count, its difference and, if the layers are like BERT's, the main reason for it."""
+    """Show each tool's count, its difference and, if the layers are like BERT's, the main reason for it.
+
+    Whether the biases are counted has a column of its own: it is what these tools are known for.
+    """
     sizes = MiscountSizes.of(model.config)
     total, counts = model.num_parameters(), dict(tool_counts(model.config))
     columns = {
@@ -33,9 +38,18 @@ def show_counts(model: Model) -> None:
         "%": [unbroken(signed_percent(Fraction(count - total, total))) for count in counts.values()],
     }
     if model.family.like_bert:
-        reasons = (_main_reason(corrections(TOOLS[name], model, sizes), total - counts[name]) for name in counts)
+        made = {name: corrections(TOOLS[name], model, sizes) for name in counts}
+        columns[_("Biases")] = [
+            _("left out") if any(correction.miscount == _BIASES for correction in made[name]) else _("counted")
+            for name in counts
+        ]
+        reasons = (_main_reason(made[name], total - counts[name]) for name in counts)
         columns[_("Mostly because")] = [f":small[{why}]" for why in reasons]
-    show_table(columns, _("What the formulas of other tools give"))
+    with st.container(key="reasons-below"):
+        show_table(columns, _("What the formulas of other tools give"))
+
+
+_BIASES = "layer biases"
 
 
 def _main_reason(reasons: Sequence[Correction], missing: int) -> str:
