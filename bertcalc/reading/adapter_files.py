@@ -126,6 +126,7 @@ def read_adapter(text: str) -> TextReading:
         tuple(tensor for tensor in adapted.tensors() if not tensor.frozen),
         adapted.num_parameters(),
         notes=(*notes, *_of_adapted(adapted, model, name)),
+        detail=adapted,
     )
 
 

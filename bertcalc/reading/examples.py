@@ -1,8 +1,10 @@
 """Examples of texts to paste, generated from bertcalc's definitions; the article has two mistakes."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+from bertcalc.changes.lora import Lora
 from bertcalc.families import build, hf_json
 from bertcalc.families.presets import DEFAULT_PRESET
 from bertcalc.model.modules import Module
@@ -71,6 +73,12 @@ def _config() -> str:
     return hf_json.write(build("albert-base-v2"))
 
 
+def _adapter_config() -> str:
+    lora = Lora(r=16, target_modules=("query", "value"), task_type="SEQ_CLS")
+    keys = {"base_model_name_or_path": DEFAULT_PRESET, "peft_type": lora.peft_type, "task_type": lora.task_type}
+    return json.dumps({**keys, "r": lora.r, "target_modules": lora.target_modules}, indent=2)
+
+
 def _article() -> str:
     return """\
 # How large is BERT-base?
@@ -97,4 +105,5 @@ EXAMPLES: dict[str, Callable[[], str]] = {
     N_("TensorFlow's variables"): _tensorflow,
     N_("a safetensors header"): _header,
     N_("a config.json"): _config,
+    N_("an adapter_config.json"): _adapter_config,
 }

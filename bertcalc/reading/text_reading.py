@@ -67,7 +67,7 @@ class TextReading:
     parts of it are not known. ``possible_counts`` are all counts that a text may mean if it leaves something open.
     ``missing``, ``additional`` and ``reshaped`` are the text's differences from the model; ``preset`` is the preset
     whose sizes complete a text that does not show all of them. ``detail`` has the result of another part of bertcalc:
-    the diagnosis of a number, the verdicts on a hand count, the report on an article.
+    the diagnosis of a number, the verdicts on a hand count, the report on an article, the model with an adapter.
     """
 
     kind: Kind

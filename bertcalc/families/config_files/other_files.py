@@ -85,8 +85,8 @@ _SAMPLING = ("_from_model_config", "max_new_tokens", "do_sample", "temperature",
 _ADAPTERS = (
     _FileKind(
         N_(
-            "This is an adapter_config.json of PEFT ({kind}): it changes {base}. To count the model without the "
-            "adapter, use its own config.json."
+            "This is an adapter_config.json of PEFT ({kind}): it changes {base}. Import, Text counts the adapter; the "
+            "model without it has a config.json of its own."
         ),
         _any("peft_type"),
         _adapter,
