@@ -495,3 +495,19 @@ def test_one_layer_has_several_names(name: str) -> None:
     [verdict] = report(f"{name}: 4*H*H", BertConfig()).verdicts
     assert verdict.counted
     assert (verdict.counted.layers, verdict.counted.right) == ("one", 2_362_368)
+
+
+def test_a_total_in_the_first_line_is_the_sum_of_the_others() -> None:
+    found = report("total: 108,891,648\nembeddings: 23,837,184\nlayers: 85,054,464", BertConfig())
+    first, *terms = found.verdicts
+    assert first.kind == "total"
+    assert first.is_sum
+    assert all(verdict.is_right for verdict in terms)
+    assert [gap.parameters for gap in found.gaps] == [590_592]
+
+
+@pytest.mark.parametrize("line", ["12 层 85,054,464", "12层 85,054,464", "12 layers 85,054,464"])
+def test_all_layers_are_a_line_without_a_colon(line: str) -> None:
+    found = report(f"每层 7,087,872\n{line}", BertConfig())
+    assert [verdict.kind for verdict in found.verdicts] == ["step", "parameters"]
+    assert found.verdicts[1].is_right

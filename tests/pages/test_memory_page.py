@@ -499,3 +499,21 @@ def test_the_thin_mark_does_not_cross_the_name_of_a_part() -> None:
     assert len(places) == 2
     middle = 16  # of a bar of 32 pixels, with a name of 14 pixels
     assert all(end <= middle - FONT / 2 or start >= middle + FONT / 2 for start, end in places)
+
+
+def test_a_gpu_without_bfloat16_is_named() -> None:
+    """Compute capability 7.x; bfloat16 came with 8.0."""
+    warning = "T4 16 GB has no bfloat16"
+    assert warning in str(memory("fit", training_dtype="amp-bf16").warning[0].value)
+    assert warning in str(memory("fit", training_dtype="bf16").warning[0].value)
+    assert warning in str(memory("fit", task="inference", dtype="bfloat16").warning[0].value)
+    assert not memory("fit", training_dtype="amp-fp16").warning
+    assert not memory("fit", training_dtype="bf16", device_memory="A100-40GB").warning
+
+
+def test_the_batch_at_the_most_that_the_allocator_took_is_the_answer_at_that_overhead() -> None:
+    """29 %: the largest overhead in benchmarks/gpu_memory.md."""
+    [note] = [str(caption.value) for caption in memory("fit").caption if "29 %" in str(caption.value)][:1]
+    at_most = memory("fit", overhead="29")
+    assert f"Batches of at most <span class='live'>{at_most.metric[1].value}</span> if" in note
+    assert "Batches of at most" not in captions(at_most)

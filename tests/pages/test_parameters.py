@@ -2,6 +2,8 @@
 
 import pytest
 from hypothesis import given
+from streamlit.testing.v1 import AppTest
+from torch import Tensor
 
 from bertcalc.controls.chosen_model import ChosenModel
 from bertcalc.families import CLASSES, PRESETS
@@ -60,12 +62,28 @@ def test_a_preset_has_its_pooler_and_brings_it_back() -> None:
     assert app.metric[0].delta == "±0"
 
 
+def markdown(app: AppTest) -> str:
+    return "\n".join(str(text.value) for text in app.markdown)
+
+
 def test_opening_one_layer_shows_its_formula() -> None:
     app = open_app()
     app.selectbox(key="open").select("encoder.layer.*").run()
     written = drawn_formula(app, "part-formula")["label"]
     assert written.startswith("4H² + 2HI + 9H + I = 4 · 768² + 2 · 768 · 3,072 + ")
     assert written.endswith(" = 7,087,872")
+    subtotals = markdown(app)
+    layer = Case(PRESETS["bert-base-uncased"].config, "BertModel").real().encoder.layer[0]
+    inside = {name: sum(map(Tensor.numel, part.parameters())) for name, part in layer.named_modules()}
+    norms = inside["attention.output.LayerNorm"] + inside["output.LayerNorm"]
+    attention = inside["attention"] - inside["attention.output.LayerNorm"]
+    forward = inside["intermediate"] + inside["output"] - inside["output.LayerNorm"]
+    assert f"attention {attention:,} · LayerNorm {norms:,} · feed-forward {forward:,}" in subtotals
+
+
+@pytest.mark.parametrize("part", ["embeddings", "pooler", "encoder.layer.*.attention.self.query"])
+def test_a_part_whose_bars_are_its_subtotals_has_no_others(part: str) -> None:
+    assert "LayerNorm 1,536" not in markdown(open_app(open=part))
 
 
 def test_what_is_open_survives_an_architecture_without_it() -> None:

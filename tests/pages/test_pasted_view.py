@@ -1,11 +1,13 @@
 """The box that takes anything: each kind of text is read, counted, and compared; what is wrong is said."""
 
 import json
+from urllib.parse import parse_qsl
 
+import peft
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
-from transformers import BertConfig, BertForTokenClassification
+from transformers import BertConfig, BertForSequenceClassification, BertForTokenClassification
 
 from bertcalc.reading.examples import EXAMPLES
 from tests.component_data import sent_to
@@ -186,3 +188,21 @@ def test_a_known_count_is_shown_with_its_difference_from_the_sidebars_model() ->
     assert list(table["Difference from BertModel"]) == ["+32,058 = −590,592 (pooler) +622,650 (head)"]
     [table] = tables(paste("109,514,298", architecture="BertForMaskedLM"))
     assert "Difference from BertForMaskedLM" not in table
+
+
+@pytest.mark.filterwarnings("ignore")  # of peft, which names a deprecated property of transformers 5
+def test_what_peft_trains_is_the_first_figure_and_links_to_its_change() -> None:
+    with torch.device("meta"):
+        base = BertForSequenceClassification(BertConfig())
+        real = peft.get_peft_model(base, peft.LoraConfig(r=16, target_modules=["query", "value"], task_type="SEQ_CLS"))
+    trained, whole = real.get_nb_trainable_parameters()
+    app = paste(EXAMPLES["an adapter_config.json"]())
+    assert [*figures(app).items()] == [
+        ("Trained by peft", f"{trained:,}"),
+        ("With the adapter", f"{whole:,}"),
+        ("Without the adapter", f"{whole - trained:,}"),
+    ]
+    [link] = [link for link in app.get("page_link") if link.proto.label == "Change this adapter →"]
+    query = dict(parse_qsl(link.proto.query_string))
+    assert query["architecture"] == "BertForSequenceClassification"
+    assert f"{trained:,}" in [metric.value for metric in open_app("change.py", **query).metric]

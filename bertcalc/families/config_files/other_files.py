@@ -85,8 +85,8 @@ _SAMPLING = ("_from_model_config", "max_new_tokens", "do_sample", "temperature",
 _ADAPTERS = (
     _FileKind(
         N_(
-            "This is an adapter_config.json of PEFT ({kind}): it changes {base}. Import, Text counts the adapter; the "
-            "model without it has a config.json of its own."
+            "This is an adapter_config.json of PEFT ({kind}): it changes {base}, whose own config.json can be counted "
+            "here. To count the adapter, bring this file as a text."
         ),
         _any("peft_type"),
         _adapter,

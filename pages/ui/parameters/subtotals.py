@@ -13,5 +13,7 @@ def subtotals_inside(model: Model, path: str, _: Translate) -> str:
     parts = live_reading(parts_inside, model, path)
     if not 1 < len(parts) < len(breakdown(model, path)):
         return ""
-    names = (_(part).replace("LayerNorm", norm_kind(model)) for _component, part in parts)
-    return joined(" · ", [joined(" ", (name, grouped(count))) for name, count in zip(names, parts.values(), strict=True)])
+    words = [_(part).replace("LayerNorm", norm_kind(model)) for _component, part in parts]
+    return joined(
+        " · ", [joined(" ", (word, grouped(count))) for word, count in zip(words, parts.values(), strict=True)]
+    )
