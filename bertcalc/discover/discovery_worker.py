@@ -24,11 +24,14 @@ from bertcalc.text.digits import fixed
 from bertcalc.text.problem import InputError, Problem, wrong
 
 STARTING = 20.0  # additional seconds to import PyTorch
+# A search has SECONDS of CPU time for parameters, and again for FLOPs. The process has a low priority: on a busy machine
+# its wall time is a multiple of that.
+_CPU_SECONDS, _WALL = 2 * SECONDS + 5, 3
 PATIENCE = 90.0  # seconds to wait for other readers' models
 BYTES = 3 * 2**29  # limit of memory for data, including 0.3 GB for PyTorch itself
 _ATTEMPTS = 3  # at finding FLOPs, as other readers can interrupt the search
 
-WORKER = Worker(SECONDS + STARTING, nice=10)
+WORKER = Worker(_WALL * (SECONDS + STARTING), nice=10)
 atexit.register(WORKER.kill)
 _TURN = threading.Lock()  # held for the reader whose model is discovered
 _WAITING: set[int] = set()  # threads that wait to discover parameters
@@ -124,7 +127,8 @@ def _busy_error() -> RetryError:
 
 def _discover(search: Search, request: DiscoveryRequest, hear: Progress) -> Discovered:
     with _refusals():
-        discovery = WORKER.listen(lambda event: hear(*event), run_search, search, request._replace(seconds=SECONDS))
+        limited = request._replace(seconds=SECONDS)
+        discovery = WORKER.listen(lambda event: hear(*event), run_search, search, limited, _CPU_SECONDS)
     if too_many := more_than_shown(discovery.parameters):
         raise InputError(too_many)
     return discovery
@@ -136,9 +140,10 @@ def _refusals() -> Iterator[None]:
     try:
         yield
     except (SlowError, Ended):
-        message = N_("Building this model repeatedly takes longer than {seconds} seconds: no formula was found.")
-        raise wrong(message, seconds=fixed(SECONDS, 0)) from None
+        raise _too_slow() from None
     except StoppedError as stopped:
+        if stopped.late:
+            raise _too_slow() from None
         if stopped.from_outside:
             message = N_("The process that builds this model was stopped before it had finished. Try again.")
             raise RetryError(Problem.of(message)) from None
@@ -155,6 +160,11 @@ def _refusals() -> Iterator[None]:
     except BaseException:
         WORKER.stop()
         raise
+
+
+def _too_slow() -> InputError:
+    message = N_("Building this model repeatedly takes longer than {seconds} seconds: no formula was found.")
+    return wrong(message, seconds=fixed(SECONDS, 0))
 
 
 def too_large() -> InputError:
@@ -177,14 +187,15 @@ def run_search(search: Search, request: DiscoveryRequest, cpu_seconds: float | N
 
 
 def limit_time(seconds: float) -> None:
-    """End this process after more CPU time than this, and let PyTorch use one thread. Not supported on Windows."""
-    import resource
-
+    """End this process after more CPU time than this, and let PyTorch use one thread."""
     import torch
 
     torch.set_num_threads(1)
-    _soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    resource.setrlimit(resource.RLIMIT_CPU, (ceil(time.process_time() + seconds), hard))
+    with suppress(ImportError):  # not supported on Windows
+        import resource
+
+        _soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        resource.setrlimit(resource.RLIMIT_CPU, (ceil(time.process_time() + seconds), hard))
 
 
 def limit_memory() -> None:

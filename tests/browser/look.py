@@ -13,6 +13,9 @@ from pages.ui.shell.present import SCREENS
 # The pages that have the sidebar, by their addresses.
 PAGES = tuple(path for path in ENTRIES if path not in SCREENS)
 
+# Milliseconds until PyTorch answers: its process has a low priority, and other tests keep every core busy.
+PYTORCH = 180_000
+
 
 def total(page: Page) -> Locator:
     """The large number."""

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from bertcalc.discover.results.shipped import shipped
 from tests.browser.conftest import Look, Open
-from tests.browser.look import bottom, boxes, crowded, number, settled, slider, total, total_formula
+from tests.browser.look import PYTORCH, bottom, boxes, crowded, number, settled, slider, total, total_formula
 from tests.examples import sampled
 
 
@@ -19,7 +19,7 @@ def count(**sizes: int) -> str:
 
 def shown(page: Page) -> str:
     """The total, once all of the page is drawn."""
-    expect(total_formula(page)).to_have_count(3, timeout=60_000)
+    expect(total_formula(page)).to_have_count(3, timeout=PYTORCH)
     settled(page)
     return total(page).inner_text()
 
@@ -105,7 +105,7 @@ def test_a_config_is_pasted_and_its_formula_is_found_while_others_are_served(
     other.goto(f"{server}/")
     expect(total(other)).to_have_text("109,482,240")
     other.close()
-    expect(page.get_by_text("Parameters in GPT2Model")).to_be_visible(timeout=90_000)
+    expect(page.get_by_text("Parameters in GPT2Model")).to_be_visible(timeout=PYTORCH)
     found = shown(page)
     assert "fields=" in page.url
     page.reload()
@@ -115,7 +115,7 @@ def test_a_config_is_pasted_and_its_formula_is_found_while_others_are_served(
 def test_flops_are_found_at_a_press_and_who_leaves_ends_it(visit: Open) -> None:
     small = '{"hidden_size":32,"num_attention_heads":4,"ffn_dim":64,"num_hidden_layers":2}'
     page = visit(f"any_model?model_type=opt&fields={quote(small)}")
-    expect(total_formula(page)).to_have_count(3, timeout=90_000)
+    expect(total_formula(page)).to_have_count(3, timeout=PYTORCH)
     button = page.get_by_role("button", name="Find the FLOPs")
     button.click()
     expect(page.get_by_text("Searching for the FLOPs").or_(page.get_by_role("progressbar")).first).to_be_visible()
@@ -123,7 +123,7 @@ def test_flops_are_found_at_a_press_and_who_leaves_ends_it(visit: Open) -> None:
     expect(total(page)).to_have_text("109,482,240")
     page.go_back()
     button.click()
-    expect(page.get_by_text("FLOPs of a forward pass", exact=True)).to_be_visible(timeout=90_000)
+    expect(page.get_by_text("FLOPs of a forward pass", exact=True)).to_be_visible(timeout=PYTORCH)
     expect(button).to_have_count(0)
 
 

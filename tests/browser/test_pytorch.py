@@ -6,29 +6,29 @@ import psutil
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Look
-from tests.browser.look import open_page, settled, slider, total
+from tests.browser.look import PYTORCH, open_page, settled, slider, total
 
 
 def test_pytorch_is_asked(look: Look) -> None:
     page = look("memory?memory=activations&recompute=selective&num_hidden_layers=2")
     page.get_by_text("Check with PyTorch").click()
-    expect(page.get_by_text("PyTorch counts the same: ")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("PyTorch counts the same: ")).to_be_visible(timeout=PYTORCH)
     page.wait_for_url("**hooks=true**")
     page.get_by_role("link", name="Compute").click()
     expect(page.get_by_test_id("stMetricValue")).to_have_count(3)
     settled(page)
     page.get_by_text("Let PyTorch count too").click()
-    expect(page.get_by_text("PyTorch counts the same")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("PyTorch counts the same")).to_be_visible(timeout=PYTORCH)
     page.wait_for_url("**pytorch=true**")
     open_page(page, "Check", "Verify")
-    page.get_by_text("What the forward method returns").click(timeout=60_000)
-    expect(page.get_by_text("The real BertModel returns the same 2 outputs.")).to_be_visible(timeout=60_000)
+    page.get_by_text("What the forward method returns").click(timeout=PYTORCH)
+    expect(page.get_by_text("The real BertModel returns the same 2 outputs.")).to_be_visible(timeout=PYTORCH)
 
 
 def test_a_newer_move_takes_the_place_of_a_question_that_hangs(look: Look, running: tuple[str, int]) -> None:
     """Verify asks the worker; while that is stopped, what its reader does next is done at once."""
     page = look("verify?num_hidden_layers=3")
-    expect(page.get_by_text("The real BertModel agrees")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("The real BertModel agrees")).to_be_visible(timeout=PYTORCH)
     below = psutil.Process(running[1]).children(recursive=True)  # of this server: others' tests go on
     workers = []
     try:

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.launch import running_server
-from tests.browser.look import expect_query, number, settled, slider, total
+from tests.browser.look import PYTORCH, expect_query, number, settled, slider, total
 
 # An unknown field changes no shape, and this list is too long for a link.
 LONG = json.dumps({"model_type": "gpt2", "architectures": ["GPT2Model"], "n_layer": 5, "notes": [12_345] * 700})
@@ -85,7 +85,7 @@ def test_after_a_restart_nothing_changes_that_the_reader_did_not_change(server: 
     config.keyboard.press("Control+Enter")
     settled(config)
     config.get_by_role("button", name="Find its formula").click()
-    expect(total(config)).to_have_text("74,824,704", timeout=60_000)
+    expect(total(config)).to_have_text("74,824,704", timeout=PYTORCH)
 
     stepped, typed = server.open(""), server.open("?lang=zh")
     for layers in (13, 14):
@@ -145,8 +145,8 @@ def test_after_a_restart_nothing_changes_that_the_reader_did_not_change(server: 
     assert json.loads(download.value.path().read_text())["num_hidden_layers"] == 3
 
     slider(config, "n_layer").press("ArrowRight")
-    expect(total(config)).to_have_text("81,912,576", timeout=90_000)
+    expect(total(config)).to_have_text("81,912,576", timeout=PYTORCH)
     expect(number(config, "n_layer")).to_have_value("6")
-    expect(undo(config)).to_be_enabled(timeout=90_000)  # once the server has found its formula again
+    expect(undo(config)).to_be_enabled(timeout=PYTORCH)  # once the server has found its formula again
     undo(config).click()
     expect(total(config)).to_have_text("74,824,704")

@@ -15,7 +15,7 @@ from pages.ui.shell.i18n import LANGUAGES, catalogue
 from pages.ui.shell.sidebar import Choice
 from pages.ui.widgets.export.files import Origin, model_files
 from tests.browser.conftest import Look, Open
-from tests.browser.look import boxes, number, ready, settled, slider, total_formula
+from tests.browser.look import PYTORCH, boxes, number, ready, settled, slider, total_formula
 from tests.examples import sampled
 
 REPORTED = ("BertModel", "BertForPreTraining", "BertLMHeadModel")
@@ -26,7 +26,7 @@ def downloaded(page: Page, button: Locator) -> Download:
     """What a button gives that is pressed with the keyboard."""
     page.keyboard.press("Shift")  # a reader moves by keys; a script's focus alone would be taken back
     button.focus()
-    with page.expect_download(timeout=60_000) as waiting:  # the report asks the real model
+    with page.expect_download(timeout=PYTORCH) as waiting:  # the report asks the real model
         page.keyboard.press("Enter")
     download = waiting.value
     expect(button).to_be_enabled()
@@ -194,7 +194,7 @@ def test_a_report_that_takes_its_time_says_so(look: Look) -> None:
     expect(dialog.get_by_role("button", name="Markdown").first).to_be_visible()
     expect(sign).to_be_hidden()
     page.evaluate(_NOTE_SIGN)
-    with page.expect_download(timeout=60_000):
+    with page.expect_download(timeout=PYTORCH):
         dialog.get_by_test_id("stDownloadButton").filter(has_text="报告").first.get_by_role("button").click()
     assert page.evaluate("window.sawSign")
     expect(sign).to_be_hidden()

@@ -122,7 +122,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, result: Any) -> list[Any]:
     """Have the process asked without one: whether for FLOPs; it raises the result, or gives it."""
     calls: list[Any] = []
 
-    def listen(_hear: Any, _function: Any, _search: Any, asked: DiscoveryRequest) -> Any:
+    def listen(_hear: Any, _function: Any, _search: Any, asked: DiscoveryRequest, _cpu_seconds: float) -> Any:
         calls.append(asked.flops)
         if isinstance(result, BaseException):
             raise result
@@ -133,7 +133,8 @@ def counted(monkeypatch: pytest.MonkeyPatch, result: Any) -> list[Any]:
 
 
 def test_what_was_refused_is_refused_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    for number, error in enumerate((SlowError(), MemoryError(), Refused.because("no such luck"))):
+    late = StoppedError(late=True)
+    for number, error in enumerate((SlowError(), MemoryError(), late, Refused.because("no such luck"))):
         calls = counted(monkeypatch, error)
         case = ("gpt2", "GPT2Model", {"n_layer": 3, "n_inner": number})
         first, second = (refusal(*case) for _time in range(2))
