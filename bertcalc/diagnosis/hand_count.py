@@ -366,20 +366,29 @@ def _wrong(
     tiny = count.sizes.hidden_size < _TINY
     rarest = _MOST_BITS if line.exact is not None else _MOST_OF_ROUNDED
     low, high = line.bounds
-    explained = [
-        (combination.bits + _RULED_OUT * ruled_out, number, part, combination)
-        for number, part in enumerate([*single, *usual] if walk else usual)
-        for among in [search(part.tensors, count.sizes, _MOST_BITS)]
-        for value in among.near(low, high, rarest)
-        for combination in among.combinations(value)[:_MOST_ALIKE]
-        for ruled_out in [is_ruled_out(part.tensors, count.sizes, combination.miscounts, counted_right)]
-        if 0 < len(combination.miscounts) <= most
-        and combination.bits <= rarest
-        and ((called and not tiny) or not is_chance(value, among.right, combination.bits))
-    ]
-    if explained:
-        _bits, _number, part, combination = min(explained, key=lambda candidate: candidate[:2])
+
+    def explained(parts: Sequence[Counted]) -> LineVerdict | None:
+        """The likeliest explanation of the line as one of these parts."""
+        candidates = [
+            (combination.bits + _RULED_OUT * ruled_out, number, part, combination)
+            for number, part in enumerate(parts)
+            for among in [search(part.tensors, count.sizes, _MOST_BITS)]
+            for value in among.near(low, high, rarest)
+            for combination in among.combinations(value)[:_MOST_ALIKE]
+            for ruled_out in [is_ruled_out(part.tensors, count.sizes, combination.miscounts, counted_right)]
+            if 0 < len(combination.miscounts) <= most
+            and combination.bits <= rarest
+            and ((called and not tiny) or not is_chance(value, among.right, combination.bits))
+        ]
+        if not candidates:
+            return None
+        _bits, _number, part, combination = min(candidates, key=lambda candidate: candidate[:2])
         return LineVerdict(line, part, causes(part.tensors, count.sizes, combination.miscounts))
+
+    if verdict := explained([*single, *usual] if walk else usual):
+        return verdict
+    if called and not walk and (verdict := explained(single)):
+        return verdict
     return LineVerdict(line, usual[-1] if usual and called else None, None)
 
 

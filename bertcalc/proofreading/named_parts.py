@@ -69,7 +69,23 @@ def meant_by_words(line: TypedLine, context: Context, model: Model) -> LineVerdi
         verdict = _with_norm(_in_scope_of(verdict, scope, model), model)
         if wrong is None or (verdict.explanation and not wrong.explanation and _names_strictly(verdict)):
             wrong = verdict
-    return wrong
+    return _of_whole_model(wrong, model) if wrong else None
+
+
+def _of_whole_model(verdict: LineVerdict, model: Model) -> LineVerdict:
+    """An unexplained verdict on all layers, explained as the whole model: the last row "all (12 layers)"."""
+    part, line = verdict.counted, verdict.line
+    if verdict.explanation or not part or (part.part, part.layers) != ("layers", "all"):
+        return verdict
+    whole = next(iter(counts_of((WHOLE_MODEL,), model)), None)
+    if not whole or not line.value or line.value <= part.right or line.reach:
+        return verdict
+    explained = _best(whole, line, model)
+    plain = explained and len(explained) == 1 and abs(explained[0].amount) * _SMALL_PART <= whole.right
+    return verdict._replace(counted=whole, explanation=explained) if plain else verdict
+
+
+_SMALL_PART = 100
 
 
 def _is_repeated(verdict: LineVerdict) -> bool:

@@ -126,7 +126,7 @@ _TOKEN = re.compile(
     |(?P<shape>(?:torch\.Size\s?\(\s?)?\[\s?[0-9]{{1,7}}(?:\s?,\s?[0-9]{{1,7}}){{0,5}},?\s?\](?:\s?\))?
         |\(\s?[0-9]{{1,7}}(?:\s?,\s[0-9]{{1,7}}){{1,5}}\s?\))
     |(?P<equals>={{1,2}}\s?[≈~]?|[≈≃]|->|→|⇒)
-    |(?P<operator>(?<=[\d)）\]\s])[xX](?=\s?~?[\d(])|(?<=[0-9)])\s?x\s?(?=[0-9(])|\*\*|[-+*/^×·⋅∙÷−⁰¹²³⁴⁵⁶⁷⁸⁹])
+    |(?P<operator>(?<=[\d)）\]\s])[xX](?=\s?~?[\d(])|(?<=[0-9)])\s?x\s?(?=[0-9(])|(?<=[A-Z)0-9]\s)x(?=\s[A-Z(])|\*\*|[-+*/^×·⋅∙÷−⁰¹²³⁴⁵⁶⁷⁸⁹])
     |(?P<name>size(?=[0-9]{{2}})|(?<!['"‘’`])[A-Za-z]{{1,2}}['′’](?![\w'])|[A-Za-z_][A-Za-z0-9_]{{0,200}}+(?:[-.][A-Za-z0-9_]{{1,200}})*+)
     |(?P<number>(?:{_DIGITS})(?P<suffix>{_SUFFIX})?)
     |(?P<bracket>[()])
@@ -167,7 +167,7 @@ _SHAPE_IN_SUM = re.compile(rf"{_SIZES_OF_SHAPE}(?= ?[+])|(?<=[+]){_SIZES_OF_SHAP
 def _of_line(
     line: str, offset: int, number: int, letters: Mapping[str, int], bound: Collection[str]
 ) -> Iterator[WrittenNumber]:
-    if not any(map(str.isdigit, line)) and "=" not in line:
+    if not any(map(str.isdigit, line)) and "=" not in line and not _PRODUCT_OF_LETTERS.search(line):
         return
     tokens = [_token(match) for match in _TOKEN.finditer(_with_products(line))]
     chains = list(_chains(tokens, letters, bound))
@@ -185,6 +185,8 @@ def _of_line(
         placed = tuple([_placed(side, offset) for side in sides])
         yield WrittenNumber(placed, named.strip(), after.strip(), number, cells, column)
 
+
+_PRODUCT_OF_LETTERS = re.compile(r"(?<![A-Za-z])[A-Za-z]\s?[*×·]\s?[(A-Za-z](?![A-Za-z*])|(?<![A-Za-z])[A-Z][²³]")
 
 # Text between two numbers of the same thing: 85,054,464 -> 42,527,232.
 _COMPARED = re.compile(r"\s*(?:->|→|⇒|vs\.?|versus|到|变为|降到|降至)\s*")
@@ -526,16 +528,9 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
         )
         return side, best.after
     if not inside or (has_letters and not re.search(r"[*+/^-]", text)):
-        return (
-            (None, best.after)
-            if not has_letters or (best.pieces == 1 and "*" not in text)
-            else (_letters_only(text, letters, start, best), best.after)
-        )
+        computes = has_letters and any(token.kind == "operator" for token in tokens[first : best.after])
+        return _evaluated(text, letters, start, best, (), (), True) if computes else None, best.after
     return _evaluated(text, letters, start, best, inside, amounts[: best.operands], has_letters), best.after
-
-
-def _letters_only(text: str, letters: Mapping[str, int], start: int, best: _Written) -> ChainSide | None:
-    return _evaluated(text, letters, start, best, (), (), True) if re.search(r"[*+/^-]", text) else None
 
 
 def _evaluated(
