@@ -24,8 +24,8 @@ from bertcalc.text.digits import fixed
 from bertcalc.text.problem import InputError, Problem, wrong
 
 STARTING = 20.0  # additional seconds to import PyTorch
-# A search has SECONDS of CPU time for parameters, and again for FLOPs. The process has a low priority: on a busy machine
-# its wall time is a multiple of that.
+# A search has SECONDS of CPU time for parameters, and again for FLOPs. The process has a low priority: on a busy
+# machine its wall time is a multiple of that.
 _CPU_SECONDS, _WALL = 2 * SECONDS + 5, 3
 PATIENCE = 90.0  # seconds to wait for other readers' models
 BYTES = 3 * 2**29  # limit of memory for data, including 0.3 GB for PyTorch itself

@@ -377,21 +377,24 @@ def substituted(node: Any, replacements: Mapping[str, Any]) -> Any:
 
 
 class Evaluation:
-    """The values of nodes for the same sizes; nodes inside several of them are evaluated once."""
+    """The values of nodes for the same sizes; nodes inside several of them are evaluated once.
 
-    def __init__(self, sizes: Mapping[str, int]) -> None:
+    ``values`` are those of nodes whose value is known.
+    """
+
+    def __init__(self, sizes: Mapping[str, int], values: Mapping[LiveNode, Any] | None = None) -> None:
         self._sizes = sizes
-        self._values: dict[LiveNode, Any] = {}
+        self._values = dict(values or {})
 
     def of(self, node: Any) -> Any:
         """Evaluate a node. Raises KeyError for a size that is missing."""
         if not isinstance(node, LiveNode):
             return _mapped(self.of, node) if isinstance(node, tuple) else node
-        if node.operation == "field":
-            return self._sizes[node.arguments[0]]
         if node not in self._values:
+            if node.operation == "field":
+                return self._sizes[node.arguments[0]]
             function = _ARITHMETIC.get(node.operation) or MIRRORED[node.operation]
             value = function(*[self.of(argument) for argument in node.arguments])
-            whole = isinstance(value, Fraction) and value.denominator == 1
+            whole = type(value) is Fraction and value.denominator == 1
             self._values[node] = int(value) if whole else value
         return self._values[node]

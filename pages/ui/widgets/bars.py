@@ -15,10 +15,11 @@ from bertcalc.explore.factor_formulas import piece_growths
 from bertcalc.families import CLASSES, counterpart, family_of
 from bertcalc.families.presets import PRESETS
 from bertcalc.live.live_formulas import live_reading
+from bertcalc.live.templates import templated, templated_by_nodes
 from bertcalc.model.formula import bar_formulas
 from bertcalc.model.model import Model
 from bertcalc.model.names import PART_NAMES, norm_kind
-from bertcalc.model.totals import breakdown, openable
+from bertcalc.model.totals import Component, breakdown, openable
 from bertcalc.text import N_, Translate
 from bertcalc.text.digits import figure, signed
 from bertcalc.text.live_choices import either, largest, smallest, unless_same
@@ -26,7 +27,7 @@ from bertcalc.text.live_numbers import grouped, joined
 from pages.ui.session.present_model import linked
 from pages.ui.session.scale import axis_end
 from pages.ui.shell.controls import Select, set_values
-from pages.ui.shell.i18n import _
+from pages.ui.shell.i18n import _, translator
 from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import Choice
 from pages.ui.shell.theme import appearance, colors
@@ -101,12 +102,20 @@ def preset_in_class(preset: str, architecture: str) -> Model:
 
 def parameter_bars(choice: Choice, path: str = "") -> Bars:
     """The parameters of each part of the module at a path, beside the preset's."""
-    pieces = live_reading(breakdown, choice.model, path)
+    return _parameter_bars(choice.model, choice.preset, path, tuple(colors().items()), translator())
+
+
+@templated
+def _parameter_bars(
+    model: Model, preset: str, path: str, inks: tuple[tuple[Component, str], ...], _language: Translate
+) -> Bars:
+    start = preset_in_class(preset, model.architecture)
+    pieces = live_reading(breakdown, model, path)
     try:
-        before = breakdown(preset_of(choice).model, path)
+        before = breakdown(start, path)
     except KeyError:  # the preset has no such part
         before = []
-    inks, norm = colors(), norm_kind(choice.model)
+    ink, norm = dict(inks), norm_kind(model)
     return Bars(
         {(piece.component, piece.name): piece.parameters for piece in pieces},
         {(piece.component, piece.name): piece.parameters for piece in before},
@@ -114,11 +123,11 @@ def parameter_bars(choice: Choice, path: str = "") -> Bars:
             piece.name if path else _(PART_NAMES[piece.component, piece.name]).replace("LayerNorm", norm)
             for piece in pieces
         ],
-        [inks[piece.component] for piece in pieces],
-        bar_formulas(choice.model, path=path),
+        [ink[piece.component] for piece in pieces],
+        bar_formulas(model, path=path),
         [piece.path for piece in pieces],
-        preset=choice.preset,
-        factors=[grown_by(growth) for growth in piece_growths(preset_of(choice).model, choice.model, path=path)],
+        preset=preset,
+        factors=[grown_by(growth) for growth in piece_growths(start, model, path=path)],
     )
 
 
@@ -184,6 +193,11 @@ def words(unit: str, _: Translate) -> tuple[str, ...]:
 
 def bars_frame(bars: Bars, limit: int) -> Columns:
     """The data of the bars, one row for each part; ``limit`` is the end of the axis."""
+    return _bars_frame(bars, limit, translator())
+
+
+@templated_by_nodes
+def _bars_frame(bars: Bars, limit: int, _language: Translate) -> Columns:
     columns, count = _shared_columns(bars), len(bars.figures)
     pairs = [(present, bars.before.get(key, 0) if bars.before else present) for key, present in bars.figures.items()]
     # All digits of FLOPs and bytes would be wider than their bars.

@@ -69,9 +69,11 @@ def argument(value: Any) -> Any:
 
 def with_arguments(data: Any) -> Any:
     """The data of a component, with each live text replaced by the text and its reference to the program."""
+    if type(data) is str:  # most of it
+        return data
     if isinstance(data, Live):
         return {"text": str(data), "live": place} if (place := argument(data)) else str(data)
-    if isinstance(data, dict | Mapping):  # a dictionary is recognized without asking the abstract class
+    if isinstance(data, dict):
         return {name: with_arguments(value) for name, value in data.items()}
     return [*map(with_arguments, data)] if isinstance(data, list | tuple) else data
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from bertcalc.config.fields import field_named
 from bertcalc.live.live_formulas import live_reading, live_sizes, with_formula
+from bertcalc.live.templates import templated
 from bertcalc.model.formula import formula_text
 from bertcalc.model.letters import FIELD_OF, filled
 from bertcalc.model.model import Model
@@ -20,8 +21,9 @@ from bertcalc.model.modules import Tensor
 from bertcalc.model.names import norm_kind
 from bertcalc.model.terms import Bracket, Term, component_terms
 from bertcalc.model.totals import Component, over_layers
+from bertcalc.text import Translate
 from bertcalc.text.live_numbers import Evaluation, LiveText, between, fill, grouped
-from pages.ui.shell.i18n import _, with_colon
+from pages.ui.shell.i18n import _, translator, with_colon
 from pages.ui.widgets.numbers import percent
 from pages.ui.widgets.total_formula.words import COUNTED, brace_of, greek, lines_of
 
@@ -36,7 +38,12 @@ _PLUS, _NEXT, _EQUALS, _MINUS = ["sign", "+"], ["between", "+"], ["between", "="
 
 def total_formula(model: Model, colors: Mapping[Component, str]) -> dict[str, Any]:
     """The data of the component for a model whose program is known."""
-    return _TotalBuilder(model, colors).data()
+    return _total_formula(model, tuple(colors.items()), translator())
+
+
+@templated
+def _total_formula(model: Model, colors: tuple[tuple[Component, str], ...], _language: Translate) -> dict[str, Any]:
+    return _TotalBuilder(model, dict(colors)).data()
 
 
 def leaves(text: str) -> list[Part]:
@@ -187,7 +194,7 @@ class _TotalBuilder:
         }
         self._tips[key] = [
             equation(term.text, numbers, grouped(elements)),
-            *lines_of(term.tensors, self._tensors),
+            *lines_of(term.tensors, self._shape),
             fill(share, **figures),
         ]
         return {"is": "part", "key": key, "label": inside, "brace": brace_of(term), "parts": leaves(inside)}
@@ -204,7 +211,7 @@ class _TotalBuilder:
             )
             return [fill("{whole} = {copies:,} · {one:,} = {all:,}", **figures), text, share]
         numbers = fill("{whole} = {numbers} = {one:,}", numbers=self._filled(bracket.text), **figures)
-        return [numbers, *lines_of(tensors, self._tensors), share]
+        return [numbers, *lines_of(tensors, self._shape), share]
 
     def _numbers(self) -> Iterator[Part]:
         """The formula with the number of each component: 12 · 7,087,872 for the layers."""
@@ -279,7 +286,10 @@ class _TotalBuilder:
         return self._live(self._tensors[tensors[0].name].copies, tensors[0].copies)
 
     def _unit(self, norm: Tensor) -> str:
-        return grouped(self._live(self._tensors[norm.name].shape[0], norm.shape[0]))
+        return grouped(self._shape(norm)[0])
+
+    def _shape(self, tensor: Tensor) -> tuple[int, ...]:
+        return tuple(map(self._live, self._tensors[tensor.name].shape, tensor.shape))
 
     def _live(self, number: int, formula: Any) -> int:
         live_number: int = with_formula(number, formula, self._present)

@@ -1,11 +1,12 @@
 """Words for the terms and letters of the total's formula: the tensors by name, kind and shape."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from bertcalc.model.modules import Shape, Tensor
 from bertcalc.model.names import tensor_name
 from bertcalc.model.terms import Term
 from bertcalc.text import N_
+from bertcalc.text.live_numbers import fill
 from pages.ui.shell.i18n import _, listed
 from pages.ui.widgets.numbers import unbroken
 from pages.ui.widgets.tables import shape_text
@@ -59,19 +60,21 @@ def _name_of(tensor: Tensor) -> str:
     return _("{name} (cross-attention)").format(name=name) if cross else name
 
 
-def lines_of(tensors: Iterable[Tensor], model: Mapping[str, Tensor]) -> list[str]:
-    """Lines for the tensors of each kind and shape: Biases: query, key, value, 3 × [768]. ``model`` has the shapes."""
-    alike: dict[tuple[str, Shape], list[str]] = {}
+def lines_of(tensors: Iterable[Tensor], sizes_of: Callable[[Tensor], tuple[int, ...]]) -> list[str]:
+    """Lines for the tensors of each kind and shape: Biases: query, key, value, 3 × [768].
+
+    The tensors are in letters; ``sizes_of`` gives the live sizes of one.
+    """
+    alike: dict[tuple[str, Shape], list[Tensor]] = {}
     for tensor in tensors:
-        alike.setdefault((_kind_of(tensor), model[tensor.name].shape), []).append(_name_of(tensor))
-    return [
-        _("{kind}: {names}, {shapes}").format(
-            kind=_(kind),
-            names=listed(dict.fromkeys(names)),
-            shapes=unbroken((f"{len(names)} × " if len(names) > 1 else "") + f"[{shape_text(shape)}]"),
-        )
-        for (kind, shape), names in alike.items()
-    ]
+        alike.setdefault((_kind_of(tensor), tensor.shape), []).append(tensor)
+    lines = []
+    for (kind, _shape), group in alike.items():
+        copies = f"{len(group)} × " if len(group) > 1 else ""
+        shapes = unbroken(fill("{copies}[{shape}]", copies=copies, shape=shape_text(sizes_of(group[0]))))
+        names = listed(dict.fromkeys(map(_name_of, group)))
+        lines.append(fill(_("{kind}: {names}, {shapes}"), kind=_(kind), names=names, shapes=shapes))
+    return lines
 
 
 def _kind_of(tensor: Tensor) -> str:
