@@ -1,5 +1,6 @@
 """The longest sequence and the largest batch that fit into the memory of a device."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import streamlit as st
@@ -51,10 +52,12 @@ class WhatFits(NamedTuple):
 def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGenerator) -> None:
     """Write whether the batch fits into ``answer``; below, show metrics, the bar and the formulas."""
     highest = run.live_peak(how)
-    length = _largest(run, how, "sequence_length", device, run.choice.config.longest)
-    fit = WhatFits(
-        device.needed(highest.num_bytes), length, _largest(run, how, "batch_size", device, most_sequences(run.model))
+    lengths, batches = (
+        live_growths(run.model, how, field, *run.batch.shape) for field in ("sequence_length", "batch_size")
     )
+    most_batches = most_sequences(run.model)
+    length = _largest(lengths, device, run.choice.config.longest)
+    fit = WhatFits(device.needed(highest.num_bytes), length, _largest(batches, device, most_batches))
     first, second = _answer(run, fit, device)
     # On the projector the metrics below have the second one.
     text = first if presenting() else fill("{first}  \n{second}", first=first, second=second)
@@ -75,8 +78,7 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
         }
     )
     if device.overhead < LARGEST_GAPS and not presenting():
-        most_gaps = device._replace(overhead=LARGEST_GAPS)
-        fewest = _largest(run, how, "batch_size", most_gaps, most_sequences(run.model))
+        fewest = _largest(batches, device._replace(overhead=LARGEST_GAPS), most_batches)
         note = _(
             "Batches of at most {number} if the allocator takes {overhead} %, the most that was measured with "
             "PyTorch's default settings."
@@ -173,12 +175,11 @@ def _batch_title(run: Run) -> str:
     return _("Largest batch of {length:,} tokens").format(length=run.batch.sequence_length)
 
 
-def _largest(run: Run, how: Plan | Inference, field: str, device: Device, positions: int | None) -> Largest:
-    """The largest number of a size of the batch that fits."""
+def _largest(growths: Sequence[Polynomial], device: Device, positions: int | None) -> Largest:
+    """The largest number of a size of the batch that fits, from the polynomials of its bytes."""
     room = device.for_tensors
-    polynomials = live_growths(run.model, how, field, *run.batch.shape)
-    answer = most(present_growths(polynomials), room, positions)
-    return Largest(answer, *most_fitting(tuple(polynomials), room, positions))
+    answer = most(present_growths(growths), room, positions)
+    return Largest(answer, *most_fitting(tuple(growths), room, positions))
 
 
 def _limit(largest: Largest, by_positions: str = "") -> str:
