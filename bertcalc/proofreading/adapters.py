@@ -132,7 +132,22 @@ def judge_printed(start: int, value: Fraction, context: Context, model: Model) -
     adapted = adapted_by_code(context.text[:start], model)
     if adapted is None:
         return _without_adapter(printed, value, context, model)
+    if _is_without_head(printed, adapted):
+        return Judged("conditional", value, None, (Problem.of(_WITHOUT_HEAD),))
     return next(_verdicts(printed, value, adapted), None)
+
+
+def _is_without_head(printed: PeftLine, adapted: Model) -> bool:
+    """Whether a printed line is right without the trained copy of the head, as in peft's early releases."""
+    changes = tuple(replace(change, task_type=None) for change in adapted.changes if isinstance(change, Lora))
+    if len(changes) < len(adapted.changes) or adapted.cls.task != "question-answering":
+        return False
+    without = adapted.changed(changes=changes)
+    counts = without.num_parameters(only_trainable=True), without.num_parameters()
+    return counts == (printed.trained, printed.whole)
+
+
+_WITHOUT_HEAD = N_("It is right without a trained copy of the head, which early releases of peft did not make.")
 
 
 def _without_adapter(printed: PeftLine, value: Fraction, context: Context, model: Model) -> Judged | None:

@@ -246,7 +246,9 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         if context.supposes or _is_shape(entry) or (of_size and side.letters):
             return UNKNOWN
         judged = wrong_by(verdict.counted, verdict.explanation, model)
-        return unless_explained(judged, verdict.explanation, entry, context, model)
+        judged = unless_explained(judged, verdict.explanation, entry, context, model)
+        is_nearly_rounded = abs(verdict.counted.right - side.value) <= _ROUNDED_TOO_FAR * entry.stated.reach
+        return judged._replace(verdict="conditional") if is_nearly_rounded else judged
     if part and (alone or len(entry.sides) > 1):
         by_chance = sure and alone and contradicted(line, context, model)
         return by_chance or right_as(part, model)
@@ -304,7 +306,7 @@ def _otherwise(line: TypedLine, side: ChainSide, context: Context, model: Model,
     """The verdict on a number that no mistake explains, but that is clearly not the count that its words mean."""
     if any(IS_DIFFERENCE.search(name) for name in context.names[:2] if name not in context.headings):
         return None
-    if _multiplies_vocabulary(side, model):
+    if _multiplies_vocabulary(side, model) or _is_of_other_sizes(side, model):
         return None
     return (
         _slip(side, context, model)
@@ -314,6 +316,18 @@ def _otherwise(line: TypedLine, side: ChainSide, context: Context, model: Model,
     )
 
 
+def _is_of_other_sizes(side: ChainSide, model: Model) -> bool:
+    """Whether a calculation has sizes, but none of the model's widths: it is about another model."""
+    config = model.config
+    widths = {config.hidden_size, config.intermediate_size, getattr(config, "embedding_size", config.hidden_size)}
+    widths |= {times * config.hidden_size for times in (2, 3, 4)}
+    sizes = {operand.value for operand in side.operands}
+    are_sizes = side.is_calculation and not side.letters and max(sizes, default=0) < _LEAST_COUNTED
+    return are_sizes and len([size for size in sizes if size > _MOST_OF_FACTOR]) > 1 and not widths & sizes
+
+
+_LEAST_COUNTED, _MOST_OF_FACTOR = 10**4, 100
+_ROUNDED_TOO_FAR = 2  # of the reach of a rounded number: 590K for 590,592
 _DECAY = re.compile(r"\bdecay", re.I)
 
 

@@ -51,7 +51,7 @@ _LETTERS = {"q": "query", "k": "key", "v": "value", "o": "output"}
 _LETTERED = re.compile(
     r"(?<![A-Za-z_^{\\])(?:[qkvo](?:\s?(?:[,、/+&;]|,?\s?and\s|和|与|及)\s?(?:the\s)?(?=[qkvo](?![A-Za-z]))"
     r"|(?=[qkvo]))){1,3}"
-    r"[qkvo](?![A-Za-z(])",
+    r"[qkvo](?![A-Za-z]|\([A-Za-z])",
     re.I,
 )
 _ATOMS: Sequence[tuple[str, Targets]] = (
@@ -70,6 +70,8 @@ _ATOMS: Sequence[tuple[str, Targets]] = (
     (r"\bc_attn\b|\bWqkv\b|\bqkv_proj\b", _PROJECTIONS),
     (r"\bintermediate\b|\bc_fc\b|\blin1\b|\bup[_ -]?proj\w*", frozenset(("up",))),
     (r"\bgate[_ -]?proj\w*|\b(?-i:W)_\{?gate\b", frozenset(("gate",))),
+    (r"\bgate ?[/,、+&] ?up\b(?: ?[/,、+&] ?down\b)?", frozenset(("gate", "up"))),
+    (r"^\W*down\b|\bup ?[/,、+&] ?down\b", frozenset(("down",))),
     (r"(?<!attention\.)\boutput\.dense|\blin2\b|\bdown[_ -]?proj\w*|\bmlp\.c_proj", frozenset(("down",))),
     (r"\bffn\b|\bfeed[ -]?forward|\bmlp\b(?!\.)|前馈", _FEED_FORWARD),
 )  # fmt: skip
@@ -140,6 +142,7 @@ class _SettingInText(NamedTuple):
     ranks: tuple[int, ...]
     targets: tuple[Targets, ...]
     is_more: bool
+    is_named: bool = False  # whether it is a row whose label says what it is about
 
 
 class LoraClaims:
@@ -152,6 +155,7 @@ class LoraClaims:
         self._starts = [place.start for place in self._sentences]
         self._last = 0  # the end of the previous number
         self._implied: tuple[Targets, ...] = ()  # the targets of the first right number, if the text states none
+        self._right: Targets = frozenset()  # the targets of all right numbers
 
     def judge(
         self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None, headers: Sequence[str] = ()
@@ -171,12 +175,13 @@ class LoraClaims:
         if not setting.ranks:
             return None
         targets = setting.targets or self._implied
-        options = targets or _usual_targets(model)
+        options = (*(targets or _usual_targets(model)), *filter(None, [self._right]))
         rights = [count for rank in setting.ranks for targets in options for count in _counts(targets, rank, model)]
         words = " ".join((*context.names, *context.headings[:1], context.sentence, context.header))
         right = None if is_arithmetic else _fitting(rights, side, words)
         if right:
             self._implied = self._implied or (right.targets,)
+            self._right |= right.targets
             return Judged("right", counts=right.in_words(model))
         around = self._text[max(last, entry.start - 200) : entry.end + _MOST_BEHIND]
         is_claimed = setting.is_near and targets and len(setting.ranks) == 1 and _TRAINED.search(f"{words} {around}")
@@ -205,7 +210,8 @@ class LoraClaims:
         is_extended = any(_MORE.search(piece) for piece in pieces if targets)
         is_near = bool(ranks or targets)
         if entry.cells and (row := _in_row(entry, headers)):
-            ranks, targets, is_near = row.ranks or ranks, row.targets or targets, bool(row.ranks or ranks)
+            ranks, targets = row.ranks or ranks, row.targets or targets
+            is_near = bool(ranks and (row.targets or not row.is_named))
         before = self._sentences[max(0, index - _MOST_SENTENCES) : index + (not entry.cells and last <= sentence.start)]
         earlier = next((place.targets for place in reversed(before) if place.targets and place.end <= entry.start), ())
         if targets and is_extended:
@@ -235,6 +241,7 @@ _BY_CHANCE = (
     N_("{number} is the number of all parameters of {model}."),
 )
 _MOST_SENTENCES = 60
+_WORD = re.compile(r"[A-Za-z]{3}|[㐀-鿿]")
 _EXPLAINED = {
     "all": N_("the parameters that LoRA trains with r = {rank} on {targets}"),
     "layer": N_("the parameters that LoRA trains in one layer with r = {rank} on {targets}"),
@@ -317,7 +324,8 @@ def _in_row(entry: WrittenNumber, headers: Sequence[str]) -> _SettingInText | No
         if _RANK_HEADER.fullmatch(header) and re.fullmatch(r"\W*[0-9]{1,3}\W*", cell):
             ranks = (int(re.sub(r"\D", "", cell)),)
     label = " ".join(cell for cell in entry.cells if not re.fullmatch(r"[\W0-9]*", cell))
-    return _SettingInText(0, 0, ranks or _ranks(f"{label} | {headers[entry.column]}"), _targets(label), False)
+    ranks = ranks or _ranks(f"{label} | {headers[entry.column]}")
+    return _SettingInText(0, 0, ranks, _targets(label), False, is_named=bool(_WORD.search(next(filter(None, entry.cells), ""))))
 
 
 def _scope(words: str) -> str:

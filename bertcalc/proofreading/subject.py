@@ -379,10 +379,17 @@ def _most_named(text: str, mentions: Sequence[Mention], named: Counter[str]) -> 
         sizes.pop("vocab_size")
     written = dict(sizes)
     if preset and _gives_total(text, preset):
-        sizes = {}  # it is about the published model, whatever sizes it states
+        # It is about the published model, whatever sizes it states, unless it counts the table of its vocabulary.
+        sizes = {"vocab_size": sizes["vocab_size"]} if _counts_table(text, sizes, PRESETS[preset].config) else {}
     config = with_sizes(PRESETS[base].config, _without_conflicts(sizes, base, own_text))
     assumed = not (preset or re.search("bert", text, re.I) or _is_like_bert(config, text))
     return Subject(build(config), base, assumed, (), sizes, written)
+
+
+def _counts_table(text: str, sizes: Mapping[str, int], config: Config) -> bool:
+    """Whether a text has the count of the word embeddings with the vocabulary that it states: 50,304 for GPT-2."""
+    width = getattr(config, "embedding_size", config.hidden_size)
+    return "vocab_size" in sizes and sizes["vocab_size"] * width in long_numbers(text)
 
 
 def _described(text: str, mentions: Sequence[Mention], named: Collection[str], main: str) -> list[Mention]:

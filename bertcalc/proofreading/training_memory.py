@@ -20,6 +20,7 @@ from bertcalc.model.model import Model
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.mentions.contexts import Context
+from bertcalc.proofreading.mentions.relatives import nominal_count
 from bertcalc.proofreading.named_parts import names_part_but_whole
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged
 from bertcalc.text import N_
@@ -58,6 +59,7 @@ _OTHERWISE = re.compile(
     r"|infer|\bema\b|\bfile|\bdisk|激活|批|缓存|推理|峰值|每个动量|单个动量|每张|分片",
     re.I,
 )
+_OF_EACH = re.compile(r"(?:各占?|\beach)[\s*$≈~约:：]{0,3}$", re.I)  # m and v, each 28 GB
 _OF_FEW = re.compile(r"\blora\b|adapter|freez|frozen|适配器|冻结|低秩", re.I)
 _WITHOUT_ACTIVATIONS = re.compile(
     r"(?:plus|before|without|excluding|not counting|no|ignoring|不(?:算|含|包括|计)|未计|另加)[ (]*(?:the |any )?"
@@ -161,7 +163,8 @@ class TrainingClaims:
         words = _WITHOUT_ACTIVATIONS.sub(" ", " ".join((label, context.sentence or context.line)))
         supposes = context.supposes and not _WOULD_NEED.search(words)
         is_of_few = _OF_FEW.search(words) and not _OF_ALL.search(label)
-        if _OTHERWISE.search(words) or is_of_few or supposes or _names_part(label):
+        is_share = bool(_OF_EACH.search(context.before))
+        if _OTHERWISE.search(words) or is_of_few or supposes or is_share or _names_part(label):
             return UNKNOWN if judged.verdict == "wrong" and "moments" in parts and not entry.computes else None
         self._kept.append(_JudgedBytes(entry.line, entry.end, expected, model))
         by_width = _judged(entry.stated, expected, model, judged)
@@ -335,7 +338,7 @@ def _judged(
 ) -> Judged | None:
     """The verdict on a number by the expected bytes per parameter: right, wrong, or right with other bytes."""
     totals = [count.total for count in every_count(model.config, known_counts) if count.model.config == model.config]
-    totals = [model.num_parameters(), *totals]
+    totals = [model.num_parameters(), *totals, *filter(None, [nominal_count(model.config)])]
     sizes = [factor * side.value for factor in side.unit_factors]
     reach = max(side.reach, side.rough)
 

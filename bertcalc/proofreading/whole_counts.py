@@ -128,7 +128,7 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     right = model.num_parameters()
     is_named = is_name(context.names[:1]) and bool(_COUNTS.match(context.after))
     counts_all = is_named or any(map(_COUNTED_ALL.search, context.names[:2]))
-    of_named = is_name(context.names[:1]) or _is_in_list_of(context)
+    of_named = is_name(context.names[:1]) or _is_in_list_of(context) or bool(_TOTAL_OF_TEXT.match(beside))
     if of_named and counts_all and not context.supposes and _is_power_of_ten_apart(side, model):
         return total_is(model)
     if not right / Fraction(4 if is_named else 2) <= side.value <= 4 * right:
@@ -235,7 +235,7 @@ def _is_of_layers(side: ChainSide, model: Model) -> bool:
 
 _OF_TABLE = 2  # factors
 _COUNTS = re.compile(r"\s?(?:param|个?参数)", re.I)
-_COUNTED_ALL = re.compile(r"param|参数量", re.I)
+_COUNTED_ALL = re.compile(r"param|参数", re.I)
 _PARTS = 50  # a fiftieth of a rounded number
 _FOUR_DIGITS = 2000  # times half a unit in the last of four digits: such a number is meant to be exact
 
@@ -339,6 +339,12 @@ def name_of(model: Model) -> str:
 
 
 _DIFFERENCE = N_("The numbers of parameters of {first} and {second} differ by {count}.")
+# The total of the model that a text counts, which the sentence does not name again.
+_TOTAL_OF_TEXT = re.compile(
+    r"\W*(?:(?:so|thus|in)\W+)?(?:the\s)?(?:total|overall)\s(?:number of\s)?param(?:eter)?s?(?:\scount)?\W*(?:is|are|=|:)?\W*$"
+    r"|\W*(?:总参数[量数]?|参数(?:量|数)?总[计数量]|总的?参数(?:量|数)?)\W*(?:[为是共约]|一共)?\W*$",
+    re.I,
+)
 _TOTAL_IS = N_("{architecture} has {count} parameters.")
 
 

@@ -8,6 +8,7 @@
 
 import re
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -99,6 +100,17 @@ SPELLINGS: Mapping[str, str] = {
 def relative_of(config: Config) -> Relative | None:
     """The published decoder with this configuration; None if there is none."""
     return next((relative for relative in RELATIVES.values() if relative.config == config), None)
+
+
+def nominal_count(config: Config) -> int | None:
+    """The rounded count in the name of a published decoder, with which texts calculate: 7e9 for Llama-7B.
+
+    >>> nominal_count(RELATIVES["llama-2-70b"].config)
+    70000000000
+    """
+    names = (name for name, relative in RELATIVES.items() if relative.config == config)
+    sizes = (re.search(r"-([0-9]+(?:\.[0-9]+)?)b$", name) for name in names)
+    return next((int(Fraction(size[1]) * 10**9) for size in sizes if size), None)
 
 
 def renamed(problem: Problem, model: Model | None) -> Problem:

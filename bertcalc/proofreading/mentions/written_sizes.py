@@ -59,9 +59,18 @@ _LISTED = re.compile(
 )
 
 
+# The shape of the word embeddings: wte | (50304, 768)
+_TABLE = re.compile(
+    r"(?:\bwte\b|word_embeddings|embed_tokens|\btok(?:en)?_emb\w*)[^\n\d]{0,60}?[(\[]\s?(?P<number>[0-9]{4,7})"
+    r"\s?[,×x*]\s?[0-9]{2,5}\s?[)\]]"
+)
+
+
 def assigned_sizes(text: str) -> dict[str, int]:
     """The sizes that a text assigns, without fields that get several values."""
     assigned: dict[str, list[int]] = {}
+    for match in _TABLE.finditer(text):
+        assigned.setdefault("vocab_size", []).append(int(match["number"]))
     for stated in _assigned(text):
         assigned.setdefault(stated.field, []).append(stated.size)
     for match in (*_LISTED.finditer(text), *_TUPLE.finditer(text)):
