@@ -387,7 +387,7 @@ def _wrong(
 
     if verdict := explained([*single, *usual] if walk else usual):
         return verdict
-    if called and not walk and (verdict := explained(single)):
+    if called and not walk and not tiny and (verdict := explained(single)):
         return verdict
     return LineVerdict(line, usual[-1] if usual and called else None, None)
 

@@ -128,8 +128,9 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     right = model.num_parameters()
     is_named = is_name(context.names[:1]) and bool(_COUNTS.match(context.after))
     counts_all = is_named or any(map(_COUNTED_ALL.search, context.names[:2]))
-    of_named = is_name(context.names[:1]) or _is_in_list_of(context) or bool(_TOTAL_OF_TEXT.match(beside))
-    if of_named and counts_all and not context.supposes and _is_power_of_ten_apart(side, model):
+    of_named = is_name(context.names[:1]) or _is_in_list_of(context)
+    is_of_text = _TOTAL_OF_TEXT.match(beside)
+    if (is_of_text or (of_named and counts_all)) and not context.supposes and _is_power_of_ten_apart(side, model):
         return total_is(model)
     if not right / Fraction(4 if is_named else 2) <= side.value <= 4 * right:
         return None
@@ -235,7 +236,7 @@ def _is_of_layers(side: ChainSide, model: Model) -> bool:
 
 _OF_TABLE = 2  # factors
 _COUNTS = re.compile(r"\s?(?:param|个?参数)", re.I)
-_COUNTED_ALL = re.compile(r"param|参数", re.I)
+_COUNTED_ALL = re.compile(r"param|参数量", re.I)
 _PARTS = 50  # a fiftieth of a rounded number
 _FOUR_DIGITS = 2000  # times half a unit in the last of four digits: such a number is meant to be exact
 
