@@ -165,6 +165,8 @@ def mentions_in(text: str) -> Iterator[Mention]:
     """The models that a text names; "Llama" alone means the Llama that it names with a size, if there is only one."""
     mentions = _every_mention(text)
     relatives = {mention.preset for mention in mentions if mention.preset in RELATIVES}
+    if not relatives and any(not mention.preset for mention in mentions):
+        relatives = _with_sizes_of(text)
     for mention in mentions:
         bare = _WITHOUT_SIZE.match(text, mention.start)
         meant = [name for name in relatives if bare and name.startswith(bare[0].lower())]
@@ -172,6 +174,18 @@ def mentions_in(text: str) -> Iterator[Mention]:
     yield from _of_siblings(text, mentions)
 
 
+def _with_sizes_of(text: str) -> set[str]:
+    """The relatives all of whose sizes a text states: 4,096, 11,008, 32 layers and 32,000 tokens of Llama-7B."""
+    stated = {int(number.replace(",", "")) for number in _INTEGER.findall(text)}
+    return {
+        name
+        for name, relative in RELATIVES.items()
+        for config in [relative.config]
+        if {config.hidden_size, config.intermediate_size, config.num_hidden_layers, config.vocab_size} <= stated
+    }
+
+
+_INTEGER = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|(?<![0-9.,])[0-9]{2,6}(?![0-9])")
 _WITHOUT_SIZE = re.compile(r"[a-z]++(?![ _-]?(?:[0-9](?:\.[0-9])?[ _-])?[0-9.]{1,5}[mb](?![a-z]))", re.I)
 
 
