@@ -14,7 +14,7 @@ from bertcalc.diagnosis.layer_parts import PARTS, WHOLE_OR_BODY
 from bertcalc.diagnosis.miscounts import total
 from bertcalc.diagnosis.part_words import known_in_words, part_in_words
 from bertcalc.model.model import Model
-from bertcalc.proofreading.claims import in_words
+from bertcalc.proofreading.claims import Verdict, in_words
 from bertcalc.proofreading.labelled_counts import near_bytes
 from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.mentions.contexts import Context
@@ -50,7 +50,7 @@ def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
         return _of_other_bytes(entry, context, model)
     fitting = [size for size in stored if width in (None, size.width)]
     if width is None or fitting:
-        return Judged("right", counts=fitting[0].in_words())
+        return _in_its_unit(fitting[0], context)
     if not _is_of_model(context):
         return UNKNOWN  # by chance, some part has this size in another precision
     right = width * model.num_parameters()
@@ -128,6 +128,22 @@ class _Stored(NamedTuple):
             else N_("the bytes of {known} in {dtype}")
         )
         return Problem.of(message, known=self.part, dtype=PRECISIONS[self.width])
+
+
+def _in_its_unit(size: _Stored, context: Context) -> Judged:
+    """The verdict on a right size: if it is in MB but right in MiB, the text has to divide by 1,024."""
+    counts = size.in_words()
+    if not size.is_binary or _BY_1024.search(f"{context.line} {context.sentence}"):
+        return Judged("right", counts=counts)
+    right = Fraction(size.parameters * size.width)
+    message = N_("It is right in units of 1,024, such as MiB; in units of 1,000 it is {bytes}.")
+    reason = Problem.of(message, bytes=in_words(right, "bytes"))
+    verdict: Verdict = "wrong" if context.is_in_text(_BY_1000) else "conditional"
+    return Judged(verdict, right, counts, (reason,))
+
+
+_BY_1024 = re.compile(r"1,?024|1,?048,?576|2\s?(?:\*\*|\^)\s?\{?[123]0|[MGK]iB\b|mebi|二进制")
+_BY_1000 = re.compile(r"1\s?[MG]B\s?(?:=|is|为)\s?(?:10\s?(?:\*\*|\^)\s?\{?[69]|1e[69]|1(?:[ ,]?000){2,3})", re.I)
 
 
 def _names_part(words: str) -> bool:

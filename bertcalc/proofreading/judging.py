@@ -431,11 +431,17 @@ def _lacks_biases(entry: WrittenNumber, context: Context, model: Model) -> Judge
             matrices = sum(tensor.num_parameters() for tensor in meant.tensors if len(tensor.shape) == 2)
             is_named = re.search(PARTS[part][1], context.sentence, re.I)
             if is_named and matrices == side.value != meant.right:
-                return right_for(meant, model)
+                described = part_in_words(meant, model)
+                message = N_("{right} is right for {part}: its {count} biases are left out.")
+                reason = Problem.of(message, right=meant.right, part=described, count=meant.right - matrices)
+                return Judged("wrong", Fraction(meant.right), described, (reason,), meant)
     return None
 
 
 _WITH_BIASES_ALONE = (
+    "query of the attention",
+    "key of the attention",
+    "value of the attention",
     "output projection of the attention",
     "query, key and value",
     "attention",
