@@ -5,12 +5,13 @@ import streamlit as st
 from bertcalc.discover.results.components import NAMES, components, live_count
 from bertcalc.discover.results.expressions import letters
 from bertcalc.explore.factor_formulas import WHOLE, growths, whole
-from bertcalc.text.live_numbers import grouped
+from bertcalc.text.digits import size
+from bertcalc.text.live_numbers import fill, grouped
 from pages.ui.any_model import discovering, flops_view, own_config, tensors
 from pages.ui.any_model.discovered_formula import formula
 from pages.ui.any_model.export import offer
 from pages.ui.any_model.link_to import show_compare_link
-from pages.ui.shell import any_model
+from pages.ui.shell import any_model, live
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
 from pages.ui.shell.theme import colors
@@ -51,6 +52,11 @@ else:
     tensors.show_parts(discovery, values)
     flops_view.show_flops(selection, sizes.present if sizes else {})
     if not presenting():
+        memory = _(
+            "Weights in float32: {weights}. Training in float32 with Adam: at least {training}, 16 bytes for each "
+            "parameter. The pages Compute and Memory are about the model in the sidebar, not about this one."
+        )
+        live.caption(fill(memory, weights=size(4 * total), training=size(16 * total)))
         tensors.show_tensors(discovery, values)
         discovering.show_proof(discovery)
         discovering.show_tree(discovery.printed)

@@ -325,7 +325,9 @@ def _in_row(entry: WrittenNumber, headers: Sequence[str]) -> _SettingInText | No
             ranks = (int(re.sub(r"\D", "", cell)),)
     label = " ".join(cell for cell in entry.cells if not re.fullmatch(r"[\W0-9]*", cell))
     ranks = ranks or _ranks(f"{label} | {headers[entry.column]}")
-    return _SettingInText(0, 0, ranks, _targets(label), False, is_named=bool(_WORD.search(next(filter(None, entry.cells), ""))))
+    return _SettingInText(
+        0, 0, ranks, _targets(label), False, is_named=bool(_WORD.search(next(filter(None, entry.cells), "")))
+    )
 
 
 def _scope(words: str) -> str:

@@ -342,7 +342,8 @@ def name_of(model: Model) -> str:
 _DIFFERENCE = N_("The numbers of parameters of {first} and {second} differ by {count}.")
 # The total of the model that a text counts, which the sentence does not name again.
 _TOTAL_OF_TEXT = re.compile(
-    r"\W*(?:(?:so|thus|in)\W+)?(?:the\s)?(?:total|overall)\s(?:number of\s)?param(?:eter)?s?(?:\scount)?\W*(?:is|are|=|:)?\W*$"
+    r"\W*(?:(?:so|thus|in)\W+)?(?:the\s)?(?:total|overall)\s(?:number of\s)?param(?:eter)?s?(?:\scount)?"
+    r"\W*(?:is|are|=|:)?\W*$"
     r"|\W*(?:总参数[量数]?|参数(?:量|数)?总[计数量]|总的?参数(?:量|数)?)\W*(?:[为是共约]|一共)?\W*$",
     re.I,
 )

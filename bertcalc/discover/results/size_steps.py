@@ -149,27 +149,41 @@ class SizeHistory(History[dict[str, int]]):
                 if any(map(self._refuses, steps)):
                     return
                 self.steps, self.at = [*map(self._plain, steps)], index
-                for field, value in attempt.items():
-                    if type(value) in (int, str) and field in self.discovery.fields:
-                        self._attempt(field, value)
+                self.attempt = {
+                    field: value
+                    for field, value in attempt.items()
+                    if type(value) in (int, str)
+                    and field in self.discovery.fields
+                    and self._moved({field: value}) is None
+                }
 
     def values(self) -> dict[str, int]:
         """Return all sizes at the present step, including unchanged ones."""
         return {**self.discovery.fields, **self.present}
 
     def move(self, field: str, value: int | str) -> None:
-        """Change a field; if there is no such model, keep the sizes and record the attempt."""
-        if field in self.discovery.fields and (sizes := self._attempt(field, value)) is not None:
-            self.take(self._plain(sizes))
+        """Change a field, together with the attempts if that is possible; n_embd 1600 needs n_head 25.
 
-    def _attempt(self, field: str, value: int | str) -> Mapping[str, int] | None:
-        """The sizes with a new value of a field; if there is no such model, None, and the value becomes the attempt."""
-        self.attempt.pop(field, None)
-        sizes = move_field(self.discovery, field, value, self.present) if isinstance(value, int) else {}
-        if not isinstance(value, int) or refused(self.discovery, sizes):
-            self.attempt = {field: value}
-            return None
-        return sizes
+        If there is no such model, keep the sizes and record the attempt.
+        """
+        if field not in self.discovery.fields:
+            return
+        left = {name: typed for name, typed in self.attempt.items() if name != field}
+        for others in (left, {}):
+            if (sizes := self._moved({**others, field: value})) is not None:
+                self.take(self._plain(sizes))
+                self.attempt = {} if others else left
+                return
+        self.attempt = {**left, field: value}
+
+    def _moved(self, changes: Mapping[str, int | str]) -> Mapping[str, int] | None:
+        """The present sizes with these changes; None if there is no such model."""
+        sizes: Mapping[str, int] = self.present
+        for field, value in changes.items():
+            if not isinstance(value, int):
+                return None
+            sizes = move_field(self.discovery, field, value, sizes)
+        return None if refused(self.discovery, sizes) else sizes
 
     def reset(self) -> None:
         self.take({})

@@ -14,7 +14,7 @@ from pages.server.run_queue import RUN_QUEUE
 from pages.ui.session import kept
 from pages.ui.shell.any_model import TypeSelection, choose, too_long
 from pages.ui.shell.controls import Fold, sentence
-from pages.ui.shell.i18n import _
+from pages.ui.shell.i18n import _, listed
 from pages.ui.widgets.real_answers import wanted
 
 BRING = Fold("any_bring", N_("Your own config.json, or a name on the Hub"))
@@ -32,11 +32,20 @@ def show_bring(selection: TypeSelection) -> None:
                 args=(selection.model_type, selection.cls, {}),
             )
             st.caption(_("Given: {fields}").format(fields=fields + (" ..." if len(selection.fields) > 6 else "")))
+        _show_derived(selection)
         if too_long(selection):
             st.caption(
                 _("The config.json is too long for the link: anyone who opens the link sees the type's default.")
             )
     BRING.around(_show_ways)
+
+
+def _show_derived(selection: TypeSelection) -> None:
+    """Name the given fields whose values are those that transformers derives: a file lists every field."""
+    derived = selection.discovery.derived if selection.discovery else {}
+    for name in (name for name in selection.fields if name in derived):
+        message = _("{field} has the value that transformers derives, so it follows {leaders} here.")
+        st.caption(message.format(field=name, leaders=listed(derived[name])))
 
 
 def _show_ways() -> None:

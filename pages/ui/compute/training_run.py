@@ -22,7 +22,7 @@ from pages.ui.widgets.metrics import show_metric
 from pages.ui.widgets.numbers import percentage
 from pages.ui.widgets.tables import show_rows
 
-BUDGET = Select[str]("budget", N_("Budget in"), words={"steps": N_("Steps"), "tokens": N_("Tokens")}, width=95)
+BUDGET = Select[str]("budget", N_("Budget in"), words={"steps": N_("Steps"), "tokens": N_("Tokens")}, width=105)
 DEVICE = Select(
     "device",
     N_("Device"),
@@ -33,10 +33,10 @@ DEVICE = Select(
 PRECISION = Select(
     "format", N_("Precision"), PRECISIONS, {"16bit": N_("16-bit"), "tf32": "TF32", "fp32": "FP32"}, width=90
 )
-STEPS, TOKENS = Number("steps", N_("Steps"), 10**6, width=150), Number("tokens", N_("Tokens"), 10**10, width=150)
+STEPS, TOKENS = Number("steps", N_("Steps"), 10**6, width=150), Number("tokens", N_("Tokens"), 10**10, width=190)
 DEVICE_COUNT = Number("devices", N_("Devices"), 8, width=85)
 UTILISATION = Number("utilisation", N_("Utilisation"), 40, width=105)
-PRICE = Decimal("price", N_("Price"), 2.0, step=0.1, width=95)
+PRICE = Decimal("price", N_("Price"), 2.0, step=0.1, width=90)
 _MOST = {"steps": 10**12, "tokens": 10**15 - 1, "devices": 10**6, "utilisation": 100}
 _MOST_EXPENSIVE = 1e6
 
@@ -68,7 +68,7 @@ class TrainingRun(NamedTuple):
 def choose_plan(count: Count) -> TrainingRun:
     """Draw the controls of a training run and return their values, or the nearest possible ones."""
     problems: list[Problem] = []
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         budget = BUDGET.show()
         amount = _number(STEPS if budget == "steps" else TOKENS, problems)
         name = DEVICE.show()
