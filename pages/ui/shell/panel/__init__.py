@@ -12,10 +12,12 @@ import streamlit as st
 
 from bertcalc.config import LETTERS, Problem
 from bertcalc.config.fields import EVERY_LETTER, MEANINGS
-from bertcalc.controls.chosen_model import NAMES
+from bertcalc.controls.chosen_model import NAMES, ChosenModel
 from bertcalc.controls.model_history import ModelHistory
 from bertcalc.controls.stops import SLIDERS, WORDS, Locks, alike, followers, stops
 from bertcalc.families.presets import PRESETS
+from bertcalc.model.formula import SYMBOLS, symbolic_model
+from bertcalc.model.model import Model
 from bertcalc.text import N_, Translate
 from bertcalc.text.amounts import whole
 from bertcalc.text.digits import brief
@@ -129,8 +131,6 @@ def actions(undone: bool, redone: bool, plain: bool, preset: str) -> list[dict[s
 def _field(steps: ModelHistory, field: str, problem: Problem | None) -> dict[str, Any]:
     present = steps.present
     config, locks = present.config, present.locks
-    # Steps of the Change page, such as fewer heads, make it count.
-    not_counted = field == "num_attention_heads" and not (version_of(config).distances or present.changes)
     typed = steps.attempt.get(field)
     label, name = _(WORDS[field]), config.own_name(field)
     start: int = getattr(PRESETS[present.preset].config, field)
@@ -148,9 +148,26 @@ def _field(steps: ModelHistory, field: str, problem: Problem | None) -> dict[str
         "unlike": [stop for stop in field_stops if not alike(config, field, stop, locks)],
         "typed": typed if typed is None or isinstance(typed, str) else f"{typed:,}",
         "lock": _lock(steps, field),
-        "note": _("The number of heads does not change the count.") if not_counted else None,
+        "note": _note(present, field),
         "problem": problem and {"text": sentence(problem, str), "repairs": [*map(_repair, problem.remedies)]},
     }
+
+
+def _note(present: ChosenModel, field: str) -> str | None:
+    """Say that a size does not change the count; with steps of the Change page, such as fewer heads, it may."""
+    if present.changes:
+        return None
+    if field == "num_attention_heads" and not version_of(present.config).distances:
+        return _("The number of heads does not change the count.")
+    if field == "num_hidden_layers" and not _counts_layers(symbolic_model(present.model())):
+        return _("The layers share their weights: their number does not change the count.")
+    return None
+
+
+@lru_cache(maxsize=64)
+def _counts_layers(structure: Model) -> bool:
+    total: Any = structure.num_parameters()
+    return SYMBOLS["num_hidden_layers"] in total.free_symbols
 
 
 def _repair(remedy: dict[str, Any]) -> str:
