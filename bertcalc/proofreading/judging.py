@@ -467,12 +467,13 @@ _VARIABLE = re.compile(r"(?<!\w)\w+(?:/\w+){2,12}/(?:kernel|bias|gamma|beta|\w+_
 
 
 def _with_tensors(context: Context) -> Context:
-    """The context, with TensorFlow's variable names replaced by PyTorch's names of the same tensors."""
+    """The context, with PyTorch's names for TensorFlow's variables, and "Decoder layers" for a column "Decoder"."""
     names = (_VARIABLE.sub(lambda name: pytorch_tensor(name[0], ())[0], name) for name in context.names)
-    return context._replace(names=tuple(_STACK.sub(r"\1 layers", name) for name in names))
+    named = (_STACK.sub(r"\1 layers", name) if name == context.header else name for name in names)
+    return context._replace(names=tuple(named))
 
 
-_STACK = re.compile(r"^\W*((?:transformer )?(?:de|en)coder|transformer)\W*$", re.I)  # a column of a table
+_STACK = re.compile(r"^\W*((?:transformer )?(?:de|en)coder|transformer)\W*$", re.I)
 
 
 def _names_tensor(context: Context) -> bool:

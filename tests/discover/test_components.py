@@ -228,6 +228,19 @@ def test_what_is_refused_leaves_what_was_there() -> None:
     assert (steps.present, steps.attempt) == ({"n_layer": 48}, {})
 
 
+def test_sizes_that_need_each_other_are_taken_together() -> None:
+    """GPT-2 XL: 1,600 is no multiple of 12 heads, and 25 heads do not divide 768."""
+    steps = SizeHistory(found_for("gpt2", "GPT2LMHeadModel"), {})
+    steps.move("n_embd", 1600)
+    assert (steps.present, steps.attempt) == ({}, {"n_embd": 1600})
+    steps.move("n_layer", 48)  # which is possible alone, and leaves the attempt where it is
+    assert (steps.present, steps.attempt) == ({"n_layer": 48}, {"n_embd": 1600})
+    steps.move("n_head", 25)
+    assert (steps.present, steps.attempt) == ({"n_layer": 48, "n_embd": 1600, "n_head": 25}, {})
+    real = real_tensors("gpt2", "GPT2LMHeadModel", n_embd=1600, n_head=25, n_layer=48)
+    assert steps.discovery.count(**steps.present) == sum(real.values())
+
+
 def test_steps_go_back_and_forth() -> None:
     steps = SizeHistory(found_for("gpt2", "GPT2LMHeadModel"), {"n_layer": 12, "n_embd": 1536})
     assert steps.present == {"n_embd": 1536}

@@ -14,7 +14,7 @@ from bertcalc.families.presets import PRESETS
 from bertcalc.live.templates import templated, templated_by_nodes
 from bertcalc.model.formula import symbolic_model
 from bertcalc.model.model import Model
-from bertcalc.text.live_numbers import Live, LiveNode, LiveText, fill, live, within
+from bertcalc.text.live_numbers import FigureBound, Live, LiveNode, LiveText, fill, live, within
 from pages.ui.shell.i18n import translator
 from pages.ui.widgets import bars
 from pages.ui.widgets.total_formula import formula_parts
@@ -105,7 +105,7 @@ def test_a_structure_is_built_once_and_other_arguments_again() -> None:
 def test_where_a_formula_does_not_hold_the_data_are_built_again() -> None:
     @templated_by_nodes
     def few(count: int) -> str:
-        return fill("{count}", count=within(count, ((count, 0, 9),))) if count < 10 else "many"  # type: ignore[arg-type]  # a bound
+        return fill("{count}", count=within(count, (FigureBound(count, 0, 9),))) if count < 10 else "many"
 
     def heads(count: int) -> int:
         made: int = live(count, LiveNode("field", ("num_attention_heads",)))

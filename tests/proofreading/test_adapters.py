@@ -121,3 +121,16 @@ def test_all_params_near_those_that_peft_prints_are_wrong(whole: int) -> None:
     [claim] = proofread(text.format(f"{whole:,}")).of("wrong")
     assert claim.text == f"{whole:,}"
     assert claim.right_value == right
+
+
+def test_early_peft_did_not_train_a_copy_of_the_question_answering_head() -> None:
+    """https://github.com/huggingface/peft/issues/801, August 2023."""
+    text = """BERT-base for questions.
+
+config = LoraConfig(task_type="QUESTION_ANS", r=16, lora_alpha=32)
+trainable params: {:,} || all params: {:,} || trainable%: {}
+"""
+    early = proofread(text.format(589_824, 109_483_010, 0.5387356449187869)).claims[-3:]
+    assert {claim.verdict for claim in early} == {"conditional"}
+    other = proofread(text.format(442_368, 109_335_554, 0.4046)).claims[-3:]
+    assert "wrong" in {claim.verdict for claim in other}

@@ -26,7 +26,7 @@ def test_published_claims(line: dict[str, str]) -> None:
     ("text", "verdict", "reason"),
     [
         ("437.9 MB of weights", "right", "the bytes of BertModel with pooler in float32"),
-        ("417.6 MB of weights", "right", "the bytes of BertModel with pooler in float32, in binary units"),
+        ("417.6 MB of weights", "conditional", "It is right in units of 1,024"),
         ("22.35 GFLOPs", "conditional", "It is right for a batch of 1 x 128 tokens."),
         ("Embeddings: 21.8%", "right", "the share of this component: embeddings"),
         ("75641856 / 1024 / 1024 = 72.1 MB", "unknown", ""),
@@ -271,3 +271,89 @@ def test_a_total_without_qkv_biases_is_conditional_if_the_text_says_so(tied: boo
     [claim] = proofread(text.format(" and with no biases of query, key and value")).claims
     assert claim.verdict == "conditional"
     assert proofread(text.format("")).claims[0].verdict == "wrong"
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("The weights take 417.6 MB.", "conditional"),
+        ("109,482,240 * 4 / 1024 / 1024 = 417.6 MB of weights.", "right"),
+        ("The weights take 417.6 MiB.", "right"),
+        ("With 1 MB = 10^6 bytes, the weights take 417.6 MB.", "wrong"),
+    ],
+)
+def test_megabytes_of_1024_are_right_under_a_condition(text: str, verdict: str) -> None:
+    claims = proofread(f"BERT-base. {text}").claims
+    assert verdict in {claim.verdict for claim in claims if "417.6" in claim.text}
+
+
+@pytest.mark.parametrize(("part", "right"), [("query", 590_592), ("value", 590_592)])
+def test_a_projection_with_its_bias_is_the_one_that_is_named(part: str, right: int) -> None:
+    [claim] = proofread(f"BERT-base. The {part} projection with its bias has 589,824 parameters.").claims
+    assert claim.verdict == "wrong"
+    assert claim.right_value == right
+    assert f"{part} of the attention of one layer: its 768 biases" in str(claim.reason)
+
+
+@pytest.mark.parametrize("written", ["768 × 768 = 590K", "768 × 768 ≈ 0.59M"])
+def test_a_rounded_matrix_may_be_its_part_without_the_bias(written: str) -> None:
+    """590,592 with the bias is as near to 590K as the next multiple of 1,000."""
+    [claim] = proofread(f"BERT-base\n\n- Query: {written}").claims
+    assert claim.verdict in ("conditional", "right")
+
+
+def test_a_calculation_with_other_widths_is_about_another_model() -> None:
+    text = "Transformer & BERT\n\nFeed-Forward: (512*2048) + 2048 + (2048*512) + 512"
+    assert "wrong" not in [claim.verdict for claim in proofread(text).claims]
+
+
+@pytest.mark.parametrize(
+    ("formula", "verdict"),
+    [("2 * H * I", "conditional"), ("H * I + I * H", "conditional"), ("2 x (H x I + I x H)", "wrong")],
+)
+def test_a_formula_in_letters_needs_no_digit(formula: str, verdict: str) -> None:
+    text = f"BERT-base has H = 768 and I = 3072.\n\nFeed-forward network:\n\nParameters: {formula}\n"
+    assert verdict in [claim.verdict for claim in proofread(text).claims]
+
+
+def test_letters_in_brackets_are_no_product() -> None:
+    assert not [claim for claim in proofread("BERT-base\n\nA x (HA) x H heads").claims if claim.text == "(HA)"]
+
+
+def test_a_column_called_decoder_has_the_layers_of_a_decoder() -> None:
+    table = "| Model | Params | Embedding | Decoder |\n|---|---|---|---|\n| GPT-2 small | 124M | 38.6M | {} |"
+    right, wrong = (proofread(table.format(count)).claims[-1].verdict for count in ("85.1M", "58.1M"))
+    assert right == "right"
+    assert wrong != "right"
+
+
+def test_the_last_row_of_all_layers_may_be_the_whole_model() -> None:
+    """GPT-2 without the LayerNorm after its layers."""
+    table = "GPT-2 small\n\n| part | count |\n|---|---|\n| **全部（12 个 block）** | 85,054,464 + 39,383,808 = {} |"
+    [claim] = proofread(table.format("124,438,272")).claims
+    assert claim.verdict == "wrong"
+    assert claim.right_value == 124_439_808
+
+
+@pytest.mark.parametrize("words", ["参数总计为 124 万", "The total number of parameters is 1.24 million"])
+def test_a_total_with_a_wrong_unit_is_wrong_without_the_models_name(words: str) -> None:
+    claim = proofread(f"GPT-2 small has 12 layers.\n\nThe sizes follow.\n\n{words}.").claims[-1]
+    assert claim.verdict == "wrong"
+    assert claim.right_value == 124_439_808
+
+
+def test_a_vocabulary_may_be_stated_by_the_shape_of_its_table() -> None:
+    """nanoGPT pads GPT-2's vocabulary to 50,304 and leaves biases out."""
+    with torch.device("meta"):
+        model = GPT2LMHeadModel(GPT2Config(vocab_size=50_304))
+    total = sum(parameter.numel() for parameter in model.parameters())
+    text = "GPT-2 124M\n\n| tensor | shape | count |\n|---|---|---|\n| `wte` | `(50304, 768)` | 38,633,472 |\n"
+    claims = proofread(f"{text}\nTotal: {total:,} parameters").claims
+    assert "wrong" not in [claim.verdict for claim in claims]
+    assert claims[-1].verdict == "right"
+
+
+def test_llama_without_a_size_is_the_one_whose_sizes_are_stated() -> None:
+    sizes = "dim 4096, layer_num 32, vocab_size 32000, hidden_dim 11008"
+    text = f"The parameters of a llama model: {sizes}.\n\nAttention of all layers: 32 * 4 * 4096² = 2,147,483,648\n"
+    assert [claim.verdict for claim in proofread(text).claims][-1] == "right"

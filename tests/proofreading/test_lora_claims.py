@@ -15,6 +15,7 @@ from transformers import (
     GPT2Config,
     GPT2Model,
     LlamaConfig,
+    LlamaForCausalLM,
     LlamaModel,
     PreTrainedModel,
     RobertaConfig,
@@ -205,3 +206,24 @@ def test_an_output_beside_the_projections_is_a_target(names: str) -> None:
     assert not proofread(text(names, right)).of("wrong")
     [claim] = proofread(text(names, right * 3 // 4)).of("wrong")
     assert claim.right_value == right
+
+
+@pytest.mark.filterwarnings("ignore")  # of peft, which names a deprecated property of transformers 5
+def test_the_rows_of_a_table_have_targets_of_their_own_and_their_sum_has_all() -> None:
+    """Checked against peft on LlamaForCausalLM with Llama-7B's sizes."""
+    table = """LLaMA-7B with LoRA
+
+| module | shape | LoRA per layer (r=8) |
+|---|---|---|
+| q/k/v/o (4) | 4096×4096 | 4 × 8×(4096+4096) = 262,144 |
+| gate/up (2) | 4096×11008 | 2 × 8×(4096+11008) = 241,664 |
+| down (1) | 11008×4096 | 1 × 8×(11008+4096) = 120,832 |
+| total per layer | — | {} |
+"""
+    config = LlamaConfig(num_hidden_layers=1)
+    modules = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+    with torch.device("meta"):
+        model = get_peft_model(LlamaForCausalLM(config), LoraConfig(r=8, target_modules=modules))
+    trained, _all = model.get_nb_trainable_parameters()
+    claims = [claim for claim in proofread(table.format(f"{trained:,}")).claims if "," in claim.text]
+    assert [claim.verdict for claim in claims] == ["right"] * 4
