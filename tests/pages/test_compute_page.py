@@ -134,6 +134,8 @@ def test_time_and_price_are_those_of_the_devices() -> None:
     assert list(table["Time reported"]) == ["4.0 d", "4.0 d", "81.4 h", "76.2 min"]
     tokens = open_app("compute.py", compute="time", budget="tokens", tokens=str(256 * 128 * 10**6), **link)
     assert figures(tokens)[0] == figures(app)[0]
+    sequences = open_app("compute.py", compute="time", budget="sequences", sequences=str(256 * 10**6), **link)
+    assert figures(sequences)[0] == figures(app)[0]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from bertcalc.model.change import CHANGE_SIZES
 from bertcalc.model.formula import Formula, formula, trained_formula
 from bertcalc.model.model import Model
 from bertcalc.text import N_
-from bertcalc.text.digits import fixed, signed
+from bertcalc.text.digits import fixed, signed, signed_count
 from bertcalc.text.live_choices import if_negative, quotient
 from bertcalc.text.live_numbers import fill, grouped, joined
 from pages.ui.session.present_model import own_name
@@ -74,7 +74,10 @@ _HEIGHT, _HIGHEST, _LOWEST = 150, 40, 24  # pixels: all bars together; each bar 
 
 
 def show_headline(figures: Sequence[StepEffect]) -> None:
-    """Show the figures after the last step, each with its share of the figure before the first step."""
+    """Show the figures after the last step, each with its share of the figure before the first step.
+
+    For parameters, the difference takes the place of that figure.
+    """
     before, after = figures[0], figures[-1]
     shown = {}
     for name, figure in FIGURES.items():
@@ -89,6 +92,8 @@ def show_headline(figures: Sequence[StepEffect]) -> None:
             below = fill(_("{share} of all"), share=percent(now, after.parameters, 2))
         elif name == "file" and after.adapter_bytes:
             below = fill(_("adapter: {size}"), size=short(after.adapter_bytes, "bytes"))
+        elif name == "parameters":
+            below = fill("{difference} · {share}", difference=signed_count(now - was), share=percent(now, was))
         else:
             below = fill(_("{share} of {whole}"), share=percent(now, was), whole=figure.written(was))
         shown[_(figure.title)] = figure.written(now), below

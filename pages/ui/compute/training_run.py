@@ -22,7 +22,8 @@ from pages.ui.widgets.metrics import show_metric
 from pages.ui.widgets.numbers import percentage
 from pages.ui.widgets.tables import show_rows
 
-BUDGET = Select[str]("budget", N_("Budget in"), words={"steps": N_("Steps"), "tokens": N_("Tokens")}, width=105)
+_UNITS = {"steps": N_("Steps"), "sequences": N_("Sequences"), "tokens": N_("Tokens")}
+BUDGET = Select[str]("budget", N_("Budget in"), words=_UNITS, width=115)
 DEVICE = Select(
     "device",
     N_("Device"),
@@ -33,11 +34,16 @@ DEVICE = Select(
 PRECISION = Select(
     "format", N_("Precision"), PRECISIONS, {"16bit": N_("16-bit"), "tf32": "TF32", "fp32": "FP32"}, width=90
 )
-STEPS, TOKENS = Number("steps", N_("Steps"), 10**6, width=150), Number("tokens", N_("Tokens"), 10**10, width=190)
+# For several epochs, the sequences of all of them.
+AMOUNTS = {
+    "steps": Number("steps", N_("Steps"), 10**6, width=150),
+    "sequences": Number("sequences", N_("Sequences"), 10**6, width=150),
+    "tokens": Number("tokens", N_("Tokens"), 10**10, width=180),
+}
 DEVICE_COUNT = Number("devices", N_("Devices"), 8, width=85)
 UTILISATION = Number("utilisation", N_("Utilisation"), 40, width=105)
 PRICE = Decimal("price", N_("Price"), 2.0, step=0.1, width=90)
-_MOST = {"steps": 10**12, "tokens": 10**15 - 1, "devices": 10**6, "utilisation": 100}
+_MOST = {"steps": 10**12, "sequences": 10**15 - 1, "tokens": 10**15 - 1, "devices": 10**6, "utilisation": 100}
 _MOST_EXPENSIVE = 1e6
 
 
@@ -70,7 +76,7 @@ def choose_plan(count: Count) -> TrainingRun:
     problems: list[Problem] = []
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         budget = BUDGET.show()
-        amount = _number(STEPS if budget == "steps" else TOKENS, problems)
+        amount = _number(AMOUNTS[budget], problems)
         name = DEVICE.show()
         precision = PRECISION.show()
         devices = _number(DEVICE_COUNT, problems)
@@ -87,7 +93,8 @@ def choose_plan(count: Count) -> TrainingRun:
     for problem in problems:
         show_problem(problem)
     step = count._replace(convention=count.convention._replace(unit="FLOPs")).total("training")
-    flops = quotient(step * amount, 1 if budget == "steps" else count.tokens)
+    in_a_step = {"steps": 1, "sequences": count.call.batch_size, "tokens": count.tokens}[budget]
+    flops = quotient(step * amount, in_a_step)
     return TrainingRun(flops, device, precision, devices, Fraction(utilisation, 100), hourly)
 
 
