@@ -387,7 +387,9 @@ def _wrong(
 
     if verdict := explained([*single, *usual] if walk else usual):
         return verdict
-    if called and not walk and not tiny and (verdict := explained(single)):
+    # A line that is wrong for all layers may be about one; "layers" alone means all of them.
+    particular = [part for part in single if part.part != "layers"]
+    if called and not walk and not tiny and (verdict := explained(particular)):
         return verdict
     return LineVerdict(line, usual[-1] if usual and called else None, None)
 

@@ -332,7 +332,7 @@ def _printed_values(model: Model, field: str, modules: Mapping[str, Module]) -> 
             for path, module in _all_modules(changed):
                 old, text = before.get(path), _at(modules, path)
                 if old is not None and text is not None:
-                    yield from _value(field, old, module, text)
+                    yield from _value(field, old, module, text, is_set=getattr(model.config, field) is not None)
 
 
 def _all_modules(model: Model) -> Iterator[tuple[str, Module]]:
@@ -343,7 +343,8 @@ def _at(modules: Mapping[str, Module], path: str) -> Module | None:
     return modules.get(path)
 
 
-def _value(field: str, old: Module, new: Module, text: Module) -> Iterator[Any]:
+def _value(field: str, old: Module, new: Module, text: Module, *, is_set: bool) -> Iterator[Any]:
+    """The value of a field in a printed line; of a field that is not set, only one that differs from the default."""
     if field.endswith(("hidden_act", "activation", "activation_function")) and old.class_name != new.class_name:
         if text.class_name != old.class_name:
             yield from (name for name, facts in ACTIVATIONS.items() if facts.kind == text.class_name)
@@ -353,7 +354,8 @@ def _value(field: str, old: Module, new: Module, text: Module) -> Iterator[Any]:
     if before.get("padding_idx") != after.get("padding_idx") and "padding_idx" not in printed:
         yield None
     for name in {**before, **after}:
-        if before.get(name) not in (after.get(name), printed.get(name)) and name in printed:
+        depends, differs = before.get(name) != after.get(name), before.get(name) != printed.get(name)
+        if depends and (differs or is_set) and name in printed:
             with suppress(ValueError):
                 yield float(printed[name]) if "." in printed[name] or "e" in printed[name] else int(printed[name])
 

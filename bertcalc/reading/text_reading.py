@@ -93,7 +93,8 @@ class TextReading:
 
     def sentences(self) -> list[Problem]:
         """All sentences about the text, each with its values, so that it can be translated."""
-        return [self.sentence, *self._of_count(), *self._of_differences(), *self._of_conditions(), *self.notes]
+        count, open_counts = self._of_count(), self._of_conditions()
+        return [self.sentence, *count, *self._of_guesses(), *self._of_differences(), *open_counts, *self.notes]
 
     def __str__(self) -> str:
         report = [str(self.detail)] if isinstance(self.detail, Proofread) else []
@@ -108,6 +109,11 @@ class TextReading:
             return [same] if is_whole else [same, self._total()]
         is_empty = self.num_parameters is None or (self.is_at_least and not self.num_parameters)
         return [] if is_empty else [self._total()]
+
+    def _of_guesses(self) -> list[Problem]:
+        if self.model is None or "num_attention_heads" not in self.guessed:
+            return []
+        return [Problem.of(_GUESSED, heads=self.model.config.num_attention_heads)]
 
     def _total(self) -> Problem:
         return Problem.of(_AT_LEAST if self.is_at_least else _TOTAL, count=self.num_parameters)
@@ -133,6 +139,7 @@ class TextReading:
 _IS = N_("This is {architecture} with {sizes}: {count} parameters.")
 _COMPLETED = N_("Completed like {preset}, this is {architecture} with {sizes}: {count} parameters.")
 _IS_LIKE = N_("The nearest model that bertcalc counts is {architecture} with {sizes}: {count} parameters.")
+_GUESSED = N_("The text does not show the number of heads: A = {heads} is assumed.")
 _TOTAL = N_("The text describes {count} parameters.")
 _AT_LEAST = N_("The text describes at least {count} parameters.")
 _MISSING = N_("Parts of {architecture} that the text does not have: {parts}.")

@@ -458,3 +458,17 @@ def test_a_print_in_a_log_or_on_one_line_is_recognized(noise: Noise) -> None:
     reading = bertcalc.read(noise(str(real)))
     assert reading.kind == "printed-model"
     assert reading.num_parameters == real.num_parameters()
+
+
+def test_the_dropout_of_a_classifier_is_not_that_of_the_layers() -> None:
+    config = bertcalc.NomicBertConfig(hidden_dropout_prob=0.0, classifier_dropout=0.5)
+    reading = bertcalc.read(str(Case(config, "NomicBertForSequenceClassification").real()))
+    assert isinstance(reading.model, bertcalc.Model)
+    assert (reading.model.config.hidden_dropout_prob, reading.model.config.classifier_dropout) == (0.0, 0.5)
+
+
+def test_what_a_print_does_not_show_is_said() -> None:
+    text = str(Case(bertcalc.DistilBertConfig(n_heads=6), "DistilBertModel").real())
+    assert "does not show the number of heads: A = 12 is assumed" in str(bertcalc.read(text))
+    listed = "\n".join(f"{name} {tuple(shape)}" for name, shape in bertcalc.build("gpt2").named_parameters())
+    assert "A = 12 is assumed" in str(bertcalc.read(listed))
