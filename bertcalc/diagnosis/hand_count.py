@@ -361,37 +361,40 @@ def _wrong(
     single = [part for part in meant if part.layers == "one" and part.heads == "all" and part.part in names]
     if single and _ONE_LAYER.search(line.name):
         usual = single
+    options = [[*single, *usual] if walk else usual]
+    if called and not walk and count.sizes.hidden_size >= _TINY:
+        # What is wrong for all layers may be about one; "layers" alone means all of them.
+        options.append([part for part in single if part.part != "layers"])
+    for parts in options:
+        if verdict := _likeliest(line, parts, count, counted_right, called=called):
+            return verdict
+    return LineVerdict(line, usual[-1] if usual and called else None, None)
+
+
+def _likeliest(
+    line: TypedLine, parts: Sequence[Counted], count: _CountedModel, counted_right: Collection[str], *, called: bool
+) -> LineVerdict | None:
+    """The verdict by the likeliest miscounts of these parts that lead to a line; None if none do."""
     # Without a name that says which part is meant, only a single miscount is a reliable explanation.
     most = MOST_MISCOUNTS if called else 1
     tiny = count.sizes.hidden_size < _TINY
     rarest = _MOST_BITS if line.exact is not None else _MOST_OF_ROUNDED
     low, high = line.bounds
-
-    def explained(parts: Sequence[Counted]) -> LineVerdict | None:
-        """The likeliest explanation of the line as one of these parts."""
-        candidates = [
-            (combination.bits + _RULED_OUT * ruled_out, number, part, combination)
-            for number, part in enumerate(parts)
-            for among in [search(part.tensors, count.sizes, _MOST_BITS)]
-            for value in among.near(low, high, rarest)
-            for combination in among.combinations(value)[:_MOST_ALIKE]
-            for ruled_out in [is_ruled_out(part.tensors, count.sizes, combination.miscounts, counted_right)]
-            if 0 < len(combination.miscounts) <= most
-            and combination.bits <= rarest
-            and ((called and not tiny) or not is_chance(value, among.right, combination.bits))
-        ]
-        if not candidates:
-            return None
-        _bits, _number, part, combination = min(candidates, key=lambda candidate: candidate[:2])
-        return LineVerdict(line, part, causes(part.tensors, count.sizes, combination.miscounts))
-
-    if verdict := explained([*single, *usual] if walk else usual):
-        return verdict
-    # A line that is wrong for all layers may be about one; "layers" alone means all of them.
-    particular = [part for part in single if part.part != "layers"]
-    if called and not walk and not tiny and (verdict := explained(particular)):
-        return verdict
-    return LineVerdict(line, usual[-1] if usual and called else None, None)
+    explained = [
+        (combination.bits + _RULED_OUT * ruled_out, number, part, combination)
+        for number, part in enumerate(parts)
+        for among in [search(part.tensors, count.sizes, _MOST_BITS)]
+        for value in among.near(low, high, rarest)
+        for combination in among.combinations(value)[:_MOST_ALIKE]
+        for ruled_out in [is_ruled_out(part.tensors, count.sizes, combination.miscounts, counted_right)]
+        if 0 < len(combination.miscounts) <= most
+        and combination.bits <= rarest
+        and ((called and not tiny) or not is_chance(value, among.right, combination.bits))
+    ]
+    if not explained:
+        return None
+    _bits, _number, part, combination = min(explained, key=lambda candidate: candidate[:2])
+    return LineVerdict(line, part, causes(part.tensors, count.sizes, combination.miscounts))
 
 
 _ONE_LAYER = re.compile(

@@ -77,19 +77,7 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
             _batch_title(run): (_number(fit.batch), _limit(fit.batch, _("one without a pad_token_id"))),
         }
     )
-    if device.overhead < LARGEST_GAPS and not presenting():
-        fewest = _largest(batches, device._replace(overhead=LARGEST_GAPS), most_batches)
-        note = _(
-            "Batches of at most {number} if the allocator takes {overhead} %, the most that was measured with "
-            "PyTorch's default settings."
-        )
-        live.caption(fill(note, overhead=LARGEST_GAPS, number=_number(fewest)))
-    if how.uses_bfloat16 and not device.has_bfloat16:
-        st.warning(
-            _("{device} has no bfloat16: PyTorch emulates it, which is slow. Its own 16-bit type is float16.").format(
-                device=device.name
-            )
-        )
+    _show_reservations(how, device, batches, most_batches)
     start = run.of_preset()
     before = peak(start.model, how, *start.batch.shape).areas if start else {}
     formulas = peak(run.model, how, *run.batch.shape).formulas
@@ -112,6 +100,25 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
     )
     which = loop(run, how, highest.num_bytes) if isinstance(how, Plan) else ""
     live.caption(in_a_row([capacity, lines, which, _(NOT_COUNTED)]))
+
+
+def _show_reservations(
+    how: Plan | Inference, device: Device, batches: Sequence[Polynomial], most_batches: int | None
+) -> None:
+    """Show the batch at the largest overhead that was measured, and a warning if the device emulates the dtype."""
+    if device.overhead < LARGEST_GAPS and not presenting():
+        fewest = _largest(batches, device._replace(overhead=LARGEST_GAPS), most_batches)
+        note = _(
+            "Batches of at most {number} if the allocator takes {overhead} %, the most that was measured with "
+            "PyTorch's default settings."
+        )
+        live.caption(fill(note, overhead=LARGEST_GAPS, number=_number(fewest)))
+    if how.uses_bfloat16 and not device.has_bfloat16:
+        st.warning(
+            _("{device} has no bfloat16: PyTorch emulates it, which is slow. Its own 16-bit type is float16.").format(
+                device=device.name
+            )
+        )
 
 
 def whether_it_fits(batch: Batch, needed: int, device: Device) -> str:
