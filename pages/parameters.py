@@ -11,7 +11,7 @@ from bertcalc.model.totals import totals_by_component
 from bertcalc.text.live_numbers import grouped
 from pages.ui.lecture.screen_files import BEGINNING
 from pages.ui.parameters import answer
-from pages.ui.parameters.subtotals import subtotals_inside
+from pages.ui.parameters.subtotals import show_subtotals
 from pages.ui.session import present_model
 from pages.ui.shell import live
 from pages.ui.shell.i18n import _, filled
@@ -55,8 +55,8 @@ with st.container(horizontal=True, vertical_alignment="center"):
     else:
         bars = parameter_bars(choice, opened)
         show_part_formula(model, opened, sum(bars.figures.values()))
-if opened != WHOLE and (subtotals := subtotals_inside(model, opened, _)):
-    live.markdown(subtotals)
+if opened != WHOLE:
+    show_subtotals(model, opened)
 draw_bars(
     bars,
     "parameters",

@@ -44,6 +44,7 @@ def discovering_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """A class is discovered in this process, likewise; the other one is in tests/discover/test_discovery_worker.py."""
     monkeypatch.setattr(discovery_worker.WORKER, "listen", _here)
     monkeypatch.setattr(discovery_worker, "limit_memory", lambda: None)
+    monkeypatch.setattr(discovery_worker, "limit_time", lambda _seconds: None)  # the limit would stay, and end pytest
 
 
 def _here(_hear: object, function: Callable[..., Any], *given: Any, **named: Any) -> Any:

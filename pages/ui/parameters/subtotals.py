@@ -4,16 +4,15 @@ from bertcalc.live.live_formulas import live_reading
 from bertcalc.model.model import Model
 from bertcalc.model.names import norm_kind
 from bertcalc.model.totals import breakdown, parts_inside
-from bertcalc.text import Translate
 from bertcalc.text.live_numbers import grouped, joined
+from pages.ui.shell import live
+from pages.ui.shell.i18n import _
 
 
-def subtotals_inside(model: Model, path: str, _: Translate) -> str:
-    """The parts of the module at ``path`` and their counts; empty if its bars already show them."""
+def show_subtotals(model: Model, path: str) -> None:
+    """Show the parts of the module at ``path`` and their counts, unless its bars already show them."""
     parts = live_reading(parts_inside, model, path)
-    if not 1 < len(parts) < len(breakdown(model, path)):
-        return ""
-    words = [_(part).replace("LayerNorm", norm_kind(model)) for _component, part in parts]
-    return joined(
-        " · ", [joined(" ", (word, grouped(count))) for word, count in zip(words, parts.values(), strict=True)]
-    )
+    if 1 < len(parts) < len(breakdown(model, path)):
+        words = [_(part).replace("LayerNorm", norm_kind(model)) for _component, part in parts]
+        counts = [joined(" ", (word, grouped(count))) for word, count in zip(words, parts.values(), strict=True)]
+        live.markdown(joined(" · ", counts))

@@ -14,8 +14,8 @@ from bertcalc.charts.labels import ems, first_fitting, room_beside
 from bertcalc.explore.factor_formulas import piece_growths
 from bertcalc.families import CLASSES, counterpart, family_of
 from bertcalc.families.presets import PRESETS
+from bertcalc.live.formula_templates import templated, templated_by_nodes
 from bertcalc.live.live_formulas import live_reading
-from bertcalc.live.templates import templated, templated_by_nodes
 from bertcalc.model.formula import bar_formulas
 from bertcalc.model.model import Model
 from bertcalc.model.names import PART_NAMES, norm_kind

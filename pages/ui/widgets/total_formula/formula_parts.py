@@ -12,8 +12,8 @@ from math import prod
 from typing import Any
 
 from bertcalc.config.fields import field_named
+from bertcalc.live.formula_templates import templated
 from bertcalc.live.live_formulas import live_reading, live_sizes, with_formula
-from bertcalc.live.templates import templated
 from bertcalc.model.formula import formula_text
 from bertcalc.model.letters import FIELD_OF, filled
 from bertcalc.model.model import Model

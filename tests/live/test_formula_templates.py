@@ -11,7 +11,7 @@ from bertcalc.charts.colors import COLORS
 from bertcalc.controls.stops import SLIDERS, moved, stops
 from bertcalc.families import CLASSES, family_of
 from bertcalc.families.presets import PRESETS
-from bertcalc.live.templates import templated, templated_by_nodes
+from bertcalc.live.formula_templates import templated, templated_by_nodes
 from bertcalc.model.formula import symbolic_model
 from bertcalc.model.model import Model
 from bertcalc.text.live_numbers import FigureBound, Live, LiveNode, LiveText, fill, live, within
