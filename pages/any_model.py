@@ -5,6 +5,7 @@ import streamlit as st
 from bertcalc.discover.results.components import NAMES, components, live_count
 from bertcalc.discover.results.expressions import letters
 from bertcalc.explore.factor_formulas import WHOLE, growths, whole
+from bertcalc.memory.optimizers import ITEM_BYTES, least_training_bytes
 from bertcalc.text.digits import size
 from bertcalc.text.live_numbers import fill, grouped
 from pages.ui.any_model import discovering, flops_view, own_config, tensors
@@ -56,7 +57,9 @@ else:
             "Weights in float32: {weights}. Training in float32 with Adam: at least {training}, 16 bytes for each "
             "parameter. The pages Compute and Memory are about the model in the sidebar, not about this one."
         )
-        live.caption(fill(memory, weights=size(4 * total), training=size(16 * total)))
+        live.caption(
+            fill(memory, weights=size(ITEM_BYTES["float32"] * total), training=size(least_training_bytes(total)))
+        )
         tensors.show_tensors(discovery, values)
         discovering.show_proof(discovery)
         discovering.show_tree(discovery.printed)

@@ -11,7 +11,7 @@ model is the data of any other model of its structure, with other values in it.
 [109482240, 116570112]
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
@@ -38,13 +38,7 @@ def templated(
     @wraps(build)
     def built(model: Model, /, *arguments: Parameters.args, **named: Parameters.kwargs) -> Data:
         made = template(symbolic_model(model), (*arguments, *named.items()))
-        if made:
-            try:
-                return _at(made[0], Evaluation(model.letter_values()))
-            except (KeyError, OutsideError):  # no formula at these sizes
-                return build(model, *arguments, **named)
-        made[:] = [build(model, *arguments, **named)]
-        return made[0]
+        return _evaluated(made, model.letter_values(), {}, lambda: build(model, *arguments, **named))
 
     return built
 
@@ -66,13 +60,7 @@ def templated_by_nodes(build: Callable[Parameters, Data]) -> Callable[Parameters
     def built(*arguments: Parameters.args, **named: Parameters.kwargs) -> Data:
         values: dict[LiveNode, Any] = {}
         made = template(_nodes_of((*arguments, *named.items()), values))
-        if made:
-            try:
-                return _at(made[0], Evaluation({}, values))
-            except (KeyError, OutsideError):
-                return build(*arguments, **named)
-        made[:] = [build(*arguments, **named)]
-        return made[0]
+        return _evaluated(made, {}, values, lambda: build(*arguments, **named))
 
     return built
 
@@ -89,12 +77,21 @@ def _nodes_of(data: Any, values: dict[LiveNode, Any]) -> Any:
     return type(data), data
 
 
-def _at(data: Data, present: Evaluation) -> Data:
-    """The data with the values that its live values have at other sizes."""
-    return cast(Data, _changed(data, present))
+def _evaluated(
+    made: list[Data], sizes: Mapping[str, Any], values: Mapping[LiveNode, Any], build: Callable[[], Data]
+) -> Data:
+    """The data that were made first, at other sizes; built if they are the first or have no formula at these sizes."""
+    if not made:
+        made.append(build())
+        return made[0]
+    try:
+        return cast(Data, _changed(made[0], Evaluation(sizes, values)))
+    except (KeyError, OutsideError):
+        return build()
 
 
 def _changed(data: Any, present: Evaluation) -> Any:
+    """The data with the values that its live values have at other sizes."""
     if type(data) is str:  # most of it
         return data
     if isinstance(data, Live):

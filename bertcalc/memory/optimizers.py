@@ -114,6 +114,17 @@ def sizes(tensors: Iterable[Tensor]) -> StateSizes:
     return StateSizes(*map(sum, zip(StateSizes(), *map(_sizes, tensors), strict=True)))
 
 
+def least_training_bytes(parameters: int) -> int:
+    """The bytes that training in float32 with Adam always needs for parameters that are all trained; live if they are.
+
+    >>> least_training_bytes(109_482_240)
+    1751715840
+    """
+    rule = PRECISIONS["fp32"]
+    states = OPTIMIZERS["adamw"](StateSizes(elements=parameters), rule.state)
+    return rule.weight * parameters + rule.gradient * parameters + states
+
+
 @checked
 def parts(parameters: int, trained: StateSizes, precision: Precision, optimizer: Optimizer) -> dict[Part, int]:
     """The bytes of each part besides activations; frozen tensors only have weights."""

@@ -155,7 +155,7 @@ class LoraClaims:
         self._starts = [place.start for place in self._sentences]
         self._last = 0  # the end of the previous number
         self._implied: tuple[Targets, ...] = ()  # the targets of the first right number, if the text states none
-        self._right: Targets = frozenset()  # the targets of all right numbers
+        self._right_targets: Targets = frozenset()  # the targets of all right numbers
 
     def judge(
         self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None, headers: Sequence[str] = ()
@@ -175,13 +175,13 @@ class LoraClaims:
         if not setting.ranks:
             return None
         targets = setting.targets or self._implied
-        options = (*(targets or _usual_targets(model)), *filter(None, [self._right]))
+        options = (*(targets or _usual_targets(model)), *filter(None, [self._right_targets]))
         rights = [count for rank in setting.ranks for targets in options for count in _counts(targets, rank, model)]
         words = " ".join((*context.names, *context.headings[:1], context.sentence, context.header))
         right = None if is_arithmetic else _fitting(rights, side, words)
         if right:
             self._implied = self._implied or (right.targets,)
-            self._right |= right.targets
+            self._right_targets |= right.targets
             return Judged("right", counts=right.in_words(model))
         around = self._text[max(last, entry.start - 200) : entry.end + _MOST_BEHIND]
         is_claimed = setting.is_near and targets and len(setting.ranks) == 1 and _TRAINED.search(f"{words} {around}")

@@ -74,7 +74,7 @@ def is_hand_count(text: str, model: Model) -> bool:
         return False
     lines = read_lines(text, model.config)
     valued = sum(line.value is not None for line in lines)
-    if valued < len(lines) and len(text.strip().split("\n")) == 1:
+    if valued < len(lines) and "\n" not in text.strip():
         return False  # a sentence with equations between commas
     fewest = 1 if len(lines) == 1 and _ONE_LINE.search(text) else _FEWEST
     return valued >= fewest and 2 * valued > len(lines)

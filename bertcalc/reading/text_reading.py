@@ -93,8 +93,8 @@ class TextReading:
 
     def sentences(self) -> list[Problem]:
         """All sentences about the text, each with its values, so that it can be translated."""
-        count, open_counts = self._of_count(), self._of_conditions()
-        return [self.sentence, *count, *self._of_guesses(), *self._of_differences(), *open_counts, *self.notes]
+        of_count = (*self._of_count(), *self._of_guesses())
+        return [self.sentence, *of_count, *self._of_differences(), *self._of_conditions(), *self.notes]
 
     def __str__(self) -> str:
         report = [str(self.detail)] if isinstance(self.detail, Proofread) else []

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig, DebertaV2Config, build
-from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS, Optimizer, parts, sizes
+from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS, Optimizer, least_training_bytes, parts, sizes
 from bertcalc.model.freezing import TRAIN, Freezing
 from bertcalc.model.modules import Tensor
 from tests.examples import examples
@@ -111,3 +111,14 @@ def test_the_meaning_of_a_precision_is_a_sentence() -> None:
     for rule in PRECISIONS.values():
         assert rule.meaning[0] == rule.meaning[0].upper()
         assert rule.meaning.endswith(".")
+
+
+def test_a_step_of_adam_holds_the_least_bytes_of_training() -> None:
+    model = torch.nn.Linear(30, 20)
+    optimizer = torch.optim.AdamW(model.parameters())
+    model(torch.ones(30)).sum().backward()
+    optimizer.step()
+    held = [tensor for parameter in model.parameters() for tensor in (parameter, parameter.grad)]
+    held += [state[name] for state in optimizer.state.values() for name in ("exp_avg", "exp_avg_sq")]
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    assert least_training_bytes(parameters) == sum(tensor.nbytes for tensor in held if tensor is not None)

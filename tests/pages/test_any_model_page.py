@@ -561,3 +561,11 @@ def test_further_conditions_are_not_read_as_a_sum(model_type: str, end: str) -> 
     verdict = next(str(one.value) for one in opened(model_type=model_type).markdown if "holds where" in str(one.value))
     assert verdict.endswith(end)
     assert " and " not in verdict.partition("holds where")[2]
+
+
+def test_the_least_memory_is_that_of_weights_gradients_and_adams_states() -> None:
+    """124,439,808 parameters of 4 and of 16 bytes."""
+    app = open_app("any_model.py", model_type="gpt2", model_class="GPT2Model")
+    [caption] = [str(caption.value) for caption in app.caption if "Weights in float32" in str(caption.value)]
+    assert "497.8 MB (474.7 MiB)" in caption
+    assert "2.0 GB (1.9 GiB)" in caption

@@ -119,3 +119,11 @@ def test_an_event_that_comes_again_counts_once() -> None:
     assert (state["last event"], len(track.steps)) == (8, 3)
     state = take(track, {**first, "number": 7}, {**second, "number": 8}, {"do": "undo", "number": 9}, last=8)
     assert (state["last event"], track.present.config.num_hidden_layers) == (9, 13)
+
+
+@pytest.mark.parametrize(
+    ("preset", "shared"), [("albert-base-v2", True), ("bert-base-uncased", False), ("gpt2", False)]
+)
+def test_layers_that_share_their_weights_are_said_to(preset: str, shared: bool) -> None:
+    note = field(open_app(preset=preset), "num_hidden_layers")["note"]
+    assert note == ("The layers share their weights: their number does not change the count." if shared else None)

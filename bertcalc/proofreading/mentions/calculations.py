@@ -529,7 +529,9 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
         return side, best.after
     if not inside or (has_letters and not re.search(r"[*+/^-]", text)):
         # VH is a product, (HA) may be a fraction that has lost its bar.
-        in_brackets = tokens[first].text == "(" and all(t.kind != "operator" for t in tokens[first : best.after])
+        in_brackets = tokens[first].text == "(" and not any(
+            token.kind == "operator" for token in tokens[first : best.after]
+        )
         computes = has_letters and not in_brackets and not (best.pieces == 1 and "*" not in text)
         return _evaluated(text, letters, start, best, (), (), True) if computes else None, best.after
     return _evaluated(text, letters, start, best, inside, amounts[: best.operands], has_letters), best.after

@@ -10,7 +10,6 @@ from bertcalc.checkpoints.local_files import chosen
 from bertcalc.discover.results.from_config import CountedConfig
 from bertcalc.discover.results.other_config import read_any
 from bertcalc.explore.model_refs import item_of
-from bertcalc.families import build
 from bertcalc.families.hf_json import is_of_another_type, text_of
 from bertcalc.model.model import Model
 from bertcalc.reading.config_text import config_in
@@ -157,8 +156,8 @@ def _show_reading(reading: TextReading, model: Model, text: str) -> None:
         show_config_link(config_in(text))
     elif kind == "article":
         report_view.show(reading.detail, model, text)
-    elif isinstance(reading.detail, Model):
-        _show_adapter(reading, reading.detail)
+    elif isinstance(reading.detail, Model) and reading.model is not None:
+        _show_adapter(reading, reading.model, reading.detail)
     else:
         _show_model(reading)
 
@@ -170,15 +169,15 @@ def _show_hand_count(model: Model, text: str) -> None:
     _show_link(explain="terms", terms=text)
 
 
-def _show_adapter(reading: TextReading, adapted: Model) -> None:
+def _show_adapter(reading: TextReading, base: Model, adapted: Model) -> None:
     """Show what an adapter trains, and a link to the page on which it can be changed."""
     with st.container(horizontal=True, vertical_alignment="center"):
         matching.show_figure(_("Trained by peft"), adapted.num_parameters(only_trainable=True))
         matching.show_figure(_("With the adapter"), adapted.num_parameters())
-        matching.show_figure(_("Without the adapter"), build(adapted.config, adapted.architecture).num_parameters())
+        matching.show_figure(_("Without the adapter"), base.num_parameters())
     for note in reading.notes:
         st.markdown(sentence(note))
-    query = {"preset": item_of(adapted).base, "architecture": adapted.architecture}
+    query = {"preset": item_of(base).base, "architecture": adapted.architecture}
     label = _("Change this adapter →")
     st.page_link(page_at("change"), label=label, query_params={**query, "changes": written(adapted.changes)})
 

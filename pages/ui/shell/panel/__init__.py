@@ -5,12 +5,12 @@ slider is released. A second component, drawn at the end of the page, tells the 
 """
 
 from collections.abc import Callable, Collection
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import streamlit as st
 
-from bertcalc.config import LETTERS, Problem
+from bertcalc.config import LETTERS, Config, Problem
 from bertcalc.config.fields import EVERY_LETTER, MEANINGS
 from bertcalc.controls.chosen_model import NAMES, ChosenModel
 from bertcalc.controls.model_history import ModelHistory
@@ -159,14 +159,15 @@ def _note(present: ChosenModel, field: str) -> str | None:
         return None
     if field == "num_attention_heads" and not version_of(present.config).distances:
         return _("The number of heads does not change the count.")
-    if field == "num_hidden_layers" and not _counts_layers(symbolic_model(present.model())):
+    if field == "num_hidden_layers" and not _counts_layers(type(present.config)):
         return _("The layers share their weights: their number does not change the count.")
     return None
 
 
-@lru_cache(maxsize=64)
-def _counts_layers(structure: Model) -> bool:
-    total: Any = structure.num_parameters()
+@cache
+def _counts_layers(kind: type[Config]) -> bool:
+    """Whether the layers of a family have weights of their own."""
+    total: Any = symbolic_model(Model(kind.default())).num_parameters()
     return SYMBOLS["num_hidden_layers"] in total.free_symbols
 
 
