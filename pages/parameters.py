@@ -55,7 +55,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
     else:
         bars = parameter_bars(choice, opened)
         show_part_formula(model, opened, sum(bars.figures.values()))
-if opened != WHOLE:
+if opened != WHOLE and not presenting():  # on the projector, the bars need the room
     show_subtotals(model, opened)
 draw_bars(
     bars,
