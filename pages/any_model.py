@@ -36,7 +36,7 @@ if discovery is None:
     discovering.show_discovery(selection)
 else:
     values = sizes.values() if sizes else discovery.fields
-    offer(discovery)
+    offer(discovery, sizes.present if sizes else {})
     total = live_count(discovery.tensors, values) if sizes else discovery.parameters
     sides = whole(discovery.parameters, discovery.total, discovery.fields), whole(total, discovery.total, values)
     grown = grown_by(growths(*sides, letters(discovery))[WHOLE])

@@ -27,6 +27,7 @@ _NO_CACHE = N_(
     "{architecture} cannot run with prefix tuning: peft gives it keys and values as past_key_values, which models of "
     "this family do not take."
 )
+_PASSES_CACHE = N_("In {architecture}, bertcalc counts the parameters of {change}, but not its FLOPs and memory.")
 _OTHER_TASK = N_(
     "{architecture} cannot run with prefix tuning for {task_type}: peft looks for the head of that task. Choose "
     "{possible}."
@@ -353,6 +354,8 @@ class PrefixTuning(Prompts):
 
     def _check(self, model: Model, length: int, steps: Steps) -> None:
         values: dict[str, Any] = {"architecture": model.architecture, "task_type": self.task_type}
+        if model.family.passes_cache:
+            raise InputError(Problem.of(_PASSES_CACHE, "changes", None, change=self.title, **values))
         if not model.family.base.caches:
             raise InputError(Problem.of(_NO_CACHE, "changes", None, **values))
         if any(value.name == "encoder_hidden_states" for step in steps for value in step.takes):

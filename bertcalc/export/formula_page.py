@@ -8,13 +8,13 @@
 
 import json
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import Any, NamedTuple
 
 import bertcalc.live
 from bertcalc.config.fields import EVERY_LETTER, is_int
@@ -29,13 +29,38 @@ from bertcalc.model.terms import component_terms
 from bertcalc.model.totals import Component, breakdown
 from bertcalc.text import N_, Translate
 from bertcalc.text.digits import multiple, share, signed_count
-from bertcalc.text.live_choices import largest, widened
+from bertcalc.text.live_choices import either, largest, widened
 from bertcalc.text.live_numbers import at_sizes, between, fill, grouped, joined
 from bertcalc.text.problem import InputError
 
 _TITLE = N_("Parameters in {architecture}")
 _FOOTER = N_("Made with {link}.")
 _REMARK = N_("The marks show the model at which the sliders began.")
+
+
+class Bar(NamedTuple):
+    """A bar of the page; ``parameters`` is a live number of the sizes."""
+
+    name: str
+    color: str
+    parameters: int
+
+
+class View(NamedTuple):
+    """What the page shows: texts and numbers that are live, and the sliders that move them.
+
+    - ``sizes``: the size of each field at the start.
+    - ``sliders``: for each its field and label, its stops, and at each stop the sizes that follow.
+    - ``letters``: the formula in letters.
+    - ``numbers``: the same sum in numbers.
+    """
+
+    sizes: Mapping[str, int]
+    sliders: Sequence[Mapping[str, Any]]
+    total: int
+    letters: str
+    numbers: str
+    bars: Sequence[Bar]
 
 
 def interactive_page(
@@ -49,12 +74,18 @@ def interactive_page(
         url: The address of the model in the app, for the link back; "" for none.
         language: The language of ``_``, which translates the page's texts.
     """
-    data = json.dumps(view_content(model, colors, _)).replace("</", "<\\/")
+    name = ", ".join(map(str, (model.architecture, *model.changes)))
+    return page_of(name, view_content(model, colors, _), url=url, language=language, _=_)
+
+
+def page_of(name: str, content: Mapping[str, Any], *, url: str, language: str, _: Translate) -> str:
+    """The HTML file that draws a content, with the name of its model in the title."""
+    data = json.dumps(content).replace("</", "<\\/")
     script = f'\n{view_script()}\nnew FormulaView(document.querySelector("main"), {data});\n'
     link = f'<a href="{escape(url)}">bertcalc</a>' if url else "bertcalc"
     return _template().substitute(
         language=language,
-        title=escape(_(_TITLE).format(architecture=", ".join(map(str, (model.architecture, *model.changes))))),
+        title=escape(_(_TITLE).format(architecture=name)),
         style=view_style(),
         footer=escape(_(_FOOTER)).format(link=link),
         hash=f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
@@ -63,31 +94,47 @@ def interactive_page(
 
 
 def view_content(model: Model, colors: Mapping[Component, str], _: Translate = str) -> dict[str, Any]:
-    """The data that ``FormulaView`` (formula_view.js) draws: a program, and the arguments of its outputs."""
-    program = LiveProgram()
+    """The data that ``FormulaView`` (formula_view.js) draws for a model."""
     fixed = _letters_of_changes(model)  # no slider moves them
     total = at_sizes(live_reading(Model.num_parameters, model), fixed)
-    bars = [bar._replace(parameters=at_sizes(bar.parameters, fixed)) for bar in live_reading(breakdown, model)]
     norm = norm_kind(model)
-    start = int(total)
-    change = joined(" · ", (signed_count(total - start), fill("× {times}", times=multiple(total, start))))
-    highest = largest([bar.parameters for bar in bars])
+    bars = [
+        Bar(
+            _(PART_NAMES[bar.component, bar.name]).replace("LayerNorm", norm),
+            colors[bar.component],
+            at_sizes(bar.parameters, fixed),
+        )
+        for bar in live_reading(breakdown, model)
+    ]
+    sizes = {field: value for field, value in model.config.shared().items() if is_int(value)}
+    sliders = [slider for field in SLIDERS if len((slider := _slider(model, field, _))["stops"]) > 1]
+    return content_of(View(sizes, sliders, total, *_formula(model), bars), _)
+
+
+def content_of(view: View, _: Translate = str) -> dict[str, Any]:
+    """The data that ``FormulaView`` draws: a program, and the arguments of its outputs."""
+    program = LiveProgram()
+    total, start = view.total, int(view.total)
+    factor = fill("× {times}", times=multiple(total, start))
+    change = either(total, start, "", joined(" · ", (signed_count(total - start), factor)))
+    lines = (f"N = {view.letters}", fill("= {numbers}", numbers=view.numbers), fill("= {total:,}", total=total))
+    highest = largest([bar.parameters for bar in view.bars])
     return {
-        "sizes": {field: value for field, value in model.config.shared().items() if is_int(value)},
-        "sliders": [slider for field in SLIDERS if len((slider := _slider(model, field, _))["stops"]) > 1],
+        "sizes": dict(view.sizes),
+        "sliders": list(view.sliders),
         "total": program.add(grouped(total)),
         "change": program.add(change),
-        "formula": [program.add(line) for line in _formula(model, total)],
+        "formula": [program.add(line) for line in lines],
         "limit": program.add(widened(int(highest) * 5 // 4, highest)),
         "bars": [
             {
-                "name": _(PART_NAMES[bar.component, bar.name]).replace("LayerNorm", norm),
-                "color": colors[bar.component],
+                "name": bar.name,
+                "color": bar.color,
                 "before": int(bar.parameters),
                 "figure": program.add(bar.parameters),
                 "label": program.add(_label(bar.parameters, total, _)),
             }
-            for bar in bars
+            for bar in view.bars
         ],
         "parts": _("Parts"),
         "remark": _(_REMARK),
@@ -132,12 +179,11 @@ def _letters_of_changes(model: Model) -> dict[str, Any]:
     return {field: value for field, value in model.letter_values().items() if field not in sizes}
 
 
-def _formula(model: Model, total: int) -> list[str]:
-    """The lines of the formula: letters, numbers and the total."""
+def _formula(model: Model) -> tuple[str, str]:
+    """The formula in letters and in numbers."""
     texts = [bracket.text for _component, brackets in component_terms(model) for bracket in brackets]
     sizes = {**_letters_of_changes(model), **live_sizes(model.config)}
-    numbers = between(" + ", (filled(text, sizes) for text in texts))
-    return [f"N = {' + '.join(texts)}", fill("= {numbers}", numbers=numbers), fill("= {total:,}", total=total)]
+    return " + ".join(texts), between(" + ", (filled(text, sizes) for text in texts))
 
 
 def _label(count: int, total: int, _: Translate) -> str:

@@ -221,4 +221,5 @@ FAMILY = Family(
     presets(EuroBertConfig, {"EuroBERT/EuroBERT-210m": {}, "EuroBERT/EuroBERT-610m": _LARGER}),
     peaks=True,
     prunes="no",
+    passes_cache=True,
 )

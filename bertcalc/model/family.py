@@ -164,6 +164,7 @@ class Family:
     - ``remote``: model types of repositories that hold the same models with their own code.
     - ``meanings``: descriptions of inputs that mean something else than in other families (forward/meanings.py).
     - ``prunes``: whether its models have prune_heads, up to version 4.57 of transformers.
+    - ``passes_cache``: whether its bodies pass past_key_values on to attention, though no class names it as an input.
     - ``keeps_bias``: whether resizing the vocabulary leaves the bias of an untied language-model head as it is.
 
     Three fields say what is supported; everything else is refused with a message:
@@ -188,6 +189,7 @@ class Family:
     remote: tuple[str, ...] = ()
     meanings: Mapping[str, str] = field(default_factory=dict)
     prunes: Literal["yes", "no", "cannot run then"] = "yes"
+    passes_cache: bool = False
     keeps_bias: bool = False
 
     @property

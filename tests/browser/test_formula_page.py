@@ -8,6 +8,8 @@ from playwright.sync_api import Page, expect
 from bertcalc import BertConfig, build
 from bertcalc.charts.colors import COLORS
 from bertcalc.controls.stops import moved
+from bertcalc.discover.results.discovered_page import discovered_page, independent_fields
+from bertcalc.discover.results.shipped import shipped
 from bertcalc.export.formula_page import interactive_page
 from bertcalc.export.report import html
 from bertcalc.families import CLASSES
@@ -40,6 +42,23 @@ def test_its_numbers_are_those_of_the_model_at_every_stop(page: Page, tmp_path: 
         for bar, text in zip(breakdown(model), page.locator(".text").all(), strict=True):
             expect(text).to_contain_text(f"{bar.parameters:,}")
     assert asked == [file.as_uri()]
+
+
+@pytest.mark.parametrize("field", ["n_embd", "n_layer"])
+def test_the_page_of_a_discovered_class_shows_its_count(page: Page, tmp_path: Path, field: str) -> None:
+    gpt2 = shipped("gpt2", "GPT2LMHeadModel")
+    assert gpt2
+    file = tmp_path / "page.html"
+    file.write_text(discovered_page(gpt2, {}, COLORS["light"]), encoding="utf-8")
+    page.goto(file.as_uri())
+    expect(page.locator("output")).to_have_text("124,439,808")
+    expect(page.locator(".change")).to_have_text("")
+    slider = page.get_by_role("slider").nth(independent_fields(gpt2).index(field))
+    slider.press("End")
+    shown = slider.get_attribute("aria-valuetext") or ""
+    total = gpt2.count(**{field: int(shown.replace(",", ""))})
+    expect(page.locator("output")).to_have_text(f"{total:,}")
+    expect(page.locator(".formula > div").last).to_have_text(f"= {total:,}")
 
 
 def test_the_dark_page_and_the_phone_show_all_of_it(page: Page, tmp_path: Path) -> None:

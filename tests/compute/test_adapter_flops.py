@@ -8,7 +8,7 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
-from bertcalc import BertConfig, Config, GPT2Config, PrefixTuning, PromptTuning
+from bertcalc import BertConfig, Config, EuroBertConfig, GPT2Config, PrefixTuning, PromptTuning
 from bertcalc.compute.flops import forward_flops, training_flops, unknown_training
 from bertcalc.families import CLASSES
 from bertcalc.forward.outputs import Call
@@ -107,3 +107,16 @@ def test_virtual_tokens_take_positions(kind: type[Change], config: Config, archi
         adapted(**numbered(arguments(case, Call(1, 8))))
     with pytest.raises(InputError, match="the 12 positions of this model"):
         forward_flops(model, 1, 8)
+
+
+def test_eurobert_runs_with_a_prefix_that_is_not_costed() -> None:
+    """Its attention takes past_key_values, though no class names them: the prefix is trained."""
+    adapter = Adapter(PrefixTuning, {"num_virtual_tokens": 5, "task_type": "FEATURE_EXTRACTION"})
+    case = Case(EuroBertConfig(vocab_size=20, hidden_size=8, num_attention_heads=2, pad_token_id=0), "EuroBertModel")
+    real = adapter.added(case.real("cpu"))
+    real(**numbered(arguments(case, Call(1, 7)))).last_hidden_state.sum().backward()
+    assert all(tensor.grad is not None for tensor in real.prompt_encoder.parameters())
+    model = case.ours().changed(changes=(adapter.ours(),))
+    assert model.num_parameters(only_trainable=True) == real.get_nb_trainable_parameters()[0]
+    with pytest.raises(InputError, match="counts the parameters of Prefix tuning, but not its FLOPs and memory"):
+        forward_flops(model, 1, 7)

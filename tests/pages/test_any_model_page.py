@@ -390,7 +390,16 @@ def test_the_export_has_this_model_and_not_the_sidebars() -> None:
     app.button(key="take").click().run()
     assert not app.exception
     labels = [element.proto.label for element in app.get("download_button")]
-    assert labels == ["Formula, LaTeX", "Formula, Python", "CSV", "Markdown", "LaTeX", "SVG", "PNG"]
+    assert labels == [
+        "Interactive page, HTML",
+        "Formula, LaTeX",
+        "Formula, Python",
+        "CSV",
+        "Markdown",
+        "LaTeX",
+        "SVG",
+        "PNG",
+    ]
     assert len(app.selectbox(key="taken").options) == len(app.session_state["shown"]) == 2
     own = app.session_state["own files"]
     latex, python = (file.make().decode() for file in own.files)

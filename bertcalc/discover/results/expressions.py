@@ -78,6 +78,31 @@ def text(expression: Any, texts: Mapping[str, str], *, product: bool = False) ->
     return printers.text(expression, texts, times=" · " if product else "", minus="−", minus_last=True)
 
 
+def factor_text(group: Group, texts: Mapping[str, str]) -> str:
+    """The factor before the bracket of a group: 3L; "" for a single copy."""
+    if group.copies == 1:
+        return ""
+    factor = text(group.copies, texts)
+    return f"({factor})" if group.copies.is_Add else factor
+
+
+def term_texts(group: Group, texts: Mapping[str, str]) -> list[str]:
+    """The terms inside the bracket of a group, a negative one with its sign."""
+    return text(group.elements, texts).replace(" − ", " + −").split(" + ")
+
+
+def has_brackets(group: Group, texts: Mapping[str, str]) -> bool:
+    """Whether the formula of one copy needs brackets: 3L(4H²), but 3LH."""
+    terms = term_texts(group, texts)
+    return bool(factor_text(group, texts)) and (len(terms) > 1 or not terms[0][0].isalpha())
+
+
+def group_text(group: Group, texts: Mapping[str, str]) -> str:
+    """The formula of a group: 3L(4H² + 9H)."""
+    factor, inside = factor_text(group, texts), " + ".join(term_texts(group, texts)).replace("+ −", "− ")
+    return f"{factor}({inside})" if has_brackets(group, texts) else factor + inside
+
+
 def latex(expression: Any, texts: Mapping[str, str]) -> str:
     """Write an expression as LaTeX, with the letter or name of each field in ``texts``."""
     named = {symbol: _name_in_latex(texts[symbol.name]) for symbol in expression.free_symbols}

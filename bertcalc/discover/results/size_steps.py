@@ -66,7 +66,7 @@ def stops(discovery: Discovered, field: str, sizes: Mapping[str, int]) -> list[i
     doubtful = [
         expression
         for expression in expressions
-        if _is_doubtful(expression) and field in {str(n) for n in expression.free_symbols}
+        if is_doubtful(expression) and field in {str(n) for n in expression.free_symbols}
     ]
 
     def is_possible(value: int) -> bool:
@@ -86,7 +86,7 @@ def stops(discovery: Discovered, field: str, sizes: Mapping[str, int]) -> list[i
     return sorted({*possible, completed[field]})
 
 
-def _is_doubtful(expression: Any) -> bool:
+def is_doubtful(expression: Any) -> bool:
     """Whether an expression may be fractional or negative: it contains a fraction or a minus sign."""
     return any(not number.is_Integer or number < 0 for number in expression.atoms(sympy.Rational)) or any(
         power.exp.is_negative for power in expression.atoms(sympy.Pow)

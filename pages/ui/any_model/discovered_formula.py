@@ -4,7 +4,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from bertcalc.discover.results.components import NAMES, Group, components, groups, live_count
-from bertcalc.discover.results.expressions import letters, names, shape_numbers, text, value
+from bertcalc.discover.results.expressions import (
+    factor_text,
+    group_text,
+    has_brackets,
+    letters,
+    names,
+    shape_numbers,
+    term_texts,
+    text,
+    value,
+)
 from bertcalc.discover.results.result import Discovered
 from bertcalc.live.live_formulas import live_size, with_formula
 from bertcalc.model.totals import Component
@@ -74,24 +84,10 @@ class _DiscoveredBuilder:
         return fill(text(expression, fields, product=True), **sizes)
 
     def _factor(self, group: Group) -> str:
-        """The factor before the bracket; "" for a single copy."""
-        if group.copies == 1:
-            return ""
-        factor = text(group.copies, self._letters)
-        return f"({factor})" if group.copies.is_Add else factor
-
-    def _terms(self, group: Group) -> list[str]:
-        return text(group.elements, self._letters).replace(" − ", " + −").split(" + ")
+        return factor_text(group, self._letters)
 
     def _written(self, group: Group) -> str:
-        factor = self._factor(group)
-        inside = " + ".join(self._terms(group)).replace("+ −", "− ")
-        return f"{factor}({inside})" if self._has_brackets(group) else factor + inside
-
-    def _has_brackets(self, group: Group) -> bool:
-        """Whether the formula of one copy needs brackets: 3L(4H²), but 3LH."""
-        terms = self._terms(group)
-        return bool(self._factor(group)) and (len(terms) > 1 or not terms[0][0].isalpha())
+        return group_text(group, self._letters)
 
     def _of_component(self, kind: Component) -> Part:
         parts: list[Part] = []
@@ -102,10 +98,10 @@ class _DiscoveredBuilder:
         return {"is": "term", "key": kind, "color": self._colors[kind], "parts": parts}
 
     def _bracket(self, kind: Component, group: Group, sign: list[list[str]]) -> Part:
-        key, factor, terms = f"{kind} {group.copies}", self._factor(group), self._terms(group)
+        key, factor, terms = f"{kind} {group.copies}", self._factor(group), term_texts(group, self._letters)
         self._tips[key] = self._about(group)
         units: list[Part] = []
-        brackets = self._has_brackets(group)
+        brackets = has_brackets(group, self._letters)
         for index, term in enumerate(terms):
             before: list[Part] = [*sign] if not index else [["sign", "−" if term.startswith("−") else "+"]]
             plain = term.removeprefix("−") if index else term

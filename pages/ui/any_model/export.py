@@ -1,21 +1,44 @@
-"""Exports of the page: the formula as LaTeX and as a Python function."""
+"""Exports of the page: the formula as LaTeX and as a Python function, and an interactive page."""
 
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from bertcalc.charts.colors import COLORS
 from bertcalc.discover.results.components import NAMES, components, groups
+from bertcalc.discover.results.discovered_page import discovered_page
 from bertcalc.discover.results.expressions import function, latex
 from bertcalc.discover.results.result import Discovered
-from pages.ui.shell.i18n import _
+from pages.ui.shell.i18n import _, translator
 from pages.ui.widgets.export import shown
-from pages.ui.widgets.export.shown import File, OwnExport
+from pages.ui.widgets.export.shown import File, Origin, OwnExport
 
 
-def offer(discovery: Discovered) -> None:
+def offer(discovery: Discovered, sizes: Mapping[str, int]) -> None:
     """Offer this model in the export dialog instead of the session's model."""
     stem = f"{discovery.model_type}-{discovery.cls}"
-    files = (
-        File(_("Formula, LaTeX"), f"{stem}-formula.tex", "text/x-tex", lambda: formula_latex(discovery).encode()),
-        File(_("Formula, Python"), f"{stem}-parameters.py", "text/x-python", lambda: function(discovery).encode()),
-    )
-    shown.offer(OwnExport(stem, () if discovery.unexplained else files))
+
+    def file(label: str, name: str, mime: str, make: Callable[[], str]) -> File:
+        return File(label, f"{stem}-{name}", mime, lambda: make().encode())
+
+    def files(place: Origin) -> list[File]:
+        if discovery.unexplained:
+            return []
+        make_page = partial(
+            discovered_page,
+            discovery,
+            sizes,
+            COLORS["light"],
+            url=place.url,
+            language=place.language,
+            _=translator(),
+        )
+        return [
+            file(_("Interactive page, HTML"), "interactive.html", "text/html", make_page),
+            file(_("Formula, LaTeX"), "formula.tex", "text/x-tex", partial(formula_latex, discovery)),
+            file(_("Formula, Python"), "parameters.py", "text/x-python", partial(function, discovery)),
+        ]
+
+    shown.offer(OwnExport(stem, files))
 
 
 def formula_latex(discovery: Discovered) -> str:

@@ -16,7 +16,6 @@ from pages.ui.shell.i18n import _, translator
 from pages.ui.shell.sidebar import Choice
 from pages.ui.widgets.batch_controls import present_batch
 from pages.ui.widgets.export.files import (
-    Origin,
     chart_files,
     exported,
     left_out,
@@ -27,6 +26,7 @@ from pages.ui.widgets.export.files import (
 )
 from pages.ui.widgets.export.shown import (
     File,
+    Origin,
     notes,
     own_export,
     shown_elements,
@@ -79,10 +79,11 @@ def _show(choice: Choice) -> None:
     st.code(url, language=None, wrap_lines=True)
     st.markdown(_("**The model**"))
     other = own_export()
+    place = Origin(url, st.session_state.get("lang", "en"))
     if other:
-        _buttons(other.files)
+        _buttons(other.files(place))
     else:
-        place, steps = Origin(url, st.session_state.get("lang", "en")), notes().steps
+        steps = notes().steps
         _buttons(model_files(choice, present_batch(choice.config), place, translator(), notes().settings, steps))
         for message in left_out(steps) if steps else ():
             st.caption(message)

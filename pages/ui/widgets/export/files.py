@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple
 
 from bertcalc.changes.adapter import PeftChange
 from bertcalc.charts.blocks import png, svg
@@ -31,16 +30,9 @@ from pages.ui.shell.i18n import _ as session_text
 from pages.ui.shell.i18n import listed
 from pages.ui.shell.sidebar import Choice
 from pages.ui.widgets.bars import preset_of
-from pages.ui.widgets.export.shown import File, ShownSteps
+from pages.ui.widgets.export.shown import File, Origin, ShownSteps
 from pages.ui.widgets.real_answers import answer
 from pages.ui.widgets.verdict import in_words
-
-
-class Origin(NamedTuple):
-    """The address and the language in which the model is shown."""
-
-    url: str
-    language: str
 
 
 def model_files(

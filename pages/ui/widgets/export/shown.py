@@ -29,11 +29,18 @@ class File(NamedTuple):
     make: Callable[[], bytes]
 
 
+class Origin(NamedTuple):
+    """The address and the language in which the model is shown."""
+
+    url: str
+    language: str
+
+
 class OwnExport(NamedTuple):
     """The export of a page with its own model instead of the session's: the beginning of file names, and files."""
 
     stem: str
-    files: tuple[File, ...]
+    files: Callable[[Origin], Sequence[File]]
 
 
 class ShownSteps(NamedTuple):

@@ -1,0 +1,100 @@
+"""The interactive page of a discovered class: one HTML file with sliders, formula and bars."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from bertcalc.discover.results.components import NAMES, components, groups, live_count
+from bertcalc.discover.results.expressions import group_text, letters, names
+from bertcalc.discover.results.expressions import value as number_of
+from bertcalc.discover.results.result import Discovered
+from bertcalc.discover.results.size_steps import is_doubtful, move_field, ranked, stops
+from bertcalc.export.formula_page import Bar, View, content_of, page_of
+from bertcalc.live.live_formulas import with_formula
+from bertcalc.model.totals import Component
+from bertcalc.text import Translate
+from bertcalc.text.live_numbers import between, fill
+
+_MOST = 5  # sliders
+
+
+def discovered_page(
+    discovery: Discovered,
+    sizes: Mapping[str, int],
+    colors: Mapping[Component, str],
+    *,
+    url: str = "",
+    language: str = "en",
+    _: Translate = str,
+) -> str:
+    """One HTML file with the sliders, the total, the formula and the bars of a class.
+
+    Args:
+        discovery: The class and its formula.
+        sizes: The sizes at which the sliders begin, as far as they differ from the discovery's.
+        colors: The color of each component.
+        url: The address of the model in the app, for the link back; "" for none.
+        language: The language of ``_``, which translates the page's texts.
+    """
+    content = content_of(discovered_view(discovery, sizes, colors, _), _)
+    return page_of(discovery.cls, content, url=url, language=language, _=_)
+
+
+def discovered_view(
+    discovery: Discovered, sizes: Mapping[str, int], colors: Mapping[Component, str], _: Translate = str
+) -> View:
+    """What the page shows. A slider moves alone: each of its stops is valid wherever the others stand."""
+    values = {**discovery.fields, **discovery.whole(**sizes)}
+    letter = letters(discovery)
+    by_component = components(discovery)
+    grouped = [group for tensors in by_component.values() for group in groups(tensors, discovery.fields)]
+
+    def live(expression: Any) -> int:
+        number: int = with_formula(number_of(expression, values), expression, values)
+        return number
+
+    def in_numbers(copies: Any, elements: Any) -> str:
+        if copies == 1:
+            return fill("{elements:,}", elements=live(elements))
+        return fill("{copies:,} · {elements:,}", copies=live(copies), elements=live(elements))
+
+    label = names(discovery)
+    return View(
+        values,
+        [
+            {"field": field, "label": f"{label[field]} {letter[field]}", **_stops(discovery, field, sizes)}
+            for field in independent_fields(discovery)
+        ],
+        live_count(discovery.tensors, values),
+        " + ".join(group_text(group, letter) for group in grouped),
+        between(" + ", [in_numbers(group.copies, group.elements) for group in grouped]),
+        [Bar(_(NAMES[kind]), colors[kind], live_count(tensors, values)) for kind, tensors in by_component.items()],
+    )
+
+
+def independent_fields(discovery: Discovered) -> list[str]:
+    """The fields with the largest effect of which no condition, and no difference or quotient, joins two."""
+    tensors = discovery.tensors
+    doubtful = [part for tensor in tensors for part in (tensor.copies, *tensor.shape) if is_doubtful(part)]
+    joined = [
+        *(condition.fields() for condition in discovery.regime),
+        *({name.name for name in expression.free_symbols} for expression in doubtful),
+    ]
+    chosen: dict[str, set[str]] = {}
+    for field in ranked(discovery):
+        followers = {other for other, (leader, _factor) in discovery.follows.items() if leader == field}
+        moved = {field, *followers}
+        is_free = all(not (moved & fields and other & fields) for fields in joined for other in chosen.values())
+        if is_free and len(chosen) < _MOST:
+            chosen[field] = moved
+    return [field for field in discovery.fields if field in chosen]
+
+
+def _stops(discovery: Discovered, field: str, sizes: Mapping[str, int]) -> dict[str, Any]:
+    """The stops of a slider, and the other sizes that change at each."""
+    before = {**discovery.fields, **discovery.whole(**sizes)}
+    possible = stops(discovery, field, sizes)
+    moved = [move_field(discovery, field, stop, sizes) for stop in possible]
+    followers = [
+        {other: size for other, size in there.items() if other != field and size != before[other]} for there in moved
+    ]
+    return {"stops": possible, "followers": followers}
