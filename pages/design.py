@@ -26,10 +26,14 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     batch = choose_batch(choice.config)
     message = _("Training memory: weights, gradients, AdamW's states, and the activations of eager attention.")
     precision = TRAINING_DTYPE.show(help=message, width=145)
-budget = Budget(nearest.KINDS[kind], nearest.amount_of(kind, text), format)
-case = Case(choice.model, batch, Plan(precision=precision))
-question = nearest.BudgetQuestion(case, budget, nearest.TARGETS[kind].name)
+amount = nearest.amount_of(kind, text)
 constraints = nearest.choose_constraints()
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    heading_place = st.empty()
+    at_most = nearest.choose_limit(kind)
+case = Case(choice.model, batch, Plan(precision=precision))
+budget = Budget(nearest.KINDS[kind], amount, format, at_most)
+question = nearest.BudgetQuestion(case, budget, nearest.TARGETS[kind].name)
 try:
     result = nearest.answer(question, constraints)
 except InputError as error:
@@ -39,16 +43,17 @@ except InputError as error:
 possible = result.possible(budget)
 if not possible:
     show_problem(nearest.impossible(question, result))
-heading = (
-    _("Within {exact}, which is {size}")
-    if budget.is_limit and possible
-    else _("Nearest to {amount}, above or below it")
-)
-amount = question.written(budget.amount)
-title = heading.format(exact=amount, amount=amount, size=size(budget.amount))
+if not (budget.is_limit and possible):
+    heading = _("Nearest to {amount}, above or below it")
+elif at_most:
+    heading = _("At most {amount}")
+else:
+    heading = _("Within {exact}, which is {size}")
+written = question.written(amount)
+title = heading.format(exact=written, amount=written, size=size(amount))
 if kind == "file":
     title = _("{within}, stored as {format}").format(within=title, format=nearest.FORMAT.word(nearest.FORMAT.value()))
-st.markdown(f"## {title}")
+heading_place.markdown(f"## {title}", width="content")
 
 designs = result.designs[: nearest.FEW if presenting() else nearest.LISTED]
 # Each button stands beside the row of its model: style.css makes both equally high.

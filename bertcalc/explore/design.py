@@ -51,6 +51,8 @@ FILE = "file"
 class Budget(NamedTuple):
     """An amount of a quantity, in the quantity's unit; of a file, in a quantization format, or else in safetensors.
 
+    An amount of bytes is a limit, any other is a target, unless ``at_most``.
+
     >>> from bertcalc import BertConfig, Gguf
     >>> from bertcalc.model.model import Model
     >>> result = search(Case(Model(BertConfig())), Budget("file", 100_000_000, Gguf("Q4_0")), Constraints(), 1)
@@ -61,11 +63,12 @@ class Budget(NamedTuple):
     quantity: str  # a key of EVERY_QUANTITY
     amount: Single
     format: QuantizationFormat | None = None
+    at_most: bool = False
 
     @property
     def is_limit(self) -> bool:
-        """Whether the budget must not be exceeded, as for memory; otherwise it is a target."""
-        return self.kind.unit == "bytes"
+        """Whether the budget must not be exceeded; otherwise it is a target."""
+        return self.at_most or self.kind.unit == "bytes"
 
     @property
     def kind(self) -> Quantity:

@@ -214,6 +214,14 @@ def test_a_limit_is_kept_and_what_breaks_it_comes_last() -> None:
     assert found.possible(budget._replace(amount=found.largest.value + 1))
 
 
+def test_a_count_is_a_limit_where_that_is_asked_for() -> None:
+    case, budget = Case(Model(BertConfig())), Budget("parameters", 30_000_000, at_most=True)
+    every = values(case, "parameters", Constraints())
+    designs = search(case, budget, Constraints()).designs
+    within = sorted((count for count in every.values() if count <= budget.amount), reverse=True)
+    assert [design.value for design in designs] == within[: len(designs)]
+
+
 def test_a_target_is_possible_between_the_smallest_and_the_largest() -> None:
     budget = Budget("parameters", 30_000_000)
     found = search(Case(Model(BertConfig())), budget, Constraints())

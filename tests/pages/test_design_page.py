@@ -56,6 +56,15 @@ def test_thirty_million_are_answered_at_once() -> None:
     assert len(charts(open_app("design.py", nearby="true"))) == 1
 
 
+def test_at_most_keeps_every_model_within_the_budget() -> None:
+    app = open_app("design.py", at_most="true")
+    assert "At most 30,000,000 parameters" in app.markdown[1].value
+    assert all(number(row["Parameters"]) <= 30_000_000 for row in rows(app))
+    app.session_state["budget_of"] = "memory"
+    app.run()
+    assert "At most" not in [box.label for box in app.checkbox]  # bytes are always a limit
+
+
 def test_flops_are_of_the_batch_and_the_sequence() -> None:
     link = {"budget_of": "FLOPs", "target_FLOPs": "2.5T", "batch_size": "8", "sequence_length": "256"}
     for row in rows(open_app("design.py", **link)):

@@ -88,6 +88,7 @@ LIMITS = (
     Number("layers_to", N_("Max. layers"), _START.layers_to, width=90),
     Number("hidden_to", N_("Max. hidden size"), _START.hidden_to, width=115),
 )
+AT_MOST = Switch("at_most", N_("At most"), draw=st.checkbox)
 PAD_VOCAB = Switch("pad_vocab", N_("Pad vocabulary"), draw=st.checkbox)
 NEARBY = Fold("nearby", N_("Chart: width and depth of the nearest models"))
 
@@ -123,6 +124,13 @@ def amount_of(name: str, text: str) -> int:
         return floor(_read(name, before).value)
     st.session_state[last] = text
     return floor(amount.value)
+
+
+def choose_limit(kind: str) -> bool:
+    """Draw the choice between a target and a limit; bytes are always a limit."""
+    if EVERY_QUANTITY[KINDS[kind]].unit == "bytes":
+        return False
+    return AT_MOST.show(help=_("Only models within the budget; otherwise the nearest, above or below it."))
 
 
 def choose_format(kind: str) -> QuantizationFormat | None:
