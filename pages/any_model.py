@@ -5,13 +5,15 @@ import streamlit as st
 from bertcalc.discover.results.components import NAMES, components, live_count
 from bertcalc.discover.results.expressions import letters
 from bertcalc.explore.factor_formulas import WHOLE, growths, whole
-from bertcalc.memory.optimizers import ITEM_BYTES, least_training_bytes
+from bertcalc.memory.footprint import weight_bytes
+from bertcalc.memory.optimizers import least_training_bytes
 from bertcalc.text.digits import size
 from bertcalc.text.live_numbers import fill, grouped
 from pages.ui.any_model import discovering, flops_view, own_config, tensors
 from pages.ui.any_model.discovered_formula import formula
 from pages.ui.any_model.export import offer
 from pages.ui.any_model.link_to import show_compare_link
+from pages.ui.session.present_model import plain
 from pages.ui.shell import any_model, live
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
@@ -54,12 +56,14 @@ else:
     flops_view.show_flops(selection, sizes.present if sizes else {})
     if not presenting():
         memory = _(
-            "Weights in float32: {weights}. Training in float32 with Adam: at least {training}, 16 bytes for each "
-            "parameter. The pages Compute and Memory are about the model in the sidebar, not about this one."
+            "Weights: {float32} in float32, {half} in 16 bits, {byte} in 8 bits, {nibble} in 4 bits without scales. "
+            "Training in float32 with Adam: at least {training}, 16 bytes for each parameter. Activations and a KV "
+            "cache are not counted here; the pages Compute and Memory are about {other}."
         )
-        live.caption(
-            fill(memory, weights=size(ITEM_BYTES["float32"] * total), training=size(least_training_bytes(total)))
-        )
+        bits = {"float32": 32, "half": 16, "byte": 8, "nibble": 4}
+        weights = {name: size(weight_bytes(total, width)) for name, width in bits.items()}
+        other = plain().preset
+        live.caption(fill(memory, training=size(least_training_bytes(total)), other=other, **weights))
         tensors.show_tensors(discovery, values)
         discovering.show_proof(discovery)
         discovering.show_tree(discovery.printed)

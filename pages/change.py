@@ -8,7 +8,7 @@ from pages.ui.change import effects_view, live_steps, recipe_buttons, step_contr
 from pages.ui.change.fits import show_fits
 from pages.ui.change.linked_steps import note_changes
 from pages.ui.change.step_words import title
-from pages.ui.memory.run import OPTIMIZER, RECOMPUTATION, TRAINING_DTYPE, recompute_options
+from pages.ui.memory.run import ATTENTION, OPTIMIZER, RECOMPUTATION, TRAINING_DTYPE, recompute_options, show_unfused
 from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import choice as current_choice
 from pages.ui.widgets.batch_controls import choose_batch
@@ -40,7 +40,11 @@ with cards:
 with settings, st.container(horizontal=True, vertical_alignment="bottom"):
     batch = choose_batch(choice.config)
     recompute = RECOMPUTATION.show(recompute_options(choice.model))
-    plan = checkpointed(Plan(TRAINING_DTYPE.show(width=180), OPTIMIZER.show()), recompute)
+    precision, optimizer, attention = TRAINING_DTYPE.show(width=180), OPTIMIZER.show(), ATTENTION.show()
+    # The masks are those of a GPU, as the device below is one.
+    plan = checkpointed(Plan(precision, optimizer, attention, fused_dropout=True), recompute)
+with settings:
+    show_unfused(choice.model)
 figures = live_steps.live_effects(models, batch, plan)
 names = [choice.architecture, *map(title, made)]
 with headline:

@@ -87,4 +87,8 @@ ratio = _(
     "H/L is 64 for bert-base, 42.7 for bert-large; within wide limits the loss depends little on it "
     "(Kaplan et al. 2020, arXiv:2001.08361)."
 )
-st.caption(in_a_row([searched, ratio]))
+costs = _(
+    "FLOPs and training memory: for {batch_size:,} × {sequence_length:,} tokens; the memory with eager attention, "
+    "which the page Memory compares with fused attention."
+)
+st.caption(in_a_row([costs.format(**batch.sizes()), searched, ratio]))

@@ -39,6 +39,7 @@ if lecture := screens.choose_lecture(row, fill):
         show_only(screen.sliders)
         paths = [path for show in screen.show if (path := screen_parts.place(show, choice))]
         screens.color_figures(choice, paths)
+        screens.offer_preset(lecture, choice)
         with st.container(key="lecture-screen"):
             text, picture = st.columns([0.7, 0.3], gap="medium") if paths else (st.container(), None)
             with text:

@@ -47,7 +47,10 @@ class ModelComparison(NamedTuple):
     def rows(self) -> list[ComparisonRow]:
         """The first model, the parts of the difference, and the second model with the whole difference."""
         whole = self.explanation
-        parts = [ComparisonRow(_words(part.changes), part.total, part.difference) for part in whole.parts]
+        effective = [part for part in whole.parts if part.has_effect]
+        parts = [ComparisonRow(_words(part.named), part.total, part.difference) for part in effective]
+        if fields := whole.fields_without_effect:
+            parts.append(ComparisonRow(f"no effect: {', '.join(fields)}", whole.after, 0))
         before = ComparisonRow(self.first.architecture, whole.before)
         return [before, *parts, ComparisonRow(self.second.architecture, whole.after, whole.difference)]
 

@@ -17,7 +17,15 @@ from typing import Literal, NamedTuple
 
 from bertcalc.config import Config, letters
 from bertcalc.diagnosis.count_lines import TypedLine, shape_in
-from bertcalc.diagnosis.explain import MOST_MISCOUNTS, Explanation, causes, is_chance, is_ruled_out, search
+from bertcalc.diagnosis.explain import (
+    MOST_MISCOUNTS,
+    Explanation,
+    causes,
+    combinations,
+    is_chance,
+    is_ruled_out,
+    search,
+)
 from bertcalc.diagnosis.layer_parts import (
     PARTS,
     SPECIFIC,
@@ -108,23 +116,38 @@ class _CountedModel(NamedTuple):
 @checked
 def judge(line: TypedLine, model: Model, config: Config) -> LineVerdict:
     """Check a single line."""
-    return check(model, config, [line]).verdicts[0]
+    return _judged([line], _CountedModel.of(model, config))[0]
 
 
 @checked
 def check(model: Model, config: Config, lines: Sequence[TypedLine]) -> TermsReport:
     """Find the part that each line counts and its mistakes, and the parts that no line counts."""
     count = _CountedModel.of(model, config)
-    walk = any(map(_is_of_other_layers, lines))
-    verdicts = _verdicts(lines, count, walk=walk)
-    if not walk and any(map(_goes_through_one_layer, verdicts)) and not any(map(_is_of_all_layers, verdicts)):
-        verdicts = _verdicts(lines, count, walk=True)
-    verdicts = list(_with_sums(_with_steps(list(_with_biases_apart(verdicts, count)))))
+    verdicts = [_of_whole(verdict, count) for verdict in _judged(lines, count)]
     if not any(verdict.is_term for verdict in verdicts):
         return TermsReport(tuple(verdicts), (), Fraction(0), 0)
     typed = sum((verdict.line.value or Fraction(0) for verdict in verdicts if verdict.is_term), Fraction(0))
     gaps = tuple(_gaps(count.tensors, _open(count.tensors, verdicts)))
     return TermsReport(tuple(verdicts), gaps, typed, total(count.tensors))
+
+
+def _judged(lines: Sequence[TypedLine], count: _CountedModel) -> list[LineVerdict]:
+    walk = any(map(_is_of_other_layers, lines))
+    verdicts = _verdicts(lines, count, walk=walk)
+    if not walk and any(map(_goes_through_one_layer, verdicts)) and not any(map(_is_of_all_layers, verdicts)):
+        verdicts = _verdicts(lines, count, walk=True)
+    return list(_with_sums(_with_steps(list(_with_biases_apart(verdicts, count)))))
+
+
+def _of_whole(verdict: LineVerdict, count: _CountedModel) -> LineVerdict:
+    """The verdict, with as many miscounts as the count of a whole model may have, if fewer do not explain it."""
+    whole, value = verdict.counted, verdict.line.exact
+    is_open = verdict.explanation is None and not verdict.is_sum
+    if not is_open or value is None or whole is None or whole.part != WHOLE_MODEL:
+        return verdict
+    likely = combinations(whole.tensors, count.sizes, value)
+    first = next((rare for rare in likely if not is_chance(value, whole.right, rare.bits)), None)
+    return verdict._replace(explanation=causes(whole.tensors, count.sizes, first.miscounts)) if first else verdict
 
 
 def _verdicts(lines: Sequence[TypedLine], count: _CountedModel, *, walk: bool) -> list[LineVerdict]:

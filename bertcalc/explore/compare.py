@@ -31,7 +31,7 @@ from bertcalc.families import CLASSES
 from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Place, Shape
-from bertcalc.model.totals import summed
+from bertcalc.model.totals import Component, summed, totals_by_part
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.text.live_numbers import LiveInt, grouped, mirrored, plain
@@ -150,13 +150,29 @@ Changes = tuple[FieldChange | PartChange, ...]
 class Attribution(NamedTuple):
     """Fields that change together, the figure after the change, and its growth.
 
-    If it did not grow because the same amount was removed and added, ``moved`` is that amount.
+    If it did not grow because the same amount was removed and added, ``moved`` is that amount. If some
+    parts of the model shrink and others grow, ``inside`` are their differences, by the keys of PART_NAMES.
     """
 
     changes: Changes
     total: int
     difference: int
     moved: int = 0
+    inside: tuple[tuple[tuple[Component, str], int], ...] = ()
+
+    @property
+    def named(self) -> Changes:
+        """The changes to name: with another class, only those that count something."""
+        of_class = [change for change in self.changes if change.field == "architecture" or change.counted]
+        switched = [change for change in self.changes if change.field in _SWITCHED]
+        return (*of_class, *switched) if any(change.field == "architecture" for change in of_class) else self.changes
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether the figure changed, or could have: a number of layers or heads counts, a dropout probability not."""
+        return bool(self.difference or self.moved) or any(
+            change.counted or change.field in ("", "architecture", STEPS, *_PARTS) for change in self.changes
+        )
 
 
 class Breakdown(NamedTuple):
@@ -170,6 +186,11 @@ class Breakdown(NamedTuple):
     def difference(self) -> int:
         """The second figure minus the first: the sum of all parts."""
         return self.after - self.before
+
+    @property
+    def fields_without_effect(self) -> list[str]:
+        """The fields that differ without an effect on the quantity."""
+        return [change.field for part in self.parts if not part.has_effect for change in part.changes]
 
     @property
     def by_part(self) -> bool:
@@ -199,10 +220,20 @@ def explain(start: Case, goal: Case, quantity: Quantity) -> Breakdown:
     per_parameter = quantity.of(start) // parameters(start)
     return explanation._replace(
         parts=[
-            part if part.difference else part._replace(moved=per_parameter * _moved(*pair))
+            _with_places(part, *pair, per_parameter)
             for part, pair in zip(explanation.parts, pairwise(models), strict=True)
         ]
     )
+
+
+def _with_places(part: Attribution, start: Model, goal: Model, per_parameter: int) -> Attribution:
+    """A part with what it moves; or if it removes some parameters and adds others, with both."""
+    if not part.difference:
+        return part._replace(moved=per_parameter * _moved(start, goal))
+    before, after = totals_by_part(start), totals_by_part(goal)
+    grown = [(key, per_parameter * (after.get(key, 0) - before.get(key, 0))) for key in {**before, **after}]
+    is_netted = min(growth for _key, growth in grown) < 0 < max(growth for _key, growth in grown)
+    return part._replace(inside=tuple((key, growth) for key, growth in grown if growth)) if is_netted else part
 
 
 def joined_until_known(stages: Iterable[tuple[Changes, Callable[[], int]]]) -> Iterator[tuple[Changes, int]]:

@@ -107,7 +107,8 @@ def live_explanation(first: LiveCase, second: LiveCase, measure: str) -> Breakdo
     for state_changes, after in joined_until_known(stages):
         part = by_changes.get(_named(state_changes))
         changes = tuple(_live_change(change, first, second) for change in (part.changes if part else state_changes))
-        parts.append(Attribution(changes, after, after - total, part.moved if part else 0))
+        moved, inside = (part.moved, part.inside) if part else (0, ())
+        parts.append(Attribution(changes, after, after - total, moved, inside))
         total = after
     return Breakdown(before, total, parts)
 

@@ -38,7 +38,7 @@ _FOOTER = N_("Made with {link}.")
 _REMARK = N_("The marks show the model at which the sliders began.")
 
 
-class Bar(NamedTuple):
+class PageBar(NamedTuple):
     """A bar of the page; ``parameters`` is a live number of the sizes."""
 
     name: str
@@ -60,7 +60,7 @@ class View(NamedTuple):
     total: int
     letters: str
     numbers: str
-    bars: Sequence[Bar]
+    bars: Sequence[PageBar]
 
 
 def interactive_page(
@@ -99,7 +99,7 @@ def view_content(model: Model, colors: Mapping[Component, str], _: Translate = s
     total = at_sizes(live_reading(Model.num_parameters, model), fixed)
     norm = norm_kind(model)
     bars = [
-        Bar(
+        PageBar(
             _(PART_NAMES[bar.component, bar.name]).replace("LayerNorm", norm),
             colors[bar.component],
             at_sizes(bar.parameters, fixed),

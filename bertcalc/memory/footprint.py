@@ -5,7 +5,7 @@ from typing import Literal
 
 from bertcalc.config import unchecked
 from bertcalc.families import FAMILIES
-from bertcalc.forward.outputs import Call, outputs, run
+from bertcalc.forward.outputs import Call, Entry, outputs, run
 from bertcalc.memory.optimizers import ITEM_BYTES, Dtype, parts, sizes
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import SavedActivation, saved_activations, total_bytes
@@ -17,9 +17,6 @@ from bertcalc.transformers4.version import ABSOLUTE
 
 # Bits of one weight; the scales that int8 and 4-bit formats add are left out.
 WEIGHT_BITS = {"float32": 32, "bfloat16, float16": 16, "int8": 8, "4-bit": 4}
-# The parameters counted in a write-up, which leaves out eleven layers of attention, the biases and the pooler and
-# gives the size as "72.1 MB".
-WRITE_UP = 75_641_856
 Checkpoint = Literal["weights", "every name", "with states"]
 
 
@@ -129,6 +126,23 @@ def _one_layer(model: Model, plan: Plan, batch_size: int, sequence_length: int) 
 @checked
 def output_bytes(model: Model, dtype: Dtype, batch_size: int, sequence_length: int) -> int:
     """The bytes of the outputs of a forward pass without a cache."""
-    call = Call(batch_size, sequence_length, model.encoder_length(sequence_length), num_choices=1, use_cache=False)
-    entries = outputs(model, call, run(model, call))
-    return ITEM_BYTES[dtype] * sum(entry.num_elements() for entry in entries if not entry.container)
+    returned = _outputs(model, batch_size, sequence_length, use_cache=False)
+    return ITEM_BYTES[dtype] * sum(entry.num_elements() for entry in returned if not entry.container)
+
+
+@checked
+def cache_bytes(model: Model, dtype: Dtype, batch_size: int, sequence_length: int) -> int:
+    """The bytes of the keys and values that a forward pass returns as past_key_values; 0 without a cache.
+
+    >>> from bertcalc import build
+    >>> cache_bytes(build("gpt2"), "float32", 1, 128)  # 2 · 12 · 128 · 768 numbers
+    9437184
+    """
+    returned = _outputs(model, batch_size, sequence_length, use_cache=None)
+    return ITEM_BYTES[dtype] * sum(entry.num_elements() for entry in returned if entry.name == "past_key_values")
+
+
+def _outputs(model: Model, batch_size: int, sequence_length: int, *, use_cache: bool | None) -> list[Entry]:
+    length = model.encoder_length(sequence_length)
+    call = Call(batch_size, sequence_length, length, num_choices=1, use_cache=use_cache)
+    return outputs(model, call, run(model, call))

@@ -173,8 +173,23 @@ def _disagreement(first: ChainSide, other: ChainSide) -> Judged:
             ):
                 return _divided(first.value, other)
     if other.unit == "bytes":
-        return _other_bytes(first, other) or UNKNOWN
+        return _scaled_bytes(first, other) or _other_bytes(first, other) or UNKNOWN
     return gives(first.value, shorten(other.text))
+
+
+_SCALED = re.compile(r"/\(?(?:10\^(?P<power>[369])\)?|1e(?P<exponent>[369])|(?P<digits>1000{2,8}))$")
+
+
+def _scaled_bytes(first: ChainSide, other: ChainSide) -> Judged | None:
+    """The verdict on a size whose calculation ends in a division by its unit: 32 × 384 × 768 × 4 / 10^9 = 1.19 GB."""
+    scaled = _SCALED.search(first.text)
+    if scaled is None or not first.operands:
+        return None
+    scale = 10 ** int(scaled["power"] or scaled["exponent"] or len(scaled["digits"]) - 1)
+    unit = re.search(r"([KMG])B", other.text)
+    if unit is None or scale != 1000 ** ("KMG".index(unit[1]) + 1):
+        return None
+    return gives(first.value * scale, shorten(other.text), "bytes")
 
 
 def _other_bytes(first: ChainSide, other: ChainSide) -> Judged | None:

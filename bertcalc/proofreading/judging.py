@@ -30,7 +30,13 @@ from bertcalc.proofreading.chains import judge_chain
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.flop_claims import judge_flops
 from bertcalc.proofreading.known_terms import judge_rounded_product
-from bertcalc.proofreading.labelled_counts import IS_DIFFERENCE, contradicted, judge_classifier, near_miss
+from bertcalc.proofreading.labelled_counts import (
+    IS_DIFFERENCE,
+    contradicted,
+    judge_classifier,
+    judge_classifier_product,
+    near_miss,
+)
 from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.mentions.written_sizes import SUPPOSED
@@ -170,6 +176,8 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         return NO_CLAIM
     if alone and (judged := _half_norm(entry, context, model) or judge_classifier(_typed(side), context, model)):
         return judged
+    if not alone and sure and (judged := judge_classifier_product(entry, context, model)):
+        return judged
     if side.value < LEAST and (alone or side.value < 10) and not (entry.computes and _modules(side, context, model)):
         return NO_CLAIM if alone else UNKNOWN._replace(verdict="unknown" if len(entry.sides) > 1 else None)
     if modules := _modules(side, context, model):
@@ -198,6 +206,8 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         return _lacks_biases(entry, context, model) or _right(verdict.counted, side, context, model)
     if whole := judge_total(side, context, model):
         return whole
+    if alone and (rounded := _rounded_part(line, context, model)):
+        return Judged("right", counts=part_in_words(rounded, model), counted=rounded)
     if alone and (adapters := judge_adapters(side, context, model)):
         return adapters
     if without := _without_biases(line, context, model):
@@ -263,6 +273,17 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
     return UNKNOWN
 
 
+def _rounded_part(line: TypedLine, context: Context, model: Model) -> Counted | None:
+    """The part that a number with trailing zeros counts, if its words name it: a pooler with 590,000 parameters."""
+    if line.reach or not line.value or line.value % _THOUSAND or not names_particular_part(context, model):
+        return None
+    verdict = meant_by_words(line._replace(reach=line.rough), context, model)
+    return verdict.counted if verdict and verdict.is_right else None
+
+
+_THOUSAND = 1000
+
+
 def _typed(side: ChainSide) -> TypedLine:
     return TypedLine("", side.text, side.value, None, side.reach, max(side.reach, side.rough))
 
@@ -273,6 +294,7 @@ def _sizes_computed(model: Model) -> tuple[int, ...]:
     return config.hidden_size, config.intermediate_size, config.hidden_size // config.num_attention_heads
 
 
+_OF_EMBEDDINGS = re.compile(r"\bemb|嵌入", re.I)
 _NORM = re.compile(r"layer[ -]?norm|\blns?\b|\bln_\w|层归一化", re.I)
 _HALF_OF_NORM = re.compile(r"gamma|beta|γ|β|weight|bias|\bsize|\bdim|\beach\b|各|权重|偏置|维|\bH\b|\bh\b", re.I)
 _SCALE, _SHIFT = re.compile(r"\bscal|缩放", re.I), re.compile(r"\bshift|平移", re.I)
@@ -281,9 +303,10 @@ _COUNTED = re.compile(r"\W{0,3}(?:more |other |additional |个)?(?:param|weights
 
 def _half_norm(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
     """The verdict on the count of a LayerNorm with only one of its two vectors: another 768 parameters."""
-    hidden, words = model.config.hidden_size, " ".join((*context.names[:2], context.sentence))
-    of_norm = next((part for part in scoped("LayerNorm of the embeddings", model) if part.right == 2 * hidden), None)
-    if entry.best.value != hidden or of_norm is None or not _COUNTED.match(entry.after) or not _NORM.search(words):
+    words = " ".join((*context.names[:2], context.sentence))
+    named = "LayerNorm of the embeddings" if _OF_EMBEDDINGS.search(words) else "LayerNorm of the attention"
+    of_norm = next((part for part in scoped(named, model) if part.right == 2 * entry.best.value), None)
+    if of_norm is None or not _COUNTED.match(entry.after) or not _NORM.search(words):
         return None
     one_of_two = bool(_SCALE.search(words)) != bool(_SHIFT.search(words))
     return None if _HALF_OF_NORM.search(words) or one_of_two else right_for(of_norm, model)

@@ -22,6 +22,7 @@ from bertcalc.model.model import Model
 from bertcalc.proofreading.mentions.calculations import WrittenNumber
 from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.mentions.model_names import names_model, without_models
+from bertcalc.proofreading.mentions.relatives import nominal_count
 from bertcalc.proofreading.named_parts import (
     count_of_part,
     counts_of,
@@ -271,6 +272,22 @@ def judge_classifier(line: TypedLine, context: Context, model: Model) -> Judged 
     return should_be(Fraction(number * of_label), counts)
 
 
+def judge_classifier_product(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
+    """The verdict on a classification head whose calculation leaves out its bias: 768 × 2 = 1,536."""
+    side, hidden = entry.best, model.config.hidden_size
+    factors = sorted(operand.value for other in entry.sides if other.is_calculation for operand in other.operands)
+    if len(factors) != _OF_PRODUCT or factors[1] != hidden or side.value != factors[0] * hidden:
+        return None
+    is_head = any(map(_OF_CLASSIFIER.search, context.names[:1])) and not _BIAS.search(f"{context.line} {context.below}")
+    if not is_head or len(entry.sides) != _OF_PRODUCT or not 1 < factors[0] <= _MOST_LABELS:
+        return None
+    counts = Problem.of(N_("a classifier of {labels} labels"), labels=int(factors[0]))
+    return should_be(factors[0] * (hidden + 1), counts)
+
+
+_OF_PRODUCT, _MOST_LABELS = 2, 100
+_OF_CLASSIFIER = re.compile(r"\bclassif\w+ (?:head|layer)|classifier$|分类(?:头|层|器)$", re.I)
+_BIAS = re.compile(r"bias|偏置|weight|matri|权重|矩阵", re.I)
 _CLASSIFIER = re.compile(r"\bhead|classif|分类", re.I)
 _LABELS = re.compile(
     r"(?<![\w.,])(?:(?P<labels>[0-9]{1,4})[ -]?(?:个)?(?:labels|classes|tags|way\b|分?类|标签)"
@@ -287,6 +304,7 @@ def near_bytes(entry: WrittenNumber, context: Context, width: int, model: Model)
         return None
     names_part = any(names_part_but_whole(_OF_WEIGHTS.sub(" ", name)) for name in context.names[:2])
     stored = {count.total for count in every_count(model.config, known_counts) if count.model.config == model.config}
+    stored |= {count for count in (nominal_count(model.config),) if count}
     counts = _all_counts(model) if names_part else stored | {*claimed_counts(model)}
     for factor in side.unit_factors:
         for count in counts:

@@ -224,7 +224,16 @@ def _is_as_in_bert(causes: Collection[str], context: Context) -> bool:
     """Whether a text on ALBERT counts BERT's wide tables or unshared layers for comparison."""
     beside = " ".join((context.line, *context.names[:2], *context.headings[:1]))
     is_table = bool(_OF_FULL_WIDTH & {*causes}) and context.is_in_text(_BERT)
-    return bool(is_table or (_NOT_SHARED & {*causes} and _BERT.search(beside)))
+    return bool(is_table or (_NOT_SHARED & {*causes} and _BERT.search(beside) and not is_of_shared_layers(context)))
+
+
+def is_of_shared_layers(context: Context) -> bool:
+    """Whether the sentence of a number says that layers are shared, or names ALBERT and not BERT."""
+    names_albert = re.search("albert", context.sentence, re.I) and not _BERT.search(context.sentence)
+    return bool(names_albert or (_SHARED.search(context.sentence) and not context.supposes))
+
+
+_SHARED = re.compile(r"\bshar(?:e|es|ed|ing)\b|共享", re.I)
 
 
 _BERT = re.compile(r"(?<![A-Za-z])BERT(?![a-z])|(?<![a-z])bert(?:-(?:base|large)\b)|\bBert\b")

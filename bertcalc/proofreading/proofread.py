@@ -6,6 +6,7 @@
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -29,10 +30,11 @@ from bertcalc.proofreading.mentions import plain_text
 from bertcalc.proofreading.mentions.calculations import WrittenNumber, find
 from bertcalc.proofreading.mentions.contexts import Context, Surroundings, in_unit_of_header
 from bertcalc.proofreading.mentions.model_names import models_named, names_model, without_sizes
+from bertcalc.proofreading.mentions.program import counted_lines
 from bertcalc.proofreading.mentions.relatives import SIZE_NAMES, renamed
 from bertcalc.proofreading.mentions.written_sizes import primed_letters
 from bertcalc.proofreading.named_parts import names_part_but_whole, times_layers
-from bertcalc.proofreading.other_readings import has_added_tokens, is_of_variant
+from bertcalc.proofreading.other_readings import has_added_tokens, is_of_shared_layers, is_of_variant
 from bertcalc.proofreading.shares import (
     FORMER,
     OF_OTHER_THINGS,
@@ -88,7 +90,7 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
     about = subject.read(plain.text, model)
     names = {**letters(about.model.config), **primed_letters(plain.text)} if about.model else {}
     counted = without_sizes(plain.text)
-    entries = find(counted, names, about.bound)[:MOST_CLAIMS]
+    entries = _with_program(find(counted, names, about.bound), counted_lines(counted))[:MOST_CLAIMS]
     findings = _Verdicts(counted, about, entries, plain.text)
     claims = tuple(
         _claim(finding, text, *plain.span(finding.entry.start, finding.entry.end))
@@ -96,6 +98,17 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
         if finding.judged.verdict
     )
     return Proofread(text, claims, about.model, preset_of(about.preset), about.assumed, about.differing())
+
+
+def _with_program(entries: Sequence[WrittenNumber], counted: Sequence[WrittenNumber]) -> list[WrittenNumber]:
+    """The numbers of a text, with what its program counts in place of the numbers in these lines."""
+    ends = [line.end for line in counted]
+
+    def is_in_line(entry: WrittenNumber) -> bool:
+        at = bisect_left(ends, entry.end)
+        return at < len(counted) and counted[at].start <= entry.start
+
+    return sorted((*counted, *(entry for entry in entries if not is_in_line(entry))), key=lambda entry: entry.start)
 
 
 _NOT_JUDGED = Judged("unknown", reasons=(Problem.of(N_("The text has too many numbers: this one is not judged.")),))
@@ -583,7 +596,7 @@ class _Verdicts:
         is_named = self._about.is_named_on(entry.line) and any(map(names_model, context.names[:2]))
         if is_arithmetic(Finding(entry, model, judged)) or is_named:
             return None
-        if names_model(context.header):
+        if names_model(context.header) or (judged.verdict == "wrong" and is_of_shared_layers(context)):
             return None
         for other in (self._about.model, *self._about.others()):
             if other is not None and other is not model:

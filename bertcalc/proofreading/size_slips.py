@@ -41,13 +41,19 @@ def is_slip_of_size(field: str, size: int, config: Config) -> bool:
         return False
     if size % _ROUND == 0 or size % _MULTIPLE == 0 or size in _published_sizes(field):
         return False
-    differing = [index for index, digit in enumerate(str(right)) if str(size)[index] != digit]
-    if len(differing) == _TWO and sorted(str(size)) == sorted(str(right)):
+    if _is_exchanged(size, right):
         return True
+    differing = [index for index, digit in enumerate(str(right)) if str(size)[index] != digit]
     surplus = size - right
     is_extended = field == "vocab_size" and surplus > 0 and (surplus <= _MOST_ADDED or surplus % _ADDED_AT_ONCE == 0)
     is_close = len(differing) <= _TWO and abs(size - right) * _CLOSE <= right
     return is_close and not is_extended and field != "max_position_embeddings"  # 510 is 512 without [CLS] and [SEP]
+
+
+def _is_exchanged(size: int, right: int) -> bool:
+    """Whether two digits of a size are exchanged."""
+    differing = [pair for pair in zip(str(size), str(right), strict=True) if pair[0] != pair[1]]
+    return len(differing) == _TWO and sorted(str(size)) == sorted(str(right))
 
 
 _TWO = 2
@@ -138,7 +144,7 @@ def judge_factor(entry: WrittenNumber, published: Config) -> Judged | None:
         (value, right)
         for value in dict.fromkeys(values)
         for field, right in sizes.items()
-        if is_slip_of_size(field, value, published) and right not in values
+        if is_slip_of_size(field, value, published) and (right not in values or _is_exchanged(value, right))
     ]
     if len(slips) != 1 or not {*values} & {*sizes.values()}:
         return None

@@ -663,7 +663,11 @@ def _level(line: str, names_model: bool) -> int:
 
 
 _SHORT_LINE = 7
-_NO_HEADING = re.compile(r"\||[.。]\s*$|[0-9]\s?(?:[%MGk万亿]|million)(?![A-Za-z])")
+_NO_HEADING = re.compile(
+    r"\||[.。]\s*$|[0-9]\s?(?:[%MGk万亿]|million)(?![A-Za-z])"
+    r"|[(（][^()（）]{1,40}\b(?:has|had|uses?|used)\b[^()（）]{1,40}[)）]",  # 6 layers (BERT has 12)
+    re.I,
+)
 
 
 def _without_others(text: str, mentions: Sequence[Mention], preset: str) -> str:

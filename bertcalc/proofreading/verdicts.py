@@ -36,7 +36,7 @@ UNKNOWN = Judged("unknown")
 def right_as(part: Counted, model: Model) -> Judged:
     """The verdict on a number that is right, but as the count of a different part from the part that the words name."""
     described = part_in_words(part, model)
-    reason = Problem.of(N_("It is right as the count of {part}."), part=described)
+    reason = Problem.of(N_("It is right for {part}."), part=described)
     return Judged("conditional", Fraction(part.right), described, (reason,), part)
 
 

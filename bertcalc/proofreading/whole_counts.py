@@ -27,6 +27,7 @@ from bertcalc.proofreading.mentions.model_names import (
     names_model,
     preset_at,
 )
+from bertcalc.proofreading.mentions.program import OF_PROGRAM
 from bertcalc.proofreading.mentions.relatives import RELATIVES, SIZE_NAMES
 from bertcalc.proofreading.named_parts import count_of_part, counts_of, names_part_but_whole
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged, instead
@@ -132,7 +133,8 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     is_of_text = _TOTAL_OF_TEXT.match(beside)
     if (is_of_text or (of_named and counts_all)) and not context.supposes and _is_power_of_ten_apart(side, model):
         return total_is(model)
-    if not right / Fraction(4 if is_named else 2) <= side.value <= 4 * right:
+    most_apart = _OF_PROGRAM if context.names[:1] == (OF_PROGRAM,) else 4 if is_named else 2
+    if not right / Fraction(most_apart) <= side.value <= 4 * right:
         return None
     reach = max(side.reach, side.rough)
     is_part = not is_name(context.names[:1]) and _ONLY_TOTAL.search(beside) and _is_of_layers(side, model)
@@ -235,6 +237,7 @@ def _is_of_layers(side: ChainSide, model: Model) -> bool:
 
 
 _OF_TABLE = 2  # factors
+_OF_PROGRAM = 12  # times that a total in a program may be too small, as with one layer
 _COUNTS = re.compile(r"\s?(?:param|个?参数)", re.I)
 _COUNTED_ALL = re.compile(r"param|参数量", re.I)
 _PARTS = 50  # a fiftieth of a rounded number

@@ -124,6 +124,7 @@ def _name_and_value(line: str) -> tuple[str, str] | None:
     return (name, value[0]) if are_short else None
 
 
+_TOTAL_IN_FORMULA = "N"  # as in the formula on the first page
 _FEWEST = 2  # lines of a hand count
 _ONE_LINE = re.compile(r"=[^\n]*[*×^(]")  # a calculation with a name
 
@@ -132,10 +133,13 @@ def read_hand_count(text: str, model: Model) -> TextReading:
     """Read a hand count and judge each of its lines. Raises InputError if it is too long."""
     if problem := too_long(text):
         raise InputError(problem)
-    lines = read_lines(text, model.config)
+    lines = [
+        line._replace(name="total") if line.name == _TOTAL_IN_FORMULA else line
+        for line in read_lines(text, model.config)
+    ]
     report = check(model, model.final_config, lines)
     right = sum(verdict.is_right or verdict.is_sum for verdict in report.verdicts)
-    sentence = Problem.of(N_("Read as: a hand count with {count} lines."), count=len(lines))
+    sentence = Problem.of(N_("Read as: a hand count. Lines: {count}."), count=len(lines))
     message = N_("{right} of {count} lines are right. They sum to {typed}; {architecture} has {total} parameters.")
     values = {"typed": brief(report.typed, 15), "total": model.num_parameters(), "architecture": model.architecture}
     if report.typed.denominator == 1:

@@ -15,10 +15,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
-from bertcalc.diagnosis.explain import explain_tensors
+from bertcalc.diagnosis.explain import combinations, explain_tensors, is_chance
 from bertcalc.diagnosis.known_counts import Reading, readings
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, total
-from bertcalc.model.modules import Shape
+from bertcalc.model.modules import Shape, Tensor
 from bertcalc.teach.questions import Exercise, Sentence
 from bertcalc.text import N_, shorten
 from bertcalc.text.amounts import Typed, amount
@@ -91,6 +91,8 @@ _TOO_SMALL, _TOO_LARGE = Sentence(N_("It is too small.")), Sentence(N_("It is to
 
 def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Sentence, ...]]:
     """Explanations of a wrong number: the exercise's own mistakes, then the fewest miscounts that lead to it."""
+    if read.value <= 0:
+        return []  # no way of counting gives it
     reasons: list[tuple[Sentence, ...]] = [
         (mistake.reason,) for mistake in exercise.mistakes if read.means(mistake.amount)
     ]
@@ -108,7 +110,18 @@ def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Sentence
                 if not (exercise.path and any(cause.miscount.endswith(("not shared", "added")) for cause in causes))
             ]
             reasons += [tuple(_sentence(cause.miscount) for cause in causes) for causes in explanations]
+        if not reasons and not exercise.path and read.low == read.high and read.value.denominator == 1:
+            reasons += _of_whole(tensors, sizes, int(read.value), right)
     return [reason for number, reason in enumerate(reasons) if reason not in reasons[:number]][:_MOST_TOLD]
+
+
+def _of_whole(
+    tensors: Sequence[Tensor], sizes: MiscountSizes, value: int, right: int
+) -> Iterator[tuple[Sentence, ...]]:
+    """The likeliest miscounts of a whole model, as many as a rule of thumb such as VH + 12LH² makes."""
+    likely = combinations(tensors, sizes, value)
+    if first := next((rare for rare in likely if not is_chance(value, right, rare.bits)), None):
+        yield tuple(map(_sentence, first.miscounts))
 
 
 def _sentence(miscount: str) -> Sentence:

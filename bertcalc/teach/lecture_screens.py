@@ -60,10 +60,11 @@ class Screen(NamedTuple):
 
 
 class Lecture(NamedTuple):
-    """A title, and one or more screens with distinct names."""
+    """A title, and one or more screens with distinct names; ``preset`` is the model that its texts are about."""
 
     title: str
     screens: tuple[Screen, ...]
+    preset: str = ""
 
 
 def read(data: bytes, vocabulary: Vocabulary) -> Lecture:
@@ -73,14 +74,16 @@ def read(data: bytes, vocabulary: Vocabulary) -> Lecture:
     except (ValueError, RecursionError) as error:
         raise wrong(N_("This is not a TOML file in UTF-8: {reason}."), reason=f"{error}") from error
     file = _TomlTable(N_("the file"), content)
-    file.only(("title", "screen"))
+    file.only(("title", "screen", "preset"))
+    if preset := file.text("preset", default=""):
+        file.check("preset", preset, vocabulary.presets)
     screens = tuple(
         _screen(table, number, vocabulary) for number, table in enumerate(file.tables("screen", least=1), 1)
     )
     names = [screen.name for screen in screens]
     for twice in (name for name in names if names.count(name) > 1):
         raise wrong(N_("Two screens have the name {name}: names must be unique, because links use them."), name=twice)
-    return Lecture(file.template("title", vocabulary.placeholders), screens)
+    return Lecture(file.template("title", vocabulary.placeholders), screens, preset)
 
 
 def _screen(content: dict[str, Any], number: int, vocabulary: Vocabulary) -> Screen:

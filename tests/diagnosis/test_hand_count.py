@@ -28,6 +28,16 @@ def miscounts(found: TermsReport) -> list[list[tuple[str, int]]]:
     return [[(cause.miscount, cause.amount) for cause in verdict.explanation or ()] for verdict in found.verdicts]
 
 
+def test_a_total_has_as_many_mistakes_as_a_whole_count() -> None:
+    """The rule of thumb VH + 12LH²: the matrices alone, without positions, token types and the pooler."""
+    config = BertConfig()
+    [verdict] = check(build(config), config, read("total = 30522*768 + 12*(4*768*768 + 8*768*768)", config)).verdicts
+    assert verdict.counted
+    assert verdict.counted.part == "the whole model"
+    left_out = sum(cause.amount for cause in verdict.explanation or ())
+    assert verdict.counted.right + left_out == verdict.line.value == 108_375_552
+
+
 def test_write_up_004() -> None:
     found = report(
         """embeddings = (21128 + 512 + 2) * 768

@@ -27,6 +27,7 @@ from pages.ui.any_model.export import formula_latex
 from pages.ui.any_model.tensors import tensor_columns
 from pages.ui.shell.i18n import catalogue
 from pages.ui.widgets import real_answers
+from pages.ui.widgets.export.shown import Origin
 from tests.discover.real import real
 from tests.examples import sampled
 from tests.markdown import read
@@ -402,7 +403,10 @@ def test_the_export_has_this_model_and_not_the_sidebars() -> None:
     ]
     assert len(app.selectbox(key="taken").options) == len(app.session_state["shown"]) == 2
     own = app.session_state["own files"]
-    latex, python = (file.make().decode() for file in own.files)
+    page, latex, python = (file.make().decode() for file in own.files(Origin("https://example.org/?a=1", "zh")))
+    assert "https://example.org/?a=1" in page
+    assert '<html lang="zh">' in page
+    assert '"n_layer": 3' in page
     assert r"\mathtt{n\_embd}" in latex
     assert "n_layer=12" in python
     for one in app.session_state["shown"]:
@@ -575,6 +579,8 @@ def test_further_conditions_are_not_read_as_a_sum(model_type: str, end: str) -> 
 def test_the_least_memory_is_that_of_weights_gradients_and_adams_states() -> None:
     """124,439,808 parameters of 4 and of 16 bytes."""
     app = open_app("any_model.py", model_type="gpt2", model_class="GPT2Model")
-    [caption] = [str(caption.value) for caption in app.caption if "Weights in float32" in str(caption.value)]
-    assert "497.8 MB (474.7 MiB)" in caption
+    [caption] = [str(caption.value) for caption in app.caption if "in 4 bits" in str(caption.value)]
+    caption = re.sub("<[^>]*>", "", caption)
+    assert "497.8 MB (474.7 MiB) in float32" in caption
+    assert "62.2 MB (59.3 MiB) in 4 bits" in caption
     assert "2.0 GB (1.9 GiB)" in caption

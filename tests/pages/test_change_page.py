@@ -1,5 +1,7 @@
 """The Change page: recipes, steps that are added, edited, moved and removed, and what they do."""
 
+from typing import Any
+
 import pytest
 
 from bertcalc import BertConfig, Lora, training_peak_bytes
@@ -244,9 +246,23 @@ def test_gradient_checkpointing_is_one_choice_away() -> None:
         (metric,) = [metric for metric in app.metric if metric.label == "Training step"]
         peaks.append(str(metric.value))
     lora = changed_models(CLASSIFIER, read_steps(LORA))[0][-1].model
-    expected = [training_peak_bytes(lora, 1, 128, recompute=kind, keep_outputs=False) for kind in ("none", "full")]
+    arguments: dict[str, Any] = {"keep_outputs": False, "fused_dropout": True}
+    expected = [training_peak_bytes(lora, 1, 128, recompute=kind, **arguments) for kind in ("none", "full")]
     assert peaks == [size(count).split(" (")[0] for count in expected]
-    assert any("`training_peak_bytes(keep_outputs=False)`" in caption.value for caption in app.caption)
+    assert any(
+        "`training_peak_bytes(keep_outputs=False, fused_dropout=True)`" in caption.value for caption in app.caption
+    )
+
+
+def test_the_attention_of_the_memory_page_is_kept() -> None:
+    app = open_app("change.py", architecture="BertForSequenceClassification", attention="fused", changes=LORA)
+    assert app.selectbox(key="attention").value == "fused"
+    (metric,) = [metric for metric in app.metric if metric.label == "Training step"]
+    lora = changed_models(CLASSIFIER, read_steps(LORA))[0][-1].model
+    peak = training_peak_bytes(lora, 1, 128, attention="fused", keep_outputs=False, fused_dropout=True)
+    assert metric.value == size(peak).split(" (")[0].replace(".0 ", " ")
+    deberta = open_app("change.py", preset="microsoft/deberta-v3-base", attention="fused", changes=LORA)
+    assert any("eager attention is counted instead" in caption.value for caption in deberta.caption)
 
 
 def test_the_largest_change_can_be_that_of_the_flops() -> None:

@@ -388,9 +388,28 @@ def test_of_many_changes_the_chart_shows_those_that_change_something() -> None:
     *parts, whole = chart_rows(app, "The parts of the difference")["difference"].dropna()
     assert 0 not in parts
     assert sum(parts) == whole
-    assert "pad_token_id" in str(tables(app)[0])  # the table has every step
+    assert "pad_token_id" not in str(tables(app)[0])
+    [without_effect] = [caption.value for caption in app.caption if "differ without an effect" in caption.value]
+    assert "pad_token_id" in without_effect
+    [inside] = [text.value for text in app.markdown if text.value.startswith("**without segment types, as GPT2Model**")]
+    assert "Token types −1,536 · LayerNorm (embeddings) −1,536 · Final LayerNorm +1,536" in inside
     few = open_app("compare.py", models="bert-base-uncased bert-large-uncased")
     assert 0 in list(chart_rows(few, "The parts of the difference")["difference"])
+
+
+def test_another_class_says_which_parts_shrink_and_which_grow() -> None:
+    """ModernBERT's feed-forward is gated; DeBERTa's relative positions are a table of their own."""
+    app = open_app("compare.py", models="answerdotai/ModernBERT-base microsoft/deberta-v3-base")
+    [inside] = [text.value for text in app.markdown if text.value.startswith("**as DebertaV2Model**: ")]
+    amounts = {
+        amount.rpartition(" ")[0]: int(amount.rpartition(" ")[2].replace(",", "").replace("−", "-"))
+        for amount in inside.removeprefix("**as DebertaV2Model**: ").split(" · ")
+    }
+    assert amounts["Feed-forward"] < 0 < amounts["Relative positions"]
+    [difference] = [
+        row["Difference"] for row in tables(app)[0].to_dict("records") if row["Step"] == "as DebertaV2Model"
+    ]
+    assert sum(amounts.values()) == int(str(difference).replace(",", "").replace("−", "-"))
 
 
 def test_bars_are_as_long_as_their_components_together() -> None:

@@ -35,6 +35,13 @@ def test_other_readings_are_not_wrong(text: str) -> None:
         ("In GPT-2, c_attn has 1,769,472 parameters per block, biases included.", 1_771_776),
         ("ALBERT-base has word embeddings of 23,040,000 parameters.", 3_840_000),
         ("The layers of ALBERT-base have 85,054,464 parameters.", 7_087_872),
+        ("ALBERT-base: the LayerNorm of the embeddings has 128 parameters.", 256),
+        ("The encoder of ALBERT-base has 12 × 7,087,872 = 85,054,464. BERT-base has 109,482,240.", 7_087_872),
+        (
+            "# ALBERT-base\n\nAs all layers share their weights, the layers have 85,054,464 parameters.\n\n"
+            "BERT-base has 109,482,240.",
+            7_087_872,
+        ),
     ],
 )
 def test_clear_words_stay_wrong(text: str, right: int) -> None:

@@ -24,6 +24,7 @@ _BERT, _GPT2 = BertConfig(), GPT2Config()
         ("- GPT-2 XL: 12 层\n- 1.5B", "", 0),  # a quarter of the layers may be a smaller model
         ("In BERT-base, the feed-forward network of a layer has 768 hidden units.", "768", _BERT.intermediate_size),
         ("GPT-2's word embeddings: 50427 × 768 = 38,727,936", "50427 × 768 = 38,727,936", 38_597_376),
+        ("BERT-base, feed forward: 768*3072+3027*768", "768*3072+3027*768", 2 * 768 * 3072),
         ("GPT-2's head: 768 * 50427 = 38597376", "768 * 50427 = 38597376", 38_597_376),
     ],
 )

@@ -8,7 +8,7 @@ from bertcalc.discover.results.expressions import group_text, letters, names
 from bertcalc.discover.results.expressions import value as number_of
 from bertcalc.discover.results.result import Discovered
 from bertcalc.discover.results.size_steps import is_doubtful, move_field, ranked, stops
-from bertcalc.export.formula_page import Bar, View, content_of, page_of
+from bertcalc.export.formula_page import PageBar, View, content_of, page_of
 from bertcalc.live.live_formulas import with_formula
 from bertcalc.model.totals import Component
 from bertcalc.text import Translate
@@ -67,7 +67,7 @@ def discovered_view(
         live_count(discovery.tensors, values),
         " + ".join(group_text(group, letter) for group in grouped),
         between(" + ", [in_numbers(group.copies, group.elements) for group in grouped]),
-        [Bar(_(NAMES[kind]), colors[kind], live_count(tensors, values)) for kind, tensors in by_component.items()],
+        [PageBar(_(NAMES[kind]), colors[kind], live_count(tensors, values)) for kind, tensors in by_component.items()],
     )
 
 

@@ -69,6 +69,7 @@ def training_peak_bytes(
     attention: Attention = "eager",
     recompute: Recompute = "none",
     keep_outputs: bool = True,
+    fused_dropout: bool = False,
     num_choices: Single = 1,
     encoder_sequence_length: Single | None = None,
     padded: bool = False,
@@ -76,8 +77,10 @@ def training_peak_bytes(
     """The peak bytes of all tensors in a training step, weights included; ``changes_in`` describes the step.
 
     ``autocast`` is the dtype of torch.autocast on CUDA; the weights are then float32. With ``recompute`` "full",
-    transformers' gradient checkpointing recomputes each layer in the backward pass. Raises InputError if there are no
-    labels or the class cannot run, and NotSimulatedError if the model's memory is not simulated.
+    transformers' gradient checkpointing recomputes each layer in the backward pass. With ``fused_dropout``, dropout
+    masks have one byte per element, as on CUDA; otherwise they are as wide as the activations, as on a CPU. Raises
+    InputError if there are no labels or the class cannot run, and NotSimulatedError if the model's memory is not
+    simulated.
 
     >>> from bertcalc import build
     >>> training_peak_bytes(build("bert-base-uncased"), 1, 128)
@@ -93,7 +96,8 @@ def training_peak_bytes(
         "float16": "amp-fp16",
         None: "fp32" if dtype == "float32" else "bf16",
     }
-    plan = checkpointed(Plan(precisions[autocast], optimizer, attention, keep_outputs=keep_outputs), recompute)
+    settings = (precisions[autocast], optimizer, attention, fused_dropout)
+    plan = checkpointed(Plan(*settings, keep_outputs=keep_outputs), recompute)
     batch = Batch(batch_size, sequence_length, encoder_sequence_length, num_choices, padded=padded)
     return _peak_bytes(model, plan, batch)
 

@@ -213,6 +213,11 @@ _RUN_IN = re.compile(
 
 
 _WORD = re.compile(r"[^\W\d_]")
+# The name of a sum before its formula in letters: SUM = (|V| + max_len + 2) * d + 12[d*d*3 + d*d] =
+_DERIVED = re.compile(
+    r"(?P<name>[^=\n]*[^\W\d_]{3}[^=\n]*)=(?=[^\n]*[*+×])"
+    r"(?:(?<![A-Za-z])(?:[A-Za-z]{1,2}|[a-z]{1,20}_[a-z_]{1,20})(?![A-Za-z])|[^A-Za-z㐀-鿿])*",
+)
 # A column header that does not tell which part is counted.
 _OF_ANYTHING = re.compile(r"param|参数|model|模型|bert|gpt|total|size|shape|count|number|value|#|数|^\W*\w?\W*$", re.I)
 # A formula without any word: 2 d d_ff + d_ff + d =
@@ -343,6 +348,8 @@ class Surroundings:
 
     def _names(self, entry: WrittenNumber, header: str) -> Iterator[str]:
         before = _OF_LAST.sub("", _as_one(_SIZES_OF_MODEL.sub("", entry.before[-400:])))
+        if derived := _DERIVED.fullmatch(before):
+            before = derived["name"]
         if _NOUN_BEHIND.match(entry.after):
             before = _NOUN_OF_LAST.sub("", before)
         pieces = [piece for piece in reversed(_SENTENCE.split(before)) if _WORD.search(piece)]

@@ -239,7 +239,8 @@ def _line_breaks(text: str) -> list[int]:
 
 
 _COMPARED = re.compile(
-    r"(?:\b(?:while|whereas|but|as (?:in|for|with)|like|than|unlike|compared (?:to|with)|versus|vs\.?|same as|that of)"
+    r"(?:\b(?:while|whereas|but|as (?:in|for|with)|like|than|unlike|compared (?:to|with)|versus|vs\.?|same as|that of"
+    r"|(?:smaller|faster|lighter|distilled|compressed) (?:version|variant) of)"
     r"(?: (?:in|a|the|that of|those of)){0,2}|而|和|与|跟|比|像)[\s*`(（]*$",
     re.I,
 )

@@ -13,8 +13,10 @@ import html
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
+from itertools import compress
 from typing import NamedTuple
 
+from bertcalc.proofreading.mentions import katex_copies
 from bertcalc.text.arithmetic import TIMES
 
 Rewrite = Callable[[re.Match[str]], str]
@@ -55,11 +57,32 @@ class Plain(NamedTuple):
 
 def read(text: str) -> Plain:
     """Remove the markup of a text: Markdown, HTML, LaTeX or a notebook."""
-    plain = _notebook(text) if _is_notebook(text) else _whole(text)
+    plain = _without_copies(_notebook(text) if _is_notebook(text) else _whole(text))
     needed = [(pattern, rewrite) for sign, pattern, rewrite in _STEPS if sign.search(plain.text)]
     for pattern, rewrite in needed:
         plain = plain.rewritten(pattern, rewrite)
     return plain
+
+
+def _without_copies(plain: Plain) -> Plain:
+    """The text without the copies of rendered formulas; what is left of one stands for all three."""
+    if not _RENDERED.search(plain.text):
+        return plain
+    starts, ends, kept = [*plain.starts], [*plain.ends], bytearray(b"\1" * len(plain.text))
+    offset = 0
+    for line in plain.text.split("\n"):
+        for copy in katex_copies.rendered(line):
+            first, start, end, last = (offset + place for place in copy)
+            kept[first:start], kept[end:last] = bytes(start - first), bytes(last - end)
+            starts[start], ends[end - 1] = starts[first], ends[last - 1]
+        offset += len(line) + 1
+    return Plain("".join(compress(plain.text, kept)), [*compress(starts, kept)], [*compress(ends, kept)])
+
+
+# Two copies of a number or a formula that touch: 2,359,2964 \times 768
+_RENDERED = re.compile(
+    r"[0-9],[0-9]{6,8},[0-9]{3}|[\w)]\s?\\(?:times|text|cdot)\b[^\n]{0,300}[\w)]×|[0-9]{4}\s?\\times"
+)
 
 
 def _whole(text: str) -> Plain:
@@ -228,5 +251,9 @@ _STEPS: tuple[tuple[re.Pattern[str], re.Pattern[str], Rewrite], ...] = (
     (re.compile("[`$]"), re.compile(r"[`$]"), lambda _match: ""),
     (_SPACED, _SPACED, lambda match: match[0].replace(" ", ",")),
     # A derivation over several lines is one calculation.
-    (re.compile(r"\n[ \t]{0,20}[=≈]"), re.compile(r"\n(?=[ \t]{0,20}[=≈][ \t]?[0-9(])"), lambda _match: " "),
+    (
+        re.compile(r"\n[ \t]{0,20}(?:[-•] )?[=≈]"),
+        re.compile(r"\n(?:[ \t]{0,20}[-•] (?=[=≈][ \t]?~?[0-9(])|(?=[ \t]{0,20}[=≈][ \t]{0,4}~?[0-9(]))"),
+        lambda _match: " ",
+    ),
 )

@@ -76,8 +76,7 @@ def show_config_link(text: str) -> bool:
     if config.model_type not in types():
         return False
     with st.container(border=True, key="another-type"):
-        message = _("This is a {kind}, which is not one of bertcalc's built-in families.")
-        st.markdown(message.format(kind=f"**{config.cls or config.model_type}**"))
+        st.markdown(_("This is a {kind}.").format(kind=f"**{config.cls or config.model_type}**"))
         cls = _show_count(config)
         show_link(config.model_type, cls or config.cls, config.fields)
         for remark in config.remarks:

@@ -177,7 +177,7 @@ def show_table(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
     if figures[-1].peak is not None and not presenting():
         loop = _(
             "The training step keeps only the loss, like transformers' Trainer; in the library, this is "
-            "`training_peak_bytes(keep_outputs=False)`."
+            "`training_peak_bytes(keep_outputs=False, fused_dropout=True)`."
         )
         st.caption(loop)
 

@@ -32,7 +32,6 @@ def show_fits(before: StepEffect, after: StepEffect, batch: Batch, plan: Plan) -
     if after.peak is None:
         return
     device = choose_device(st.container(horizontal=True, vertical_alignment="bottom"))
-    plan = plan._replace(fused_dropout=True)  # as on every GPU
     needed = device.needed(peak_bytes(after.changed.in_training(plan), plan, *batch.shape))
     base = after.changed.base
     is_in_4_bits = base and isinstance(base.format, BitsAndBytesConfig) and base.format.load_in_4bit

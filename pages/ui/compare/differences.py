@@ -10,6 +10,8 @@ from bertcalc.charts.bar_charts import Piece, PieceBar
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.explore.compare import COUNTED_PHRASES, Attribution, Breakdown, FieldChange, PartChange, counted_words
 from bertcalc.explore.model_refs import STEPS
+from bertcalc.model.names import PART_NAMES
+from bertcalc.text import code
 from bertcalc.text.digits import scaled, size
 from bertcalc.text.live_choices import differ, distance, either, if_negative
 from bertcalc.text.live_numbers import between, fill, grouped, is_live, joined, staying
@@ -106,7 +108,7 @@ def show_steps(comparison: Comparison, explanation: Breakdown) -> None:
     steps = [
         (phrase(part), _assignments(part), grouped(part.total), signed(part.difference))
         for part in explanation.parts
-        if _is_change(part)
+        if _is_change(part) and part.has_effect
     ]
     whole = signed(explanation.difference)
     after, difference = fill("**{after:,}**", after=explanation.after), fill("**{whole}**", whole=whole)
@@ -115,6 +117,19 @@ def show_steps(comparison: Comparison, explanation: Breakdown) -> None:
     rows = [(first.name, "", grouped(explanation.before), ""), *steps, end]
     with live.container_within(tuple(map(staying, map(_is_change, explanation.parts)))), stacked_on_a_phone():
         show_rows(titles, rows, _("The difference, step by step"))
+    for part in explanation.parts:
+        if part.inside:
+            _show_inside(part)
+    if fields := explanation.fields_without_effect:
+        st.caption(_("These fields differ without an effect: {fields}.").format(fields=", ".join(map(code, fields))))
+
+
+def _show_inside(part: Attribution) -> None:
+    """Say which parts of the model a change makes smaller, and which larger."""
+    grown = sorted(part.inside, key=lambda growth: -abs(growth[1]))
+    amounts = [f"{_(PART_NAMES[key])} {signed(difference)}" for key, difference in grown]
+    with live.older(f"inside-{len(part.changes)}-{part.changes[0].field}"):
+        st.markdown(_("**{change}**: {amounts}").format(change=phrase(part), amounts=" · ".join(amounts)))
 
 
 def show_all(comparison: Comparison, chosen_explanation: Breakdown) -> None:
@@ -137,7 +152,7 @@ def show_all(comparison: Comparison, chosen_explanation: Breakdown) -> None:
 
 def phrase(part: Attribution) -> str:
     """The changes of a part in words."""
-    texts = [_change(change, alone=len(part.changes) == 1) for change in part.changes]
+    texts = [_change(change, alone=len(part.changes) == 1) for change in part.named]
     return joined(_(", "), texts) if any(map(is_live, texts)) else listed(texts)
 
 

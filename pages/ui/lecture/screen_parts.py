@@ -14,7 +14,7 @@ from bertcalc.diagnosis.part_words import known_in_words
 from bertcalc.explore.compare import WELL_KNOWN
 from bertcalc.explore.model_refs import FIELDS, ModelRef, item_of, values_of
 from bertcalc.families import CLASSES
-from bertcalc.families.presets import PRESETS
+from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.forward.outputs import Call, possible, run
 from bertcalc.forward.step_formulas import live_steps
 from bertcalc.forward.walk import walk
@@ -179,8 +179,12 @@ _ROUNDED = ("base", "pretraining")  # the tasks whose counts round to the papers
 
 
 def _compare(choice: Choice, preset: str) -> None:
-    """Draw the present model and a published one, and the difference between them as bars."""
-    _explain(_comparison(choice, _YOURS, preset))
+    """Draw the present model and a published one, and the difference between them as bars.
+
+    If the present model started from the published one, it is compared with the default preset.
+    """
+    pair = (DEFAULT_PRESET, _YOURS) if choice.preset == preset else (_YOURS, preset)
+    _explain(_comparison(choice, *pair))
 
 
 def _since(choice: Choice, preset: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from bertcalc.families.presets import PRESETS
 from bertcalc.model.totals import component_at
 from bertcalc.teach.lecture_screens import Lecture, Screen, Show, read
 from bertcalc.text import code, literal, shorten
@@ -17,6 +18,7 @@ from pages.ui.lecture import screen_files
 from pages.ui.lecture.screen_parts import PARTS, VOCABULARY, values
 from pages.ui.session import address
 from pages.ui.session.component import component
+from pages.ui.session.present_model import take_preset
 from pages.ui.shell import stepping
 from pages.ui.shell.controls import Text, sentence, set_values
 from pages.ui.shell.i18n import _, in_context, translator, with_colon
@@ -107,6 +109,17 @@ def filler(choice: Choice) -> Fill:
     """A function that translates a text of a lecture and fills in the present model's numbers."""
     translate, numbers = translator(), values(choice)
     return lambda text: live_fill(translate(text), **numbers)
+
+
+def offer_preset(lecture: Lecture, choice: Choice) -> None:
+    """If the present model is of another family than the lecture's texts, say so, and offer the lecture's model."""
+    if not lecture.preset or isinstance(choice.config, type(PRESETS[lecture.preset].config)):
+        return
+    message = _("The texts are about {preset}, the numbers those of {model}.")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(message.format(preset=lecture.preset, model=choice.preset), width="content")
+        label = _("Start with {preset}").format(preset=lecture.preset)
+        st.button(label, on_click=take_preset, args=(lecture.preset,))
 
 
 def titles_of(lecture: Lecture, fill: Fill) -> dict[str, str]:

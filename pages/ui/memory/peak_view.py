@@ -9,7 +9,7 @@ from bertcalc.explore.quantities import Case
 from bertcalc.explore.savings import of_adding_up, of_freezing
 from bertcalc.forward.gradients import NOTHING_FROZEN
 from bertcalc.live.live_formulas import live_reading, live_size
-from bertcalc.memory.footprint import output_bytes
+from bertcalc.memory.footprint import cache_bytes, output_bytes
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.peak import moments_of_step, run_of
 from bertcalc.memory.peak.live_peak_formulas import live_steady_bytes
@@ -115,8 +115,13 @@ def _figures(run: Run, how: Plan | Inference, highest: int, before: int) -> dict
     )
     peak = (size(highest), either(highest, before, tokens, against))
     if isinstance(how, Inference):
-        returned = size(live_reading(output_bytes, run.model, how.dtype, *run.batch.shape))
-        return {_("Peak of inference"): peak, _("Outputs"): (returned, _("included in the peak"))}
+        returned, cached = (
+            size(live_reading(kind, run.model, how.dtype, *run.batch.shape)) for kind in (output_bytes, cache_bytes)
+        )
+        below = _("included in the peak")
+        figures = {_("Peak of inference"): peak, _("Outputs"): (returned, below)}
+        has_cache = cache_bytes(run.model, how.dtype, *run.batch.shape) > 0
+        return {**figures, _("KV cache"): (cached, below)} if has_cache else figures
     steady = live_steady_bytes(run.model, how)
     share = quotient(steady, live_reading(Model.num_parameters, run.model))
     per_parameter = fill(_("{bytes} bytes per parameter"), bytes=fixed(share, 2))

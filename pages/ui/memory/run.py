@@ -101,6 +101,10 @@ DROPOUT_MASKS = Select[str](
 ONE_BYTE_MASKS = N_(
     "Dropout masks have one byte per element here, as PyTorch saves them on CUDA (measured on an H100)."
 )
+_WIDE_MASKS = N_(
+    "Dropout masks are as wide as the activations here, as PyTorch saves them on a CPU. On CUDA they are smaller: see "
+    "What fits, or choose them under More."
+)
 DTYPE = Select("dtype", N_("Data type"), ITEM_BYTES, width=115)
 TASK = Select[str]("task", N_("Task"), words={"training": N_("Training"), "inference": N_("Inference")}, width=115)
 DEVICE_MEMORY = Select[str](
@@ -179,8 +183,7 @@ def choose_plan(choice: Choice, *, states: bool = True, on_gpu: bool = False) ->
     if problem := replace(freezing, layers=st.session_state["freeze_layers"]).problem(choice.config):
         show_problem(problem._replace(remedies=()))  # also outside of the popover, where the remedies are
     _show_remarks(choice)
-    if options["fused_dropout"]:
-        st.caption(_(ONE_BYTE_MASKS))
+    st.caption(_(ONE_BYTE_MASKS if options["fused_dropout"] else _WIDE_MASKS))
     plan = Plan(**options, freezing=freezing, accumulate=batches > 1)
     notes().settings = Settings(assignments(_settings(plan, batches)), plan)
     return _run(choice, batch, batches), plan
@@ -243,9 +246,14 @@ def choose_inference(choice: Choice) -> tuple[Run, Inference]:
 
 def _show_remarks(choice: Choice) -> None:
     """Say that relative positions have no fused attention, and how long a cross-attention's encoder output is."""
-    if st.session_state["attention"] == "fused" and not can_fuse(choice.model.steps(Batch())):
-        st.caption(_("Fused attention does not support relative positions; eager attention is counted instead."))
+    show_unfused(choice.model)
     show_seen(choice.model)
+
+
+def show_unfused(model: Model) -> None:
+    """Say that a model has no fused attention, if it is chosen."""
+    if st.session_state["attention"] == "fused" and not can_fuse(model.steps(Batch())):
+        st.caption(_("Fused attention does not support relative positions; eager attention is counted instead."))
 
 
 def choose_task() -> tuple[str, Device]:

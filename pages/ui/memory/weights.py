@@ -5,12 +5,13 @@ from fractions import Fraction
 import streamlit as st
 
 from bertcalc.live.live_formulas import live_reading
-from bertcalc.memory.footprint import WEIGHT_BITS, WRITE_UP, Checkpoint, checkpoint_bytes, weight_bytes, weights_of
+from bertcalc.memory.footprint import WEIGHT_BITS, Checkpoint, checkpoint_bytes, weights_of
 from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.digits import fixed, size
 from bertcalc.text.live_choices import quotient
 from bertcalc.text.live_numbers import fill, grouped
+from pages.ui.shell import live
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import Choice
@@ -27,7 +28,7 @@ _FILES: dict[Checkpoint, str] = {
 
 
 def show_weights(choice: Choice) -> None:
-    """Show the memory of the weights by data type, the size of a checkpoint, and a write-up's "72.1 MB" corrected."""
+    """Show the memory of the weights by data type, the size of a checkpoint, and a common mistake in megabytes."""
     model = choice.model
     count = live_reading(Model.num_parameters, model)
     show_metrics({_("Parameters in {architecture}").format(architecture=choice.architecture): (grouped(count), "N")})
@@ -44,12 +45,12 @@ def show_weights(choice: Choice) -> None:
     files = [(_(_FILES[file]), unbroken(size(num_bytes))) for file, num_bytes in sizes.items()]
     show_rows((_("A checkpoint in float32 holds"), _("Size")), files, _("The size of a checkpoint on disk"))
     st.caption(_("1 MB is 1,000,000 bytes, 1 MiB is 1,048,576. The scales of int8 and 4-bit formats are extra."))
-    st.info(
-        _(
-            'A write-up counts {count} parameters, divides by 1,024 · 1,024, and calls the result "{mebi} MB". It is '
-            "{mebi} mebi-parameters: in float32 these parameters take {size}."
-        ).format(count=f"{WRITE_UP:,}", mebi=fixed(WRITE_UP / 2**20), size=size(weight_bytes(WRITE_UP, 32)))
+    mistake = _(
+        'A common mistake: the number of parameters, divided by 1,024 · 1,024, is called "{mebi} MB". It is not a '
+        "number of bytes: in float32 the parameters take {size}."
     )
+    mebi = fixed(quotient(count, 2**20))
+    live.caption(fill(mistake, mebi=mebi, size=size(live_reading(weights_of, model, WEIGHT_BITS["float32"]))))
 
 
 def _in_units(total: int, unit: str, size: int) -> str:

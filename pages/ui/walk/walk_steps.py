@@ -97,7 +97,7 @@ def heading(stops: Sequence[Stop], position: int, rows: Sequence[KerasRow]) -> s
     stop = stops[position]
     name = f"## {position + 1} / {len(stops)} · {_(lesson(stop).label)}\n"
     row = next(row for row in rows if stop in row.stops)
-    keras = fill(_("Keras-style name: {keras}, row {number}"), keras=row.keras, number=row.number)
+    keras = fill(_("In a Keras summary: {keras}, row {number}"), keras=row.keras, number=row.number)
     return name if presenting() else fill("{name}:small[{keras}]\n\n", name=name, keras=keras)
 
 

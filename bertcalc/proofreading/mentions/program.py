@@ -1,0 +1,163 @@
+"""Programs that count in a text: d_model = 768, then per_layer = 4 * d_model ** 2; parsed, never executed.
+
+>>> text = "h = 768\\nffn_params = 2 * h * 4 * h + 5 * h  # one layer\\nprint(ffn_params)\\n"
+>>> [(entry.before, int(entry.value), entry.after) for entry in counted_lines(text)]
+[('ffn params', 4722432, 'one layer')]
+"""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import NamedTuple
+
+from bertcalc.proofreading.mentions.calculations import ChainSide, Operand, WrittenNumber
+
+_ASSIGNMENT = re.compile(
+    r"^(?P<indent>[ \t]*)(?:self\.)?(?P<name>[A-Za-z_]\w{0,60})[ \t]*(?P<add>\+?)=[ \t]*"
+    r"(?P<sum>[^=\s#][^#\n]{0,400}?)[ \t]*;?[ \t]*(?:#(?P<comment>[^\n]{0,200}))?$",
+    re.M,
+)
+_CONTINUED = re.compile(r"\\[ \t]*\n[ \t]*")
+_BRANCHES = re.compile(r"^(?P<indent>[ \t]*)(?:for|while|if|elif|else|try|except)\b.*:[ \t]*(?:#.*)?$")
+_FEWEST = 2  # assignments of a program: one may be a formula in a sentence
+_LEAST = 1000  # smaller values are sizes
+_MOST_BITS, _MOST_LINES = 256, 500
+_SEPARATOR = re.compile(r"[_\W]+")
+# Names of a whole model's count: all_parameters, total, bert_params, para.
+_OF_WHOLE = re.compile(
+    r"(?:(?:all|total|sum|num|n|bert|model|whole|base|large)_?){0,3}(?:para\w*|total\w*|sum|count|model|bert|all)", re.I
+)
+
+
+# The words beside a total that a program computes.
+OF_PROGRAM = "total parameters of the model"
+
+
+class _ProgramLine(NamedTuple):
+    start: int
+    end: int
+    number: int
+    name: str
+    adds: bool
+    expression: str
+    comment: str
+    is_in_branch: bool
+
+
+def counted_lines(text: str, sizes: Mapping[str, int] | None = None) -> list[WrittenNumber]:
+    """The assignments that compute a count from variables, each with the value that the program gives to it.
+
+    ``sizes`` are values of names that the text does not assign.
+    """
+    lines = list(_lines(text))
+    if len(lines) < _FEWEST:
+        return []
+    values: dict[str, Fraction] = {}
+    counted: list[WrittenNumber] = []
+    for line in lines:
+        parsed = _parsed(line.expression)
+        value = None if parsed is None or line.is_in_branch else _value(parsed, {**(sizes or {}), **values})
+        if value is not None and line.adds:
+            value = value + values[line.name] if line.name in values else None
+        if value is None:
+            values.pop(line.name, None)
+            continue
+        values[line.name] = value
+        if parsed is not None and _computes(parsed) and value >= _LEAST and value.denominator == 1:
+            counted.append(_entry(line, parsed, value, {**(sizes or {}), **values}))
+    return counted
+
+
+def _lines(text: str) -> Iterator[_ProgramLine]:
+    joined = _CONTINUED.sub(lambda match: " " * len(match[0]), text)  # of the same length
+    branch: int | None = None
+    for count, match in enumerate(re.finditer(r"[^\n]+", joined)):
+        if count > _MOST_LINES:
+            return
+        if opening := _BRANCHES.match(match[0]):
+            branch = len(opening["indent"]) if branch is None else branch
+            continue
+        assigned = _ASSIGNMENT.match(match[0])
+        if match[0].strip() and branch is not None and len(match[0]) - len(match[0].lstrip()) <= branch:
+            branch = None
+        if assigned:
+            start = match.start() + assigned.start("sum")
+            end = match.start() + assigned.end("sum")
+            number = text.count("\n", 0, start)
+            comment = (assigned["comment"] or "").strip()
+            yield _ProgramLine(
+                start, end, number, assigned["name"], bool(assigned["add"]), assigned["sum"], comment,
+                branch is not None,
+            )  # fmt: skip
+
+
+def _parsed(expression: str) -> ast.expr | None:
+    try:
+        return ast.parse(expression.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _computes(node: ast.expr) -> bool:
+    return any(isinstance(part, ast.BinOp) for part in ast.walk(node)) and any(
+        isinstance(part, ast.Name | ast.Attribute) for part in ast.walk(node)
+    )
+
+
+def _value(node: ast.expr, values: Mapping[str, Fraction | int]) -> Fraction | None:
+    """The exact value of an expression; None if it is none of numbers, known names and + - * / // **."""
+    match node:
+        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+            return Fraction(f"{number}") if number == number and abs(number) < 1e15 else None
+        case ast.Name(name) | ast.Attribute(attr=name):
+            return Fraction(values[name]) if name in values else None
+        case ast.UnaryOp(ast.USub(), operand):
+            value = _value(operand, values)
+            return None if value is None else -value
+        case ast.Call(ast.Name("int" | "round"), [argument], []):
+            return _value(argument, values)
+        case ast.BinOp(left, operator, right):
+            first, second = _value(left, values), _value(right, values)
+            return None if first is None or second is None else _applied(operator, first, second)
+    return None
+
+
+def _applied(operator: ast.operator, first: Fraction, second: Fraction) -> Fraction | None:
+    result: Fraction | None = None
+    match operator:
+        case ast.Add():
+            result = first + second
+        case ast.Sub():
+            result = first - second
+        case ast.Mult():
+            result = first * second
+        case ast.Div() if second:
+            result = first / second
+        case ast.FloorDiv() if second:
+            result = Fraction(first // second)
+        case ast.Pow() if second.denominator == 1 and 0 <= second <= 4:
+            result = first ** int(second)
+    return result if result is not None and result.numerator.bit_length() < _MOST_BITS else None
+
+
+def _entry(line: _ProgramLine, node: ast.expr, value: Fraction, values: Mapping[str, Fraction | int]) -> WrittenNumber:
+    operands: list[Operand] = []
+    for part in ast.walk(node):
+        operand = _value(part, values) if isinstance(part, ast.Name | ast.Attribute | ast.Constant) else None
+        if operand is not None and isinstance(part, ast.expr):
+            start, end = line.start + part.col_offset, line.start + (part.end_col_offset or part.col_offset)
+            operands.append(Operand(operand, line.expression[start - line.start : end - line.start], start, end))
+    text = _in_numbers(line.expression, operands, line.start)
+    side = ChainSide(value, line.start, line.end, text, tuple(operands), is_calculation=True)
+    label = OF_PROGRAM if _OF_WHOLE.fullmatch(line.name) else " ".join(_SEPARATOR.split(line.name)).strip()
+    return WrittenNumber((side,), label, line.comment, line.number)
+
+
+def _in_numbers(expression: str, operands: list[Operand], start: int) -> str:
+    """The expression with the values of its names."""
+    for operand in sorted(operands, key=lambda operand: -operand.start):
+        value = operand.value
+        number = f"{value}" if value.denominator == 1 and value >= 0 else f"({value})"
+        expression = expression[: operand.start - start] + number + expression[operand.end - start :]
+    return expression

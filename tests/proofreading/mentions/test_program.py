@@ -1,0 +1,90 @@
+"""Programs in a text: their values are Python's, and nothing in them is executed."""
+
+import re
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertcalc import BertConfig
+from bertcalc.proofreading.mentions.program import counted_lines
+from bertcalc.proofreading.proofread import proofread
+from tests.examples import examples
+from tests.oracle import Case
+
+REAL = Case(BertConfig(), "BertModel").real().num_parameters()
+PROGRAM = """
+from transformers import BertModel
+model = BertModel.from_pretrained("bert-base-uncased")
+vocab_size, width = 30522, 768
+V = 30522
+H = 768
+layers = 12
+I = 4 * H
+embeddings = V * H + 512 * H + 2 * H + 2 * H
+attention = 4 * (H * H + H) + 2 * H
+feed_forward = 2 * H * I + I + H + 2 * H
+encoder = (attention + feed_forward) * layers
+pooler = H * H + H
+total_params = embeddings + encoder + \\
+    pooler
+"""
+
+
+def test_every_line_of_a_right_program_is_right() -> None:
+    claims = proofread(PROGRAM).claims
+    computed = {claim.text: claim for claim in claims if re.search(r"[a-zA-Z] [*+]|[*+] [a-zA-Z(]", claim.text)}
+    assert len(computed) == 7  # 4 * H is a size
+    assert {claim.verdict for claim in computed.values()} == {"right"}, computed
+    assert claims[-1].value == REAL
+
+
+@pytest.mark.parametrize(
+    ("line", "slip"),
+    [
+        ("(attention + feed_forward) * layers", "attention + feed_forward"),
+        ("embeddings + encoder + \\", "encoder + \\"),
+    ],
+)
+def test_a_mistake_in_a_program_makes_its_total_wrong(line: str, slip: str) -> None:
+    total = proofread(PROGRAM.replace(line, slip)).claims[-1]
+    assert total.verdict == "wrong"
+    assert total.right_value == REAL
+
+
+@examples(100)
+@given(st.integers(1, 4096), st.integers(1, 48), st.sampled_from(["+", "-", "*", "//"]), st.integers(1, 99))
+def test_values_are_those_of_python(width: int, layers: int, sign: str, other: int) -> None:
+    expression = f"(width * width {sign} {other}) * layers + 2 ** 3"
+    expected = eval(expression, {"width": width, "layers": layers})  # a text of this test
+    lines = counted_lines(f"width = {width}\nlayers = {layers}\ncount = {expression}\n")
+    assert [entry.value for entry in lines] == ([Fraction(expected)] if expected >= 1000 else [])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "count = __import__('os').system('true') + h * h * 9999",
+        "count = h ** h ** h ** h",
+        "count = h * unknown * 4",
+        "count = (" * 200 + "h" + ")" * 200,
+        "count = h * 10 ** 999",
+        "count = [h for _ in range(10 ** 9)]",
+        "count = h / 0 * 4000",
+    ],
+)
+def test_what_is_no_arithmetic_has_no_value(line: str) -> None:
+    assert counted_lines(f"h = 768\nlayers = 12\n{line}\nother = count * 4000\n") == []
+
+
+def test_lines_in_loops_have_no_value() -> None:
+    text = "h = 768\ntotal = 0 * h\nfor layer in range(12):\n    total += 4 * h * h\nprint(total)\nq = h * h\n"
+    assert [entry.before for entry in counted_lines(text)] == ["q"]
+
+
+def test_the_positions_are_those_of_the_calculation() -> None:
+    text = "h = 768\n\nffn = 2 * h * 4 * h  # both matrices\n"
+    [entry] = counted_lines(text)
+    assert text[entry.start : entry.end] == "2 * h * 4 * h"
+    assert (entry.before, entry.after, entry.line) == ("ffn", "both matrices", 2)
