@@ -13,7 +13,8 @@ from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model
 from pages.ui.shell.i18n import LANGUAGES, catalogue
 from pages.ui.shell.sidebar import Choice
-from pages.ui.widgets.export.files import Origin, model_files
+from pages.ui.widgets.export.files import model_files
+from pages.ui.widgets.export.shown import Origin
 from tests.browser.conftest import Look, Open
 from tests.browser.look import PYTORCH, boxes, number, ready, settled, slider, total_formula
 from tests.examples import sampled

@@ -32,8 +32,8 @@ from pages.ui.change.step_words import TITLES
 from pages.ui.shell.sidebar import Choice
 from pages.ui.widgets import real_answers
 from pages.ui.widgets.export import dialog
-from pages.ui.widgets.export.files import Origin, model_files, stem_of, table_files
-from pages.ui.widgets.export.shown import File
+from pages.ui.widgets.export.files import model_files, stem_of, table_files
+from pages.ui.widgets.export.shown import File, Origin
 from tests.pages.apptest import charts, frame_of, open_app, tables, total
 
 PAGES = [
