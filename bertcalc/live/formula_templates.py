@@ -11,16 +11,123 @@ model is the data of any other model of its structure, with other values in it.
 [109482240, 116570112]
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from fractions import Fraction
 from functools import lru_cache, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 from bertcalc.model.formula import symbolic_model
 from bertcalc.model.model import Model
-from bertcalc.text.live_numbers import Evaluation, Live, LiveNode, LiveText, OutsideError, live
+from bertcalc.text.live_numbers import Live, LiveNode, LiveText, OutsideError, live, operation
 
 Parameters = ParamSpec("Parameters")
 Data = TypeVar("Data")
+
+
+Slots = list[Any]
+
+
+class Template(Generic[Data]):
+    """Data with live values, as the steps that compute them and the places where they stand.
+
+    Every node, constant and tuple of arguments has a slot; the steps fill the slots in order. What is not live is
+    shared by all data of the template.
+    """
+
+    def __init__(self, data: Data, known: Collection[LiveNode] = ()) -> None:
+        self._data, self._known = data, {*known}
+        self._slots: Slots = []
+        self._of_node: dict[Any, int] = {}
+        self._fields: list[tuple[int, str]] = []
+        self._given: list[tuple[int, LiveNode]] = []
+        self._steps: list[tuple[int, Callable[..., Any], tuple[int, ...]]] = []
+        self._filled = self._plan(data)
+
+    def at(self, sizes: Mapping[str, Any], values: Mapping[LiveNode, Any]) -> Data:
+        """The data at other sizes, and with other values of the known nodes.
+
+        Raises KeyError for a missing size, and OutsideError where the data have no formula.
+        """
+        if self._filled is None:
+            return self._data
+        slots = [*self._slots]
+        for slot, field in self._fields:
+            slots[slot] = sizes[field]
+        for slot, node in self._given:
+            slots[slot] = values[node]
+        for slot, function, arguments in self._steps:
+            value = function(*[slots[argument] for argument in arguments])
+            slots[slot] = int(value) if type(value) is Fraction and value.denominator == 1 else value
+        return cast(Data, self._filled(slots))
+
+    def _plan(self, data: Any) -> Callable[[Slots], Any] | None:
+        """A function that puts the values of the slots into the data; None if nothing in the data is live."""
+        if isinstance(data, LiveText) and data.parts[0] is not data:
+            return self._text(data)
+        if isinstance(data, Live):
+            return self._value(data)
+        if isinstance(data, list | tuple):
+            plans = [self._plan(value) for value in data]
+            if not any(plans):
+                return None
+            kind = list if isinstance(data, list) else _maker(data)
+            pairs = [*zip(plans, data, strict=True)]
+            return lambda slots: kind([plan(slots) if plan else value for plan, value in pairs])
+        if isinstance(data, dict):
+            plans_by_key = {key: plan for key, value in data.items() if (plan := self._plan(value))}
+            return (
+                (lambda slots: {**data, **{key: plan(slots) for key, plan in plans_by_key.items()}})
+                if plans_by_key
+                else None
+            )
+        return None
+
+    def _value(self, data: Any) -> Callable[[Slots], Any]:
+        slot, kind, node = self._slot(data.node), type(data.plain), data.node
+        return lambda slots: live(kind(slots[slot]), node)
+
+    def _text(self, data: LiveText) -> Callable[[Slots], Any]:
+        parts = [(self._plan(part), part) for part in data.parts]
+        node = data.node
+
+        def filled(slots: Slots) -> Any:
+            present = tuple([plan(slots) if plan else part for plan, part in parts])
+            text: Any = live("".join(present), node)
+            text.parts = present
+            return text
+
+        return filled
+
+    def _slot(self, argument: Any) -> int:
+        """The slot of a node, a tuple of nodes, or a constant."""
+        if not isinstance(argument, LiveNode | tuple):
+            self._slots.append(argument)
+            return len(self._slots) - 1
+        if isinstance(argument, LiveNode) and argument in self._of_node:
+            return self._of_node[argument]
+        inside = argument.arguments if isinstance(argument, LiveNode) else argument
+        is_open = isinstance(argument, LiveNode) and (argument.operation == "field" or argument in self._known)
+        slots = () if is_open else tuple(map(self._slot, inside))
+        self._slots.append(None)
+        slot = len(self._slots) - 1
+        if isinstance(argument, tuple):
+            make = _maker(argument)
+            self._steps.append((slot, lambda *values: make(values), slots))
+            return slot
+        self._of_node[argument] = slot
+        if argument in self._known:
+            self._given.append((slot, argument))
+        elif argument.operation == "field":
+            self._fields.append((slot, argument.arguments[0]))
+        else:
+            self._steps.append((slot, operation(argument.operation), slots))
+        return slot
+
+
+def _maker(values: Any) -> Callable[[Iterable[Any]], Any]:
+    """The function that makes a tuple, or a named tuple of the same kind, of other values."""
+    make: Callable[[Iterable[Any]], Any] = getattr(type(values), "_make", tuple)
+    return make
 
 
 def templated(
@@ -32,8 +139,8 @@ def templated(
     """
 
     @lru_cache(maxsize=256)
-    def template(_structure: Model, _arguments: tuple[Any, ...]) -> list[Data]:
-        return []  # filled below, as the data needs a model with numbers
+    def template(_structure: Model, _arguments: tuple[Any, ...]) -> list[Template[Data]]:
+        return []  # filled below, as the data need a model with numbers
 
     @wraps(build)
     def built(model: Model, /, *arguments: Parameters.args, **named: Parameters.kwargs) -> Data:
@@ -53,7 +160,7 @@ def templated_by_nodes(build: Callable[Parameters, Data]) -> Callable[Parameters
     """
 
     @lru_cache(maxsize=256)
-    def template(_nodes: Any) -> list[Data]:
+    def template(_nodes: Any) -> list[Template[Data]]:
         return []
 
     @wraps(build)
@@ -78,38 +185,14 @@ def _nodes_of(data: Any, values: dict[LiveNode, Any]) -> Any:
 
 
 def _evaluated(
-    made: list[Data], sizes: Mapping[str, Any], values: Mapping[LiveNode, Any], build: Callable[[], Data]
+    made: list[Template[Data]], sizes: Mapping[str, Any], values: Mapping[LiveNode, Any], build: Callable[[], Data]
 ) -> Data:
     """The data that were made first, at other sizes; built if they are the first or have no formula at these sizes."""
     if not made:
-        made.append(build())
-        return made[0]
+        data = build()
+        made.append(Template(data, values))
+        return data
     try:
-        return cast(Data, _changed(made[0], Evaluation(sizes, values)))
+        return made[0].at(sizes, values)
     except (KeyError, OutsideError):
         return build()
-
-
-def _changed(data: Any, present: Evaluation) -> Any:
-    """The data with the values that its live values have at other sizes."""
-    if type(data) is str:  # most of it
-        return data
-    if isinstance(data, Live):
-        return _live_at(data, present)
-    if isinstance(data, list):
-        return [_changed(value, present) for value in data]
-    if isinstance(data, tuple):
-        values = [_changed(value, present) for value in data]
-        return type(data)(*values) if hasattr(data, "_fields") else tuple(values)
-    if isinstance(data, dict):
-        return {key: _changed(value, present) for key, value in data.items()}
-    return data
-
-
-def _live_at(value: Any, present: Evaluation) -> Any:
-    if isinstance(value, LiveText) and value.parts[0] is not value:
-        parts = tuple([_changed(part, present) for part in value.parts])
-        text: Any = live("".join(parts), value.node)
-        text.parts = parts
-        return text
-    return live(type(value.plain)(present.of(value.node)), value.node)

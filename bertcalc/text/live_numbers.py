@@ -342,6 +342,11 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
 }
 
 
+def operation(name: str) -> Callable[..., Any]:
+    """The function of a node's operation: arithmetic, or a mirrored function."""
+    return _ARITHMETIC.get(name) or MIRRORED[name]
+
+
 def evaluated(node: Any, sizes: Mapping[str, int]) -> Any:
     """Evaluate a node for other sizes, by the names of fields. Raises KeyError for a size that is missing."""
     return Evaluation(sizes).of(node)
@@ -377,14 +382,11 @@ def substituted(node: Any, replacements: Mapping[str, Any]) -> Any:
 
 
 class Evaluation:
-    """The values of nodes for the same sizes; nodes inside several of them are evaluated once.
+    """The values of nodes for the same sizes; nodes inside several of them are evaluated once."""
 
-    ``values`` are those of nodes whose value is known.
-    """
-
-    def __init__(self, sizes: Mapping[str, int], values: Mapping[LiveNode, Any] | None = None) -> None:
+    def __init__(self, sizes: Mapping[str, int]) -> None:
         self._sizes = sizes
-        self._values = dict(values or {})
+        self._values: dict[LiveNode, Any] = {}
 
     def of(self, node: Any) -> Any:
         """Evaluate a node. Raises KeyError for a size that is missing."""
@@ -393,8 +395,7 @@ class Evaluation:
         if node not in self._values:
             if node.operation == "field":
                 return self._sizes[node.arguments[0]]
-            function = _ARITHMETIC.get(node.operation) or MIRRORED[node.operation]
-            value = function(*[self.of(argument) for argument in node.arguments])
+            value = operation(node.operation)(*[self.of(argument) for argument in node.arguments])
             whole = type(value) is Fraction and value.denominator == 1
             self._values[node] = int(value) if whole else value
         return self._values[node]
