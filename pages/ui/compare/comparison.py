@@ -446,7 +446,8 @@ def offer_preset(items: Sequence[ModelRef | DiscoveredRef], choice: Choice) -> N
     """Draw the button that compares the present model with its preset."""
     models = write([ModelRef(choice.preset), _PRESENT])
     label = _("Compare with the preset")
-    st.button(label, on_click=change, args=({"models": models},), disabled=write(items) == models)
+    is_preset = choice.model == ModelRef(choice.preset).model()
+    st.button(label, on_click=change, args=({"models": models},), disabled=is_preset or write(items) == models)
 
 
 def discovered_in(comparison: Comparison) -> dict[DiscoveredRef, DiscoveredModel]:

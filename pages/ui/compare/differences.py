@@ -146,7 +146,7 @@ def show_all(comparison: Comparison, chosen_explanation: Breakdown) -> None:
             else ("–", "", "")
         )
         rows.append((model.name, *figures))
-    titles = (_("Model"), title_of(comparison.quantity), _("Difference"), _("Share"))
+    titles = (_("Model"), title_of(comparison.quantity), _("Difference"), _("In %"))
     show_rows(titles, rows, _("The differences from the baseline"))
 
 
