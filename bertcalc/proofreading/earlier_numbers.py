@@ -18,7 +18,7 @@ from bertcalc.diagnosis.layer_parts import WHOLE_OR_BODY, Counted
 from bertcalc.model.model import Model
 from bertcalc.proofreading.chains import is_miscalculated
 from bertcalc.proofreading.claims import in_words
-from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
+from bertcalc.proofreading.mentions.calculations import ChainSide, Operand, WrittenNumber
 from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.named_parts import in_all_layers, times_layers
 from bertcalc.proofreading.verdicts import Judged
@@ -42,6 +42,10 @@ _RESTATES = re.compile(
     re.I,
 )
 _FEW = 2  # times half a unit in the last digit: neither rounded nor cut off
+
+
+_TIMES_LAYERS = re.compile(r"[-*•\s]*[x×]\s?(?P<layers>[0-9]{1,3})\s?(?:layers|blocks|层)\s?[=≈:：]\s?~?", re.I)
+_SCALES, _ROUNDED = (1, 10**3, 10**6, 10**9), Fraction(1, 50)
 
 
 class Finding(NamedTuple):
@@ -72,7 +76,8 @@ class EarlierNumbers:
     def carried_forward(self, finding: Finding, context: Context) -> Finding:
         """The number, with the verdict that follows from earlier numbers; unchanged if none does."""
         return (
-            self._carried(finding)
+            self._of_wrong_size(finding)
+            or self._carried(finding)
             or self._repeated(finding)
             or self._of_all_layers(finding)
             or self._summed(finding, context)
@@ -114,6 +119,49 @@ class EarlierNumbers:
                 if corrected is not None and corrected != side.value:
                     return self._because(finding, side, used, corrected)
         return None
+
+    def _of_wrong_size(self, finding: Finding) -> Finding | None:
+        """The verdict on bytes or FLOPs that follow from earlier wrong ones: times the layers, or in a calculation."""
+        entry, unit = finding.entry, finding.entry.stated.unit
+        if unit not in ("bytes", "FLOPs", "MACs"):
+            return None
+        wrong = {
+            index: last
+            for index, last in enumerate(self.findings)
+            if last.judged.verdict == "wrong" and last.judged.right_value and last.entry.stated.unit == unit
+        }
+        if not entry.computes:
+            times, index = _TIMES_LAYERS.fullmatch(entry.before), len(self.findings) - 1
+            if times is None or index not in wrong:
+                return None
+            factor, last = int(times["layers"]), wrong[index]
+            is_product = abs(factor * last.entry.value - entry.value) <= entry.value * _ROUNDED
+            right = factor * (last.judged.right_value or Fraction(0))
+            used = {last.entry.value: index}
+            return self._because(finding, entry.stated, used, right) if is_product else None
+        side = next(side for side in entry.sides if side.is_calculation or side.is_shape)
+        operands = side.operands if "+" in side.text or len(side.operands) == _OF_PRODUCT else ()
+        for operand in operands:
+            digits = re.sub(r"[^1-9]", "", operand.text)
+            for index, last in wrong.items():
+                scale = last.entry.value / operand.value if operand.value else Fraction(0)
+                if scale in _SCALES and len(digits) >= _OF_PRODUCT and last.entry.line < entry.line and side.value:
+                    right = (last.judged.right_value or Fraction(0)) / scale
+                    return self._with_size(finding, side, operand, index, right)
+        return None
+
+    def _with_size(
+        self, finding: Finding, side: ChainSide, operand: Operand, index: int, right: Fraction
+    ) -> Finding | None:
+        number = f"({operand.value})" if operand.value.denominator > 1 else f"{operand.value}"
+        text = re.sub(rf"(?<![0-9.(]){re.escape(number)}(?![0-9.)])", f"({right})", side.text)
+        try:
+            corrected = evaluate(text) / side.value * finding.entry.value
+        except InputError:
+            return None
+        used = {self.findings[index].entry.value: index}
+        is_other = abs(corrected - finding.entry.value) > finding.entry.stated.reach
+        return self._because(finding, side, used, corrected) if is_other else None
 
     def _used(self, side: ChainSide) -> dict[Fraction, int]:
         """The earlier numbers that a calculation contains, by value."""

@@ -168,7 +168,11 @@ class TrainingClaims:
             return UNKNOWN if judged.verdict == "wrong" and "moments" in parts and not entry.computes else None
         self._kept.append(_JudgedBytes(entry.line, entry.end, expected, model))
         by_width = _judged(entry.stated, expected, model, judged)
-        is_open = not entry.computes or (by_width and by_width.verdict == "right" and judged.verdict == "unknown")
+        is_open = not entry.computes or (
+            judged.verdict == "unknown"
+            and by_width
+            and (by_width.verdict == "right" or not _is_of_any_width(entry.stated, model))
+        )
         return by_width if is_open else None
 
     def fits(self, entry: WrittenNumber, other: Model) -> bool:
@@ -326,6 +330,12 @@ def _of_width(width: int, side: ChainSide, model: Model) -> Judged | None:
     """The verdict on a number by a stated number of bytes per parameter."""
     expected = _BytesOfEach((width,), Problem.of(_EACH, width=width), True)
     return _judged(side, expected, model, Judged("unknown"), _LAST_DIGITS, _NEAR / 3)
+
+
+def _is_of_any_width(side: ChainSide, model: Model) -> bool:
+    """Whether a size is close to some usual number of bytes per parameter."""
+    count = nominal_count(model.config) or model.num_parameters()
+    return any(abs(width * count - side.value) <= _NEAR * side.value for width in (*_WIDTHS, *_IN_MIXED))
 
 
 def _judged(

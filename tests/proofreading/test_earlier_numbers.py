@@ -1,5 +1,6 @@
 """Numbers that follow from earlier ones: totals of lists, and the same mistake again."""
 
+import pytest
 from transformers import BertConfig, BertModel
 
 from bertcalc.proofreading.proofread import proofread
@@ -38,3 +39,20 @@ def test_another_number_of_layers_counts_another_model() -> None:
     three, six = (BertModel(BertConfig(num_hidden_layers=layers)).num_parameters() for layers in (3, 6))
     text = f"BERT-base with 3 layers: {three:,} parameters; with 6 layers: {six:,}; with 12: 109,482,240."
     assert not proofread(text).of("wrong")
+
+
+def test_wrong_bytes_are_carried_into_all_layers_and_into_sums() -> None:
+    """One layer's 32 × 512 × 768 float32 numbers, all layers', and the sum in megabytes."""
+    text = (
+        "Training BERT-base:\n- One layer: 32 × 512 × 768 × 4 bytes\n- = ~320 MB per layer\n- × 12 layers = ~3.8 GB\n\n"
+        "TOTAL = 440 + 880 + 3800 + 440 = ~5.6 GB\n"
+    )
+    one_layer = 32 * 512 * 768 * 4
+    wrong = [claim for claim in proofread(text).claims if claim.verdict == "wrong"]
+    assert [claim.right_value for claim in wrong[:2]] == [one_layer, 12 * one_layer]
+    assert float(wrong[2].right_value or 0) == pytest.approx((440 + 880 + 440) * 1e6 + 12 * one_layer, rel=0.01)
+
+
+def test_a_number_that_only_looks_like_an_earlier_one_is_not_carried() -> None:
+    text = "BERT-base: 110M × 4 bytes = 44 MB\n\nThe buffer takes 44 × 1024 × 1024 bytes = 46.1 MB.\n"
+    assert [claim.verdict for claim in proofread(text).claims][1:] != ["wrong"]

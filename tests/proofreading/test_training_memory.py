@@ -62,6 +62,15 @@ BASE, LARGE = "BERT-base", "BERT-large"
         ("BERT-base 混合精度训练：2 + 2 + 4 + 4 + 4 = 16 字节，约 {}。", [(BASE, "T")], (BASE, "M")),
     ],
 )
+def test_eight_bytes_for_each_byte_of_the_weights_are_wrong() -> None:
+    text = (
+        "# LLaMA-7B in float32\n\n- Weights: 28 GB\n- Adam's states: 28 × 8 = 224 GB\n- Adam's states: 28 × 2 = 56 GB"
+    )
+    weights, wrong, right = proofread(text).claims[-3:]
+    assert (wrong.verdict, right.verdict) == ("wrong", "right")
+    assert weights.verdict != "wrong"
+
+
 def test_what_training_keeps(text: str, right: list[tuple[str, str]], mistake: tuple[str, str]) -> None:
     numbers = [kept(name)[part] for name, part in right]
     sizes = [claim for claim in proofread(text.format(*map(giga, numbers))).claims if claim.text.endswith("GB")]
