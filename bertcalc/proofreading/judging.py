@@ -218,6 +218,8 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
     particular = names_particular_part(context, model)
     if sure and part and (meant := exchanged(part, context, model)):
         return right_for(meant, model)
+    if part and verdict and verdict.counted and _are_biases_of(part, verdict.counted):
+        return Judged("right", counts=part_in_words(part, model), counted=part)
     if part and (lacking := _lacks_biases(entry, context, model)):
         return lacking
     if (
@@ -271,6 +273,13 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
     if entry.computes and len(entry.sides) == 1 and side.value < LEAST_WITHOUT_WORDS:
         return NO_CLAIM
     return UNKNOWN
+
+
+def _are_biases_of(part: Counted, whole: Counted) -> bool:
+    """Whether a part is some of the biases that the words mean: those of query, key and value, of the attention's."""
+    names = {tensor.name for tensor in part.tensors}
+    both = part.part.startswith("biases of") and whole.part.startswith("biases of")
+    return both and part.layers == whole.layers and names < {tensor.name for tensor in whole.tensors}
 
 
 def _rounded_part(line: TypedLine, context: Context, model: Model) -> Counted | None:
@@ -375,7 +384,7 @@ def _is_shape(entry: WrittenNumber) -> bool:
 _WITHOUT = re.compile(
     r"(?:without|no|not count\w*"
     r"|ignor\w*|omit\w*|neglect\w*|exclud\w*|w/o)\s(?:\w+\s){0,4}?bias|bias(?:es)?\s?=\s?False"
-    r"|matri(?:x|ces) (?:alone|only)|weights only|(?:不[考虑算计含包括]{1,3}|忽略|没有|无)\S{0,6}偏置",
+    r"|matri(?:x|ces) (?:alone|only)|weights only|(?:不[考虑算计含包括]{1,3}|忽略|没有|无)(?:\S{0,6}偏置| ?bias)",
     re.I,
 )
 
@@ -434,7 +443,7 @@ def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged |
 
 
 _BIAS_BELOW = re.compile(
-    r"[\s|*•+-]*(?:bias(?:es)?|b_?[0-9oqkv]|偏置)\b(?!\s?=\s?(?:True|False))", re.I
+    r"[\s|*•+-]*(?:bias(?:es)?|b_?[0-9oqkv]|偏置)\b(?!\s?=\s?(?:True|False))|这是.{0,12}?(?:weight|权重)", re.I
 )  # the next line counts the bias
 # A sentence that says it includes biases: biases included; with its bias.
 _INCLUDED = re.compile(

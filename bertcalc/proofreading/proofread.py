@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import takewhile
 
 from bertcalc.config import Config, letters
+from bertcalc.config.fields import is_int
 from bertcalc.diagnosis.layer_parts import WHOLE_OR_BODY, Counted
 from bertcalc.model.model import Model
 from bertcalc.proofreading import subject
@@ -89,8 +90,8 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
     plain = plain_text.read(text)
     about = subject.read(plain.text, model)
     names = {**letters(about.model.config), **primed_letters(plain.text)} if about.model else {}
-    counted = without_sizes(plain.text)
-    entries = _with_program(find(counted, names, about.bound), counted_lines(counted))[:MOST_CLAIMS]
+    counted = _from_one(without_sizes(plain.text))
+    entries = _with_program(find(counted, names, about.bound), counted_lines(counted, _sizes_of(about)))[:MOST_CLAIMS]
     findings = _Verdicts(counted, about, entries, plain.text)
     claims = tuple(
         _claim(finding, text, *plain.span(finding.entry.start, finding.entry.end))
@@ -98,6 +99,26 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
         if finding.judged.verdict
     )
     return Proofread(text, claims, about.model, preset_of(about.preset), about.assumed, about.differing())
+
+
+def _sizes_of(about: subject.Subject) -> dict[str, int]:
+    """The sizes of the text's model by the names of fields, for programs that take them from a configuration."""
+    if about.model is None or about.assumed:
+        return {}
+    config = about.model.config
+    sizes = {field: value for field, value in config.shared().items() if is_int(value)}
+    return {**sizes, "d_model": config.hidden_size, "d_ff": config.intermediate_size}
+
+
+def _from_one(text: str) -> str:
+    """A text of the same length in which layers that are numbered from 0, as linear_0 and linear_1, begin with 1."""
+    if not _FROM_ZERO.search(text):
+        return text
+    return _NUMBERED.sub(lambda match: match[1] + str(int(match[2]) + 1), text)
+
+
+_FROM_ZERO = re.compile(r"\b(?:linear|dense|fc|lin)_?0\b", re.I)
+_NUMBERED = re.compile(r"\b((?:linear|dense|fc|lin)_?)([0-2])\b", re.I)
 
 
 def _with_program(entries: Sequence[WrittenNumber], counted: Sequence[WrittenNumber]) -> list[WrittenNumber]:

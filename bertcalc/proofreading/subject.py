@@ -326,7 +326,8 @@ def read(text: str, model: Model | None = None) -> Subject:
     if subject.preset not in RELATIVES and subject.fit(numbers) + _CLEARLY_MORE <= len(numbers):
         candidates |= dict.fromkeys(_USUAL)
     best = max(candidates, key=lambda name: fit(model_of(name), numbers), default="")
-    if best and fit(model_of(best), numbers) >= subject.fit(numbers) + _CLEARLY_MORE:
+    is_other = best != subject.preset or subject.model is not None
+    if best and is_other and fit(model_of(best), numbers) >= subject.fit(numbers) + _CLEARLY_MORE:
         sizes = sizes_of(best)
         subject = Subject(model_of(best), best, False, (), sizes, sizes)
     starts, continued = _sentences(text)
@@ -370,7 +371,8 @@ def _most_named(text: str, mentions: Sequence[Mention], named: Counter[str]) -> 
     sizes = assigned_sizes(own_text)
     if preset in RELATIVES:
         sizes = without_slips(sizes, RELATIVES[preset].config)
-        return Subject(model_of(preset), preset, False, (), sizes, sizes)
+        model = None if _has_other_groups(text, RELATIVES[preset].config) else model_of(preset)
+        return Subject(model, preset, False, (), sizes, sizes)
     sizes = {**_numbers_of(text, mentions, preset), **sizes}
     base = preset or _fitting(sizes, text)
     if preset or _BERT.search(text):
@@ -384,6 +386,16 @@ def _most_named(text: str, mentions: Sequence[Mention], named: Counter[str]) -> 
     config = with_sizes(PRESETS[base].config, _without_conflicts(sizes, base, own_text))
     assumed = not (preset or re.search("bert", text, re.I) or _is_like_bert(config, text))
     return Subject(build(config), base, assumed, (), sizes, written)
+
+
+def _has_other_groups(text: str, config: Config) -> bool:
+    """Whether a text states another number of key and value heads than a configuration has: it is another model."""
+    stated = {int(match[1]) for match in _KEY_VALUE_HEADS.finditer(text)}
+    groups = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+    return bool(stated) and groups not in stated
+
+
+_KEY_VALUE_HEADS = re.compile(r"(?:num|n)_(?:key_value|kv)_heads['\"]?\s?[:=]{1,2}\s?(?:Some\()?([0-9]{1,3})")
 
 
 def _counts_table(text: str, sizes: Mapping[str, int], config: Config) -> bool:

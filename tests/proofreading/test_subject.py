@@ -260,3 +260,9 @@ def test_sentences_about_other_models_give_no_size() -> None:
     )
     assert subject.model is not None
     assert (subject.preset, subject.model.config.vocab_size, subject.differing()) == ("bert-large-uncased", 30_522, {})
+
+
+def test_other_key_and_value_heads_make_another_model() -> None:
+    text = "Like LLaMA-7B:\nnum_key_value_heads = 8\nattention = 41,943,040\nmlp = 3 * 4096 * 11008 = 135,266,304\n"
+    assert read(text).model is None
+    assert read(text.replace("= 8", "= 32")).model is not None

@@ -62,15 +62,6 @@ BASE, LARGE = "BERT-base", "BERT-large"
         ("BERT-base 混合精度训练：2 + 2 + 4 + 4 + 4 = 16 字节，约 {}。", [(BASE, "T")], (BASE, "M")),
     ],
 )
-def test_eight_bytes_for_each_byte_of_the_weights_are_wrong() -> None:
-    text = (
-        "# LLaMA-7B in float32\n\n- Weights: 28 GB\n- Adam's states: 28 × 8 = 224 GB\n- Adam's states: 28 × 2 = 56 GB"
-    )
-    weights, wrong, right = proofread(text).claims[-3:]
-    assert (wrong.verdict, right.verdict) == ("wrong", "right")
-    assert weights.verdict != "wrong"
-
-
 def test_what_training_keeps(text: str, right: list[tuple[str, str]], mistake: tuple[str, str]) -> None:
     numbers = [kept(name)[part] for name, part in right]
     sizes = [claim for claim in proofread(text.format(*map(giga, numbers))).claims if claim.text.endswith("GB")]
@@ -108,3 +99,12 @@ def test_a_text_may_calculate_with_the_rounded_count_in_a_models_name() -> None:
     text = "Fine-tuning LLaMA-7B in float32: the Adam states take {}."
     assert proofread(text.format("56 GB")).claims[-1].verdict == "right"
     assert proofread(text.format("112 GB")).claims[-1].verdict != "right"
+
+
+def test_eight_bytes_for_each_byte_of_the_weights_are_wrong() -> None:
+    text = (
+        "# LLaMA-7B in float32\n\n- Weights: 28 GB\n- Adam's states: 28 × 8 = 224 GB\n- Adam's states: 28 × 2 = 56 GB"
+    )
+    weights, wrong, right = proofread(text).claims[-3:]
+    assert (wrong.verdict, right.verdict) == ("wrong", "right")
+    assert weights.verdict != "wrong"

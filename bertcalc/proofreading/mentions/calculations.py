@@ -88,7 +88,11 @@ class WrittenNumber(NamedTuple):
     def best(self) -> ChainSide:
         """The most precise side: an exact one without a unit, or else the last."""
         exact = [side for side in self.sides if not side.reach and side.unit in (None, "parameters")]
-        return exact[-1] if exact else self.sides[-1]
+        if exact:
+            return exact[-1]
+        before, stated = self.sides[-2:] if len(self.sides) > 1 else (self.stated, self.stated)
+        restated = not before.is_calculation and before.unit == stated.unit and 0 < before.reach < stated.reach
+        return before if restated else stated  # 6,907M ≈ 7B
 
     @property
     def value(self) -> Fraction:

@@ -19,6 +19,7 @@ from bertcalc.text.amounts import typed
 from bertcalc.text.problem import InputError
 
 _MOST_BEFORE, _MOST_AFTER, _MOST_HEADING = 100, 60, 80
+_LINES_BELOW = 2  # of which one may be empty
 _SENTENCE = re.compile(r"[。；;!?！？]|\.\s|\)\s*[,，]|\|")
 _SENTENCE_END, _LONGEST_SENTENCE = re.compile(r"[。!?！？]|\.(?:\s|$)"), 300
 _CLAUSE = re.compile(r"[,，;；。|]|(?<![A-Za-z])、|、(?![A-Za-z])|\.(?:\s|$)|(?<=\w)\s(?:and|while|but|plus)\s|而|以及")
@@ -296,7 +297,8 @@ class Surroundings:
         sentence = "" if entry.cells else self._sentence(entry)
         after = entry.after[:_MOST_AFTER]
         batch = self.batch_of(entry) if entry.stated.unit in ("FLOPs", "MACs") else WrittenBatch()
-        below = self._lines[entry.line + 1][:_MOST_AFTER] if entry.line + 1 < len(self._lines) else ""
+        following = self._lines[entry.line + 1 : entry.line + 1 + _LINES_BELOW]
+        below = next((text[:_MOST_AFTER] for text in following if text.strip()), "")
         return Context(
             tuple(names),
             headings,
@@ -438,12 +440,15 @@ _ENDS_PART = re.compile(
 
 
 _IS_SUM = re.compile(
-    r"(?:(?:the|in|this|that|makes|is|so|all) ?)*(?:sum|total|together|altogether|合计|小计|共|总计|总共|一共)(?: is)?",
+    r"(?:(?:the|in|this|that|makes|is|so|all) ?)*(?:sum|total|together|altogether|合计|小计|共|总计|总共|一共)(?: is)?"
+    r"|总参数量?[为是]?",
     re.I,
 )
 _SUM_LINE = re.compile(r"\s+[*_]{0,2}(?:sum|total|subtotal|together|合计|小计|共|总计|总共|一共|=>|=)", re.I)
 _ITEM = re.compile(r"(?P<indent>[ \t]{0,40})(?:[-*•◦▪–—·+]|[0-9a-z]{1,2}[.)])\s+\S")
 _LONGEST_PARENT = 80
+# The name of an item before a calculation: - multi_head: 768 * 768 * 4
+_LABEL_OF_ITEM = re.compile(r"(?:[-*•◦▪–—·+]|[0-9a-z]{1,2}[.)])\s+([^\W\d][^:：=*×]{1,30})[:：]")
 
 
 def _parents(lines: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -461,7 +466,8 @@ def _parents(lines: Sequence[str]) -> Iterator[tuple[str, ...]]:
         yield tuple(title for _indent, title in reversed(stack) if title) if belongs else ()
         text = line.strip()
         is_title = len(text) <= _LONGEST_PARENT and not _IS_COUNT.search(text) and (item or leads or not indent)
-        stack.append((2 * indent + bool(item), _trimmed(text) if is_title else ""))
+        label = _LABEL_OF_ITEM.match(text) if item and not is_title else None
+        stack.append((2 * indent + bool(item), _trimmed(text if is_title else label[1] if label else "")))
 
 
 def _is_without_biases(lines: Sequence[str]) -> bool:

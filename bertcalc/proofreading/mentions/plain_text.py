@@ -204,6 +204,12 @@ _STEPS: tuple[tuple[re.Pattern[str], re.Pattern[str], Rewrite], ...] = (
     (re.compile("&"), _ENTITY, lambda match: html.unescape(match[0])),
     (_INVISIBLE, _INVISIBLE, lambda _match: ""),
     (_HYPHEN, _HYPHEN, lambda _match: "-"),
+    (
+        re.compile(r"[*×] ?\["),
+        re.compile(r"(?<=[*×\s])\[(?=[(0-9])([^\[\]\n]{5,300})\]"),
+        lambda match: f"({match[1]})",
+    ),
+    (re.compile("【"), re.compile("[【】]"), lambda match: "()"["【】".index(match[0])]),
     (_TIMES, _TIMES, lambda _match: "×"),
     (_FULL_WIDTH, _FULL_WIDTH, lambda match: unicodedata.normalize("NFKC", match[0])),
     (_NARROW, _NARROW, lambda _match: ","),
@@ -234,12 +240,12 @@ _STEPS: tuple[tuple[re.Pattern[str], re.Pattern[str], Rewrite], ...] = (
     # ** is a power between a number or letter and a small exponent; otherwise it is Markdown's bold.
     (
         re.compile(r"\*\*"),
-        re.compile(r"(?<![0-9A-Za-z)\s])\*\*|(?<!\s)\*\*(?!\s?[0-9]{1,2}(?![0-9,.]))"),
+        re.compile(r"(?<![0-9A-Za-z)\]\s])\*\*|(?<!\s)\*\*(?!\s?[0-9]{1,2}(?![0-9,.]))"),
         lambda _m: "",
     ),
     (
         re.compile(r"\*\*"),
-        re.compile(r"(?<![0-9A-Za-z)])(?<![0-9A-Za-z)] )\*\*|(?<=[A-Za-z]{2} )\*\*(?=\S)|\*\*(?=[0-9][0-9,.]{2})"),
+        re.compile(r"(?<![0-9A-Za-z)\]])(?<![0-9A-Za-z)\]] )\*\*|(?<=[A-Za-z]{2} )\*\*(?=\S)|\*\*(?=[0-9][0-9,.]{2})"),
         lambda _match: "",
     ),
     (

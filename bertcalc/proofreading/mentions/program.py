@@ -7,7 +7,7 @@
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -15,9 +15,11 @@ from bertcalc.proofreading.mentions.calculations import ChainSide, Operand, Writ
 
 _ASSIGNMENT = re.compile(
     r"^(?P<indent>[ \t]*)(?:self\.)?(?P<name>[A-Za-z_]\w{0,60})[ \t]*(?P<add>\+?)=[ \t]*"
-    r"(?P<sum>[^=\s#][^#\n]{0,400}?)[ \t]*;?[ \t]*(?:#(?P<comment>[^\n]{0,200}))?$",
+    r"(?P<sum>[^=\s#][^#\n]{0,800}?)[ \t]*;?[ \t]*(?:#(?P<comment>[^\n]{0,200}))?$",
     re.M,
 )
+_FUNCTION = re.compile(r"^[ \t]*def (?P<name>[A-Za-z_]\w{0,60})\((?P<parameters>[^()\n]{1,300})\)", re.M)
+_OPENS, _LONGEST = re.compile(r"^[ \t]*[A-Za-z_]\w{0,60}[ \t]*=[ \t]*(?P<sum>\([^\n]*)$", re.M), 800
 _CONTINUED = re.compile(r"\\[ \t]*\n[ \t]*")
 _BRANCHES = re.compile(r"^(?P<indent>[ \t]*)(?:for|while|if|elif|else|try|except)\b.*:[ \t]*(?:#.*)?$")
 _FEWEST = 2  # assignments of a program: one may be a formula in a sentence
@@ -53,11 +55,12 @@ def counted_lines(text: str, sizes: Mapping[str, int] | None = None) -> list[Wri
     lines = list(_lines(text))
     if len(lines) < _FEWEST:
         return []
+    sizes = {**_constants(lines), **_arguments(text), **(sizes or {})}
     values: dict[str, Fraction] = {}
     counted: list[WrittenNumber] = []
     for line in lines:
         parsed = _parsed(line.expression)
-        value = None if parsed is None or line.is_in_branch else _value(parsed, {**(sizes or {}), **values})
+        value = None if parsed is None or line.is_in_branch else _value(parsed, {**sizes, **values})
         if value is not None and line.adds:
             value = value + values[line.name] if line.name in values else None
         if value is None:
@@ -65,12 +68,37 @@ def counted_lines(text: str, sizes: Mapping[str, int] | None = None) -> list[Wri
             continue
         values[line.name] = value
         if parsed is not None and _computes(parsed) and value >= _LEAST and value.denominator == 1:
-            counted.append(_entry(line, parsed, value, {**(sizes or {}), **values}))
+            counted.append(_entry(line, parsed, value, {**sizes, **values}))
     return counted
 
 
+def _constants(lines: Sequence[_ProgramLine]) -> dict[str, Fraction]:
+    """The numbers that a program gives to names, for functions that are defined before; a name has only one number."""
+    constants: dict[str, Fraction | None] = {}
+    for line in lines:
+        parsed = _parsed(line.expression)
+        number = _value(parsed, {}) if parsed is not None and not line.adds else None
+        constants[line.name] = number if line.name not in constants else None
+    return {name: number for name, number in constants.items() if number is not None}
+
+
+def _arguments(text: str) -> dict[str, Fraction]:
+    """The numbers with which a program first calls its functions, by the names of the parameters."""
+    arguments: dict[str, Fraction] = {}
+    for function in _FUNCTION.finditer(text):
+        parameters = [part.partition("=")[0].partition(":")[0].strip() for part in function["parameters"].split(",")]
+        call = re.compile(rf"(?<!def )\b{function['name']}\((?P<given>[^()\n]{{1,200}})\)").search(text, function.end())
+        for parameter, given in zip(parameters, call["given"].split(",") if call else (), strict=False):
+            name, _sign, value = given.rpartition("=")
+            parsed = _parsed(value)
+            number = _value(parsed, {}) if parsed is not None else None
+            if number is not None:
+                arguments.setdefault(name.strip() or parameter, number)
+    return arguments
+
+
 def _lines(text: str) -> Iterator[_ProgramLine]:
-    joined = _CONTINUED.sub(lambda match: " " * len(match[0]), text)  # of the same length
+    joined = _with_long_lines(text)
     branch: int | None = None
     for count, match in enumerate(re.finditer(r"[^\n]+", joined)):
         if count > _MOST_LINES:
@@ -92,6 +120,21 @@ def _lines(text: str) -> Iterator[_ProgramLine]:
             )  # fmt: skip
 
 
+def _with_long_lines(text: str) -> str:
+    """A text of the same length in which an assignment over several lines, in parentheses or with \\, is one line."""
+    joined = _CONTINUED.sub(lambda match: " " * len(match[0]), text)
+    signs = [*joined]
+    for opening in _OPENS.finditer(joined):
+        depth = 0
+        for at in range(opening.start("sum"), min(len(signs), opening.start("sum") + _LONGEST)):
+            depth += (signs[at] == "(") - (signs[at] == ")")
+            if signs[at] == "\n":
+                if depth <= 0:
+                    break
+                signs[at] = " "
+    return "".join(signs)
+
+
 def _parsed(expression: str) -> ast.expr | None:
     try:
         return ast.parse(expression.strip(), mode="eval").body
@@ -100,9 +143,8 @@ def _parsed(expression: str) -> ast.expr | None:
 
 
 def _computes(node: ast.expr) -> bool:
-    return any(isinstance(part, ast.BinOp) for part in ast.walk(node)) and any(
-        isinstance(part, ast.Name | ast.Attribute) for part in ast.walk(node)
-    )
+    has_name = any(not isinstance(leaf, ast.Constant) for leaf in _leaves(node))
+    return has_name and any(isinstance(part, ast.BinOp) for part in ast.walk(node))
 
 
 def _value(node: ast.expr, values: Mapping[str, Fraction | int]) -> Fraction | None:
@@ -111,6 +153,8 @@ def _value(node: ast.expr, values: Mapping[str, Fraction | int]) -> Fraction | N
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
             return Fraction(f"{number}") if number == number and abs(number) < 1e15 else None
         case ast.Name(name) | ast.Attribute(attr=name):
+            return Fraction(values[name]) if name in values else None
+        case ast.Subscript(slice=ast.Constant(value=str() as name)):
             return Fraction(values[name]) if name in values else None
         case ast.UnaryOp(ast.USub(), operand):
             value = _value(operand, values)
@@ -143,15 +187,24 @@ def _applied(operator: ast.operator, first: Fraction, second: Fraction) -> Fract
 
 def _entry(line: _ProgramLine, node: ast.expr, value: Fraction, values: Mapping[str, Fraction | int]) -> WrittenNumber:
     operands: list[Operand] = []
-    for part in ast.walk(node):
-        operand = _value(part, values) if isinstance(part, ast.Name | ast.Attribute | ast.Constant) else None
-        if operand is not None and isinstance(part, ast.expr):
-            start, end = line.start + part.col_offset, line.start + (part.end_col_offset or part.col_offset)
+    for leaf in _leaves(node):
+        operand = _value(leaf, values)
+        if operand is not None:
+            start, end = line.start + leaf.col_offset, line.start + (leaf.end_col_offset or leaf.col_offset)
             operands.append(Operand(operand, line.expression[start - line.start : end - line.start], start, end))
     text = _in_numbers(line.expression, operands, line.start)
     side = ChainSide(value, line.start, line.end, text, tuple(operands), is_calculation=True)
     label = OF_PROGRAM if _OF_WHOLE.fullmatch(line.name) else " ".join(_SEPARATOR.split(line.name)).strip()
     return WrittenNumber((side,), label, line.comment, line.number)
+
+
+def _leaves(node: ast.AST) -> Iterator[ast.expr]:
+    """The names and numbers of an expression; config["hidden_size"] and config.hidden_size are one name."""
+    if isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Constant):
+        yield node
+    else:
+        for child in ast.iter_child_nodes(node):
+            yield from _leaves(child)
 
 
 def _in_numbers(expression: str, operands: list[Operand], start: int) -> str:

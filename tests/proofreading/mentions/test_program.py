@@ -88,3 +88,25 @@ def test_the_positions_are_those_of_the_calculation() -> None:
     [entry] = counted_lines(text)
     assert text[entry.start : entry.end] == "2 * h * 4 * h"
     assert (entry.before, entry.after, entry.line) == ("ffn", "both matrices", 2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def count(width, layers):\n    ffn = 8 * width * width\n    both = ffn * layers\n    return both\n\nprint(count(768, 12))\n",
+        "def count(width, layers=12):\n    ffn = 8 * width * width\n    return ffn * layers\n\nx = count(width=768)\n",
+        "def count(width, layers):\n    ffn = 8 * width * width\n    return ffn\n\nwidth = 768\nlayers = 12\n",
+        "layers = 12\nffn = 8 * config['hidden_size'] * config.hidden_size\n",
+        "layers = 12\nffn = (8 * hidden_size *\n       hidden_size)\n",
+    ],
+)
+def test_names_have_the_values_of_arguments_constants_and_the_configuration(text: str) -> None:
+    values = {entry.before: entry.value for entry in counted_lines(text, {"hidden_size": 768})}
+    assert values["ffn"] == 8 * 768 * 768
+
+
+def test_a_name_with_two_values_has_none_before_they_are_assigned() -> None:
+    text = (
+        "def count(width):\n    return 4 * width\n\nwidth = 768\nfour = 4000 * width\nwidth = 1024\nq = width * 4096\n"
+    )
+    assert [entry.value for entry in counted_lines(text)] == [4000 * 768, 1024 * 4096]
