@@ -55,7 +55,7 @@ def test_published_claims(line: dict[str, str]) -> None:
         (
             "QKV 的权重：3 * (768 * 768)【QKV】+ 768 * 768【线性】 = 2.36M",
             "conditional",
-            "biases of the attention are left",
+            "matrices of the attention",
         ),
         ("bias of QKV in the attention: (768 / 12) * 3 * 12", "right", "biases of query, key and value"),
         (

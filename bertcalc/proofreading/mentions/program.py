@@ -55,12 +55,12 @@ def counted_lines(text: str, sizes: Mapping[str, int] | None = None) -> list[Wri
     lines = list(_lines(text))
     if len(lines) < _FEWEST:
         return []
-    sizes = {**_constants(lines), **_arguments(text), **(sizes or {})}
+    known: dict[str, Fraction | int] = {**(sizes or {}), **_constants(lines), **_arguments(text)}
     values: dict[str, Fraction] = {}
     counted: list[WrittenNumber] = []
     for line in lines:
         parsed = _parsed(line.expression)
-        value = None if parsed is None or line.is_in_branch else _value(parsed, {**sizes, **values})
+        value = None if parsed is None or line.is_in_branch else _value(parsed, {**known, **values})
         if value is not None and line.adds:
             value = value + values[line.name] if line.name in values else None
         if value is None:
@@ -68,7 +68,7 @@ def counted_lines(text: str, sizes: Mapping[str, int] | None = None) -> list[Wri
             continue
         values[line.name] = value
         if parsed is not None and _computes(parsed) and value >= _LEAST and value.denominator == 1:
-            counted.append(_entry(line, parsed, value, {**sizes, **values}))
+            counted.append(_entry(line, parsed, value, {**known, **values}))
     return counted
 
 

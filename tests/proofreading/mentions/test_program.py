@@ -93,7 +93,7 @@ def test_the_positions_are_those_of_the_calculation() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "def count(width, layers):\n    ffn = 8 * width * width\n    both = ffn * layers\n    return both\n\nprint(count(768, 12))\n",
+        "def count(width, layers):\n    ffn = 8 * width * width\n    both = ffn * layers\n\nprint(count(768, 12))\n",
         "def count(width, layers=12):\n    ffn = 8 * width * width\n    return ffn * layers\n\nx = count(width=768)\n",
         "def count(width, layers):\n    ffn = 8 * width * width\n    return ffn\n\nwidth = 768\nlayers = 12\n",
         "layers = 12\nffn = 8 * config['hidden_size'] * config.hidden_size\n",
