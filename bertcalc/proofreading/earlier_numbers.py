@@ -127,7 +127,7 @@ class EarlierNumbers:
             return None
         wrong = {
             index: last
-            for index, last in enumerate(self.findings)
+            for index, last in list(enumerate(self.findings))[-_MOST_ROWS:]
             if last.judged.verdict == "wrong" and last.judged.right_value and last.entry.stated.unit == unit
         }
         if not entry.computes:

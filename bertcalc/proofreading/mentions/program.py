@@ -9,6 +9,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import islice
 from typing import NamedTuple
 
 from bertcalc.proofreading.mentions.calculations import ChainSide, Operand, WrittenNumber
@@ -24,7 +25,7 @@ _CONTINUED = re.compile(r"\\[ \t]*\n[ \t]*")
 _BRANCHES = re.compile(r"^(?P<indent>[ \t]*)(?:for|while|if|elif|else|try|except)\b.*:[ \t]*(?:#.*)?$")
 _FEWEST = 2  # assignments of a program: one may be a formula in a sentence
 _LEAST = 1000  # smaller values are sizes
-_MOST_BITS, _MOST_LINES = 256, 500
+_MOST_BITS, _MOST_LINES, _MOST_FUNCTIONS, _DEEPEST = 256, 3000, 20, 40
 _SEPARATOR = re.compile(r"[_\W]+")
 # Names of a whole model's count: all_parameters, total, bert_params, para.
 _OF_WHOLE = re.compile(
@@ -85,7 +86,7 @@ def _constants(lines: Sequence[_ProgramLine]) -> dict[str, Fraction]:
 def _arguments(text: str) -> dict[str, Fraction]:
     """The numbers with which a program first calls its functions, by the names of the parameters."""
     arguments: dict[str, Fraction] = {}
-    for function in _FUNCTION.finditer(text):
+    for function in islice(_FUNCTION.finditer(text), _MOST_FUNCTIONS):
         parameters = [part.partition("=")[0].partition(":")[0].strip() for part in function["parameters"].split(",")]
         call = re.compile(rf"(?<!def )\b{function['name']}\((?P<given>[^()\n]{{1,200}})\)").search(text, function.end())
         for parameter, given in zip(parameters, call["given"].split(",") if call else (), strict=False):
@@ -100,9 +101,8 @@ def _arguments(text: str) -> dict[str, Fraction]:
 def _lines(text: str) -> Iterator[_ProgramLine]:
     joined = _with_long_lines(text)
     branch: int | None = None
-    for count, match in enumerate(re.finditer(r"[^\n]+", joined)):
-        if count > _MOST_LINES:
-            return
+    number = counted_to = 0
+    for match in islice(re.finditer(r"[^\n]+", joined), _MOST_LINES):
         if opening := _BRANCHES.match(match[0]):
             branch = len(opening["indent"]) if branch is None else branch
             continue
@@ -112,7 +112,7 @@ def _lines(text: str) -> Iterator[_ProgramLine]:
         if assigned:
             start = match.start() + assigned.start("sum")
             end = match.start() + assigned.end("sum")
-            number = text.count("\n", 0, start)
+            number, counted_to = number + text.count("\n", counted_to, start), start
             comment = (assigned["comment"] or "").strip()
             yield _ProgramLine(
                 start, end, number, assigned["name"], bool(assigned["add"]), assigned["sum"], comment,
@@ -124,7 +124,7 @@ def _with_long_lines(text: str) -> str:
     """A text of the same length in which an assignment over several lines, in parentheses or with \\, is one line."""
     joined = _CONTINUED.sub(lambda match: " " * len(match[0]), text)
     signs = [*joined]
-    for opening in _OPENS.finditer(joined):
+    for opening in islice(_OPENS.finditer(joined), _MOST_LINES):
         depth = 0
         for at in range(opening.start("sum"), min(len(signs), opening.start("sum") + _LONGEST)):
             depth += (signs[at] == "(") - (signs[at] == ")")
@@ -137,9 +137,15 @@ def _with_long_lines(text: str) -> str:
 
 def _parsed(expression: str) -> ast.expr | None:
     try:
-        return ast.parse(expression.strip(), mode="eval").body
+        parsed = ast.parse(expression.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+    level: list[ast.AST] = [parsed]
+    for _depth in range(_DEEPEST):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return parsed
+    return None
 
 
 def _computes(node: ast.expr) -> bool:

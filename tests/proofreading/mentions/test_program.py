@@ -2,6 +2,7 @@
 
 import re
 from fractions import Fraction
+from time import perf_counter
 
 import pytest
 from hypothesis import given
@@ -72,6 +73,8 @@ def test_values_are_those_of_python(width: int, layers: int, sign: str, other: i
         "count = h * 10 ** 999",
         "count = [h for _ in range(10 ** 9)]",
         "count = h / 0 * 4000",
+        "count = " + "-" * 700 + "h * 4000",
+        "count = " + "(h + " * 150 + "h" + ")" * 150 + " * 4000",
     ],
 )
 def test_what_is_no_arithmetic_has_no_value(line: str) -> None:
@@ -110,3 +113,12 @@ def test_a_name_with_two_values_has_none_before_they_are_assigned() -> None:
         "def count(width):\n    return 4 * width\n\nwidth = 768\nfour = 4000 * width\nwidth = 1024\nq = width * 4096\n"
     )
     assert [entry.value for entry in counted_lines(text)] == [4000 * 768, 1024 * 4096]
+
+
+@pytest.mark.parametrize(
+    "piece", ["a = (\n", "def f(a):\n", "a = b * 2\n", "a = 12\n", "x = " + "-" * 60 + "1\n", "for a in b:\n"]
+)
+def test_the_time_is_proportional_to_the_text(piece: str) -> None:
+    before = perf_counter()
+    counted_lines((piece * 100_000)[:100_000])
+    assert perf_counter() - before < 10
