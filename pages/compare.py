@@ -90,6 +90,10 @@ with page:
             st.caption(_("A click opens a model; the names in the table are links."))
             show_links(comparison, choice)
 
+    if comparison.quantity.unit == "bytes":
+        st.caption(
+            _("In float32, with eager attention and the dropout masks of a CPU; the page Memory has other settings.")
+        )
     if not presenting():
         for why, those in comparison.unknown().items():
             st.caption(_("– for {models}: {why}").format(models=listed(those), why=why))
