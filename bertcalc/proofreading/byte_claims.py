@@ -19,6 +19,7 @@ from bertcalc.proofreading.labelled_counts import near_bytes
 from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.mentions.model_names import models_named, names_model
+from bertcalc.proofreading.mentions.relatives import nominal_count
 from bertcalc.proofreading.named_parts import (
     all_parts,
     meant_alone,
@@ -347,7 +348,7 @@ def _bytes_of_published(entry: WrittenNumber, context: Context, model: Model) ->
     named, side = _named_width(entry, context), entry.stated
     total = model.num_parameters()
     digit = 10 ** (len(f"{total}") - _PUBLISHED_DIGITS)
-    published = [*claimed_counts(model)]
+    published = [*claimed_counts(model), *filter(None, [nominal_count(model.config)])]
     rounded = -(-total // digit) * digit
     published += [rounded] if (rounded - total) * _CLOSE <= total else []
     for count, width in product(published, [named] if named else PRECISIONS):
