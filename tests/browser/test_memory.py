@@ -21,7 +21,7 @@ from tests.examples import sampled
 
 # By view, what is on the first screen.
 SHOWN = {
-    "weights": ("stMetric", "stTable", "stAlert"),
+    "weights": ("stMetric", "stTable"),
     "training": ("stMetric", "stVegaLiteChart"),
     "activations": ("stMetric", "stVegaLiteChart", "stExpander"),
     "inference": ("stMetric", "stVegaLiteChart"),

@@ -58,9 +58,9 @@ CONVENTION: dict[str, Select[str]] = {
 }
 # The meaning of each option.
 MEANINGS: dict[tuple[str, str], str] = {
-    ("unit", "FLOPs"): N_("a multiply-add is 2 operations, as PyTorch and most papers count"),
-    ("unit", "MACs"): N_("a multiply-add is 1 operation, as fvcore counts; element-wise operations have none"),
-    ("operations", "matmul"): N_("matrix products only, as PyTorch counts"),
+    ("unit", "FLOPs"): N_("2 FLOPs for each multiply-add"),
+    ("unit", "MACs"): N_("multiply-adds only, as fvcore counts: element-wise operations have none"),
+    ("operations", "matmul"): N_("matrix products only"),
     ("operations", "all"): N_("also element-wise operations: activations, softmax, LayerNorm, biases"),
     ("logits", "all"): N_("logits at every position"),
     ("logits", "masked"): N_("logits at the 15 % of positions that are masked"),

@@ -183,7 +183,10 @@ def choose_plan(choice: Choice, *, states: bool = True, on_gpu: bool = False) ->
     if problem := replace(freezing, layers=st.session_state["freeze_layers"]).problem(choice.config):
         show_problem(problem._replace(remedies=()))  # also outside of the popover, where the remedies are
     _show_remarks(choice)
-    st.caption(_(ONE_BYTE_MASKS if options["fused_dropout"] else _WIDE_MASKS))
+    if options["fused_dropout"]:
+        st.caption(_(ONE_BYTE_MASKS))
+    elif states:
+        st.caption(_(_WIDE_MASKS))
     plan = Plan(**options, freezing=freezing, accumulate=batches > 1)
     notes().settings = Settings(assignments(_settings(plan, batches)), plan)
     return _run(choice, batch, batches), plan
