@@ -6,7 +6,6 @@
 """
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -31,7 +30,7 @@ from bertcalc.proofreading.mentions import plain_text
 from bertcalc.proofreading.mentions.calculations import WrittenNumber, find
 from bertcalc.proofreading.mentions.contexts import Context, Surroundings, in_unit_of_header
 from bertcalc.proofreading.mentions.model_names import models_named, names_model, without_sizes
-from bertcalc.proofreading.mentions.program import counted_lines
+from bertcalc.proofreading.mentions.program import counted_lines, with_program
 from bertcalc.proofreading.mentions.relatives import SIZE_NAMES, renamed
 from bertcalc.proofreading.mentions.written_sizes import primed_letters
 from bertcalc.proofreading.named_parts import names_part_but_whole, times_layers
@@ -90,8 +89,9 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
     plain = plain_text.read(text)
     about = subject.read(plain.text, model)
     names = {**letters(about.model.config), **primed_letters(plain.text)} if about.model else {}
-    counted = _from_one(without_sizes(plain.text))
-    entries = _with_program(find(counted, names, about.bound), counted_lines(counted, _sizes_of(about)))[:MOST_CLAIMS]
+    counted = plain_text.numbered_from_one(without_sizes(plain.text))
+    program = counted_lines(counted, _sizes_of(about))
+    entries = with_program(find(counted, names, about.bound), program)[:MOST_CLAIMS]
     findings = _Verdicts(counted, about, entries, plain.text)
     claims = tuple(
         _claim(finding, text, *plain.span(finding.entry.start, finding.entry.end))
@@ -108,28 +108,6 @@ def _sizes_of(about: subject.Subject) -> dict[str, int]:
     config = about.model.config
     sizes = {field: value for field, value in config.shared().items() if is_int(value)}
     return {**sizes, "d_model": config.hidden_size, "d_ff": config.intermediate_size}
-
-
-def _from_one(text: str) -> str:
-    """A text of the same length in which layers that are numbered from 0, as linear_0 and linear_1, begin with 1."""
-    if not _FROM_ZERO.search(text):
-        return text
-    return _NUMBERED.sub(lambda match: match[1] + str(int(match[2]) + 1), text)
-
-
-_FROM_ZERO = re.compile(r"\b(?:linear|dense|fc|lin)_?0\b", re.I)
-_NUMBERED = re.compile(r"\b((?:linear|dense|fc|lin)_?)([0-2])\b", re.I)
-
-
-def _with_program(entries: Sequence[WrittenNumber], counted: Sequence[WrittenNumber]) -> list[WrittenNumber]:
-    """The numbers of a text, with what its program counts in place of the numbers in these lines."""
-    ends = [line.end for line in counted]
-
-    def is_in_line(entry: WrittenNumber) -> bool:
-        at = bisect_left(ends, entry.end)
-        return at < len(counted) and counted[at].start <= entry.start
-
-    return sorted((*counted, *(entry for entry in entries if not is_in_line(entry))), key=lambda entry: entry.start)
 
 
 _NOT_JUDGED = Judged("unknown", reasons=(Problem.of(N_("The text has too many numbers: this one is not judged.")),))

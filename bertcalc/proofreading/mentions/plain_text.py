@@ -64,6 +64,21 @@ def read(text: str) -> Plain:
     return plain
 
 
+def numbered_from_one(text: str) -> str:
+    """A text of the same length in which layers that are numbered from 0 begin with 1.
+
+    >>> numbered_from_one("linear_0: 768 × 3072, linear_1: 3072 × 768")
+    'linear_1: 768 × 3072, linear_2: 3072 × 768'
+    """
+    if not _FROM_ZERO.search(text):
+        return text
+    return _NUMBERED.sub(lambda match: match[1] + str(int(match[2]) + 1), text)
+
+
+_FROM_ZERO = re.compile(r"\b(?:linear|dense|fc|lin)_?0\b", re.I)
+_NUMBERED = re.compile(r"\b((?:linear|dense|fc|lin)_?)([0-2])\b", re.I)
+
+
 def _without_copies(plain: Plain) -> Plain:
     """The text without the copies of rendered formulas; what is left of one stands for all three."""
     if not _RENDERED.search(plain.text):

@@ -7,6 +7,7 @@
 
 import ast
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import islice
@@ -71,6 +72,17 @@ def counted_lines(text: str, sizes: Mapping[str, int] | None = None) -> list[Wri
         if parsed is not None and _computes(parsed) and value >= _LEAST and value.denominator == 1:
             counted.append(_entry(line, parsed, value, {**known, **values}))
     return counted
+
+
+def with_program(entries: Sequence[WrittenNumber], counted: Sequence[WrittenNumber]) -> list[WrittenNumber]:
+    """The numbers of a text, with what its program counts in place of the numbers in these lines."""
+    ends = [line.end for line in counted]
+
+    def is_in_line(entry: WrittenNumber) -> bool:
+        at = bisect_left(ends, entry.end)
+        return at < len(counted) and counted[at].start <= entry.start
+
+    return sorted((*counted, *(entry for entry in entries if not is_in_line(entry))), key=lambda entry: entry.start)
 
 
 def _constants(lines: Sequence[_ProgramLine]) -> dict[str, Fraction]:
