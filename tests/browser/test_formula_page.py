@@ -48,7 +48,7 @@ def test_its_numbers_are_those_of_the_model_at_every_stop(page: Page, tmp_path: 
 def test_the_page_of_a_discovered_class_shows_its_count(page: Page, tmp_path: Path, field: str) -> None:
     gpt2 = shipped("gpt2", "GPT2LMHeadModel")
     assert gpt2
-    file = tmp_path / "page.html"
+    file = tmp_path / f"{field}.html"  # a browser restores the sliders of a page that it knows
     file.write_text(discovered_page(gpt2, {}, COLORS["light"]), encoding="utf-8")
     page.goto(file.as_uri())
     expect(page.locator("output")).to_have_text("124,439,808")

@@ -42,13 +42,32 @@ def alike(draw: st.DrawFn) -> tuple[str, Model, Model]:
     return preset, first, second
 
 
+def operations(node: Any) -> list[Any]:
+    """The operations of a node, each with its arguments by their places: equal nodes may be two objects."""
+    places: dict[LiveNode, int] = {}
+    listed: list[Any] = []
+
+    def place(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(place, value))
+        if not isinstance(value, LiveNode):
+            return value
+        if value not in places:
+            listed.append((value.operation, *map(place, value.arguments)))
+            places[value] = len(listed)
+        return f"#{places[value]}"
+
+    place(node)
+    return listed
+
+
 def leaves(data: Any) -> Iterator[Any]:
     """All values of data, and the expressions of those that are live."""
     match data:
         case LiveText():
-            yield from (data.node, str(data), *map(str, data.parts))
+            yield from (operations(data.node), str(data), *map(str, data.parts))
         case Live():
-            yield from (data.node, data.plain)
+            yield from (operations(data.node), data.plain)
         case dict():
             for name, value in data.items():
                 yield name
