@@ -108,6 +108,16 @@ def combinations(tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: Single)
     return search(tuple(tensors), sizes, MOST_BITS).combinations(wrong)
 
 
+def likeliest(tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: int) -> tuple[str, ...]:
+    """The miscounts that most likely lead to a total; () if none do, or only by chance.
+
+    Unlike an explanation, they may be more than MOST_MISCOUNTS, as in the rule of thumb VH + 12LH².
+    """
+    right = total(tensors)
+    ways = combinations(tensors, sizes, wrong)
+    return next((way.miscounts for way in ways if not is_chance(wrong, right, way.bits)), ())
+
+
 def causes(
     tensors: Sequence[Tensor],
     sizes: MiscountSizes,

@@ -21,9 +21,9 @@ from bertcalc.diagnosis.explain import (
     MOST_MISCOUNTS,
     Explanation,
     causes,
-    combinations,
     is_chance,
     is_ruled_out,
+    likeliest,
     search,
 )
 from bertcalc.diagnosis.layer_parts import (
@@ -145,9 +145,8 @@ def _of_whole(verdict: LineVerdict, count: _CountedModel) -> LineVerdict:
     is_open = verdict.explanation is None and not verdict.is_sum
     if not is_open or value is None or whole is None or whole.part != WHOLE_MODEL:
         return verdict
-    likely = combinations(whole.tensors, count.sizes, value)
-    first = next((rare for rare in likely if not is_chance(value, whole.right, rare.bits)), None)
-    return verdict._replace(explanation=causes(whole.tensors, count.sizes, first.miscounts)) if first else verdict
+    miscounts = likeliest(whole.tensors, count.sizes, value)
+    return verdict._replace(explanation=causes(whole.tensors, count.sizes, miscounts)) if miscounts else verdict
 
 
 def _verdicts(lines: Sequence[TypedLine], count: _CountedModel, *, walk: bool) -> list[LineVerdict]:

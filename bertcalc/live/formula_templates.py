@@ -22,8 +22,6 @@ from bertcalc.text.live_numbers import Live, LiveNode, LiveText, OutsideError, l
 
 Parameters = ParamSpec("Parameters")
 Data = TypeVar("Data")
-
-
 Slots = list[Any]
 
 
@@ -39,7 +37,7 @@ class Template(Generic[Data]):
         self._slots: Slots = []
         self._of_node: dict[Any, int] = {}
         self._fields: list[tuple[int, str]] = []
-        self._given: list[tuple[int, LiveNode]] = []
+        self._known_slots: list[tuple[int, LiveNode]] = []
         self._steps: list[tuple[int, Callable[..., Any], tuple[int, ...]]] = []
         self._filled = self._plan(data)
 
@@ -53,7 +51,7 @@ class Template(Generic[Data]):
         slots = [*self._slots]
         for slot, field in self._fields:
             slots[slot] = sizes[field]
-        for slot, node in self._given:
+        for slot, node in self._known_slots:
             slots[slot] = values[node]
         for slot, function, arguments in self._steps:
             value = function(*[slots[argument] for argument in arguments])
@@ -75,11 +73,9 @@ class Template(Generic[Data]):
             return lambda slots: kind([plan(slots) if plan else value for plan, value in pairs])
         if isinstance(data, dict):
             plans_by_key = {key: plan for key, value in data.items() if (plan := self._plan(value))}
-            return (
-                (lambda slots: {**data, **{key: plan(slots) for key, plan in plans_by_key.items()}})
-                if plans_by_key
-                else None
-            )
+            if not plans_by_key:
+                return None
+            return lambda slots: {**data, **{key: plan(slots) for key, plan in plans_by_key.items()}}
         return None
 
     def _value(self, data: Any) -> Callable[[Slots], Any]:
@@ -91,9 +87,9 @@ class Template(Generic[Data]):
         node = data.node
 
         def filled(slots: Slots) -> Any:
-            present = tuple([plan(slots) if plan else part for plan, part in parts])
-            text: Any = live("".join(present), node)
-            text.parts = present
+            pieces = tuple([plan(slots) if plan else part for plan, part in parts])
+            text: Any = live("".join(pieces), node)
+            text.parts = pieces
             return text
 
         return filled
@@ -116,7 +112,7 @@ class Template(Generic[Data]):
             return slot
         self._of_node[argument] = slot
         if argument in self._known:
-            self._given.append((slot, argument))
+            self._known_slots.append((slot, argument))
         elif argument.operation == "field":
             self._fields.append((slot, argument.arguments[0]))
         else:

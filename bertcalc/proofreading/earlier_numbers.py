@@ -30,11 +30,10 @@ from bertcalc.text.problem import InputError, Problem
 LEAST_CARRIED = 1000  # smaller numbers are factors, not results of earlier lines
 MOST_BEFORE = 8  # numbers before another one that it may be the product of
 _OF_PRODUCT = 2  # sides, and factors
+_SPECIFIC = 2  # digits of a number that is no chance
 _LEAST_LAYERS = 2
 _MOST_ROWS, _MOST_BETWEEN = 100, 3  # numbers in a table; lines between two of its rows
 _TOTAL_ROW = re.compile(r"total|sum|总|合计|共", re.I)
-
-
 # Words between a count and the same count rounded: 183,831,552, or about 184M.
 _RESTATES = re.compile(
     r"(?:[\s,，、(（*`=≈~:]|\b(?:or|about|roughly|approximately|i\.?e\.?|that is|which is|parameters|params)\b|\.(?=\s)"
@@ -42,10 +41,9 @@ _RESTATES = re.compile(
     re.I,
 )
 _FEW = 2  # times half a unit in the last digit: neither rounded nor cut off
-
-
 _TIMES_LAYERS = re.compile(r"[-*•\s]*[x×]\s?(?P<layers>[0-9]{1,3})\s?(?:layers|blocks|层)\s?[=≈:：]\s?~?", re.I)
-_SCALES, _ROUNDED = (1, 10**3, 10**6, 10**9), Fraction(1, 50)
+_SCALES = (1, 10**3, 10**6, 10**9)  # a result in MB that a calculation takes in bytes
+_ROUNDED = Fraction(1, 50)
 
 
 class Finding(NamedTuple):
@@ -126,7 +124,7 @@ class EarlierNumbers:
         if unit not in ("bytes", "FLOPs", "MACs"):
             return None
         wrong = {
-            index: last
+            index: (last.entry, last.judged.right_value)
             for index, last in list(enumerate(self.findings))[-_MOST_ROWS:]
             if last.judged.verdict == "wrong" and last.judged.right_value and last.entry.stated.unit == unit
         }
@@ -134,25 +132,23 @@ class EarlierNumbers:
             times, index = _TIMES_LAYERS.fullmatch(entry.before), len(self.findings) - 1
             if times is None or index not in wrong:
                 return None
-            factor, last = int(times["layers"]), wrong[index]
-            is_product = abs(factor * last.entry.value - entry.value) <= entry.value * _ROUNDED
-            right = factor * (last.judged.right_value or Fraction(0))
-            used = {last.entry.value: index}
-            return self._because(finding, entry.stated, used, right) if is_product else None
+            factor, (last, right) = int(times["layers"]), wrong[index]
+            is_product = abs(factor * last.value - entry.value) <= entry.value * _ROUNDED
+            return self._because(finding, entry.stated, {last.value: index}, factor * right) if is_product else None
         side = next(side for side in entry.sides if side.is_calculation or side.is_shape)
         operands = side.operands if "+" in side.text or len(side.operands) == _OF_PRODUCT else ()
         for operand in operands:
             digits = re.sub(r"[^1-9]", "", operand.text)
-            for index, last in wrong.items():
-                scale = last.entry.value / operand.value if operand.value else Fraction(0)
-                if scale in _SCALES and len(digits) >= _OF_PRODUCT and last.entry.line < entry.line and side.value:
-                    right = (last.judged.right_value or Fraction(0)) / scale
-                    return self._with_size(finding, side, operand, index, right)
+            for index, (last, right) in wrong.items():
+                scale = last.value / operand.value if operand.value else Fraction(0)
+                if scale in _SCALES and len(digits) >= _SPECIFIC and last.line < entry.line and side.value:
+                    return self._with_size(finding, side, operand, index, right / scale)
         return None
 
     def _with_size(
         self, finding: Finding, side: ChainSide, operand: Operand, index: int, right: Fraction
     ) -> Finding | None:
+        """The verdict with ``right`` in place of an operand, the wrong number at ``index``."""
         number = f"({operand.value})" if operand.value.denominator > 1 else f"{operand.value}"
         text = re.sub(rf"(?<![0-9.(]){re.escape(number)}(?![0-9.)])", f"({right})", side.text)
         try:

@@ -15,10 +15,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
-from bertcalc.diagnosis.explain import combinations, explain_tensors, is_chance
+from bertcalc.diagnosis.explain import explain_tensors, likeliest
 from bertcalc.diagnosis.known_counts import Reading, readings
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, total
-from bertcalc.model.modules import Shape, Tensor
+from bertcalc.model.modules import Shape
 from bertcalc.teach.questions import Exercise, Sentence
 from bertcalc.text import N_, shorten
 from bertcalc.text.amounts import Typed, amount
@@ -111,17 +111,9 @@ def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Sentence
             ]
             reasons += [tuple(_sentence(cause.miscount) for cause in causes) for causes in explanations]
         if not reasons and not exercise.path and read.low == read.high and read.value.denominator == 1:
-            reasons += _of_whole(tensors, sizes, int(read.value), right)
+            miscounts = likeliest(tensors, sizes, int(read.value))
+            reasons += [tuple(map(_sentence, miscounts))] if miscounts else []
     return [reason for number, reason in enumerate(reasons) if reason not in reasons[:number]][:_MOST_TOLD]
-
-
-def _of_whole(
-    tensors: Sequence[Tensor], sizes: MiscountSizes, value: int, right: int
-) -> Iterator[tuple[Sentence, ...]]:
-    """The likeliest miscounts of a whole model, as many as a rule of thumb such as VH + 12LH² makes."""
-    likely = combinations(tensors, sizes, value)
-    if first := next((rare for rare in likely if not is_chance(value, right, rare.bits)), None):
-        yield tuple(map(_sentence, first.miscounts))
 
 
 def _sentence(miscount: str) -> Sentence:

@@ -16,6 +16,7 @@ from bertcalc.diagnosis.explain import (
     evidence,
     explain,
     explain_tensors,
+    likeliest,
     search,
 )
 from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, MiscountSizes, counted, total
@@ -115,6 +116,15 @@ def test_a_habit_is_one_idea() -> None:
     count = 30_522 * 768 + 12 * (12 * 768**2 + 13 * 768)
     first = combinations(counted(build(BertConfig())), MiscountSizes.of(BertConfig()), count)[0]
     assert (first.habit, first.ideas, len(first.miscounts)) == ("words and layers", 1, 4)
+
+
+def test_the_likeliest_miscounts_of_the_rule_of_thumb_lead_to_it() -> None:
+    tensors, sizes = counted(build(BertConfig())), MiscountSizes.of(BertConfig())
+    count = 30_522 * 768 + 12 * 12 * 768**2
+    names = likeliest(tensors, sizes, count)
+    assert names
+    assert total(made(Case(BertConfig(), "BertModel"), names)) == count
+    assert likeliest(tensors, sizes, 123_456_789) == ()
 
 
 def test_the_evidence_is_how_many_numbers_nearby_are_explained() -> None:

@@ -3,7 +3,7 @@ r"""Formulas that were copied from a page on which KaTeX rendered them: three co
 KaTeX writes a formula for screen readers, as LaTeX, and for the eye; copied, they become one word.
 
 >>> line = r"Pooler: H×H=589,824H \times H = 589,824H×H=589,824 weights"
->>> [line[copy.start : copy.end] for copy in rendered(line)]
+>>> [line[copy.start : copy.end] for copy in copied_formulas(line)]
 ['H \\times H = 589,824']
 """
 
@@ -15,14 +15,14 @@ from typing import NamedTuple
 _MARKS = re.compile(r"\\(?:text|mathrm|mathbf)\b|\\[,;:! ]|[\s{}^_\\\u200b]")
 _SIGNS = {r"\times": "×", r"\cdot": "⋅", r"\approx": "≈", r"\to": "→", r"\rightarrow": "→", r"\div": "÷"}
 _SIGN = re.compile(r"\\(?:times|cdot|approx|to|rightarrow|div)(?![a-zA-Z])")
-_SAME = {"·": "⋅", "∗": "*", "*": "*"}
+_SAME = {"·": "⋅", "∗": "*"}
 _SHORTEST, _LONGEST, _LONGEST_LINE = 3, 200, 2000
-# Only a formula is written three times: it has a sign or a number with thousands separators.
 _OPERATORS = re.compile(r"[=×⋅*+/≈→,.-]")
+# Only a formula is written three times: it has a sign or a number with thousands separators.
 _IS_FORMULA = re.compile(r"[=×⋅*+/≈→]|[0-9],[0-9]{3}")
 
 
-class Rendered(NamedTuple):
+class Copies(NamedTuple):
     """Three copies of a formula in a line, from ``first`` to ``last``; from ``start`` to ``end`` the second one."""
 
     first: int
@@ -31,7 +31,7 @@ class Rendered(NamedTuple):
     last: int
 
 
-def rendered(line: str) -> Iterator[Rendered]:
+def copied_formulas(line: str) -> Iterator[Copies]:
     """The formulas of a line that are written three times."""
     if len(line) > _LONGEST_LINE:
         return
@@ -41,7 +41,7 @@ def rendered(line: str) -> Iterator[Rendered]:
         for length in _repeated(signs, index):
             copies = [places[index + number * length : index + (number + 1) * length] for number in range(3)]
             if _is_formula(signs, index, length) and _touch(line, copies):
-                yield Rendered(copies[0][0][0], copies[1][0][0], copies[1][-1][1], copies[2][-1][1])
+                yield Copies(copies[0][0][0], copies[1][0][0], copies[1][-1][1], copies[2][-1][1])
                 index += 3 * length
                 break
         else:

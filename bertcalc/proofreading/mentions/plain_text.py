@@ -86,7 +86,7 @@ def _without_copies(plain: Plain) -> Plain:
     starts, ends, kept = [*plain.starts], [*plain.ends], bytearray(b"\1" * len(plain.text))
     offset = 0
     for line in plain.text.split("\n"):
-        for copy in katex_copies.rendered(line):
+        for copy in katex_copies.copied_formulas(line):
             first, start, end, last = (offset + place for place in copy)
             kept[first:start], kept[end:last] = bytes(start - first), bytes(last - end)
             starts[start], ends[end - 1] = starts[first], ends[last - 1]
@@ -220,7 +220,7 @@ _STEPS: tuple[tuple[re.Pattern[str], re.Pattern[str], Rewrite], ...] = (
     (_INVISIBLE, _INVISIBLE, lambda _match: ""),
     (_HYPHEN, _HYPHEN, lambda _match: "-"),
     (
-        re.compile(r"[*×] ?\["),
+        re.compile(r"[*×] ?\["),  # 12 × [4 × 768²]
         re.compile(r"(?<=[*×\s])\[(?=[(0-9])([^\[\]\n]{5,300})\]"),
         lambda match: f"({match[1]})",
     ),

@@ -8,6 +8,7 @@
 import ast
 import re
 from bisect import bisect_left
+from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import islice
@@ -16,7 +17,7 @@ from typing import NamedTuple
 from bertcalc.proofreading.mentions.calculations import ChainSide, Operand, WrittenNumber
 
 _ASSIGNMENT = re.compile(
-    r"^(?P<indent>[ \t]*)(?:self\.)?(?P<name>[A-Za-z_]\w{0,60})[ \t]*(?P<add>\+?)=[ \t]*"
+    r"^[ \t]*(?:self\.)?(?P<name>[A-Za-z_]\w{0,60})[ \t]*(?P<add>\+?)=[ \t]*"
     r"(?P<sum>[^=\s#][^#\n]{0,800}?)[ \t]*;?[ \t]*(?:#(?P<comment>[^\n]{0,200}))?$",
     re.M,
 )
@@ -32,10 +33,7 @@ _SEPARATOR = re.compile(r"[_\W]+")
 _OF_WHOLE = re.compile(
     r"(?:(?:all|total|sum|num|n|bert|model|whole|base|large)_?){0,3}(?:para\w*|total\w*|sum|count|model|bert|all)", re.I
 )
-
-
-# The words beside a total that a program computes.
-OF_PROGRAM = "total parameters of the model"
+OF_PROGRAM = "total parameters of the model"  # the words beside a total that a program computes
 
 
 class _ProgramLine(NamedTuple):
@@ -58,19 +56,20 @@ def counted_lines(text: str, sizes: Mapping[str, int] | None = None) -> list[Wri
     if len(lines) < _FEWEST:
         return []
     known: dict[str, Fraction | int] = {**(sizes or {}), **_constants(lines), **_arguments(text)}
-    values: dict[str, Fraction] = {}
+    values: dict[str, Fraction | int] = {}
+    scope = ChainMap(values, known)
     counted: list[WrittenNumber] = []
     for line in lines:
         parsed = _parsed(line.expression)
-        value = None if parsed is None or line.is_in_branch else _value(parsed, {**known, **values})
+        value = None if parsed is None or line.is_in_branch else _value(parsed, scope)
         if value is not None and line.adds:
             value = value + values[line.name] if line.name in values else None
-        if value is None:
+        if parsed is None or value is None:
             values.pop(line.name, None)
             continue
-        values[line.name] = value
-        if parsed is not None and _computes(parsed) and value >= _LEAST and value.denominator == 1:
-            counted.append(_entry(line, parsed, value, {**known, **values}))
+        if _computes(parsed) and value >= _LEAST and value.denominator == 1:
+            counted.append(_entry(line, parsed, value, scope))
+        values[line.name] = value  # after the entry: in total = total + ffn, the right total is the one before
     return counted
 
 
@@ -100,9 +99,11 @@ def _arguments(text: str) -> dict[str, Fraction]:
     arguments: dict[str, Fraction] = {}
     for function in islice(_FUNCTION.finditer(text), _MOST_FUNCTIONS):
         parameters = [part.partition("=")[0].partition(":")[0].strip() for part in function["parameters"].split(",")]
-        call = re.compile(rf"(?<!def )\b{function['name']}\((?P<given>[^()\n]{{1,200}})\)").search(text, function.end())
-        for parameter, given in zip(parameters, call["given"].split(",") if call else (), strict=False):
-            name, _sign, value = given.rpartition("=")
+        call = re.compile(rf"(?<!def )\b{function['name']}\((?P<arguments>[^()\n]{{1,200}})\)").search(
+            text, function.end()
+        )
+        for parameter, argument in zip(parameters, call["arguments"].split(",") if call else (), strict=False):
+            name, _sign, value = argument.rpartition("=")
             parsed = _parsed(value)
             number = _value(parsed, {}) if parsed is not None else None
             if number is not None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc.proofreading.mentions.katex_copies import rendered
+from bertcalc.proofreading.mentions.katex_copies import copied_formulas
 from bertcalc.proofreading.mentions.plain_text import read
 from bertcalc.proofreading.proofread import proofread
 from tests.examples import examples
@@ -40,12 +40,12 @@ def test_a_power_keeps_its_exponent() -> None:
 
 @pytest.mark.parametrize("text", ["| 12 | 12 | 12 |", "100100100", "a+b a+b a+b", "1 + 1 + 1 + 1 + 1 + 1", "......"])
 def test_what_is_merely_repeated_stays(text: str) -> None:
-    assert list(rendered(text)) == []
+    assert list(copied_formulas(text)) == []
     assert read(text).text == text
 
 
 def test_a_long_line_takes_no_time() -> None:
     start = perf_counter()
-    list(rendered("12×12=144 " * 190))
-    list(rendered("1,000" * 390))
+    list(copied_formulas("12×12=144 " * 190))
+    list(copied_formulas("1,000" * 390))
     assert perf_counter() - start < 5

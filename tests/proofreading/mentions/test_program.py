@@ -54,6 +54,12 @@ def test_a_mistake_in_a_program_makes_its_total_wrong(line: str, slip: str) -> N
     assert total.right_value == REAL
 
 
+def test_a_total_that_a_line_adds_to_is_the_total_before_the_line() -> None:
+    first, second = counted_lines("h = 768\ntotal = 5 * h\ntotal = total + 8 * h\n")
+    assert [str(first.value), str(second.value)] == ["3840", "9984"]
+    assert second.best.text == "3840 + 8 * 768"
+
+
 @examples(100)
 @given(st.integers(1, 4096), st.integers(1, 48), st.sampled_from(["+", "-", "*", "//"]), st.integers(1, 99))
 def test_values_are_those_of_python(width: int, layers: int, sign: str, other: int) -> None:
