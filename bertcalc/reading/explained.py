@@ -16,6 +16,7 @@ from bertcalc.diagnosis.number_meanings import meanings_of, number_asked, whole_
 from bertcalc.diagnosis.part_words import mistakes_in_words, part_in_words
 from bertcalc.model.model import Model
 from bertcalc.proofreading.mentions.model_names import is_model_name, models_named
+from bertcalc.proofreading.mentions.program import names_in_sums
 from bertcalc.proofreading.proofread import proofread
 from bertcalc.reading.plain_lines import sentences
 from bertcalc.reading.text_reading import Kind, TextReading
@@ -68,9 +69,10 @@ def is_hand_count(text: str, model: Model) -> bool:
 
     A single line is a hand count if its value is a calculation.
 
-    Notes are not hand counts: they also give sizes of the model, bytes, or the counts of several models.
+    Notes are not hand counts: they also give sizes of the model, bytes, or the counts of several models. A program
+    that computes with names of its own is not one either: the proofreader knows their values.
     """
-    if too_long(text) or _are_notes(text):
+    if too_long(text) or _are_notes(text) or names_in_sums(text) - set(letters(model.config)):
         return False
     lines = read_lines(text, model.config)
     valued = sum(line.value is not None for line in lines)

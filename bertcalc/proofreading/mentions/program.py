@@ -73,6 +73,17 @@ def counted_lines(text: str, sizes: Mapping[str, int] | None = None) -> list[Wri
     return counted
 
 
+def names_in_sums(text: str) -> set[str]:
+    """The names that a program first assigns and then computes counts with.
+
+    >>> sorted(names_in_sums("h = 768\\nattention = 4 * h * h\\nlayers = 12 * attention"))
+    ['attention', 'h']
+    """
+    return {
+        operand.text for entry in counted_lines(text) for operand in entry.best.operands if operand.text.isidentifier()
+    }
+
+
 def with_program(entries: Sequence[WrittenNumber], counted: Sequence[WrittenNumber]) -> list[WrittenNumber]:
     """The numbers of a text, with what its program counts in place of the numbers in these lines."""
     ends = [line.end for line in counted]
