@@ -122,6 +122,9 @@ _BYTES = re.compile(
     r"|(?<![\w.,:/-])(?P<joined>[0-9](?:[0-9,._']{0,60}[0-9])?(?:[kmgt]i?b|bytes?|b|字节))(?!\w)",
     re.IGNORECASE,
 )
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_COMPUTES = re.compile(r"[*×^=+]|[0-9] ?x ?[0-9]")
+_ROUNDED = re.compile(r"(?<![\w.,:/-])[0-9]+(?:\.[0-9]+)?(?: ?(?:[MB]|million|billion)(?![\w/-])| ?[亿万])")
 # The totals below a summary of torchinfo, torchsummary or Keras.
 _RULE = r"[ \t=_─━]*"
 _TOTALS_OF_SUMMARY = re.compile(
@@ -130,7 +133,7 @@ _TOTALS_OF_SUMMARY = re.compile(
     r"(?:Input|Params|Forward/backward pass|Estimated Total) size)\b[^\n]{0,60})){1,20}",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"[0-9][0-9,._']{0,60}(?:e[+-]?[0-9]{1,3})?(?:\s?[^\W\d_]{1,12})?")
+_NUMBER = re.compile(r"[0-9](?:[0-9,._']{0,60}[0-9])?(?:e[+-]?[0-9]{1,3})?(?:\s?[^\W\d_]{1,12})?")
 
 
 def whole_line_of_peft(text: str) -> PeftLine | None:
@@ -174,7 +177,26 @@ def number_asked(text: str) -> str:
     if size := _size_of_file(text):
         return size
     match = _NUMBER.search(text[:400]) if _QUESTION.search(text) and _IS_QUESTION.search(text.strip()) else None
-    return match[0].strip(" ,.") if match else text.strip()
+    return match[0].strip(" ,.") if match else only_number(text) or text.strip()
+
+
+def only_number(text: str) -> str:
+    """The number that a sentence is about: its only exact one, else its only rounded one; empty if it computes.
+
+    >>> only_number("My program gives 108853248. Why not 110M?"), only_number("12 x 7,087,872 = 85,054,464")
+    ('108853248', '')
+    >>> only_number("Why is mine 115M?")
+    '115M'
+    """
+    line = text.strip()
+    if len(line) > _LONGEST_LINE or "\n" in line or not _WORD.search(line):
+        return ""
+    if _COMPUTES.search(line) or _LABELLED.fullmatch(line):
+        return ""
+    numbers = [match["number"] for match in _BYTES.finditer(line) if not match["unit"] and match["number"]]
+    exact = [number for number in numbers if len(re.sub(r"\D", "", number)) >= _FEWEST_DIGITS and "." not in number]
+    asked = exact or _ROUNDED.findall(line)
+    return asked[0] if len(asked) == 1 else ""
 
 
 def _size_of_file(text: str) -> str:

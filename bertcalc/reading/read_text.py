@@ -10,7 +10,7 @@ The text describes 1,538 parameters.
 import re
 from collections.abc import Callable
 
-from bertcalc.diagnosis.number_meanings import number_asked, whole_line_of_peft
+from bertcalc.diagnosis.number_meanings import number_asked, only_number, whole_line_of_peft
 from bertcalc.families import build
 from bertcalc.families.presets import DEFAULT_PRESET
 from bertcalc.model.model import Model
@@ -117,7 +117,7 @@ _READERS: dict[Kind, Callable[[str], TextReading]] = {
 
 def kind_of(text: str, model: Model) -> Kind:
     """Recognize the kind of a text. Raises InputError if it is of no known kind."""
-    if len(text) <= _LONGEST_CALCULATION and number_in(text, model):
+    if len(text) <= _LONGEST_CALCULATION and number_in(text, model) and not _is_judged(text):
         return number_kind(number_asked(text))
     if len(text) <= _LONGEST_CALCULATION and whole_line_of_peft(text):
         return "peft-line"
@@ -145,6 +145,14 @@ def kind_of(text: str, model: Model) -> Kind:
     if (name := name_in(text)) and name.is_repository:
         raise wrong(NO_PRESET, name=name.name)
     raise wrong(_NOTHING)
+
+
+def _is_judged(text: str) -> bool:
+    """Whether the words of a sentence tell the proofreader what its only exact number is."""
+    number = only_number(text)
+    return bool(number) and any(
+        number in claim.text and claim.verdict != "unknown" for claim in proofread(text).claims
+    )
 
 
 def _structure(text: str, model: Model) -> Kind | None:

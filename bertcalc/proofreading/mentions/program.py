@@ -21,6 +21,10 @@ _ASSIGNMENT = re.compile(
     r"(?P<sum>[^=\s#][^#\n]{0,800}?)[ \t]*;?[ \t]*(?:#(?P<comment>[^\n]{0,200}))?$",
     re.M,
 )
+# print("embeddings:", V * H), print(f"embeddings: {V * H:,}") and the result of a function.
+_PRINT = re.compile(r"^[ \t]*print\((?P<arguments>[^\n]{1,400})\)[ \t]*;?[ \t]*(?:#[^\n]*)?$")
+_RETURN = re.compile(r"^[ \t]+return[ \t]+(?P<sum>[^#\n]{1,800}?)[ \t]*;?[ \t]*(?:#(?P<comment>[^\n]{0,200}))?$")
+_IN_STRING = re.compile(r"\{(?P<sum>[^{}:!\n]{1,300})(?:[:!][^{}\n]{0,20})?\}")
 _FUNCTION = re.compile(r"^[ \t]*def (?P<name>[A-Za-z_]\w{0,60})\((?P<parameters>[^()\n]{1,300})\)", re.M)
 _OPENS, _LONGEST = re.compile(r"^[ \t]*[A-Za-z_]\w{0,60}[ \t]*=[ \t]*(?P<sum>\([^\n]*)$", re.M), 800
 _CONTINUED = re.compile(r"\\[ \t]*\n[ \t]*")
@@ -45,6 +49,7 @@ class _ProgramLine(NamedTuple):
     expression: str
     comment: str
     is_in_branch: bool
+    is_assignment: bool = True
 
 
 def counted_lines(text: str, sizes: Mapping[str, int] | None = None) -> list[WrittenNumber]:
@@ -65,11 +70,12 @@ def counted_lines(text: str, sizes: Mapping[str, int] | None = None) -> list[Wri
         if value is not None and line.adds:
             value = value + values[line.name] if line.name in values else None
         if parsed is None or value is None:
-            values.pop(line.name, None)
+            values.pop(line.name if line.is_assignment else "", None)
             continue
         if _computes(parsed) and value >= _LEAST and value.denominator == 1:
             counted.append(_entry(line, parsed, value, scope))
-        values[line.name] = value  # after the entry: in total = total + ffn, the right total is the one before
+        if line.is_assignment:
+            values[line.name] = value  # after the entry: in total = total + ffn, the right total is the one before
     return counted
 
 
@@ -99,6 +105,8 @@ def _constants(lines: Sequence[_ProgramLine]) -> dict[str, Fraction]:
     """The numbers that a program gives to names, for functions that are defined before; a name has only one number."""
     constants: dict[str, Fraction | None] = {}
     for line in lines:
+        if not line.is_assignment:
+            continue
         parsed = _parsed(line.expression)
         number = _value(parsed, {}) if parsed is not None and not line.adds else None
         constants[line.name] = number if line.name not in constants else None
@@ -126,22 +134,57 @@ def _lines(text: str) -> Iterator[_ProgramLine]:
     joined = _with_long_lines(text)
     branch: int | None = None
     number = counted_to = 0
+    function = ""
     for match in islice(re.finditer(r"[^\n]+", joined), _MOST_LINES):
         if opening := _BRANCHES.match(match[0]):
             branch = len(opening["indent"]) if branch is None else branch
             continue
+        function = defined["name"] if (defined := _FUNCTION.match(match[0])) else function
         assigned = _ASSIGNMENT.match(match[0])
         if match[0].strip() and branch is not None and len(match[0]) - len(match[0].lstrip()) <= branch:
             branch = None
+        number, counted_to = number + text.count("\n", counted_to, match.start()), match.start()
+        result = _result(match[0], function)
         if assigned:
-            start = match.start() + assigned.start("sum")
-            end = match.start() + assigned.end("sum")
-            number, counted_to = number + text.count("\n", counted_to, start), start
+            start, end = assigned.span("sum")
             comment = (assigned["comment"] or "").strip()
-            yield _ProgramLine(
+            line = _ProgramLine(
                 start, end, number, assigned["name"], bool(assigned["add"]), assigned["sum"], comment,
                 branch is not None,
             )  # fmt: skip
+        elif result:
+            line = result._replace(number=number, is_in_branch=branch is not None)
+        else:
+            continue
+        yield line._replace(start=line.start + match.start(), end=line.end + match.start())
+
+
+def _result(line: str, function: str) -> _ProgramLine | None:
+    """The calculation that a line prints or returns; its name is the printed label, or that of the function."""
+    if returned := _RETURN.match(line):
+        start, end = returned.span("sum")
+        comment = (returned["comment"] or "").strip()
+        return _ProgramLine(start, end, 0, function, False, returned["sum"], comment, False, is_assignment=False)
+    if not (printed := _PRINT.match(line)):
+        return None
+    start = printed.start("arguments")
+    call = _parsed(f"f({printed['arguments']})")
+    last = call.args[-1] if isinstance(call, ast.Call) and call.args else None
+    if isinstance(last, ast.JoinedStr):
+        quoted = printed["arguments"].lstrip("fFrR").strip("\"'")
+        field = _IN_STRING.search(line, start)
+        if not field:
+            return None
+        start, end, label = *field.span("sum"), quoted.partition("{")[0]
+    elif isinstance(last, ast.BinOp):
+        call_text = f"f({printed['arguments']})".encode()  # ast counts bytes
+        start += len(call_text[: last.col_offset].decode()) - len("f(")
+        end = start + len(call_text[last.col_offset : last.end_col_offset].decode())
+        first = call.args[0] if isinstance(call, ast.Call) else None
+        label = first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
+    else:
+        return None
+    return _ProgramLine(start, end, 0, label.strip(" :=："), False, line[start:end], "", False, is_assignment=False)
 
 
 def _with_long_lines(text: str) -> str:

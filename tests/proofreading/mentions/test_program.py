@@ -114,6 +114,22 @@ def test_names_have_the_values_of_arguments_constants_and_the_configuration(text
     assert values["ffn"] == 8 * 768 * 768
 
 
+@pytest.mark.parametrize(
+    ("line", "name", "calculation"),
+    [
+        ('print("词嵌入:", V * h)', "词嵌入", "V * h"),
+        ('print(f"word embeddings = {V * h:,} in all")', "word embeddings", "V * h"),
+        ("print(V * h + 512 * h)", "", "V * h + 512 * h"),
+        ("def embedding_params(V, h):\n    return V * h  # words", "embedding params", "V * h"),
+    ],
+)
+def test_what_a_program_prints_or_returns_is_counted(line: str, name: str, calculation: str) -> None:
+    text = f"V = 30522\nh = 768\n{line}\n"
+    [entry] = counted_lines(text)
+    assert (entry.before, text[entry.start : entry.end]) == (name, calculation)
+    assert entry.value == eval(calculation, {"V": 30522, "h": 768})  # a text of this test
+
+
 def test_a_name_with_two_values_has_none_before_they_are_assigned() -> None:
     text = (
         "def count(width):\n    return 4 * width\n\nwidth = 768\nfour = 4000 * width\nwidth = 1024\nq = width * 4096\n"
