@@ -220,7 +220,7 @@ class Search:
         effective = [number for _bits, number in applicable if make(number, self._start) != self._start]
         for name, habit in HABITS.items():
             forced = tuple(sorted(number for number in effective if _NAMES[number] in habit.miscounts))
-            if len(forced) > 1:
+            if len(forced) >= _FEWEST_OF_HABIT:
                 rest = [miscount for miscount in applicable if miscount[1] not in forced]
                 self._explore(0, self._start, Combination(habit.bits, (), name), forced, rest)
         self._combinations: dict[int, list[Combination]] = {}
@@ -301,18 +301,27 @@ class Search:
                 continue
             before, made, rest = state, names, forced
             while rest and rest[0] < number:
-                before, made, rest = make(rest[0], before), (*made, _NAMES[rest[0]]), rest[1:]
+                before, made, rest = *self._forced(rest[0], before, made), rest[1:]
             after = make(number, before)
             if after != before:
                 longer = Combination(combination.bits + bits, (*made, _NAMES[number]), combination.habit)
                 self._explore(number + 1, after, longer, rest, applicable)
         for number in forced:
-            state = make(number, state)
-            names = (*names, _NAMES[number])
+            state, names = self._forced(number, state, names)
+        if combination.habit and len(set(names) & set(HABITS[combination.habit].miscounts)) < _FEWEST_OF_HABIT:
+            return
         real = self._counted.real(state)
         cheapest = self._cheapest.get(real)
         if cheapest is None or combination.bits < cheapest.bits:
             self._cheapest[real] = combination._replace(miscounts=names)
+
+    def _forced(self, number: int, state: _State, names: tuple[str, ...]) -> tuple[_State, tuple[str, ...]]:
+        """Make a miscount of a habit; without a name if the miscounts before it have left nothing to change."""
+        after = self._counted.make(number, state)
+        return after, names if after == state else (*names, _NAMES[number])
+
+
+_FEWEST_OF_HABIT = 2  # miscounts
 
 
 def evidence(

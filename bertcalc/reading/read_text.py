@@ -150,9 +150,7 @@ def kind_of(text: str, model: Model) -> Kind:
 def _is_judged(text: str) -> bool:
     """Whether the words of a sentence tell the proofreader what its only exact number is."""
     number = only_number(text)
-    return bool(number) and any(
-        number in claim.text and claim.verdict != "unknown" for claim in proofread(text).claims
-    )
+    return bool(number) and any(number in claim.text and claim.verdict != "unknown" for claim in proofread(text).claims)
 
 
 def _structure(text: str, model: Model) -> Kind | None:

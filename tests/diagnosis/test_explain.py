@@ -192,3 +192,18 @@ def test_write_up_004_term_by_term() -> None:
         list(explanation) for explanation in explain_tensors(part("attention"), sizes, 2_359_296)
     ]
     assert explain_tensors(part("feed-forward"), sizes, 56_623_104) == [(("feed-forward biases", -46_080),)]
+
+
+def test_every_miscount_of_an_explanation_changes_the_count() -> None:
+    for name in ("BertModel", "BertForMaskedLM"):
+        model = build(BertConfig(), name)
+        tensors, sizes = counted(model), MiscountSizes.of(model.final_config)
+        found = search(tensors, sizes, 12.0)
+        explained = [made for wrong in found.near(0, 10**12, 12.0) for made in found.combinations(wrong)]
+        assert any(made.habit for made in explained)
+        for made in explained:
+            state = tensors
+            for miscount in made.miscounts:
+                after = MISCOUNTS[miscount].make(state, sizes)
+                assert total(after) != total(state), made
+                state = after

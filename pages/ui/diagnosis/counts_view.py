@@ -30,7 +30,7 @@ from pages.ui.widgets.batch_controls import linked_batch
 from pages.ui.widgets.tables import show_rows, show_table
 
 _MOST_ROWS = 12
-_OFFERED = 3
+_OFFERED = 4
 
 
 def show_matches(model: Model, matches: Sequence[Match]) -> None:
@@ -182,6 +182,10 @@ def show_elsewhere(origins: Sequence[OtherModelMatch]) -> None:
         st.success(message.format(preset=first.preset, part=_part_of(first)), icon=icon)
     if first.reading.key != "parameters":
         st.caption(_("This holds if the number means {meaning}.").format(meaning=_(READINGS[first.reading.key][0])))
+    if first.reading.rounded:
+        low, high = first.reading.bounds
+        message = _("This holds if the trailing zeros are not significant: {low:,} to {high:,} parameters.")
+        st.caption(message.format(low=low, high=high))
     offer_presets(presets)
 
 
