@@ -91,7 +91,8 @@ def _mistakes(explanation: Explanation, config: Config) -> Iterator[Problem]:
         if miscount is None:
             yield Problem.of(N_("another size: {name}"), name=cause.miscount)
             continue
-        yield miscount_in_words(miscount)
+        if cause.miscount != "encoder once":  # which is all that the factor says
+            yield miscount_in_words(miscount)
         if cause.miscount.endswith("once"):
             message = N_("one layer instead of {layers}: × {layers}")
             yield Problem.of(message, layers=config.num_hidden_layers)

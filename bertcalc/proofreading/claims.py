@@ -1,6 +1,7 @@
 """The result of proofreading: each claim of a text with its verdict, as sentences, HTML or Markdown."""
 
 import html
+import re
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +17,7 @@ from bertcalc.text.problem import Problem
 
 Say = Callable[[Problem], str]  # translates a sentence for the reader
 Verdict = Literal["right", "wrong", "conditional", "unknown"]
+_CALCULATES, _RESULT = re.compile(r"\w\)? ?(?:[*×+·]|\\times)"), re.compile(r"[=≈]")
 _PAGE = Path(__file__).parent / "page.html"
 MARKS: dict[Verdict, str] = {"right": "✓", "wrong": "✗", "conditional": "~", "unknown": "?"}
 WORDS: dict[Verdict, str] = {
@@ -47,6 +49,12 @@ class CheckedClaim(NamedTuple):
     carried: bool = False
 
     @property
+    def computed(self) -> str:
+        """The value of a calculation that the text does not give, such as that of a line of a program; else empty."""
+        is_open = _CALCULATES.search(self.text) and not _RESULT.search(self.text)
+        return in_words(self.value, self.unit) if is_open else ""
+
+    @property
     def reason(self) -> str:
         """Why the claim is wrong, or under which condition it is right; if it is right, what it counts."""
         return self.explained()
@@ -58,7 +66,8 @@ class CheckedClaim(NamedTuple):
     def sentence(self, say: Say = str) -> str:
         """The claim, its verdict and the reason in the language of ``say``."""
         verdict = self.explained(say) or say(Problem.of(WORDS[self.verdict]))
-        return f'{MARKS[self.verdict]} "{shorten(self.text)}": {verdict}'
+        value = f" = {self.computed}" if self.computed else ""
+        return f'{MARKS[self.verdict]} "{shorten(self.text)}"{value}: {verdict}'
 
     def __str__(self) -> str:
         return self.sentence()
@@ -176,7 +185,8 @@ class Proofread(NamedTuple):
 
 def _mark(claim: CheckedClaim, piece: str, say: Say) -> str:
     verdict = claim.explained(say) or say(Problem.of(WORDS[claim.verdict]))
-    title = html.escape(f"{MARKS[claim.verdict]} {verdict}", quote=True)
+    value = f"= {claim.computed}: " if claim.computed else ""
+    title = html.escape(f"{MARKS[claim.verdict]} {value}{verdict}", quote=True)
     return f'<mark class="{claim.verdict}" title="{title}">{html.escape(piece)}</mark>'
 
 

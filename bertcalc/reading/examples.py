@@ -94,11 +94,25 @@ In total, BERT-base has 110,482,240 parameters.
 """
 
 
+def _program() -> str:
+    return """\
+# BERT-base
+V, H, L, I = 30522, 768, 12, 3072
+embeddings = (V + 512 + 2) * H + 2 * H
+attention = 4 * (H * H + H) + 2 * H
+feed_forward = 2 * H * I + I + H + 2 * H
+pooler = H * H + H
+total = embeddings + attention + feed_forward + pooler
+print(total)
+"""
+
+
 EXAMPLES: dict[str, Callable[[], str]] = {
     N_("a number"): lambda: "109,089,024",
     N_("a calculation"): lambda: "12 * (4 * 768 * 768 + 2 * 768 * 3072)",
     N_("a hand count"): lambda: "embeddings = (V + P + T) * H\nattention = L * 4 * H * H\nfeed-forward = L * 2 * H * I",
     N_("an article"): _article,
+    N_("a program that counts"): _program,
     N_("a printed PyTorch model"): _printed,
     N_("a listing of tensors"): _listing,
     N_("a torchinfo table"): lambda: torchinfo_table(build(DEFAULT_PRESET)),

@@ -14,6 +14,7 @@ from bertcalc.diagnosis.number_meanings import number_asked, only_number, whole_
 from bertcalc.families import build
 from bertcalc.families.presets import DEFAULT_PRESET
 from bertcalc.model.model import Model
+from bertcalc.proofreading.mentions.program import is_program
 from bertcalc.proofreading.proofread import proofread
 from bertcalc.reading.adapter_files import adapter_content, read_adapter
 from bertcalc.reading.config_text import config_in, looks_like_config
@@ -25,6 +26,7 @@ from bertcalc.reading.explained import (
     read_hand_count,
     read_number,
     read_peft_line,
+    read_program,
 )
 from bertcalc.reading.fvcore_table import read_fvcore, rows_of
 from bertcalc.reading.json_files import json_kind, read_config, read_json_file
@@ -81,7 +83,7 @@ def read(text: str, kind: Kind | None = None, model: Model | None = None) -> Tex
     present = build(DEFAULT_PRESET) if model is None else model
     plain = text.translate(_TIMES)
     chosen = kind or kind_of(plain, present)
-    text = text if chosen == "article" else plain  # an article is shown as it is
+    text = text if chosen in ("article", "program") else plain  # which are shown as they are
     if chosen in _OF_NUMBERS:
         return _OF_NUMBERS[chosen](text, present)
     return _READERS[chosen](text)
@@ -103,6 +105,7 @@ _OF_NUMBERS: dict[Kind, Callable[[str, Model], TextReading]] = {
     "calculation": read_number,
     "hand-count": read_hand_count,
     "article": read_article,
+    "program": read_program,
     "peft-line": read_peft_line,
 }
 _READERS: dict[Kind, Callable[[str], TextReading]] = {
@@ -134,6 +137,8 @@ def kind_of(text: str, model: Model) -> Kind:
         return "config"
     if is_hand_count(text, model):
         return "hand-count"
+    if is_program(text):
+        return "program"
     if (
         len(_WORDS.findall(text)) >= _FEWEST_WORDS
         or _SHORT.search(text)

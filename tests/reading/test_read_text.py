@@ -67,7 +67,7 @@ KIND_OF = {
     "词嵌入 30522×768=23,440,896，位置 512×768=393,216，每层 7,087,872，共 108,890,112。": "article",
     "words 30522*768=23,440,896, positions 512*768=393,216, layers 85,054,464": "article",
     "W1 = 768*3072, b1 = 3072": "hand-count",
-    "h = 768\nattn = 4 * h * h + 4 * h\ntotal = 12 * attn\nprint(total)": "article",
+    "h = 768\nattn = 4 * h * h + 4 * h\ntotal = 12 * attn\nprint(total)": "program",
     "H = 768\nattention = 4 * H * H + 4 * H": "hand-count",
     "mBERT has 178M parameters, of which 91.8M are word embeddings; XLM-R has 278M.": "article",
     "笔记\n12层：85054464\n总计：109482240\n大小：438MB": "article",

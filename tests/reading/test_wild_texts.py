@@ -219,7 +219,7 @@ BERTS_FILE = "Close to the size of a PyTorch file (.bin) of BertForPreTraining"
         ("My model has 85,054,464 parameters. Why not 110M?", "85,054,464 is the count of all 12 layers"),
         ("Why is mine 110M?", "110M may mean the count of BertModel with pooler"),
         ("The encoder has 85,054,464 parameters", "an article"),
-        ("a = 30522*768\nb = 512*768\nprint(a+b)", "an article"),
+        ("a = 30522*768\nb = 512*768\nprint(a+b)", "a program"),
         ("模型参数量：102267648", "another model: bert-base-chinese"),
         ("model size: 417.64MB", "MB means MiB"),
         ("Linear(768, 3072)", "2,359,296 parameters, if its layers have no bias"),

@@ -26,6 +26,14 @@ _PRINT = re.compile(r"^[ \t]*print\((?P<arguments>[^\n]{1,400})\)[ \t]*;?[ \t]*(
 _RETURN = re.compile(r"^[ \t]+return[ \t]+(?P<sum>[^#\n]{1,800}?)[ \t]*;?[ \t]*(?:#(?P<comment>[^\n]{0,200}))?$")
 _IN_STRING = re.compile(r"\{(?P<sum>[^{}:!\n]{1,300})(?:[:!][^{}\n]{0,20})?\}")
 _FUNCTION = re.compile(r"^[ \t]*def (?P<name>[A-Za-z_]\w{0,60})\((?P<parameters>[^()\n]{1,300})\)", re.M)
+_MORE_NAMES = r"(?:[ \t]*,[ \t]*[A-Za-z_]\w{0,60}){0,9}"
+_SEVERAL = re.compile(
+    rf"^[ \t]*(?P<names>[A-Za-z_]\w{{0,60}}{_MORE_NAMES})[ \t]*=(?!=)[ \t]*(?P<values>[^=#\n]{{1,300}}?)[ \t]*(?:#.*)?$"
+)
+_CODE = re.compile(
+    rf"[ \t]*(?:(?:self\.)?[A-Za-z_][\w.]{{0,60}}{_MORE_NAMES}[ \t]*\+?=(?!=)"
+    r"|print\(|return\b|import |from |def |class |for |if |#|[)\]}])"
+)
 _OPENS, _LONGEST = re.compile(r"^[ \t]*[A-Za-z_]\w{0,60}[ \t]*=[ \t]*(?P<sum>\([^\n]*)$", re.M), 800
 _CONTINUED = re.compile(r"\\[ \t]*\n[ \t]*")
 _BRANCHES = re.compile(r"^(?P<indent>[ \t]*)(?:for|while|if|elif|else|try|except)\b.*:[ \t]*(?:#.*)?$")
@@ -90,6 +98,17 @@ def names_in_sums(text: str) -> set[str]:
     }
 
 
+def is_program(text: str) -> bool:
+    """Whether most lines of a text are those of a program that computes counts.
+
+    >>> is_program("h = 768\\nattention = 4 * h * h"), is_program("BERT has 110M parameters")
+    (True, False)
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    code = sum(bool(_CODE.match(line)) for line in lines)
+    return 2 * code > len(lines) and bool(counted_lines(text))
+
+
 def with_program(entries: Sequence[WrittenNumber], counted: Sequence[WrittenNumber]) -> list[WrittenNumber]:
     """The numbers of a text, with what its program counts in place of the numbers in these lines."""
     ends = [line.end for line in counted]
@@ -143,6 +162,11 @@ def _lines(text: str) -> Iterator[_ProgramLine]:
         assigned = _ASSIGNMENT.match(match[0])
         if match[0].strip() and branch is not None and len(match[0]) - len(match[0].lstrip()) <= branch:
             branch = None
+        if not assigned and (several := _SEVERAL.match(match[0])):
+            names, values = (several[part].split(",") for part in ("names", "values"))
+            for name, value in zip(names, values, strict=False) if len(names) == len(values) else ():
+                start = match.start() + several.start("values")
+                yield _ProgramLine(start, start, number, name.strip(), False, value.strip(), "", branch is not None)
         number, counted_to = number + text.count("\n", counted_to, match.start()), match.start()
         result = _result(match[0], function)
         if assigned:

@@ -154,7 +154,7 @@ def _show_reading(reading: TextReading, model: Model, text: str) -> None:
         _show_hand_count(model, text)
     elif isinstance(reading.detail, CountedConfig):
         show_config_link(config_in(text))
-    elif kind == "article":
+    elif kind in ("article", "program"):
         report_view.show(reading.detail, model, text)
     elif isinstance(reading.detail, Model) and reading.model is not None:
         _show_adapter(reading, reading.model, reading.detail)

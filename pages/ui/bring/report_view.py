@@ -44,7 +44,7 @@ def show(report: Proofread, present: Model, text: str) -> None:
     for part in report.summary():
         if part != report.tally():  # which the figures show
             st.markdown(sentence(part))
-    rows = [(code(shorten(claim.text)), _verdict(claim)) for claim in report.claims[:_MOST_CLAIMS]]
+    rows = [(_claim(claim), _verdict(claim)) for claim in report.claims[:_MOST_CLAIMS]]
     if rows:
         show_rows((_("In the text"), _("Verdict")), rows, _("The claims of the text with their verdicts"))
     if len(report.claims) > _MOST_CLAIMS:
@@ -69,6 +69,11 @@ def _checked_against(model: Model, text: str) -> Proofread:
     report = proofread(text, model)
     st.session_state["text checked"] = (text, model), report
     return report
+
+
+def _claim(claim: CheckedClaim) -> str:
+    """The claim as the text has it, with the value of a calculation that the text leaves open."""
+    return code(shorten(claim.text)) + (f" = {claim.computed}" if claim.computed else "")
 
 
 def _verdict(claim: CheckedClaim) -> str:
