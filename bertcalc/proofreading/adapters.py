@@ -117,8 +117,9 @@ _TEXTS = re.compile(r"[\"']([\w.-]{1,60})[\"']")
 _IGNORED = ("lora_alpha", "lora_dropout", "inference_mode", "use_rslora", "init_lora_weights", "fan_in_fan_out")
 _LABELS = re.compile(r"\bnum_labels\s?=\s?(?P<number>[0-9]{1,4}\b)?")
 _USUAL_LABELS = 2
-# Code that changes the count of all parameters in other ways.
-_OTHERWISE = re.compile(r"quantiz|bnb|bitsandbytes|load_in_[48]bit|resize_token|add_tokens|\.requires_grad\s?=", re.I)
+# Code that changes the counts in other ways; quantization leaves those of the adapter as they are.
+_OTHERWISE = re.compile(r"resize_token|add_tokens|\.requires_grad\s?=", re.I)
+_QUANTIZED = re.compile(r"quantiz|bnb|bitsandbytes|load_in_[48]bit", re.I)
 
 
 def judge_printed(start: int, value: Fraction, context: Context, model: Model) -> Judged | None:
@@ -132,6 +133,9 @@ def judge_printed(start: int, value: Fraction, context: Context, model: Model) -
     adapted = adapted_by_code(context.text[:start], model)
     if adapted is None:
         return _without_adapter(printed, value, context, model)
+    is_whole = printed.whole - printed.trained == adapted.num_parameters() - adapted.num_parameters(only_trainable=True)
+    if value != printed.trained and not is_whole and _QUANTIZED.search(context.text[:start]):
+        return None  # early releases of peft count a quantized matrix by its bytes
     if _is_without_head(printed, adapted):
         return Judged("conditional", value, None, (Problem.of(_WITHOUT_HEAD),))
     return next(_verdicts(printed, value, adapted), None)
@@ -153,7 +157,8 @@ _WITHOUT_HEAD = N_("It is right without a trained copy of the head, which early 
 def _without_adapter(printed: PeftLine, value: Fraction, context: Context, model: Model) -> Judged | None:
     """The verdict on an "all params" that leaves out LoRA's parameters, or on the share computed from such a count."""
     is_small = 0 < printed.trained * _LEAST_SHARE < printed.whole
-    if not is_small or context.is_in_text(_OTHERWISE) or _spoken_of(context.text).kinds & {"LNTuning", "BitFit"}:
+    is_otherwise = context.is_in_text(_OTHERWISE) or context.is_in_text(_QUANTIZED)
+    if not is_small or is_otherwise or _spoken_of(context.text).kinds & {"LNTuning", "BitFit"}:
         return None  # adapters of these kinds train parameters of the model itself
     counts = {count.total for count in every_count(model.config, known_counts) if not count.buffers}
     adapted = [count.model for count in adapter_counts(model, printed.trained)]
@@ -218,18 +223,30 @@ _IS_RIGHT = N_("{right} is right for {part}.")
 _LOADED = re.compile(r"from_pretrained\(\s*[\"'](?:[^\"'/]{1,60}/)?([^\"'/]{1,80})[\"']")
 
 
+def last_loaded(text: str) -> str:
+    """The name of the model that a program loads last; empty if it loads none.
+
+    >>> last_loaded('AutoModel.from_pretrained("google-bert/bert-base-chinese")')
+    'bert-base-chinese'
+    """
+    return next(reversed(_LOADED.findall(text)), "")
+
+
 @lru_cache(maxsize=8)
 def adapted_by_code(text: str, model: Model) -> Model | None:
     """A model with the adapter of the last LoraConfig in a text; None if there is none, or if the code is unclear."""
     call = next(reversed([*_CALL.finditer(text)]), None)
-    loaded = _LOADED.findall(text)
-    if call is None or _OTHERWISE.search(text) or (loaded and not names_model(loaded[-1])):
+    loaded = last_loaded(text)
+    if call is None or _OTHERWISE.search(text) or (loaded and not names_model(loaded)):
         return None
     arguments = _arguments(_COMMENT.sub("", call["arguments"]))
     if arguments is None:
         return None
     task = next((task for task, name in TASK_TYPES.items() if name == arguments.get("task_type")), "base")
     architecture = next((cls.name for cls in model.family.classes if cls.task == task), None)
+    if task == "causal-lm" and model.family.name == "eurobert":
+        architecture = model.architecture  # LLaMA is counted as a EuroBERT, which has no class for this task
+        arguments.pop("task_type")
     labels = next(reversed([*_LABELS.finditer(text)]), None)
     if architecture is None or (labels and not labels["number"]):
         return None

@@ -38,7 +38,7 @@ def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     """The verdict on a size in bytes: of the weights in the precision that the words name, in MB or in MiB."""
     if any(map(_FOUR_BITS.search, context.names[:1])) or re.match(_AFTER + _FOUR_BITS.pattern, entry.after, re.I):
         return UNKNOWN  # each format adds its own scales
-    if is_capacity(entry):
+    if is_capacity(entry) or any(map(_OF_BATCH.fullmatch, context.names[:1])):
         return UNKNOWN
     of_part = any(map(_names_part, (*context.names, *context.headings[:1], context.header, context.line)))
     stored = list(_stored(entry.stated, model, of_part=of_part))
@@ -106,6 +106,10 @@ def _bytes_of_meant(entry: WrittenNumber, context: Context, width: int | None, m
     return should_be(right, described, "bytes")
 
 
+# What depends on the batch, and has the bytes of some weights only by chance.
+_OF_BATCH = re.compile(
+    r"\W*(?:(?:saved|intermediate|layer|backward) )?(?:activations?|kv[ -]?cache|激活值?|中间激活)\W*", re.I
+)
 _NEAR = 40
 _NOT_WEIGHTS = re.compile(
     r"activation|score|cache|\bKV\b|gradient|optimi|adam|moment|train|fine.?tun|batch|激活|缓存|梯度|优化|动量"

@@ -23,6 +23,7 @@ from bertcalc.proofreading.verdicts import LEAST, UNKNOWN, Judged
 from bertcalc.text import N_, shorten
 from bertcalc.text.amounts import Unit
 from bertcalc.text.arithmetic import evaluate
+from bertcalc.text.digits import fixed
 from bertcalc.text.problem import InputError, Problem
 
 _GIVES = N_("The calculation gives {value}, not {written}.")
@@ -174,7 +175,21 @@ def _disagreement(first: ChainSide, other: ChainSide) -> Judged:
                 return _divided(first.value, other)
     if other.unit == "bytes":
         return _scaled_bytes(first, other) or _other_bytes(first, other) or UNKNOWN
-    return gives(first.value, shorten(other.text))
+    return _in_binary_millions(first, other) or gives(first.value, shorten(other.text))
+
+
+def _in_binary_millions(first: ChainSide, other: ChainSide) -> Judged | None:
+    """The verdict on a count that is right if its M means 1,024 · 1,024: 23835648 = 22.7 M; None if it is not."""
+    if not _MILLIONS.search(other.text) or not 0 < other.reach * _OF_BINARY <= other.value:
+        return None
+    if abs(first.value / 1024**2 - other.value / 10**6) * 10**6 > other.reach:
+        return None
+    message = N_("It is right if M means 1,024 · 1,024; in millions it is {right}.")
+    right = f"{fixed(first.value / 10**6, 1)}M"
+    return Judged("conditional", first.value, None, (Problem.of(message, right=right),))
+
+
+_MILLIONS, _OF_BINARY = re.compile(r"[0-9]\s?M$"), 50  # the units differ by a twentieth
 
 
 _SCALED = re.compile(r"/\(?(?:10\^(?P<power>[369])\)?|1e(?P<exponent>[369])|(?P<digits>1000{2,8}))$")

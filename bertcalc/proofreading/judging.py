@@ -227,7 +227,8 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         and not particular
         and not (verdict and verdict.explanation and _names_whole(verdict, context, model, part))
     ):
-        return Judged("right", counts=part_in_words(part, model), counted=part)
+        lacking = _matrices_alone(entry, part, context, model) if sure else None
+        return lacking or Judged("right", counts=part_in_words(part, model), counted=part)
     if verdict and verdict.explanation and verdict.counted:
         if _multiplies_vocabulary(side, model) and verdict.counted.part not in (*OF_VOCABULARY, *WHOLE_OR_BODY):
             return UNKNOWN
@@ -470,6 +471,26 @@ def _lacks_biases(entry: WrittenNumber, context: Context, model: Model) -> Judge
     return None
 
 
+def _matrices_alone(entry: WrittenNumber, part: Counted, context: Context, model: Model) -> Judged | None:
+    """The verdict on a sum of the matrices of a part without its biases, if the text speaks of parameters."""
+    whole = _OF_MATRICES.get(part.part)
+    near = " ".join((*context.names[:2], *context.headings[:1], context.sentence, entry.after))
+    if whole is None or not entry.computes or _MATRICES.search(near):
+        return None
+    if context.is_in_text(_SPEAKS_OF_BIASES) or OWN_MODEL.search(context.line) or context.is_in_text(_OWN_CLASS):
+        return None
+    meant = next((other for other in scoped(whole, model) if other.layers == part.layers), None)
+    if meant is None or meant.right == part.right:
+        return None
+    message = N_("{right} is right for {part}: its {count} biases are left out.")
+    described = part_in_words(meant, model)
+    reason = Problem.of(message, right=meant.right, part=described, count=meant.right - part.right)
+    return Judged("wrong", Fraction(meant.right), described, (reason,), meant)
+
+
+_OF_MATRICES = {"matrices of the attention": "attention", "matrices of the feed-forward": "feed-forward"}
+_SPEAKS_OF_BIASES = re.compile(r"^(?![^\n]*(?:norm|归一))[^\n]*(?:bias|偏置)", re.I | re.M)  # not only a LayerNorm's
+_OWN_CLASS = re.compile(r"\bnn\.(?:Linear|Module)\b")
 _WITH_BIASES_ALONE = (
     "query of the attention",
     "key of the attention",

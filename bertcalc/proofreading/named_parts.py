@@ -160,8 +160,10 @@ _PLAIN_LABELS = {
     r"(?:out(?:put)?[ _-]proj(?:ection)?)(?: layer)?"
     r"|(?:the )?(?:self.?)?attention(?:'s)? output(?: layer)?|注意力输出层?|(?:注意力的?)?输出投影层?",
     "first matrix of the feed-forward": rf"(?:the )?(?:up.?proj(?:ection)?|first {_DENSE}){_OF_FFN}"
+    r"|(?:ffn|mlp|feed.?forward)[ _-]?(?:in|1|expan\w*)"
     r"|第一个?(?:全连接|线性)层",
     "second matrix of the feed-forward": rf"(?:the )?(?:down.?proj(?:ection)?|second {_DENSE}){_OF_FFN}"
+    r"|(?:ffn|mlp|feed.?forward)[ _-]?(?:out|2|contract\w*)"
     r"|第二个?(?:全连接|线性)层",
     "query, key and value": r"(?:the )?(?:qkv|query-key-value)(?: (?:projections?|linear layers?|layers?))?"
     r"|qkv ?(?:线性层|投影|三个线性层)",
@@ -198,9 +200,10 @@ def _of_the_meant(verdict: LineVerdict, name: str, scope: str, model: Model) -> 
 # The two matrices of a feed-forward, by words that mean only one of them.
 _MATRIX = {
     "first matrix of the feed-forward": r"\bup[ -]?proj|\bfirst (?:linear|dense|layer|matrix|projection)"
-    r"|\b(?:fc|linear|dense)_?1\b|\bc_fc\b|\bintermediate\.dense|第一个?(?:全连接|线性|矩阵|dense)",
+    r"|\b(?:fc|linear|dense)_?1\b|\b(?:ffn|mlp)[ _-]?in\b|\bc_fc\b|\bintermediate\.dense"
+    r"|第一个?(?:全连接|线性|矩阵|dense)",
     "second matrix of the feed-forward": r"\bdown[ -]?proj|\bsecond (?:linear|dense|layer|matrix|projection)"
-    r"|\b(?:fc|linear|dense)_?2\b"
+    r"|\b(?:fc|linear|dense)_?2\b|\b(?:ffn|mlp)[ _-]?out\b"
     r"|\bmlp\.c_proj|第二个?(?:全连接|线性|矩阵|dense)",
 }
 
@@ -256,9 +259,16 @@ def _alone(name: str) -> tuple[str, ...]:
     if _QKV.search(name) and not _WITH_OUTPUT.search(name):
         return ("query, key and value",)
     plain = [part for part, pattern in _PLAIN_LABELS.items() if re.fullmatch(pattern, label, re.I)]
+    if plain and (matrix := _one_of_two(name)):
+        return (matrix,)
     if plain:
         return tuple(part for part in (plain[0], f"{plain[0]} with LayerNorm") if part in PARTS)
     return tuple(part for part, pattern in SPECIFIC.items() if re.search(pattern, name, re.I))
+
+
+def _one_of_two(name: str) -> str:
+    """The matrix of the feed-forward that a name such as "FFN in" means; empty if it means both."""
+    return next((part for part in _MATRIX if re.search(SPECIFIC[part], name, re.I)), "")
 
 
 def _in_scope_of(verdict: LineVerdict, scope: str, model: Model) -> LineVerdict:
@@ -451,6 +461,8 @@ def meant_alone(name: str) -> list[str]:
     """The part that a label consists of; empty if the label has other words."""
     if _EACH.search(name):
         return ["layers"]
+    if matrix := _one_of_two(name):
+        return [matrix]
     name = _without_aside(_UNDERSCORE.sub(" ", without_models(_OWNER.sub(" ", name))))
     name = _DANGLING.sub("", name)
     label = " ".join(_AROUND_LABEL.sub("", _LAYERS.sub(" ", name)).split())

@@ -14,9 +14,10 @@ from itertools import takewhile
 from bertcalc.config import Config, letters
 from bertcalc.config.fields import is_int
 from bertcalc.diagnosis.layer_parts import WHOLE_OR_BODY, Counted
+from bertcalc.diagnosis.peft_line import printed_by_peft
 from bertcalc.model.model import Model
 from bertcalc.proofreading import subject
-from bertcalc.proofreading.adapters import judge_printed
+from bertcalc.proofreading.adapters import judge_printed, last_loaded
 from bertcalc.proofreading.cached_keys import CacheClaims
 from bertcalc.proofreading.chains import divided_count, gives, judge_several, table_in_every_layer
 from bertcalc.proofreading.claims import CheckedClaim, Proofread
@@ -110,6 +111,22 @@ def _sizes_of(about: subject.Subject) -> dict[str, int]:
     return {**sizes, "d_model": config.hidden_size, "d_ff": config.intermediate_size}
 
 
+def _simplified(finding: Finding, words: str) -> Judged:
+    """The verdict; conditional if the words say that its formula is a simplification, and it is nearly right."""
+    judged, value = finding.judged, finding.entry.best.value
+    is_near = judged.right_value and abs(judged.right_value - value) * _NEARLY <= judged.right_value
+    if judged.verdict == "wrong" and is_near and not is_arithmetic(finding) and _SIMPLIFIED.search(words):
+        return judged._replace(verdict="conditional")
+    return judged
+
+
+_NEARLY = 20  # a twentieth
+_MOST_BEFORE_SIMPLIFIED = 200  # characters of the paragraph
+_SIMPLIFIED = re.compile(
+    r"\bsimplif|rule of thumb|\b(?:back|order)[ -]of[ -](?:the|magnitude)|\bapproximat\w+ formula"
+    r"|简化|粗略|近似(?:公式|计算)",
+    re.I,
+)
 _NOT_JUDGED = Judged("unknown", reasons=(Problem.of(N_("The text has too many numbers: this one is not judged.")),))
 
 
@@ -194,7 +211,7 @@ class _Verdicts:
         if judged.verdict == "wrong" and self._follows_arrow(entry, judged):
             judged = UNKNOWN  # the count of a changed model: 85,054,464 -> 42,527,232
         row = self._around.row(entry)
-        printed = judge_printed(entry.start, entry.stated.value, context, model) if model else None
+        printed = self._printed(entry, context, model)
         judged = self._operations(entry, context, judged, model) or judged
         judged = self._of_training(entry, context, judged, model) or judged
         judged = self._of_cache(entry, context, judged, model) or judged
@@ -239,7 +256,18 @@ class _Verdicts:
         if model and finding.judged.verdict == "wrong" and entry.best.value.denominator == 1:
             likelier = with_likelier_cause(finding.judged, int(entry.best.value), self._counted_right(model), model)
             finding = finding._replace(judged=likelier)
+        before = self._text[max(0, entry.start - _MOST_BEFORE_SIMPLIFIED) : entry.start]
+        words = before.rpartition("\n\n")[2] + context.sentence
+        finding = finding._replace(judged=_simplified(finding, words))
         self._earlier.add(finding, is_result=entry.computes or judged.counted is not None)
+
+    def _printed(self, entry: WrittenNumber, context: Context, model: Model | None) -> Judged | None:
+        """The verdict on a number that peft printed, for the model that the program above it loads."""
+        if printed_by_peft(context.line) is None:
+            return None
+        loaded = last_loaded(self._written[: entry.start])
+        model = (self._about.named_first(loaded) if loaded else None) or model
+        return judge_printed(entry.start, entry.stated.value, context, model) if model else None
 
     def _counted_right(self, model: Model) -> list[Counted]:
         """The parts of a model of which the text has given the exact counts so far."""

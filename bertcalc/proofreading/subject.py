@@ -81,6 +81,7 @@ _SIZE_ALONE = re.compile(
 )
 
 
+_OF_OTHER_MODEL = 2  # sizes of a row that the model does not have: the XL of another model, 24 | 2048
 _SIZE_FIRST = re.compile(rf"(?:the )?(?P<size>{SIZE_NAMES})\b(?!-)", re.I)
 
 
@@ -120,7 +121,8 @@ class Subject:
             return self._sibling(size["size"])
         sizes = _sizes_in_row(row.headers, row.cells)
         if model is None or _names_size(row.cells):
-            return model
+            other = [field for field, size in sizes.items() if model and getattr(model.config, field) != size]
+            return model if len(other) < _OF_OTHER_MODEL else None
         return _resized(model, tuple(sizes.items())) if "num_hidden_layers" in sizes else model
 
     def model_in_named_row(self, row: TableRow, model: Model | None) -> Model | None:

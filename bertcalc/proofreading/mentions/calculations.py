@@ -141,7 +141,7 @@ _TOKEN = re.compile(
 )
 _SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]")
 _ARROWS = ("->", "→", "⇒")
-_MOST_TOKENS, _DEEPEST = 60, 8  # of one calculation
+_MOST_TOKENS, _DEEPEST = 200, 8  # of one calculation
 _LONGEST_LINE = 4000
 
 
@@ -160,11 +160,13 @@ def find(text: str, letters: Mapping[str, int], bound: Collection[str] = ()) -> 
 
 
 def _with_products(line: str) -> str:
-    """A line of the same length in which shapes in a sum are products: (2, 768) + (768) * 2."""
+    """A line of the same length with products for shapes in a sum, (2, 768) + (768) * 2, and (...) for [...] * 12."""
+    line = _FACTOR_IN_BRACKETS.sub(lambda factor: f"({factor['inside']})", line)
     return _SHAPE_IN_SUM.sub(lambda shape: shape[0].replace(",", "*"), line)
 
 
 _SIZES_OF_SHAPE = r"(?<![A-Za-z_])[(（][0-9]{1,6}, ?[0-9]{1,6}[)）]"
+_FACTOR_IN_BRACKETS = re.compile(r"\[(?P<inside>[0-9\s()*×·+^-]{3,200}[*×·+][0-9\s()*×·+^/-]{1,200})\](?=\s?[*×·])")
 _SHAPE_IN_SUM = re.compile(rf"{_SIZES_OF_SHAPE}(?= ?[+])|(?<=[+]){_SIZES_OF_SHAPE}|(?<=[+] ){_SIZES_OF_SHAPE}")
 
 
