@@ -45,7 +45,9 @@ from bertcalc.model.inventory import inventory, named
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Component, Tensor
 from bertcalc.model.totals import COMPONENTS
+from bertcalc.text import N_
 from bertcalc.text.arguments import checked
+from bertcalc.text.problem import Problem
 
 # What a line counts: parameters; modules, such as 37 for Dropout; a size, such as H = 768; an operation without
 # parameters; the sum of the lines above it; a layer or a head that a later line multiplies.
@@ -89,6 +91,14 @@ class Gap(NamedTuple):
     component: Component
     names: tuple[str, ...]
     parameters: int
+
+    def in_words(self) -> Problem:
+        """The first tensors, and the parameters of all."""
+        names = ", ".join(self.names[:3]) + (" ..." if len(self.names) > 3 else "")
+        message = N_("Not counted: {names}, {count}.")
+        if self.parameters < 0:
+            message = N_("Counted twice: {names}, {count}.")
+        return Problem.of(message, names=names, count=abs(self.parameters))
 
 
 class TermsReport(NamedTuple):

@@ -60,10 +60,27 @@ def judge_adapters(side: ChainSide, context: Context, model: Model) -> Judged | 
     if count is None:
         return None
     counts = count.in_words(f"{int(side.value):,}")
+    if _ALONE.search(f"{context.after} {words}") and (alone := _of_lora_alone(count.model)) < side.value:
+        reason = Problem.of(_WITH_HEAD, lora=alone, head=int(side.value) - alone)
+        return Judged("wrong", Fraction(alone), counts, (reason,))
     is_stated = not count.rank or count.rank in spoken.ranks
     if is_stated or printed_by_peft(context.line):
         return Judged("right", counts=counts)
     return None if spoken.ranks else Judged("conditional", side.value, counts, (counts,))
+
+
+_ALONE = re.compile(
+    r"\b(?:only|just) (?:the )?lora(?:'s)?(?: param\w*| weights| matrices)?\b(?! (?:train|fine))"
+    r"|\blora(?: param\w*| weights| matrices) (?:only|alone)\b|只[算计有]\S{0,3}\s?lora",
+    re.I,
+)
+_WITH_HEAD = N_("LoRA's matrices alone have {lora}; the other {head} are the trained head.")
+
+
+def _of_lora_alone(model: Model) -> int:
+    """The parameters that a model's LoRA trains, without the head."""
+    changes = (replace(change, task_type=None) if isinstance(change, Lora) else change for change in model.changes)
+    return model.changed(changes=tuple(changes)).num_parameters(only_trainable=True)
 
 
 class _SpokenOf(NamedTuple):

@@ -189,6 +189,8 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
     if _DECAY.search(" ".join(context.names)):
         return _decayed(side, model)
     if product := judge_rounded_product(entry, model):
+        if product.verdict == "wrong" and _ABOUT.search(context.line):
+            return product._replace(verdict="conditional")
         return product if sure or product.verdict == "right" else UNKNOWN
     line = _typed(side)
     verdict = meant_by_words(line, context, model)
@@ -469,6 +471,9 @@ def _lacks_biases(entry: WrittenNumber, context: Context, model: Model) -> Judge
                 reason = Problem.of(message, right=meant.right, part=described, count=meant.right - matrices)
                 return Judged("wrong", Fraction(meant.right), described, (reason,), meant)
     return None
+
+
+_ABOUT = re.compile(r"[×x*]\s?[~≈约]\s?[0-9]")  # a factor that the text itself calls rounded
 
 
 def _matrices_alone(entry: WrittenNumber, part: Counted, context: Context, model: Model) -> Judged | None:

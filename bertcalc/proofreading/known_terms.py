@@ -15,11 +15,14 @@ term in a sum of parts (28,661,760 + 56,687,616).
 28,366,848 is right for attention with LayerNorm of all 12 layers, not 28,661,760.'
 """
 
+import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 
+from bertcalc.diagnosis.count_lines import TypedLine
+from bertcalc.diagnosis.hand_count import check
 from bertcalc.diagnosis.layer_parts import PARTS, WHOLE_MODEL, Counted
 from bertcalc.diagnosis.miscounts import total
 from bertcalc.diagnosis.part_words import part_in_words
@@ -27,9 +30,10 @@ from bertcalc.model.model import Model
 from bertcalc.proofreading.chains import gives
 from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.named_parts import counts_of, scoped, with_and_without_biases
-from bertcalc.proofreading.verdicts import Judged, right_because
+from bertcalc.proofreading.verdicts import Judged, right_because, right_for
 from bertcalc.text import N_
-from bertcalc.text.problem import Problem
+from bertcalc.text.arithmetic import evaluate
+from bertcalc.text.problem import InputError, Problem
 
 _OF_PRODUCT, _RIGHT_TO, _LEAST = 2, 100, 10**5  # two factors; a hundredth; smaller counts are of no layer
 _NEAR, _ALMOST = 20, 2000  # a twentieth; one part in 2,000
@@ -157,6 +161,57 @@ def _with_wrong_term(whole: Counted, terms: Sequence[int], model: Model) -> Judg
 
 
 _TERM = N_("{count} is right for {part}, not {written}")
+
+
+def judge_whole_sum(entry: WrittenNumber, model: Model) -> Judged | None:
+    """The verdict on a sum over a whole model of which each term is right, but some are missing or counted twice."""
+    side = next((side for side in entry.sides if side.is_calculation), None)
+    if side is None or side.reach or side.unit not in (None, "parameters") or len(side.operands) < _LEAST_OPERANDS:
+        return None
+    terms = _expanded(side.text)
+    if not _FEWEST_TERMS <= len(terms) <= _MOST_TERMS:
+        return None
+    report = check(model, model.config, [TypedLine("", f"{term}", term) for term in terms])
+    words = next(iter(counts_of(("word embeddings",), model)), None)
+    counts_words = words and any(
+        verdict.counted and set(words.tensors) <= set(verdict.counted.tensors) for verdict in report.verdicts
+    )
+    are_right = all(verdict.is_right and verdict.is_term for verdict in report.verdicts)
+    if not (counts_words and are_right and report.gaps) or report.typed == report.right:
+        return None
+    whole = next(iter(counts_of((WHOLE_MODEL,), model)))
+    judged = right_for(whole, model)
+    return judged._replace(reasons=(*judged.reasons, *(gap.in_words() for gap in report.gaps)))
+
+
+_FEWEST_TERMS, _MOST_TERMS, _LEAST_OPERANDS = 4, 40, 6
+
+
+def _expanded(text: str) -> list[Fraction]:
+    """The terms of a sum, with sums in parentheses multiplied out; empty if it is no sum of products.
+
+    >>> [int(term) for term in _expanded("5*7 + (2*3 + 4) * 12")]
+    [35, 72, 48]
+    """
+    try:
+        parsed = ast.parse(_POWER.sub("**", _PRODUCT.sub("*", text)), mode="eval").body
+        return list(_terms(parsed))
+    except (SyntaxError, ValueError, RecursionError, MemoryError, InputError):
+        return []
+
+
+def _terms(node: ast.expr) -> Iterator[Fraction]:
+    match node:
+        case ast.BinOp(left, ast.Add(), right):
+            yield from _terms(left)
+            yield from _terms(right)
+        case ast.BinOp(left, ast.Mult(), right):
+            yield from (first * second for first in _terms(left) for second in _terms(right))
+        case _:
+            yield evaluate(ast.unparse(node).replace("**", "^"))
+
+
+_PRODUCT, _POWER = re.compile("[×·⋅]"), re.compile(r"\^")
 
 
 def _counts(part: Counted) -> set[int]:

@@ -25,7 +25,7 @@ from bertcalc.proofreading.described_models import fit, model_of, preset_of
 from bertcalc.proofreading.earlier_numbers import LEAST_CARRIED, MOST_BEFORE, EarlierNumbers, Finding, is_arithmetic
 from bertcalc.proofreading.flop_claims import judge_flops
 from bertcalc.proofreading.judging import judge
-from bertcalc.proofreading.known_terms import judge_each, judge_in_brackets, judge_sum_of_parts
+from bertcalc.proofreading.known_terms import judge_each, judge_in_brackets, judge_sum_of_parts, judge_whole_sum
 from bertcalc.proofreading.lora_claims import LoraClaims
 from bertcalc.proofreading.mentions import plain_text
 from bertcalc.proofreading.mentions.calculations import WrittenNumber, find
@@ -240,7 +240,8 @@ class _Verdicts:
             finding = self._earlier.carried_forward(finding, context)
             is_open = finding.judged.verdict == "unknown" or is_total_of_model(finding.judged)
             if is_open and model and not self._about.assumed:
-                finding = finding._replace(judged=judge_sum_of_parts(entry, model) or finding.judged)
+                summed = judge_sum_of_parts(entry, model) or judge_whole_sum(entry, model)
+                finding = finding._replace(judged=summed or finding.judged)
             finding = finding._replace(judged=self._searched(finding, context) or finding.judged)
             is_count = entry.best.value >= _LEAST_OF_OTHERS and entry.best.unit in (None, "parameters")
             is_wrong = finding.judged.verdict == "wrong" and is_count

@@ -174,9 +174,7 @@ def _wrong_lines(report: TermsReport, model: Model) -> Iterator[Problem]:
 def _gaps(report: TermsReport) -> Iterator[Problem]:
     """A sentence on the tensors of each component that no line counts, or that lines count twice."""
     for gap in report.gaps:
-        names = ", ".join(gap.names[:3]) + (" ..." if len(gap.names) > 3 else "")
-        message = N_("Not counted: {names}, {count}.") if gap.parameters > 0 else N_("Counted twice: {names}, {count}.")
-        yield Problem.of(message, names=names, count=abs(gap.parameters))
+        yield gap.in_words()
 
 
 def read_peft_line(text: str, model: Model) -> TextReading:
