@@ -108,7 +108,7 @@ def _bytes_of_meant(entry: WrittenNumber, context: Context, width: int | None, m
 
 # What depends on the batch, and has the bytes of some weights only by chance.
 _OF_BATCH = re.compile(
-    r"\W*(?:(?:saved|intermediate|layer|backward) )?(?:activations?|kv[ -]?cache|激活值?|中间激活)\W*", re.I
+    r"(?!.*(?:weight|param|权重|参数))\W*(?:[\w-]+ ){0,2}(?:activations?|kv[ -]?cache|(?:中间)?激活值?)\W*", re.I
 )
 _NEAR = 40
 _NOT_WEIGHTS = re.compile(

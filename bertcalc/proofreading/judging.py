@@ -27,7 +27,7 @@ from bertcalc.model.model import Model
 from bertcalc.proofreading.adapters import judge_adapters, judge_trainable_share
 from bertcalc.proofreading.byte_claims import judge_bytes
 from bertcalc.proofreading.chains import judge_chain
-from bertcalc.proofreading.claims import in_words
+from bertcalc.proofreading.claims import Verdict, in_words
 from bertcalc.proofreading.flop_claims import judge_flops
 from bertcalc.proofreading.known_terms import judge_rounded_product
 from bertcalc.proofreading.labelled_counts import (
@@ -102,6 +102,8 @@ def judge(
         )
     if judged.verdict == "wrong" and model:
         judged = other_reading(judged, entry, context, model) or judged
+    if arithmetic and arithmetic.verdict == "conditional" and judged.verdict != "wrong":
+        return arithmetic._replace(counts=judged.counts, counted=judged.counted)
     if judged.verdict == "unknown" and arithmetic and arithmetic.verdict == "right" and _is_in_numbers(entry):
         return judged._replace(reasons=(Problem.of(N_("The calculation is right; what it counts is not recognized.")),))
     return judged
@@ -479,20 +481,23 @@ _ABOUT = re.compile(r"[×x*]\s?[~≈约]\s?[0-9]")  # a factor that the text its
 def _matrices_alone(entry: WrittenNumber, part: Counted, context: Context, model: Model) -> Judged | None:
     """The verdict on a sum of the matrices of a part without its biases, if the text speaks of parameters."""
     whole = _OF_MATRICES.get(part.part)
+    before = context.text[max(0, entry.start - _MOST_BEFORE) : entry.start]
     near = " ".join((*context.names[:2], *context.headings[:1], context.sentence, entry.after))
     if whole is None or not entry.computes or _MATRICES.search(near):
         return None
     if context.is_in_text(_SPEAKS_OF_BIASES) or OWN_MODEL.search(context.line) or context.is_in_text(_OWN_CLASS):
         return None
     meant = next((other for other in scoped(whole, model) if other.layers == part.layers), None)
-    if meant is None or meant.right == part.right:
+    if meant is None or meant.right == part.right or abs(meant.right - entry.stated.value) <= entry.stated.reach:
         return None
     message = N_("{right} is right for {part}: its {count} biases are left out.")
     described = part_in_words(meant, model)
     reason = Problem.of(message, right=meant.right, part=described, count=meant.right - part.right)
-    return Judged("wrong", Fraction(meant.right), described, (reason,), meant)
+    verdict: Verdict = "conditional" if _MATRICES.search(before) else "wrong"
+    return Judged(verdict, Fraction(meant.right), described, (reason,), meant)
 
 
+_MOST_BEFORE = 250  # characters in which the text may introduce the matrices
 _OF_MATRICES = {"matrices of the attention": "attention", "matrices of the feed-forward": "feed-forward"}
 _SPEAKS_OF_BIASES = re.compile(r"^(?![^\n]*(?:norm|归一))[^\n]*(?:bias|偏置)", re.I | re.M)  # not only a LayerNorm's
 _OWN_CLASS = re.compile(r"\bnn\.(?:Linear|Module)\b")

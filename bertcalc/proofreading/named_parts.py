@@ -160,10 +160,8 @@ _PLAIN_LABELS = {
     r"(?:out(?:put)?[ _-]proj(?:ection)?)(?: layer)?"
     r"|(?:the )?(?:self.?)?attention(?:'s)? output(?: layer)?|注意力输出层?|(?:注意力的?)?输出投影层?",
     "first matrix of the feed-forward": rf"(?:the )?(?:up.?proj(?:ection)?|first {_DENSE}){_OF_FFN}"
-    r"|(?:ffn|mlp|feed.?forward)[ _-]?(?:in|1|expan\w*)"
     r"|第一个?(?:全连接|线性)层",
     "second matrix of the feed-forward": rf"(?:the )?(?:down.?proj(?:ection)?|second {_DENSE}){_OF_FFN}"
-    r"|(?:ffn|mlp|feed.?forward)[ _-]?(?:out|2|contract\w*)"
     r"|第二个?(?:全连接|线性)层",
     "query, key and value": r"(?:the )?(?:qkv|query-key-value)(?: (?:projections?|linear layers?|layers?))?"
     r"|qkv ?(?:线性层|投影|三个线性层)",
@@ -268,7 +266,13 @@ def _alone(name: str) -> tuple[str, ...]:
 
 def _one_of_two(name: str) -> str:
     """The matrix of the feed-forward that a name such as "FFN in" means; empty if it means both."""
-    return next((part for part in _MATRIX if re.search(SPECIFIC[part], name, re.I)), "")
+    return next((part for part, pattern in _IN_AND_OUT.items() if re.fullmatch(pattern, name.strip(), re.I)), "")
+
+
+_IN_AND_OUT = {
+    "first matrix of the feed-forward": r"(?:ffn|mlp|feed.?forward)[ _-]?(?:in|1|expan\w*)",
+    "second matrix of the feed-forward": r"(?:ffn|mlp|feed.?forward)[ _-]?(?:out|2|contract\w*)",
+}
 
 
 def _in_scope_of(verdict: LineVerdict, scope: str, model: Model) -> LineVerdict:

@@ -5,7 +5,7 @@ import warnings
 import pytest
 import torch
 from peft import LoraConfig, get_peft_model
-from transformers import BertConfig, BertForSequenceClassification, BertModel
+from transformers import BertConfig, BertForSequenceClassification, BertModel, LlamaConfig, LlamaForCausalLM
 
 from bertcalc.proofreading.claims import CheckedClaim
 from bertcalc.proofreading.proofread import proofread
@@ -96,6 +96,35 @@ def test_the_code_says_what_peft_prints(r: int, targets: list[str], labels: int)
     wrong = printed_claims(CODE.format(trained=294_912 + 1_538, **(values | {"all": 109_780_228, "share": 0.27})))
     assert [claim.right_value for claim in wrong[:2]] == [trained, whole]
     assert round(float(wrong[2].right_value or 0), 4) == round(100 * trained / whole, 4)
+
+
+def test_the_code_above_a_line_says_which_model_is_adapted() -> None:
+    targets = ["q_proj", "k_proj", "v_proj", "o_proj"]
+    llama = LlamaConfig(vocab_size=32_000, hidden_size=4096, intermediate_size=11_008)
+    with torch.device("meta"), warnings.catch_warnings(action="ignore"):  # of peft's
+        lora = LoraConfig(r=16, target_modules=targets, task_type="CAUSAL_LM")
+        trained, whole = get_peft_model(LlamaForCausalLM(llama), lora).get_nb_trainable_parameters()
+    line = "# trainable params: {:,} || all params: {:,} || trainable%: {:.2f}\n"
+    code = f"""# BERT, and then a larger model in 4 bits
+model = AutoModelForCausalLM.from_pretrained("meta-llama/Llama-2-7b-hf", quantization_config=bnb_config)
+lora_config = LoraConfig(r=16, lora_alpha=32, target_modules={targets}, task_type="CAUSAL_LM")
+get_peft_model(model, lora_config).print_trainable_parameters()
+"""
+    right = printed_claims(code + line.format(trained, whole, 100 * trained / whole))
+    assert [claim.verdict for claim in right] == ["right"] * 3
+    of_two_matrices = trained // 4
+    wrong = printed_claims(code + line.format(of_two_matrices, whole - trained + of_two_matrices, 0.06))
+    assert [int(claim.right_value or 0) for claim in wrong[:2]] == [trained, whole]
+
+
+def test_a_count_of_lora_alone_leaves_the_head_out() -> None:
+    lora = LoraConfig(r=8, target_modules=["query", "value"], task_type="SEQ_CLS")
+    with torch.device("meta"), warnings.catch_warnings(action="ignore"):  # of peft's
+        trained, _all = get_peft_model(BertForSequenceClassification(BertConfig()), lora).get_nb_trainable_parameters()
+    text = f"LoRA with r = 8 on the query and value of bert-base-uncased: {trained:,} parameters"
+    assert not proofread(text).of("wrong")
+    [claim] = proofread(f"{text} (counting only LoRA parameters)").of("wrong")
+    assert claim.right_value == trained - (768 * 2 + 2)
 
 
 def printed_claims(text: str) -> list[CheckedClaim]:

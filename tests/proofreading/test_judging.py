@@ -50,6 +50,27 @@ def test_published_claims(line: dict[str, str]) -> None:
             "wrong",
             "109,482,240 is right for the whole model",
         ),
+        ("FFN in     768 × 3072 + 3072   =   2,362,368", "right", "first matrix of the feed-forward of one layer"),
+        ("FFN out    3072 × 768 +  768   =   2,360,064", "right", "second matrix of the feed-forward of one layer"),
+        ("(30522 + 512 + 2) * 768 = 23835648 = 22.7 M", "conditional", "right if M means 1,024 · 1,024"),
+        ("(30522 + 512 + 2) * 768 = 23835648 = 22.1 M", "wrong", "The calculation gives 23,835,648, not 22.1 M."),
+        (
+            "多头注意力层的参数总量为：[768 * (768/12) * 3 * 12 + 768 * 768 ] * 12 = 28311552",
+            "wrong",
+            "28,348,416 is right for attention of all 12 layers",
+        ),
+        (
+            "所以这个部分是768 * 768/12 * 3 * 12 + 768 * 768 = 2359296",
+            "wrong",
+            "2,362,368 is right for attention of one layer: its 3,072 biases are left out.",
+        ),
+        (
+            "The simplified formula gives a total of 108,768,768, fine for orders of magnitude.",
+            "conditional",
+            "109,482,240 is right for the whole model",
+        ),
+        ("12 transformer layers × ~7M each = 84M", "conditional", "the count of one layer is rounded"),
+        ("FP16 activations: 219 MB", "unknown", ""),
         ("a pooler with 590,000 parameters", "right", "pooler"),
         ("注意力层：4 × 768² = 2,359,296。无 bias 时。", "right", "attention of one layer without biases"),
         (
@@ -394,3 +415,12 @@ def test_llama_without_a_size_is_the_one_whose_sizes_are_stated() -> None:
     sizes = "dim 4096, layer_num 32, vocab_size 32000, hidden_dim 11008"
     text = f"The parameters of a llama model: {sizes}.\n\nAttention of all layers: 32 * 4 * 4096² = 2,147,483,648\n"
     assert [claim.verdict for claim in proofread(text).claims][-1] == "right"
+
+
+def test_the_row_of_another_model_with_the_same_size_name_is_not_wrong() -> None:
+    header = "| Model | Layers | d_model | Parameters |\n|---|---|---|---|\n"
+    own, other = "| XL | 48 | 1600 | 1.2B |\n", "| XL | 24 | 2048 | 1.3B |\n"
+    text = f"# GPT-2\n\n{header}{own}\n# GPT-3\n\n{header}{other}"
+    verdicts = {claim.text: claim.verdict for claim in proofread(text).claims}
+    assert verdicts["1.2B"] == "wrong"
+    assert verdicts.get("1.3B") != "wrong"

@@ -1,9 +1,14 @@
 """Calculations whose terms are counts that transformers gives: rounded layers, and sums with a wrong term."""
 
 import pytest
+import torch
 from transformers import BertConfig, BertModel
 
+from bertcalc import build
+from bertcalc.proofreading.known_terms import judge_whole_sum
+from bertcalc.proofreading.mentions.calculations import find
 from bertcalc.proofreading.proofread import proofread
+from bertcalc.text.arithmetic import evaluate
 
 BERT = BertModel(BertConfig())
 LAYERS = sum(parameter.numel() for parameter in BERT.encoder.parameters())
@@ -111,3 +116,31 @@ def test_labels_with_norms_or_underscores_name_their_part(label: str) -> None:
 def test_two_parts_together_are_not_the_first_of_them() -> None:
     table = 30522 * 768
     assert not wrong(f"BERT-base with an untied output: {2 * table / 1e6:.1f}M in the embeddings and the head.")
+
+
+SUM = (
+    "21128*768 + 512*768 + 2*768 + 2*768"
+    " + (4*(768*768 + 768) + 2*768 + 2*768*3072 + 3072 + 768 + 2*768)*12 + 768*768 + 768"
+)
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "gap"),
+    [
+        ("2*768*3072 +", "(768*3072 + 3072*768)*2 +", "Counted twice: encoder.layer.*.intermediate.dense.weight"),
+        ("512*768 + 2*768 + 2*768", "512*768 + 2*768", "Not counted: embeddings.LayerNorm.weight"),
+        (" + 768*768 + 768", "", "Not counted: pooler.dense.weight"),
+    ],
+)
+def test_a_sum_over_the_whole_model_says_what_it_lacks_or_counts_twice(written: str, instead: str, gap: str) -> None:
+    with torch.device("meta"):
+        right = BertModel(BertConfig(vocab_size=21128)).num_parameters()
+    assert evaluate(SUM) == right
+    before, _written, after = SUM.rpartition(written)
+    [entry] = find(f"{before}{instead}{after}", {})
+    judged = judge_whole_sum(entry, build("bert-base-chinese"))
+    assert judged
+    assert judged.right_value == right
+    assert any(str(reason).startswith(gap) for reason in judged.reasons)
+    [same] = find(SUM, {})
+    assert judge_whole_sum(same, build("bert-base-chinese")) is None
