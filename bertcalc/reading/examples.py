@@ -112,7 +112,7 @@ EXAMPLES: dict[str, Callable[[], str]] = {
     N_("a calculation"): lambda: "12 * (4 * 768 * 768 + 2 * 768 * 3072)",
     N_("a hand count"): lambda: "embeddings = (V + P + T) * H\nattention = L * 4 * H * H\nfeed-forward = L * 2 * H * I",
     N_("an article"): _article,
-    N_("a program that counts"): _program,
+    N_("a program"): _program,
     N_("a printed PyTorch model"): _printed,
     N_("a listing of tensors"): _listing,
     N_("a torchinfo table"): lambda: torchinfo_table(build(DEFAULT_PRESET)),

@@ -196,7 +196,7 @@ _NO_PEFT_LINE = N_(
 def read_program(text: str, _model: Model) -> TextReading:
     """Proofread a program, which is parsed and never executed. Raises InputError if it is too long."""
     report = proofread(text)
-    message = N_("Read as: a program that counts; it is not executed. Numbers and calculations: {claims}.")
+    message = N_("Read as: a program; it is not executed. Numbers and calculations: {claims}.")
     sentence = Problem.of(message, claims=len(report.claims))
     return TextReading("program", sentence, report.model, detail=report)
 

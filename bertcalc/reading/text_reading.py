@@ -37,7 +37,7 @@ KIND_NAMES: dict[Kind, str] = {
     "calculation": N_("a calculation"),
     "hand-count": N_("a hand count"),
     "article": N_("an article"),
-    "program": N_("a program that counts"),
+    "program": N_("a program"),
     "peft-line": N_("a line printed by peft"),
     "config": N_("a config.json"),
     "printed-model": N_("a printed PyTorch model"),
