@@ -9,6 +9,7 @@ from pages.ui.diagnosis.number_view import show_number
 from pages.ui.diagnosis.your_number import VIEW, YOURS, numbers_to_try
 from pages.ui.shell.controls import set_values, show_problem
 from pages.ui.shell.i18n import _
+from pages.ui.shell.navigation import page_at
 from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import choice as current_choice
 from pages.ui.widgets.text_answer import answering, show_read_button
@@ -37,3 +38,5 @@ else:
         for example in numbers_to_try(model):
             st.button(example, key=f"example {example}", on_click=set_values, args=({YOURS.name: example},))
     show_number(model, text, changed=changed)
+if not presenting():
+    st.page_link(page_at("bring"), label=_("Check an article, a program or a printed model →"))
