@@ -308,8 +308,24 @@ def _of_other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Jud
         or _other_bytes(entry, context, model)
         or _near_bytes(entry, context, model)
         or _bytes_of_weights_alone(entry, context, model)
+        or _in_larger_unit(entry, context, model)
         or UNKNOWN
     )
+
+
+def _in_larger_unit(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
+    """The verdict on the bytes of the weights with a unit that is 1,000 times too large: FP32: 440 GB."""
+    width, side = _named_width(entry, context), entry.stated
+    if width is None or entry.computes or context.supposes:
+        return None
+    counts = (model.num_parameters(), *claimed_counts(model))
+    if not any(abs(1000 * width * count - side.value) <= max(side.reach, side.rough) for count in counts):
+        return None
+    described = known_in_words(KnownCount(model, model.num_parameters()))
+    right = Fraction(width * model.num_parameters())
+    message = N_("The unit is 1,000 times too large: {right} is right for the weights of {part}.")
+    reason = Problem.of(message, right=in_words(right, "bytes"), part=described)
+    return Judged("wrong", right, described, (reason,))
 
 
 def _bytes_of_weights_alone(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:

@@ -17,17 +17,18 @@ term in a sum of parts (28,661,760 + 56,687,616).
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 
 from bertcalc.diagnosis.count_lines import TypedLine
-from bertcalc.diagnosis.hand_count import check
+from bertcalc.diagnosis.hand_count import Gap, TermsReport, check
 from bertcalc.diagnosis.layer_parts import PARTS, WHOLE_MODEL, Counted
 from bertcalc.diagnosis.miscounts import total
 from bertcalc.diagnosis.part_words import part_in_words
 from bertcalc.model.model import Model
 from bertcalc.proofreading.chains import gives
+from bertcalc.proofreading.described_models import with_sizes
 from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.named_parts import counts_of, scoped, with_and_without_biases
 from bertcalc.proofreading.verdicts import Judged, right_because, right_for
@@ -165,23 +166,47 @@ _TERM = N_("{count} is right for {part}, not {written}")
 
 def judge_whole_sum(entry: WrittenNumber, model: Model) -> Judged | None:
     """The verdict on a sum over a whole model of which each term is right, but some are missing or counted twice."""
+    report, words = _on_right_terms(entry, model), next(iter(counts_of(("word embeddings",), model)), None)
+    if report is None or words is None or report.typed == report.right:
+        return None
+    counts_words = any(
+        verdict.counted and set(words.tensors) <= set(verdict.counted.tensors) for verdict in report.verdicts
+    )
+    whole = next(iter(counts_of((WHOLE_MODEL,), model)))
+    return _with_gaps(whole, report.gaps, model) if counts_words else None
+
+
+def judge_layer_sum(entry: WrittenNumber, model: Model) -> Judged | None:
+    """The same for a sum over one layer."""
+    layer = next((part for part in scoped("layers", model) if part.layers == "one"), None)
+    norm = {2 * model.config.hidden_size: "LayerNorm of the attention"}  # rather than two of the biases
+    report = _on_right_terms(entry, model.changed(with_sizes(model.config, {"num_hidden_layers": 1})), norm)
+    if report is None or layer is None or report.typed < layer.right // 2:
+        return None
+    tensors = (tensor for verdict in report.verdicts if verdict.counted for tensor in verdict.counted.tensors)
+    is_inside = all(tensor.place.component == "encoder" for tensor in tensors)
+    gaps = [gap for gap in report.gaps if gap.component == "encoder"]
+    return _with_gaps(layer, gaps, model) if is_inside else None
+
+
+def _on_right_terms(entry: WrittenNumber, model: Model, names: Mapping[int, str] = {}) -> TermsReport | None:
+    """The report on the terms of a sum; None unless each of them counts a part of the model.
+
+    ``names`` are those of terms with these values.
+    """
     side = next((side for side in entry.sides if side.is_calculation), None)
     if side is None or side.reach or side.unit not in (None, "parameters") or len(side.operands) < _LEAST_OPERANDS:
         return None
     terms = _expanded(side.text)
     if not _FEWEST_TERMS <= len(terms) <= _MOST_TERMS:
         return None
-    report = check(model, model.config, [TypedLine("", f"{term}", term) for term in terms])
-    words = next(iter(counts_of(("word embeddings",), model)), None)
-    counts_words = words and any(
-        verdict.counted and set(words.tensors) <= set(verdict.counted.tensors) for verdict in report.verdicts
-    )
-    are_right = all(verdict.is_right and verdict.is_term for verdict in report.verdicts)
-    if not (counts_words and are_right and report.gaps) or report.typed == report.right:
-        return None
-    whole = next(iter(counts_of((WHOLE_MODEL,), model)))
-    judged = right_for(whole, model)
-    return judged._replace(reasons=(*judged.reasons, *(gap.in_words() for gap in report.gaps)))
+    report = check(model, model.config, [TypedLine(names.get(int(term), ""), f"{term}", term) for term in terms])
+    return report if all(verdict.is_right and verdict.is_term for verdict in report.verdicts) else None
+
+
+def _with_gaps(part: Counted, gaps: Sequence[Gap], model: Model) -> Judged | None:
+    judged = right_for(part, model)
+    return judged._replace(reasons=(*judged.reasons, *(gap.in_words() for gap in gaps))) if gaps else None
 
 
 _FEWEST_TERMS, _MOST_TERMS, _LEAST_OPERANDS = 4, 40, 6

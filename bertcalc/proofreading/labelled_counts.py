@@ -279,14 +279,18 @@ def judge_classifier_product(entry: WrittenNumber, context: Context, model: Mode
     if len(factors) != _OF_PRODUCT or factors[1] != hidden or side.value != factors[0] * hidden:
         return None
     is_head = any(map(_OF_CLASSIFIER.search, context.names[:1])) and not _BIAS.search(f"{context.line} {context.below}")
-    if not is_head or len(entry.sides) != _OF_PRODUCT or not 1 < factors[0] <= _MOST_LABELS:
+    is_count = len(entry.sides) == _OF_PRODUCT or _PARAMETERS.search(" ".join((*context.names, context.sentence)))
+    if not (is_head and is_count and 1 < factors[0] <= _MOST_LABELS):
         return None
     counts = Problem.of(N_("a classifier of {labels} labels"), labels=int(factors[0]))
     return should_be(factors[0] * (hidden + 1), counts)
 
 
 _OF_PRODUCT, _MOST_LABELS = 2, 100
-_OF_CLASSIFIER = re.compile(r"\bclassif\w+ (?:head|layer)|classifier$|分类(?:头|层|器)$", re.I)
+_OF_CLASSIFIER = re.compile(
+    r"\bclassif\w+ (?:linear )?(?:head|layer)|classifier$|分类(?:线性)?(?:头|层|器)(?:的?参数量?)?$", re.I
+)
+_PARAMETERS = re.compile("param|参数", re.I)
 _BIAS = re.compile(r"bias|偏置|weight|matri|权重|矩阵", re.I)
 _CLASSIFIER = re.compile(r"\bhead|classif|分类", re.I)
 _LABELS = re.compile(

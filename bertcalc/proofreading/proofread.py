@@ -25,7 +25,13 @@ from bertcalc.proofreading.described_models import fit, model_of, preset_of
 from bertcalc.proofreading.earlier_numbers import LEAST_CARRIED, MOST_BEFORE, EarlierNumbers, Finding, is_arithmetic
 from bertcalc.proofreading.flop_claims import judge_flops
 from bertcalc.proofreading.judging import judge
-from bertcalc.proofreading.known_terms import judge_each, judge_in_brackets, judge_sum_of_parts, judge_whole_sum
+from bertcalc.proofreading.known_terms import (
+    judge_each,
+    judge_in_brackets,
+    judge_layer_sum,
+    judge_sum_of_parts,
+    judge_whole_sum,
+)
 from bertcalc.proofreading.lora_claims import LoraClaims
 from bertcalc.proofreading.mentions import plain_text
 from bertcalc.proofreading.mentions.calculations import WrittenNumber, find
@@ -120,6 +126,7 @@ def _simplified(finding: Finding, words: str) -> Judged:
     return judged
 
 
+_OF_LAYER = re.compile(r"\b(?:per|each|one|a|single|every)\b.{0,30}\b(?:layer|block)|每一?个?.{0,20}层", re.I)
 _NEARLY = 20  # a twentieth
 _MOST_BEFORE_SIMPLIFIED = 200  # characters of the paragraph
 _SIMPLIFIED = re.compile(
@@ -241,6 +248,9 @@ class _Verdicts:
             is_open = finding.judged.verdict == "unknown" or is_total_of_model(finding.judged)
             if is_open and model and not self._about.assumed:
                 summed = judge_sum_of_parts(entry, model) or judge_whole_sum(entry, model)
+                summed = summed or (
+                    judge_layer_sum(entry, model) if _OF_LAYER.search(" ".join(context.names[:2])) else None
+                )
                 finding = finding._replace(judged=summed or finding.judged)
             finding = finding._replace(judged=self._searched(finding, context) or finding.judged)
             is_count = entry.best.value >= _LEAST_OF_OTHERS and entry.best.unit in (None, "parameters")

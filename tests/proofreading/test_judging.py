@@ -71,6 +71,8 @@ def test_published_claims(line: dict[str, str]) -> None:
         ),
         ("12 transformer layers × ~7M each = 84M", "conditional", "the count of one layer is rounded"),
         ("FP16 activations: 219 MB", "unknown", ""),
+        ("FP32:  100 samples/sec,  440 GB VRAM", "wrong", "The unit is 1,000 times too large: 437.9 MB"),
+        ("分类线性层的参数：768 * 18", "wrong", "13,842 is right for a classifier of 18 labels"),
         ("a pooler with 590,000 parameters", "right", "pooler"),
         ("注意力层：4 × 768² = 2,359,296。无 bias 时。", "right", "attention of one layer without biases"),
         (

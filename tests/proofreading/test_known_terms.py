@@ -5,7 +5,7 @@ import torch
 from transformers import BertConfig, BertModel
 
 from bertcalc import build
-from bertcalc.proofreading.known_terms import judge_whole_sum
+from bertcalc.proofreading.known_terms import judge_layer_sum, judge_whole_sum
 from bertcalc.proofreading.mentions.calculations import find
 from bertcalc.proofreading.proofread import proofread
 from bertcalc.text.arithmetic import evaluate
@@ -144,3 +144,15 @@ def test_a_sum_over_the_whole_model_says_what_it_lacks_or_counts_twice(written: 
     assert any(str(reason).startswith(gap) for reason in judged.reasons)
     [same] = find(SUM, {})
     assert judge_whole_sum(same, build("bert-base-chinese")) is None
+
+
+def test_a_sum_over_one_layer_says_what_it_lacks() -> None:
+    [entry] = find("(3 * 768^2 + 768^2) + (768 * 3072 + 3072 * 768) + 2 * 768", {})
+    judged = judge_layer_sum(entry, build("bert-base-uncased"))
+    assert judged
+    assert judged.right_value == LAYER
+    [_right, gap] = map(str, judged.reasons)
+    lacking = LAYER - entry.best.value
+    assert lacking == 4 * 768 + 3072 + 768 + 2 * 768  # the biases and one LayerNorm
+    assert f"{int(lacking):,}" in gap
+    assert "attention.output.LayerNorm" not in gap
