@@ -124,6 +124,13 @@ _BYTES = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _COMPUTES = re.compile(r"[*×^=+]|[0-9] ?x ?[0-9]")
+_BRACKETED = re.compile(r"[\[(][^\])]*[0-9]")  # a shape, a list of numbers
+_ONLY_SHAPE = re.compile(r"(?:torch\.Size\()?[\[(](?P<sizes>[0-9]{1,9}(?: ?, ?[0-9]{1,9}){1,3}),?[\])]\)?")
+# What a notebook or a console shows below the code that counts.
+_COUNTED_BY_CODE = re.compile(
+    r"(?:[^\n]{0,200}(?:numel\(|nelement\(|num_parameters\(|count_params\(|\.shape)[^\n]{0,200}\n|[^\n0-9]{1,80}\n){1,4}"
+    r" *(?:Out ?\[[0-9 ]{0,6}\]:)? *(?P<number>[0-9][0-9,_]{3,30})"
+)
 _ROUNDED = re.compile(r"(?<![\w.,:/-])[0-9]+(?:\.[0-9]+)?(?: ?(?:[MB]|million|billion)(?![\w/-])| ?[亿万])")
 # The totals below a summary of torchinfo, torchsummary or Keras.
 _RULE = r"[ \t=_─━]*"
@@ -143,7 +150,12 @@ def whole_line_of_peft(text: str) -> PeftLine | None:
     PeftLine(trained=1, whole=4, share='25.0')
     """
     lines = [line.strip() for line in text.splitlines() if line.strip() and _PRINTS not in line]
-    return printed_by_peft(lines[0]) if len(lines) == 1 and lines[0].startswith("trainable params:") else None
+    printed = [line for line in lines if line.startswith("trainable params:")]
+    around = [line for line in lines if line not in printed and not _BESIDE_PEFT.fullmatch(line)]
+    return printed_by_peft(printed[0]) if len(printed) == 1 and not around else None
+
+
+_BESIDE_PEFT = re.compile(r"[\w .,:!/-]{1,40}")  # PEFT Model; Epoch 1/3
 
 
 _PRINTS = "print_trainable_parameters()"
@@ -174,6 +186,10 @@ def number_asked(text: str) -> str:
         return totals["number"]
     if label := _LABELLED.fullmatch(text.strip()):
         return label["number"]
+    if shape := _ONLY_SHAPE.fullmatch(text.strip()):
+        return " * ".join(re.findall("[0-9]+", shape["sizes"]))
+    if counted := _COUNTED_BY_CODE.fullmatch(text.strip()):
+        return counted["number"]
     if size := _size_of_file(text):
         return size
     match = _NUMBER.search(text[:400]) if _QUESTION.search(text) and _IS_QUESTION.search(text.strip()) else None
@@ -191,7 +207,7 @@ def only_number(text: str) -> str:
     line = text.strip()
     if len(line) > _LONGEST_LINE or "\n" in line or not _WORD.search(line):
         return ""
-    if _COMPUTES.search(line) or _LABELLED.fullmatch(line):
+    if _COMPUTES.search(line) or _LABELLED.fullmatch(line) or _BRACKETED.search(line):
         return ""
     numbers = [match["number"] for match in _BYTES.finditer(line) if not match["unit"] and match["number"]]
     exact = [number for number in numbers if len(re.sub(r"\D", "", number)) >= _FEWEST_DIGITS and "." not in number]

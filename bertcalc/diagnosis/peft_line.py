@@ -19,8 +19,9 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from bertcalc.changes.adapter import PeftChange, copies
+from bertcalc.config import Config
 from bertcalc.diagnosis.changed_counts import Others, adapter_counts, bases, changed_in_words
-from bertcalc.diagnosis.known_counts import published_counts
+from bertcalc.diagnosis.known_counts import PUBLISHED_CONFIGS, other_labels, published_counts
 from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.digits import fixed
@@ -33,6 +34,7 @@ _PRINTED = re.compile(
 _IS = N_("peft prints this line for {model}.")
 _IS_OF = N_("peft prints this line for {preset}, as {model}.")
 _IS_NOT = N_("For {model}, peft prints other numbers: {trained} trainable parameters of {all}.")
+_NO_ADAPTER = N_("All parameters are trained: no adapter is active, this is full fine-tuning.")
 _UNKNOWN = N_("No common adapter of {model} trains exactly {trained} of {all} parameters.")
 _ALL = N_("Of all {all} parameters, {base} belong to the model and {adapter} to the adapter.")
 _ALL_WITH_COPY = N_(
@@ -64,6 +66,9 @@ class PeftLine(NamedTuple):
 
     def meanings(self, model: Model) -> Iterator[Problem]:
         """Sentences on the model for which peft prints the line, perhaps with a usual adapter, and on "all params"."""
+        if self.trained == self.whole:
+            yield Problem.of(_NO_ADAPTER)
+            return
         trained, whole = model.num_parameters(only_trainable=True), model.num_parameters()
         is_adapted = any(isinstance(change, PeftChange) for change in model.changes)
         fits = (trained, whole) == (self.trained, self.whole)
@@ -77,9 +82,13 @@ class PeftLine(NamedTuple):
         elif complete := self._with_adapter()._usual(model):
             numbers = {"trained": self.trained, "all": self._with_adapter().whole}
             yield Problem.of(_IS_NOT, model=changed_in_words(complete), **numbers)
-        elif other := self._usual_published():
+        elif labelled := self._with_labels(model.config):
+            yield Problem.of(_COUNTS_OF if problem else _IS, model=_with_labels_in_words(labelled))
+            yield self._all_of(labelled)
+        elif other := self._usual_published() or self._published_with_labels():
             preset, printed = other
-            yield Problem.of(_COUNTS_OF if problem else _IS_OF, model=changed_in_words(printed), preset=preset)
+            words = _with_labels_in_words(printed)
+            yield Problem.of(_COUNTS_OF if problem else _IS_OF, model=words, preset=preset)
             yield self._all_of(printed)
         else:
             yield Problem.of(_UNKNOWN, model=model.architecture, trained=self.trained, all=self.whole)
@@ -105,6 +114,16 @@ class PeftLine(NamedTuple):
         adapted = (self._usual(base, others="nothing") for base in classes)
         return next(((entry[0], model) for model in adapted if model), None)
 
+    def _with_labels(self, config: Config) -> Model | None:
+        """A class of the configuration's family with another number of labels and a usual adapter, with both counts."""
+        models = (count.model for count in other_labels(config, self.whole - self.trained))
+        return next(filter(None, (self._usual(model, others="nothing") for model in models)), None)
+
+    def _published_with_labels(self) -> tuple[str, Model] | None:
+        """The same for the published models."""
+        found = ((name, self._with_labels(config)) for name, config in PUBLISHED_CONFIGS.items())
+        return next(((name, model) for name, model in found if model), None)
+
     def _all_of(self, model: Model) -> Problem:
         resized = tuple(change for change in model.changes if change.resizes)
         base, saved = model.changed(changes=resized).num_parameters(), copies(model)
@@ -112,6 +131,17 @@ class PeftLine(NamedTuple):
         message = _ALL_WITH_COPY if saved else _ALL
         values = {"copies": sum(saved.values()), "modules": ", ".join(saved)}
         return Problem.of(message, all=self.whole, base=base, adapter=adapter, **values)
+
+
+def _with_labels_in_words(model: Model) -> Problem:
+    labels = getattr(model.config, "num_labels", _USUAL_LABELS)
+    words = changed_in_words(model)
+    if labels == _USUAL_LABELS:
+        return words
+    return Problem.of(N_("{model}, for {labels} labels"), model=words, labels=labels)
+
+
+_USUAL_LABELS = 2
 
 
 def printed_by_peft(text: str) -> PeftLine | None:

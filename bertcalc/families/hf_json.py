@@ -286,6 +286,10 @@ def _without_count(kind: type[Config], values: dict[str, Any]) -> Iterator[Probl
             original, values[name] = values[name], getattr(kind, name)
             yield Problem.of(message, name, original, field=name, value=quoted(original), default=f"{values[name]}")
     pad: Any = values.get("pad_token_id")
+    if "pad_token_id" in values and pad is None and kind.longest is not Config.longest:  # as in files from 2020
+        values["pad_token_id"] = kind.default().pad_token_id
+        default = f"{values['pad_token_id']}"
+        yield Problem.of(message, "pad_token_id", None, field="pad_token_id", value=quoted(None), default=default)
     vocabulary = values[kind.own_name("vocab_size")]
     counted_from_the_end = is_int(pad) and is_int(vocabulary) and -vocabulary <= pad < 0
     if counted_from_the_end and kind.longest is Config.longest:  # in other families positions start after the padding

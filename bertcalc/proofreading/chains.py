@@ -100,6 +100,8 @@ def _agree(value: ChainSide, other: ChainSide) -> bool:
         return _agree_in_bytes(value, other)
     if _is_near(value, other.value, max(other.reach, other.rough)):
         return True
+    if len(re.sub(r"\D", "", other.text)) >= _DIGITS_OF_DOUBLE and float(value.value) == float(other.value):
+        return True  # as Python prints it
     if other.about and 0 <= value.value - other.value <= 2 * other.reach:
         return True  # cut off: 768 × 3072 ≈ 2.3M
     if (other.about or value.about) and not (other.reach or other.rough) and _is_approximate(value.value, other.value):
@@ -109,6 +111,9 @@ def _agree(value: ChainSide, other: ChainSide) -> bool:
     if other.text.endswith("%") and _is_near(value, 100 * other.value, 100 * other.reach):
         return True
     return bool(other.unit is None and value.value < 1 and _is_near(value, other.value, 2 * other.reach))
+
+
+_DIGITS_OF_DOUBLE = 15
 
 
 def _are_same_size(size: ChainSide, other: ChainSide) -> bool:

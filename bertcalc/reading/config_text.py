@@ -57,7 +57,7 @@ def config_in(text: str) -> str:
     >>> config_in('Our model: {"hidden_size": 128, "num_hidden_layers": 2}')
     '{"hidden_size": 128, "num_hidden_layers": 2}'
     >>> config_in("config = BertConfig(hidden_size=128, num_hidden_layers=2)\\nmodel = BertModel(config)")
-    'BertConfig(hidden_size=128, num_hidden_layers=2)'
+    'BertConfig(hidden_size=128, num_hidden_layers=2, architectures=["BertModel"])'
     >>> config_in("hidden_size: 128\\nnum_hidden_layers: 2\\nvocab_size: 99")
     '{"hidden_size": 128, "num_hidden_layers": 2, "vocab_size": 99}'
     >>> config_in("H = {768}")
@@ -67,6 +67,10 @@ def config_in(text: str) -> str:
         return text
     calls = (_block(text, call.start(), call.end() - 1, _LEAST_CALL) for call in _CALL.finditer(text))
     block = next(filter(None, islice(calls, _MOST_CALLS)), "")
+    block = block or next((call[0] for call in _DEFAULTS.finditer(text)), "")
+    if block.endswith(")"):
+        block = _with_class(_PRODUCT.sub(lambda product: f"{int(product[1]) * int(product[2])}", block), text, block)
+    block = "" if _DEFAULTS.fullmatch(block) else block  # no model is built with it
     return block or ("" if begins_object(text) else _object_in(text) or _of_lines(text)) or text
 
 
@@ -79,6 +83,23 @@ def _block(text: str, start: int, bracket: int, share: int) -> str:
             block = text[start : sign.end()]
             return block if share * len(block) >= len(text.strip()) and _has_sizes(block) else ""
     return ""
+
+
+def _with_class(call: str, text: str, written: str) -> str:
+    """The call of a configuration, ``written`` so, with the class that is then built: BertForMaskedLM(config)."""
+    before, _call, after = text.partition(written)
+    variable = _ASSIGNED.search(before)
+    if variable is None or "architectures" in call:
+        return call
+    built = re.search(rf"\b([A-Z]\w{{2,60}})\(\s{{0,40}}(?:config\s?=\s?)?{variable[1]}\s{{0,40}}[,)]", after)
+    arguments = call[:-1].rstrip().rstrip(",")
+    comma = "" if arguments.endswith("(") else ", "
+    return f'{arguments}{comma}architectures=["{built[1]}"])' if built else call
+
+
+_PRODUCT = re.compile(r"(?<==)\s?([0-9]{1,6})\s?\*\s?([0-9]{1,6})(?=\s{0,9}[,)])")
+_DEFAULTS = re.compile(r"\b[A-Z][A-Za-z0-9]{0,60}Config\(\s{0,9}\)")
+_ASSIGNED = re.compile(r"([A-Za-z_]\w{0,60})\s{0,20}=\s{0,20}$")
 
 
 def _object_in(text: str) -> str:

@@ -72,7 +72,12 @@ def is_hand_count(text: str, model: Model) -> bool:
     Notes are not hand counts: they also give sizes of the model, bytes, or the counts of several models. A program
     that computes with names of its own is not one either: the proofreader knows their values.
     """
-    if too_long(text) or _are_notes(text) or names_in_sums(text) - set(letters(model.config)):
+    if (
+        too_long(text)
+        or _OF_SHAPES.search(text)
+        or _are_notes(text)
+        or names_in_sums(text) - set(letters(model.config))
+    ):
         return False
     lines = read_lines(text, model.config)
     valued = sum(line.value is not None for line in lines)
@@ -82,6 +87,7 @@ def is_hand_count(text: str, model: Model) -> bool:
     return valued >= fewest and 2 * valued > len(lines)
 
 
+_OF_SHAPES = re.compile(r"shape['’s]{0,2}\b[^\n]{0,40}torch\.Size\(|\.(?:shape|size\(\))", re.I)
 _BULLET = re.compile(r"^(?:[-*•]|[0-9]{1,2}[.)])\s+")
 _SIGN = re.compile("[:：=]")
 _LONGEST_SIDE = 40  # characters of a name or a value

@@ -73,7 +73,7 @@ def listed(text: str) -> Listing:
     tensors: dict[str, Shape] = {}
     contradictions: list[Problem] = []
     optimizer, slashes = 0, 0
-    plain = without_ansi(text)
+    plain = _MISMATCH.sub(r"\g<shape>", _PROMPT.sub(lambda prompt: " " * len(prompt[0]), without_ansi(text)))
     entries = list(_entries(plain)) or _nameless(plain)
     albert = any(is_of_albert(entry.name) for entry in entries)
     for name, shape, written in entries:
@@ -96,6 +96,14 @@ def listed(text: str) -> Listing:
         contradictions=tuple(contradictions[:5]),
         from_tensorflow=from_tensorflow,
     )
+
+
+_PROMPT = re.compile(r"^ *(?:In|Out) ?\[[0-9 ]{0,6}\]:", re.MULTILINE)
+# A warning of transformers: the model has the second shape.
+_MISMATCH = re.compile(
+    r"found shape torch\.Size\(\[[0-9, ]{0,90}\]\) in the checkpoint and "
+    r"(?P<shape>torch\.Size\(\[[0-9, ]{0,90}\]\)) in the model"
+)
 
 
 def of_stored(tensors: Mapping[str, Shape], integers: Collection[str] = ()) -> Listing:
@@ -208,7 +216,13 @@ _WORDS = ("torch", "shape", "Shape", "Size", "size", "In", "Out")
 def _is_name(name: str) -> bool:
     """Whether a word with dots or slashes may name a tensor; those of sentence-transformers begin with a number."""
     first, _dot, rest = name.partition(".")
+    if _ON_THE_HUB.fullmatch(name) and not name.endswith(_OF_TENSORFLOW):
+        return False
     return not name.startswith(_NOT_NAMES) and (not first[:1].isdigit() or (first.isdecimal() and rest[:1].isalpha()))
+
+
+_ON_THE_HUB = re.compile(r"[\w.-]+/[\w.-]+")  # the owner and the name of a model
+_OF_TENSORFLOW = ("kernel", "bias", "gamma", "beta", "weights", "weight", "embeddings", "table", ":0")
 
 
 def _written(text: str, shape: Shape) -> int | None:
@@ -224,16 +238,35 @@ def _written(text: str, shape: Shape) -> int | None:
 def read_listing(text: str) -> TextReading:
     """Read a listing and compare it with the model of its names and shapes. Raises InputError if it has no tensors."""
     listing = listed(text)
-    if len(counts := counted(text)) > len(listing.tensors):
+    counts = counted(text)
+    if len(counts) > len(listing.tensors) and 2 * sum(name.endswith(_ENDINGS) for name, _count in counts) >= len(
+        counts
+    ):
         return _of_counts(counts, text)
     if not listing.tensors and (names := names_alone(text)):
         return _of_names(names)
+    if listing.tensors and all(_is_input(name) for name, _shape in listing.tensors):
+        raise wrong(_SHAPES_OF_BATCH, names=", ".join(name for name, _shape in listing.tensors[:3]))
     if not listing.tensors:
         raise wrong(
             N_("This text lists no tensors: write a name and a shape in each line, such as {example}."),
             example=_EXAMPLE,
         )
     return of_tensors("listing", listing, text)
+
+
+_SHAPES_OF_BATCH = N_(
+    "These are the shapes of a batch ({names}), which have no parameters: list the tensors of the model instead, such "
+    "as pooler.dense.weight torch.Size([768, 768])."
+)
+_INPUTS = (
+    *("input_ids", "attention_mask", "token_type_ids", "position_ids", "labels", "pixel_values", "inputs_embeds"),
+    *("decoder_input_ids", "logits", "last_hidden_state", "pooler_output", "hidden_states", "input_features"),
+)
+
+
+def _is_input(name: str) -> bool:
+    return re.split(r"[./]", name)[-1] in _INPUTS
 
 
 def is_list_of_counts(text: str, model: Model) -> bool:

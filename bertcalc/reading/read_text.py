@@ -14,6 +14,7 @@ from bertcalc.diagnosis.number_meanings import number_asked, only_number, whole_
 from bertcalc.families import build
 from bertcalc.families.presets import DEFAULT_PRESET
 from bertcalc.model.model import Model
+from bertcalc.proofreading.mentions.model_names import models_named
 from bertcalc.proofreading.mentions.program import is_program
 from bertcalc.proofreading.proofread import proofread
 from bertcalc.reading.adapter_files import adapter_content, read_adapter
@@ -80,6 +81,7 @@ def read(text: str, kind: Kind | None = None, model: Model | None = None) -> Tex
     checked_length(text)
     if kind is not None:
         choice("kind", kind, KINDS)
+    text = _uncommented(text)
     present = build(DEFAULT_PRESET) if model is None else model
     plain = text.translate(_TIMES)
     chosen = kind or kind_of(plain, present)
@@ -87,6 +89,16 @@ def read(text: str, kind: Kind | None = None, model: Model | None = None) -> Tex
     if chosen in _OF_NUMBERS:
         return _OF_NUMBERS[chosen](text, present)
     return _READERS[chosen](text)
+
+
+def _uncommented(text: str) -> str:
+    """The text without the sign of a comment, if all of its lines begin with one."""
+    lines = [line.lstrip() for line in text.split("\n") if line.strip()]
+    is_object = len(lines) > 1 and lines[0].startswith("#") and lines[0].lstrip("# ").startswith("{")
+    return _COMMENT.sub("", text) if is_object and all(line.startswith("#") for line in lines) else text
+
+
+_COMMENT = re.compile(r"^[ \t]*#", re.MULTILINE)
 
 
 def _read_config(text: str) -> TextReading:
@@ -153,8 +165,10 @@ def kind_of(text: str, model: Model) -> Kind:
 
 
 def _is_judged(text: str) -> bool:
-    """Whether the words of a sentence tell the proofreader what its only exact number is."""
+    """Whether a sentence names a model, or its words tell the proofreader what its only number is."""
     number = only_number(text)
+    if number and models_named(text):
+        return True
     return bool(number) and any(number in claim.text and claim.verdict != "unknown" for claim in proofread(text).claims)
 
 

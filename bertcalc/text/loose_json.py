@@ -32,7 +32,7 @@ _HEAD = re.compile(
 _TAIL = re.compile(r"[\s;`]{0,99}\Z")
 _TOKEN = re.compile(
     r"""(?P<space>\s+)|(?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|“[^”“"\n]*”|‘[^’‘'\n]*’)"""
-    r"""|(?P<comment>(?://|\#|[\u4e00-\u9fff])[^\n]*)|(?P<block>/\*)|(?P<word>[A-Za-z_$][A-Za-z0-9_$]*(?:\.[A-Za-z_]\w*){0,9})"""
+    r"""|(?P<comment>(?://|\#|[\u4e00-\u9fff])[^\n]*|\[?(?:\.{3}|…)\]?,?)|(?P<block>/\*)|(?P<word>[A-Za-z_$][A-Za-z0-9_$]*(?:\.[A-Za-z_]\w*){0,9})"""
     r"""|(?P<number>-?[0-9][0-9_A-Za-z.+-]*)|(?P<sign>[{}\[\]():,=，：])"""
 )
 _WORDS = {"True": "true", "False": "false", "None": "null", "true": "true", "false": "false", "null": "null"}

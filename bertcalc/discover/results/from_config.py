@@ -83,7 +83,12 @@ def counted_config(model_type: str, cls: str | None, fields: Mapping[str, Any]) 
     if lacking := [name for name in _needed(model_type, cls) if named.get(name) is None]:
         message = N_("The file lacks these keys, for which {cls} has no default: {keys}.")
         raise wrong(message, lacking[0], None, cls=cls, keys=_listed(lacking))
-    changes = {name: value for name, value in named.items() if name in discovery.fields and value is not None}
+    used = {symbol.name for symbol in discovery.total.free_symbols}
+    changes = {
+        name: value
+        for name, value in named.items()
+        if name in discovery.fields and value is not None and (name in used or not isinstance(value, list))
+    }  # Longformer's attention_window may be a list, and changes no shape
     changes |= _derived(keys, discovery, changes)
     return CountedConfig(discovery, changes, discovery.count(**changes))
 

@@ -52,10 +52,15 @@ def _counted(text: str, refused: InputError) -> TextReading:
         raise InputError(*refused.problems, *error.problems) from None
     sentence = Problem.of(N_("Read as: a config.json of {architecture}."), architecture=counted.discovery.cls)
     notes = (formula_of(counted), *remarks_on(counted), *file.remarks)
+    if file.cls is None:
+        notes = (*notes, Problem.of(_NO_CLASS, architecture=counted.discovery.cls))
     tensors = tuple(Tensor(*tensor) for tensor in counted.tensors())
     return TextReading(
         "config", sentence, tensors=tensors, num_parameters=counted.parameters, notes=notes, detail=counted
     )
+
+
+_NO_CLASS = N_("The file names no class: {architecture} is counted. Classes with another head, or none, differ.")
 
 
 def formula_of(counted: CountedConfig) -> Problem:
