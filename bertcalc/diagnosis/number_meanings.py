@@ -122,6 +122,11 @@ _BYTES = re.compile(
     r"|(?<![\w.,:/-])(?P<joined>[0-9](?:[0-9,._']{0,60}[0-9])?(?:[kmgt]i?b|bytes?|b|字节))(?!\w)",
     re.IGNORECASE,
 )
+_TOTALS_ALONE = re.compile(
+    r"Total param\w*\s?[:=]\s?(?P<number>[0-9][0-9,_]{0,30}[0-9])"
+    r"(?:[,;\s]{1,4}(?:Non-)?trainable param\w*\s?[:=]\s?[0-9][0-9,_]{0,30}){1,2}",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _COMPUTES = re.compile(r"[*×^=+]|[0-9] ?x ?[0-9]")
 _BRACKETED = re.compile(r"[\[(][^\])]*[0-9]")  # a shape, a list of numbers
@@ -155,7 +160,7 @@ def whole_line_of_peft(text: str) -> PeftLine | None:
     return printed_by_peft(printed[0]) if len(printed) == 1 and not around else None
 
 
-_BESIDE_PEFT = re.compile(r"[\w .,:!/-]{1,40}")  # PEFT Model; Epoch 1/3
+_BESIDE_PEFT = re.compile(r"[\w ,:!/-]{1,30}")  # PEFT Model; Epoch 1/3
 
 
 _PRINTS = "print_trainable_parameters()"
@@ -182,7 +187,7 @@ def number_asked(text: str) -> str:
     >>> number_asked("Total params: 109,483,778\\nTrainable params: 1,538\\nParams size (MB): 437.94")
     '109,483,778'
     """
-    if totals := _TOTALS_OF_SUMMARY.fullmatch(text):
+    if totals := _TOTALS_OF_SUMMARY.fullmatch(text) or _TOTALS_ALONE.fullmatch(text.strip()):
         return totals["number"]
     if label := _LABELLED.fullmatch(text.strip()):
         return label["number"]

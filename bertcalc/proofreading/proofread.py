@@ -36,7 +36,7 @@ from bertcalc.proofreading.lora_claims import LoraClaims
 from bertcalc.proofreading.mentions import plain_text
 from bertcalc.proofreading.mentions.calculations import WrittenNumber, find
 from bertcalc.proofreading.mentions.contexts import Context, Surroundings, in_unit_of_header
-from bertcalc.proofreading.mentions.model_names import models_named, names_model, without_sizes
+from bertcalc.proofreading.mentions.model_names import is_model_name, models_named, names_model, without_sizes
 from bertcalc.proofreading.mentions.program import counted_lines, with_program
 from bertcalc.proofreading.mentions.relatives import SIZE_NAMES, renamed
 from bertcalc.proofreading.mentions.written_sizes import primed_letters
@@ -134,6 +134,7 @@ _SIMPLIFIED = re.compile(
     r"|简化|粗略|近似(?:公式|计算)",
     re.I,
 )
+_ON_THE_HUB = re.compile(r"(?<![\w./])[A-Za-z][\w.-]{1,60}/(?P<name>[A-Za-z][\w.-]{2,90})(?![\w/])")
 _NOT_JUDGED = Judged("unknown", reasons=(Problem.of(N_("The text has too many numbers: this one is not judged.")),))
 
 
@@ -197,6 +198,8 @@ class _Verdicts:
             is_named = self._about.is_named_on(entry.line)
             read_row = self._about.model_in_named_row if is_named else self._about.model_in_table
             model = read_row(self._written_around.row(entry), model)
+            if on_hub := _ON_THE_HUB.search("|".join(self._written_around.row(entry).cells)):
+                model = self._about.named_first(on_hub["name"]) if is_model_name(on_hub["name"]) else None
         operands = [int(operand.value) for side in entry.sides for operand in side.operands]
         model = self._about.for_operands(operands, model) if entry.computes else model
         published = self._about.published_of(model)

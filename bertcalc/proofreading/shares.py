@@ -51,6 +51,8 @@ def judge_share(side: ChainSide, context: Context, model: Model, *, among_shares
 
     ``among_shares`` is True if a number nearby is a share of the parameters.
     """
+    if _OF_RESULTS.search(" ".join(context.names[:1])):
+        return NO_CLAIM
     if len(re.sub(r"\D", "", side.text.lstrip("0."))) < 2:
         judged = _other_share(side, context, model, among_shares)
         is_far = judged and judged.right_value and not Fraction(2, 5) < side.value / judged.right_value < Fraction(5, 2)
@@ -60,6 +62,14 @@ def judge_share(side: ChainSide, context: Context, model: Model, *, among_shares
         if count and not other and abs(Fraction(count, right) - side.value) <= max(side.reach, _DOUBLE):
             return Judged("right", counts=Problem.of(_OF_COMPONENT, component=Problem.of(component)))
     return other or _share_of_named(side, context, model) or NO_CLAIM
+
+
+# Results of a model, which are no shares of its parameters: an accuracy of 0.78.
+_OF_RESULTS = re.compile(
+    r"\b(?:accuracy|acc|auc|f1|precision|recall|loss|perplexity|scores?|bleu|rouge|pearson|spearman|mcc|dropout"
+    r"|probability|temperature|learning rate|lr|momentum|decay)\b|准确率|精确率|召回率|损失|概率|学习率",
+    re.I,
+)
 
 
 def _share_of_named(side: ChainSide, context: Context, model: Model) -> Judged | None:

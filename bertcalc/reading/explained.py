@@ -14,6 +14,7 @@ from bertcalc.diagnosis.count_lines import read as read_lines
 from bertcalc.diagnosis.hand_count import TermsReport, check
 from bertcalc.diagnosis.number_meanings import meanings_of, number_asked, whole_line_of_peft
 from bertcalc.diagnosis.part_words import mistakes_in_words, part_in_words
+from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.proofreading.mentions.model_names import is_model_name, models_named
 from bertcalc.proofreading.mentions.program import names_in_sums
@@ -72,31 +73,41 @@ def is_hand_count(text: str, model: Model) -> bool:
     Notes are not hand counts: they also give sizes of the model, bytes, or the counts of several models. A program
     that computes with names of its own is not one either: the proofreader knows their values.
     """
-    if (
-        too_long(text)
-        or _OF_SHAPES.search(text)
-        or _are_notes(text)
-        or names_in_sums(text) - set(letters(model.config))
-    ):
+    if too_long(text) or _NOT_COUNTS.search(text) or _are_notes(text):
+        return False
+    if names_in_sums(text) - set(letters(model.config)) or _names_other_model(text, model):
         return False
     lines = read_lines(text, model.config)
     valued = sum(line.value is not None for line in lines)
     if valued < len(lines) and "\n" not in text.strip():
         return False  # a sentence with equations between commas
+    if len(lines) > 1 and len({line.value for line in lines}) == 1:
+        return False  # the same total, printed twice
     fewest = 1 if len(lines) == 1 and _ONE_LINE.search(text) else _FEWEST
     return valued >= fewest and 2 * valued > len(lines)
 
 
-_OF_SHAPES = re.compile(r"shape['’s]{0,2}\b[^\n]{0,40}torch\.Size\(|\.(?:shape|size\(\))", re.I)
+def _names_other_model(text: str, model: Model) -> bool:
+    """Whether a text names a model of other sizes, against which the proofreader checks it."""
+    return any(name in PRESETS and PRESETS[name].config != model.config for name in models_named(text))
+
+
+# Shapes of activations, code, the time in a log, operations.
+_NOT_COUNTS = re.compile(
+    r"shape['’s]{0,2}\b[^\n]{0,40}torch\.Size\(|\.(?:shape|size\(\))|^\s*(?:class|def|import|from)\s"
+    r"|:\s?(?:int|float|bool)\b|\b[0-9]{2}:[0-9]{2}:[0-9]{2}\b|(?<![a-z])(?:FLOPs?|MACs?)(?![a-z])|计算量",
+    re.I | re.M,
+)
 _BULLET = re.compile(r"^(?:[-*•]|[0-9]{1,2}[.)])\s+")
 _SIGN = re.compile("[:：=]")
 _LONGEST_SIDE = 40  # characters of a name or a value
 _SIZE = re.compile(
     r"(?:num(?:ber)?[ _](?:of[ _])?)?(?:hidden|vocab\w*|embedding|intermediate|attention|transformer|encoder)?[ _]?"
-    r"(?:size|dim\w*|layers|heads|vocab\w*)|词表(?:大小)?|隐藏层?(?:大小|维度)|层数|头数",
+    r"(?:size|dim\w*|layers|heads|vocab\w*)|词表(?:大小)?|隐藏层?(?:大小|维度)|层数|头数"
+    r"|[a-z_]*_(?:num|dim|size|len|length|rate|heads|layers|embeddings|range|eps|prob)|(?:context|sequence) length",
     re.I,
 )
-_SIZE_VALUE = re.compile(r"[0-9]{1,3}(?:,?[0-9]{3})?")
+_SIZE_VALUE = re.compile(r"(?:[0-9]{1,3}(?:,?[0-9]{3})?|0?\.[0-9]+),?")
 _OTHER_UNIT = re.compile(r"[0-9][0-9.,]*\s?(?:[kMGT]i?B|bytes|[KMGT]?FLOPs?|[GM]?MACs|%)", re.I)
 
 

@@ -287,3 +287,96 @@ def test_a_table_that_is_cut_off_has_at_least_its_count() -> None:
     reading = bertcalc.read(table)
     assert (reading.num_parameters, reading.is_at_least) == (22_163_456 + 2 * 12_596_224, True)
     assert "at least 47,355,904" in str(reading)
+
+
+KERAS = """Model: "tf_bert_for_sequence_classification_4"
+_________________________________________________________________
+ Layer (type)                Output Shape              Param #
+=================================================================
+ bert (TFBertMainLayer)      multiple                  102267648
+ dropout_209 (Dropout)       multiple                  0
+ classifier (Dense)          multiple                  1538000
+=================================================================
+Total params:     103_805_648 (395.99 MB)
+Trainable params: 103_805_648 (395.99 MB)
+Non-trainable params: 0 (0.00 Byte)
+_________________________________________________________________
+"""
+MISMATCH = """- c.weight: found shape torch.Size([1000, 768]) in the checkpoint and torch.Size([10, 768]) in the model
+- c.bias: found shape torch.Size([1000]) in the checkpoint and torch.Size([10]) in the model instantiated
+"""
+CODE = """config = RobertaConfig(
+    vocab_size=52_000, max_position_embeddings=514, num_attention_heads=12, num_hidden_layers=3*2, type_vocab_size=1,
+)
+model = RobertaForMaskedLM(config=config)
+"""
+LABELS = "PEFT Model\ntrainable params: 888,580 || all params: 125,537,288 || trainable%: 0.7078\n"
+WINDOWS = """{"model_type": "longformer", "architectures": ["LongformerForMaskedLM"], "attention_window": [512, 512],
+"vocab_size": 1000, "hidden_size": 96, "num_hidden_layers": 2, "num_attention_heads": 12, "intermediate_size": 192,
+"max_position_embeddings": 130, "type_vocab_size": 1, "pad_token_id": 1}"""
+
+
+def parameters(model: torch.nn.Module) -> int:
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (KERAS, "103,805,648 parameters"),
+        ("In [3]: sum(p.numel() for p in model.parameters())\nOut[3]: 108311810", "Read as: a number, 108,311,810."),
+        (MISMATCH, "The text describes 7,690 parameters"),
+        ("torch.Size([30522, 768])", "30522 * 768 is the count of word embeddings."),
+        ("hfl/chinese-roberta-wwm-ext | (1,128)| 102.27M | 102267648 | 22.363 |", "Right: 2, wrong: 0"),
+        (
+            LABELS,
+            "RobertaForSequenceClassification with Lora(r=8, target_modules=['query', 'value'], task_type='SEQ_CLS')",
+        ),
+        (LABELS, "for 4 labels"),
+        ("trainable params: 1,538 || all params: 1,538 || trainable%: 100.0", "All parameters are trained"),
+        ("Total params = 197414417, Trainable params = 197414417, Non-trainable params = 0", "a number, 197,414,417"),
+        ("Manual total: 85,054,464\n\nENCODER TOTAL: 85,054,464", "an article"),
+        ("在bert-base-chinese这个模型中,embedding层中的参数为\n21128*768+512*768+2*768+768+768 =16622592", "Right: 1"),
+        ("get_model(\n token_num=30000,\n head_num=12,\n embed_dim=768,\n seq_len=500,\n)", "an article"),
+        ("36333 / 3901 = 9.313765701102282 parameters of BERT", "The calculation is right"),
+        ("For BERT-Base, Multilingual Cased, it returns 177,853,440", "Right: 1, wrong: 0"),
+        ("BertConfig {\n [...]\n 'hidden_size': 768,\n 'num_hidden_layers': 12,\n [...]\n}", "109,482,240"),
+    ],
+)
+def test_outputs_of_real_notebooks_are_read_as_what_they_are(text: str, words: str) -> None:
+    assert words in str(bertcalc.read(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Fine-tuning BERT-base takes 4h on one V100.",
+        "Our BERT model reaches an accuracy of 0.78 and a loss of 0.22 after 3 epochs.",
+        "We compare LoRA, IA³ and prompt tuning on BERT-base, as AI on a PC of HP does.",
+        "2023-03-12 17:48:13,964 INFO: BERT-base was loaded.",
+    ],
+)
+def test_hours_results_words_and_times_are_no_claims(text: str) -> None:
+    assert not bertcalc.proofread(text).claims
+
+
+def test_the_shapes_of_a_batch_are_refused() -> None:
+    with pytest.raises(InputError, match="shapes of a batch"):
+        bertcalc.read("input_ids torch.Size([2, 512])\nattention_mask torch.Size([2, 512])\n")
+
+
+def test_the_class_that_code_builds_is_counted() -> None:
+    sizes = {"vocab_size": 52_000, "max_position_embeddings": 514, "num_hidden_layers": 6, "type_vocab_size": 1}
+    model = real(transformers.RobertaConfig(**sizes), "RobertaForMaskedLM")
+    assert bertcalc.read(CODE).num_parameters == parameters(model)
+
+
+def test_a_null_padding_and_a_list_of_windows_change_no_count() -> None:
+    roberta = real(transformers.RobertaConfig(pad_token_id=None), "RobertaForMaskedLM")
+    sizes = {name: value for name, value in json.loads(WINDOWS).items() if name != "architectures"}
+    longformer = real(transformers.LongformerConfig(**sizes), "LongformerForMaskedLM")
+    text = (
+        '{"model_type": "roberta", "architectures": ["RobertaForMaskedLM"], "pad_token_id": null, "hidden_size": 768}'
+    )
+    assert bertcalc.read(text).num_parameters == parameters(roberta)
+    assert bertcalc.read(WINDOWS).num_parameters == parameters(longformer)

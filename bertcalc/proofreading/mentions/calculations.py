@@ -161,11 +161,13 @@ def find(text: str, letters: Mapping[str, int], bound: Collection[str] = ()) -> 
 
 def _with_products(line: str) -> str:
     """A line of the same length with products for shapes in a sum, (2, 768) + (768) * 2, and (...) for [...] * 12."""
+    line = _TIME.sub(lambda time: " " * len(time[0]), line)
     line = _FACTOR_IN_BRACKETS.sub(lambda factor: f"({factor['inside']})", line)
     return _SHAPE_IN_SUM.sub(lambda shape: shape[0].replace(",", "*"), line)
 
 
 _SIZES_OF_SHAPE = r"(?<![A-Za-z_])[(（][0-9]{1,6}, ?[0-9]{1,6}[)）]"
+_TIME = re.compile(r"(?<![0-9:])[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,6})?(?![0-9:])")  # of a log
 _FACTOR_IN_BRACKETS = re.compile(r"\[(?P<inside>[0-9\s()*×·+^-]{3,200}[*×·+][0-9\s()*×·+^/-]{1,200})\](?=\s?[*×·])")
 _SHAPE_IN_SUM = re.compile(rf"{_SIZES_OF_SHAPE}(?= ?[+])|(?<=[+]){_SIZES_OF_SHAPE}|(?<=[+] ){_SIZES_OF_SHAPE}")
 
@@ -176,7 +178,7 @@ def _of_line(
     if not any(map(str.isdigit, line)) and "=" not in line and not _PRODUCT_OF_LETTERS.search(line):
         return
     tokens = [_token(match) for match in _TOKEN.finditer(_with_products(line))]
-    chains = list(_chains(tokens, letters, bound))
+    chains = [sides for sides in _chains(tokens, letters, bound) if not _is_word(sides, line)]
     cells = cells_of(line)
     sizes = frozenset(letters.values())
     weighty = [sides for sides in chains if not _is_minor(sides, sizes)]
@@ -192,6 +194,14 @@ def _of_line(
         yield WrittenNumber(placed, named.strip(), after.strip(), number, cells, column)
 
 
+def _is_word(sides: Sequence[ChainSide], line: str) -> bool:
+    """Whether a formula in letters without any sign is a word or a duration: AI, HP, IA³, 4h."""
+    [side, *others] = sides
+    is_formula = others or not side.letters or line[side.start - 1 : side.start] in ("$", "`")
+    return not is_formula and bool(_WORD_OF_LETTERS.fullmatch(line[side.start : side.end]))
+
+
+_WORD_OF_LETTERS = re.compile(r"[0-9]{0,4}[A-Za-z]{1,2}|[A-Za-z]{2}[²³]")
 _PRODUCT_OF_LETTERS = re.compile(r"(?<![A-Za-z])[A-Za-z]\s?[*×·]\s?[(A-Za-z](?![A-Za-z*])|(?<![A-Za-z])[A-Z][²³]")
 
 # Text between two numbers of the same thing: 85,054,464 -> 42,527,232.
