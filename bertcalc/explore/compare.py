@@ -31,7 +31,7 @@ from bertcalc.families import CLASSES
 from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Place, Shape
-from bertcalc.model.totals import Component, summed, totals_by_part
+from bertcalc.model.totals import Component, comparable_totals, summed
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.text.live_numbers import LiveInt, grouped, mirrored, plain
@@ -230,7 +230,7 @@ def _with_places(part: Attribution, start: Model, goal: Model, per_parameter: in
     """A part with what it moves; or if it removes some parameters and adds others, with both."""
     if not part.difference:
         return part._replace(moved=per_parameter * _moved(start, goal))
-    before, after = totals_by_part(start), totals_by_part(goal)
+    before, after = comparable_totals(start), comparable_totals(goal)
     grown = [(key, per_parameter * (after.get(key, 0) - before.get(key, 0))) for key in {**before, **after}]
     is_netted = min(growth for _key, growth in grown) < 0 < max(growth for _key, growth in grown)
     return part._replace(inside=tuple((key, growth) for key, growth in grown if growth)) if is_netted else part

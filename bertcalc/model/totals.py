@@ -88,6 +88,19 @@ def totals_by_part(model: Module) -> dict[tuple[Component, str], int]:
     return dict(sorted(sums.items(), key=lambda item: COMPONENTS.index(item[0][0])))
 
 
+def comparable_totals(model: Module) -> dict[tuple[Component, str], int]:
+    """The same with the decoder's bias in the decoder: families differ in the module that has it.
+
+    >>> from bertcalc import build
+    >>> comparable_totals(build("bert-base-uncased", "BertForMaskedLM"))[("head", "decoder")]
+    30522
+    """
+    return summed(
+        ((component, "decoder" if part == "decoder bias" else part), count)
+        for (component, part), count in totals_by_part(model).items()
+    )
+
+
 @checked
 def parts_inside(model: Model, path: str) -> dict[tuple[Component, str], int]:
     """The parameters of each (component, part) in the module at ``path``, without body prefix.

@@ -51,7 +51,7 @@ class CheckedClaim(NamedTuple):
     @property
     def computed(self) -> str:
         """The value of a calculation that the text does not give, such as that of a line of a program; else empty."""
-        is_open = _CALCULATES.search(self.text) and not _RESULT.search(self.text)
+        is_open = (_CALCULATES.search(self.text) or self.text.isidentifier()) and not _RESULT.search(self.text)
         return in_words(self.value, self.unit) if is_open else ""
 
     @property

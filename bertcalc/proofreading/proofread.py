@@ -12,7 +12,6 @@ from functools import cached_property
 from itertools import takewhile
 
 from bertcalc.config import Config, letters
-from bertcalc.config.fields import is_int
 from bertcalc.diagnosis.layer_parts import WHOLE_OR_BODY, Counted
 from bertcalc.diagnosis.peft_line import printed_by_peft
 from bertcalc.model.model import Model
@@ -37,7 +36,7 @@ from bertcalc.proofreading.mentions import plain_text
 from bertcalc.proofreading.mentions.calculations import WrittenNumber, find
 from bertcalc.proofreading.mentions.contexts import Context, Surroundings, in_unit_of_header
 from bertcalc.proofreading.mentions.model_names import is_model_name, models_named, names_model, without_sizes
-from bertcalc.proofreading.mentions.program import counted_lines, with_program
+from bertcalc.proofreading.mentions.program import counted_lines, sizes_of, with_program, without_unpacking
 from bertcalc.proofreading.mentions.relatives import SIZE_NAMES, renamed
 from bertcalc.proofreading.mentions.written_sizes import primed_letters
 from bertcalc.proofreading.named_parts import names_part_but_whole, times_layers
@@ -97,8 +96,8 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
     about = subject.read(plain.text, model)
     names = {**letters(about.model.config), **primed_letters(plain.text)} if about.model else {}
     counted = plain_text.numbered_from_one(without_sizes(plain.text))
-    program = counted_lines(counted, _sizes_of(about))
-    entries = with_program(find(counted, names, about.bound), program)[:MOST_CLAIMS]
+    program = counted_lines(counted, sizes_of(about.model) if about.model and not about.assumed else {})
+    entries = with_program(find(without_unpacking(counted), names, about.bound), program)[:MOST_CLAIMS]
     findings = _Verdicts(counted, about, entries, plain.text)
     claims = tuple(
         _claim(finding, text, *plain.span(finding.entry.start, finding.entry.end))
@@ -106,15 +105,6 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
         if finding.judged.verdict
     )
     return Proofread(text, claims, about.model, preset_of(about.preset), about.assumed, about.differing())
-
-
-def _sizes_of(about: subject.Subject) -> dict[str, int]:
-    """The sizes of the text's model by the names of fields, for programs that take them from a configuration."""
-    if about.model is None or about.assumed:
-        return {}
-    config = about.model.config
-    sizes = {field: value for field, value in config.shared().items() if is_int(value)}
-    return {**sizes, "d_model": config.hidden_size, "d_ff": config.intermediate_size}
 
 
 def _simplified(finding: Finding, words: str) -> Judged:

@@ -14,6 +14,8 @@ from fractions import Fraction
 from itertools import islice
 from typing import NamedTuple
 
+from bertcalc.config.fields import is_int
+from bertcalc.model.model import Model
 from bertcalc.proofreading.mentions.calculations import ChainSide, Operand, WrittenNumber
 
 _ASSIGNMENT = re.compile(
@@ -25,7 +27,7 @@ _ASSIGNMENT = re.compile(
 _PRINT = re.compile(r"^[ \t]*print\((?P<arguments>[^\n]{1,400})\)[ \t]*;?[ \t]*(?:#[^\n]*)?$")
 _RETURN = re.compile(r"^[ \t]+return[ \t]+(?P<sum>[^#\n]{1,800}?)[ \t]*;?[ \t]*(?:#(?P<comment>[^\n]{0,200}))?$")
 _IN_STRING = re.compile(r"\{(?P<sum>[^{}:!\n]{1,300})(?:[:!][^{}\n]{0,20})?\}")
-_FUNCTION = re.compile(r"^[ \t]*def (?P<name>[A-Za-z_]\w{0,60})\((?P<parameters>[^()\n]{1,300})\)", re.M)
+_FUNCTION = re.compile(r"^[ \t]*def (?P<name>[A-Za-z_]\w{0,60})\((?P<parameters>[^()]{1,600})\)", re.M)
 _MORE_NAMES = r"(?:[ \t]*,[ \t]*[A-Za-z_]\w{0,60}){0,9}"
 _SEVERAL = re.compile(
     rf"^[ \t]*(?P<names>[A-Za-z_]\w{{0,60}}{_MORE_NAMES})[ \t]*=(?!=)[ \t]*(?P<values>[^=#\n]{{1,300}}?)[ \t]*(?:#.*)?$"
@@ -36,6 +38,7 @@ _CODE = re.compile(
 )
 _OPENS, _LONGEST = re.compile(r"^[ \t]*[A-Za-z_]\w{0,60}[ \t]*=[ \t]*(?P<sum>\([^\n]*)$", re.M), 800
 _CONTINUED = re.compile(r"\\[ \t]*\n[ \t]*")
+_LOOP = re.compile(r"[ \t]*for\s+\w+\s+in\s+range\((?P<times>[^:\n]{1,60})\)\s*:")
 _BRANCHES = re.compile(r"^(?P<indent>[ \t]*)(?:for|while|if|elif|else|try|except)\b.*:[ \t]*(?:#.*)?$")
 _FEWEST = 2  # assignments of a program: one may be a formula in a sentence
 _LEAST = 1000  # smaller values are sizes
@@ -56,8 +59,23 @@ class _ProgramLine(NamedTuple):
     adds: bool
     expression: str
     comment: str
-    is_in_branch: bool
+    loops: tuple[str, ...]  # how often each loop around it runs; empty for a branch, which may not run
     is_assignment: bool = True
+
+
+class _ValuedLine(NamedTuple):
+    line: _ProgramLine
+    parsed: ast.expr | None
+    value: Fraction | None  # None if it computes with names whose values are not known
+    scope: Mapping[str, Fraction | int]
+    is_accumulated: bool  # whether it prints or returns a name that lines add to
+
+
+def sizes_of(model: Model) -> dict[str, int]:
+    """The sizes of a model by the names of fields, for programs that take them from a configuration."""
+    config = model.config
+    sizes = {field: value for field, value in config.shared().items() if is_int(value)}
+    return {**sizes, "d_model": config.hidden_size, "d_ff": config.intermediate_size}
 
 
 def counted_lines(text: str, sizes: Mapping[str, int] | None = None) -> list[WrittenNumber]:
@@ -65,26 +83,86 @@ def counted_lines(text: str, sizes: Mapping[str, int] | None = None) -> list[Wri
 
     ``sizes`` are values of names that the text does not assign.
     """
+    return [
+        _entry(valued.line, valued.parsed, valued.value, valued.scope)
+        for valued in _valued_lines(text, sizes or {})
+        if valued.parsed is not None and valued.value is not None
+        if (_computes(valued.parsed) or valued.is_accumulated)
+        and valued.value >= _LEAST
+        and valued.value.denominator == 1
+    ]
+
+
+def unread_lines(text: str, sizes: Mapping[str, int] | None = None) -> list[int]:
+    """The numbers of the lines, from 1, that compute with names whose values are not known.
+
+    >>> unread_lines("h = 768\\nffn = 8 * h * h\\nlayers = sum(parts.values()) + 12 * ffn")
+    [3]
+    """
+    return [
+        valued.line.number + 1
+        for valued in _valued_lines(text, sizes or {})
+        if valued.value is None and valued.line.is_assignment and isinstance(valued.parsed, ast.BinOp)
+    ]
+
+
+def _valued_lines(text: str, sizes: Mapping[str, int]) -> Iterator[_ValuedLine]:
+    """The lines that compute, each with its value and those of all names before it."""
     lines = list(_lines(text))
     if len(lines) < _FEWEST:
-        return []
-    known: dict[str, Fraction | int] = {**(sizes or {}), **_constants(lines), **_arguments(text)}
+        return
+    known: dict[str, Fraction | int] = {**sizes, **_constants(lines), **_arguments(text)}
     values: dict[str, Fraction | int] = {}
     scope = ChainMap(values, known)
-    counted: list[WrittenNumber] = []
+    accumulated: set[str] = set()
     for line in lines:
-        parsed = _parsed(line.expression)
-        value = None if parsed is None or line.is_in_branch else _value(parsed, scope)
-        if value is not None and line.adds:
-            value = value + values[line.name] if line.name in values else None
-        if parsed is None or value is None:
-            values.pop(line.name if line.is_assignment else "", None)
+        parsed, times = _parsed(line.expression), _times(line.loops, scope)
+        is_repeated = bool(line.loops) and not line.adds and line.name in _names(parsed)
+        value = None if parsed is None or times is None or is_repeated else _value(parsed, scope)
+        is_accumulated = not line.is_assignment and isinstance(parsed, ast.Name) and parsed.id in accumulated
+        # In total = total + ffn, the right total is the one before.
+        yield _ValuedLine(line, parsed, value, dict(scope), is_accumulated)
+        if not line.is_assignment:
             continue
-        if _computes(parsed) and value >= _LEAST and value.denominator == 1:
-            counted.append(_entry(line, parsed, value, scope))
-        if line.is_assignment:
-            values[line.name] = value  # after the entry: in total = total + ffn, the right total is the one before
-    return counted
+        if value is None or times is None or (line.adds and line.name not in values):
+            values.pop(line.name, None)
+        elif line.adds:
+            values[line.name] += times * value
+            accumulated.add(line.name)
+        else:
+            values[line.name] = value
+
+
+def _times(loops: Sequence[str], values: Mapping[str, Fraction | int]) -> int | None:
+    """How often a line runs; None if that is not known."""
+    times = 1
+    for loop in loops:
+        parsed = _parsed(loop) if loop else None
+        value = _value(parsed, values) if parsed is not None else None
+        if value is None or value.denominator != 1 or not 0 <= value <= _MOST_RUNS:
+            return None
+        times *= int(value)
+    return times
+
+
+def _names(node: ast.expr | None) -> set[str]:
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} if node is not None else set()
+
+
+_MOST_RUNS = 1000
+
+
+def without_unpacking(text: str) -> str:
+    """A text of the same length without the values that a line gives to several names: V,H=30522,768."""
+    return _UNPACKED.sub(lambda line: line["before"] + " " * len(line["values"]), text)
+
+
+_UNPACKED = re.compile(
+    r"^(?P<before>[ \t]*[A-Za-z_]\w{0,60}(?:[ \t]*,[ \t]*[A-Za-z_]\w{0,60}){1,9}[ \t]*=[ \t]*)"
+    r"(?P<values>[0-9][0-9,. \t]{0,200})"
+    r"(?=[ \t]*(?:#[^\n]*)?$)",
+    re.MULTILINE,
+)
 
 
 def names_in_sums(text: str) -> set[str]:
@@ -136,7 +214,8 @@ def _arguments(text: str) -> dict[str, Fraction]:
     """The numbers with which a program first calls its functions, by the names of the parameters."""
     arguments: dict[str, Fraction] = {}
     for function in islice(_FUNCTION.finditer(text), _MOST_FUNCTIONS):
-        parameters = [part.partition("=")[0].partition(":")[0].strip() for part in function["parameters"].split(",")]
+        written = [part.partition("=") for part in function["parameters"].split(",")]
+        parameters = [name.partition(":")[0].strip() for name, _sign, _default in written]
         call = re.compile(rf"(?<!def )\b{function['name']}\((?P<arguments>[^()\n]{{1,200}})\)").search(
             text, function.end()
         )
@@ -146,38 +225,45 @@ def _arguments(text: str) -> dict[str, Fraction]:
             number = _value(parsed, {}) if parsed is not None else None
             if number is not None:
                 arguments.setdefault(name.strip() or parameter, number)
+        for parameter, (_name, _sign, default) in zip(parameters, written, strict=True):
+            parsed = _parsed(default)
+            number = _value(parsed, {}) if parsed is not None else None
+            if number is not None:
+                arguments.setdefault(parameter, number)
     return arguments
 
 
 def _lines(text: str) -> Iterator[_ProgramLine]:
     joined = _with_long_lines(text)
-    branch: int | None = None
+    blocks: list[tuple[int, str]] = []  # the indents of loops and branches around a line, and how often they run
     number = counted_to = 0
     function = ""
     for match in islice(re.finditer(r"[^\n]+", joined), _MOST_LINES):
+        indent = len(match[0]) - len(match[0].lstrip())
+        while match[0].strip() and blocks and indent <= blocks[-1][0]:
+            blocks.pop()
         if opening := _BRANCHES.match(match[0]):
-            branch = len(opening["indent"]) if branch is None else branch
+            loop = _LOOP.match(opening[0])
+            blocks.append((indent, loop["times"] if loop else ""))
             continue
+        loops = tuple(times for _indent, times in blocks)
         function = defined["name"] if (defined := _FUNCTION.match(match[0])) else function
         assigned = _ASSIGNMENT.match(match[0])
-        if match[0].strip() and branch is not None and len(match[0]) - len(match[0].lstrip()) <= branch:
-            branch = None
         if not assigned and (several := _SEVERAL.match(match[0])):
             names, values = (several[part].split(",") for part in ("names", "values"))
             for name, value in zip(names, values, strict=False) if len(names) == len(values) else ():
                 start = match.start() + several.start("values")
-                yield _ProgramLine(start, start, number, name.strip(), False, value.strip(), "", branch is not None)
+                yield _ProgramLine(start, start, number, name.strip(), False, value.strip(), "", loops)
         number, counted_to = number + text.count("\n", counted_to, match.start()), match.start()
         result = _result(match[0], function)
         if assigned:
             start, end = assigned.span("sum")
             comment = (assigned["comment"] or "").strip()
             line = _ProgramLine(
-                start, end, number, assigned["name"], bool(assigned["add"]), assigned["sum"], comment,
-                branch is not None,
+                start, end, number, assigned["name"], bool(assigned["add"]), assigned["sum"], comment, loops
             )  # fmt: skip
         elif result:
-            line = result._replace(number=number, is_in_branch=branch is not None)
+            line = result._replace(number=number, loops=loops)
         else:
             continue
         yield line._replace(start=line.start + match.start(), end=line.end + match.start())
@@ -188,7 +274,7 @@ def _result(line: str, function: str) -> _ProgramLine | None:
     if returned := _RETURN.match(line):
         start, end = returned.span("sum")
         comment = (returned["comment"] or "").strip()
-        return _ProgramLine(start, end, 0, function, False, returned["sum"], comment, False, is_assignment=False)
+        return _ProgramLine(start, end, 0, function, False, returned["sum"], comment, (), is_assignment=False)
     if not (printed := _PRINT.match(line)):
         return None
     start = printed.start("arguments")
@@ -200,7 +286,7 @@ def _result(line: str, function: str) -> _ProgramLine | None:
         if not field:
             return None
         start, end, label = *field.span("sum"), quoted.partition("{")[0]
-    elif isinstance(last, ast.BinOp):
+    elif isinstance(last, ast.BinOp | ast.Name):
         call_text = f"f({printed['arguments']})".encode()  # ast counts bytes
         start += len(call_text[: last.col_offset].decode()) - len("f(")
         end = start + len(call_text[last.col_offset : last.end_col_offset].decode())
@@ -208,7 +294,7 @@ def _result(line: str, function: str) -> _ProgramLine | None:
         label = first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
     else:
         return None
-    return _ProgramLine(start, end, 0, label.strip(" :=："), False, line[start:end], "", False, is_assignment=False)
+    return _ProgramLine(start, end, 0, label.strip(" :=："), False, line[start:end], "", (), is_assignment=False)
 
 
 def _with_long_lines(text: str) -> str:
@@ -291,7 +377,9 @@ def _entry(line: _ProgramLine, node: ast.expr, value: Fraction, values: Mapping[
             operands.append(Operand(operand, line.expression[start - line.start : end - line.start], start, end))
     text = _in_numbers(line.expression, operands, line.start)
     side = ChainSide(value, line.start, line.end, text, tuple(operands), is_calculation=True)
-    label = OF_PROGRAM if _OF_WHOLE.fullmatch(line.name) else " ".join(_SEPARATOR.split(line.name)).strip()
+    is_total = isinstance(node, ast.Name) and not line.name.strip() and _OF_WHOLE.fullmatch(node.id)
+    is_whole = is_total or (_OF_WHOLE.fullmatch(line.name) and not line.adds)
+    label = "" if line.adds else OF_PROGRAM if is_whole else " ".join(_SEPARATOR.split(line.name)).strip()
     return WrittenNumber((side,), label, line.comment, line.number)
 
 

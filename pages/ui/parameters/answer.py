@@ -16,7 +16,7 @@ from bertcalc.live.live_formulas import live_size, node_of_formula
 from bertcalc.model.formula import SYMBOLS, symbolic_model
 from bertcalc.model.model import Model
 from bertcalc.model.names import PART_NAMES
-from bertcalc.model.totals import totals_by_part
+from bertcalc.model.totals import comparable_totals
 from bertcalc.text.digits import signed_count
 from bertcalc.text.live_numbers import evaluated, fill, is_live, joined, live, mirrored
 from pages.ui.compare.compare_words import signed
@@ -112,7 +112,7 @@ def yours(choice: Choice) -> str:
 
 def _of_another_family(choice: Choice, base: Model, start: Model) -> str:
     """Compare a preset of another family by the parts that differ most, since BERT lacks some of its fields."""
-    base_totals, start_totals = (totals_by_part(model) for model in (base, start))
+    base_totals, start_totals = (comparable_totals(model) for model in (base, start))
     changes = {part: start_totals.get(part, 0) - base_totals.get(part, 0) for part in {**base_totals, **start_totals}}
     most = sorted(filter(changes.get, changes), key=lambda part: -abs(changes[part]))
     words = listed(f"{_(PART_NAMES[part])} {signed(changes[part])}" for part in most[:_NAMED])
@@ -125,7 +125,11 @@ def _of_another_family(choice: Choice, base: Model, start: Model) -> str:
     else:
         message = _("{name} has {count:,}, {difference:,} fewer than {base}: {parts}.")
     count, name = _count(choice.preset, choice.architecture), _named_preset(choice)
-    return message.format(name=name, count=count, difference=abs(difference), base=DEFAULT_PRESET, parts=parts)
+    named = DEFAULT_PRESET
+    if base.cls.task != "base":
+        words = _("{preset} as {architecture} ({count:,})")
+        named = words.format(preset=named, architecture=base.architecture, count=base.num_parameters())
+    return message.format(name=name, count=count, difference=abs(difference), base=named, parts=parts)
 
 
 def _start(choice: Choice, why: tuple[SentencePart, ...]) -> str:

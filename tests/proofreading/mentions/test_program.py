@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import bertcalc
 from bertcalc import BertConfig
-from bertcalc.proofreading.mentions.program import counted_lines
+from bertcalc.proofreading.mentions.program import counted_lines, unread_lines
 from bertcalc.proofreading.proofread import proofread
 from tests.examples import examples
 from tests.oracle import Case
@@ -87,9 +88,49 @@ def test_what_is_no_arithmetic_has_no_value(line: str) -> None:
     assert counted_lines(f"h = 768\nlayers = 12\n{line}\nother = count * 4000\n") == []
 
 
-def test_lines_in_loops_have_no_value() -> None:
-    text = "h = 768\ntotal = 0 * h\nfor layer in range(12):\n    total += 4 * h * h\nprint(total)\nq = h * h\n"
+LOOP = """h, layers = 768, 12
+total = 0
+for layer in range(layers):
+    total += 4 * h * h
+    for norm in range(2):
+        total += 2 * h
+print(total)
+if total > 1:
+    total += 9 * h
+q = h * h
+"""
+
+
+def test_a_loop_adds_as_often_as_it_runs() -> None:
+    names: dict[str, int] = {}
+    exec(LOOP.replace("print(total)", "printed = total"), names)  # a text of this test
+    terms, norms, total, q = counted_lines(LOOP)
+    assert [int(terms.value), int(norms.value), int(q.value)] == [4 * 768**2, 2 * 768, 768**2]
+    assert int(total.value) == names["printed"]
+    assert LOOP[total.start : total.end] == "total"
+
+
+def test_a_loop_without_a_known_number_of_runs_adds_nothing() -> None:
+    text = "h = 768\ntotal = 0 * h\nfor layer in model.layers:\n    total += 4 * h * h\nprint(total)\nq = h * h\n"
     assert [entry.before for entry in counted_lines(text)] == ["q"]
+
+
+def test_lines_that_cannot_be_evaluated_are_named() -> None:
+    text = "h = 768\nffn = 8 * h * h\n\nlayers = sum(parts.values()) + 12 * ffn\n"
+    assert unread_lines(text) == [4]
+    assert "Lines that were not evaluated: 4." in str(bertcalc.read(text))
+
+
+def test_values_that_are_unpacked_are_no_numbers_of_the_text() -> None:
+    claims = proofread("# BERT-base\nV,H,L,I,P=30522,768,12,3072,512\nwords = V*H\n").claims
+    assert [(claim.text, int(claim.value)) for claim in claims] == [("V*H", 30522 * 768)]
+
+
+def test_defaults_of_arguments_are_values() -> None:
+    text = (
+        "def count(vocab=30522,\n          hidden=768):\n    words = vocab * hidden\n    return words + 512 * hidden\n"
+    )
+    assert [int(entry.value) for entry in counted_lines(text)] == [30522 * 768, (30522 + 512) * 768]
 
 
 def test_the_positions_are_those_of_the_calculation() -> None:
