@@ -14,6 +14,7 @@ from itertools import takewhile
 from bertcalc.config import Config, letters
 from bertcalc.diagnosis.layer_parts import WHOLE_OR_BODY, Counted
 from bertcalc.diagnosis.peft_line import printed_by_peft
+from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.proofreading import subject
 from bertcalc.proofreading.adapters import judge_printed, last_loaded
@@ -100,11 +101,23 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
     entries = with_program(find(without_unpacking(counted), names, about.bound), program)[:MOST_CLAIMS]
     findings = _Verdicts(counted, about, entries, plain.text)
     claims = tuple(
-        _claim(finding, text, *plain.span(finding.entry.start, finding.entry.end))
+        _claim(_with_name(finding, about), text, *plain.span(finding.entry.start, finding.entry.end))
         for finding in findings.all()
         if finding.judged.verdict
     )
     return Proofread(text, claims, about.model, preset_of(about.preset), about.assumed, about.differing())
+
+
+def _is_sum_of_sentence(entry: WrittenNumber, context: Context) -> bool:
+    """Whether a number adds up two numbers before it: 589,824 weights plus 768 biases, 590,592 in all."""
+    if entry.computes or entry.best.reach or not _ADDS.search(context.before):
+        return False
+    numbers = {int(number.replace(",", "")) for number in _INTEGERS.findall(context.before)}
+    return any(first + second == entry.best.value for first in numbers for second in numbers if first != second)
+
+
+_INTEGERS = re.compile(r"(?<![\w.])[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|(?<![\w.,])[0-9]{1,12}(?![\w,])")
+_ADDS = re.compile(r"\bplus\b|\+|\band\b|加上?", re.I)
 
 
 def _simplified(finding: Finding, words: str) -> Judged:
@@ -126,6 +139,24 @@ _SIMPLIFIED = re.compile(
 )
 _ON_THE_HUB = re.compile(r"(?<![\w./])[A-Za-z][\w.-]{1,60}/(?P<name>[A-Za-z][\w.-]{2,90})(?![\w/])")
 _NOT_JUDGED = Judged("unknown", reasons=(Problem.of(N_("The text has too many numbers: this one is not judged.")),))
+
+
+def _with_name(finding: Finding, about: subject.Subject) -> Finding:
+    """The finding; a sentence with the count of another published model than the text's has its name."""
+    model = finding.model
+    if model is None or about.model is None or model.config == about.model.config:
+        return finding
+    name = next((name for name, preset in PRESETS.items() if preset.config == model.config), "")
+    reasons = tuple(
+        reason._replace(values={**reason.values, "architecture": f"{name} ({reason.values['architecture']})"})
+        if name and reason.message == _HAS
+        else reason
+        for reason in finding.judged.reasons
+    )
+    return finding._replace(judged=finding.judged._replace(reasons=reasons))
+
+
+_HAS = N_("{architecture} has {count} parameters.")
 
 
 def _claim(finding: Finding, text: str, start: int, end: int) -> CheckedClaim:
@@ -263,6 +294,8 @@ class _Verdicts:
         before = self._text[max(0, entry.start - _MOST_BEFORE_SIMPLIFIED) : entry.start]
         words = before.rpartition("\n\n")[2] + context.sentence
         finding = finding._replace(judged=_simplified(finding, words))
+        if finding.judged.verdict == "conditional" and _is_sum_of_sentence(entry, context):
+            finding = finding._replace(judged=finding.judged._replace(verdict="right", right_value=None, reasons=()))
         self._earlier.add(finding, is_result=entry.computes or judged.counted is not None)
 
     def _printed(self, entry: WrittenNumber, context: Context, model: Model | None) -> Judged | None:

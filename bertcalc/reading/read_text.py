@@ -169,7 +169,9 @@ def _is_judged(text: str) -> bool:
     number = only_number(text)
     if number and models_named(text):
         return True
-    return bool(number) and any(number in claim.text and claim.verdict != "unknown" for claim in proofread(text).claims)
+    return bool(number) and any(
+        number in claim.text and claim.verdict in ("right", "wrong") for claim in proofread(text).claims
+    )
 
 
 def _structure(text: str, model: Model) -> Kind | None:

@@ -235,8 +235,11 @@ def _every_mention(text: str) -> tuple[Mention, ...]:
     return tuple(
         Mention(match.start(), preset_at(match), line_of(match), compared_until(match), spelling=_spelling(match))
         for match in model_name_pattern().finditer(text)
-        if not match["bert"]
+        if not match["bert"] and not _PAPER.match(text, match.end())
     )
+
+
+_PAPER = re.compile(r"\s?(?:paper|authors)\b|\s?(?:的)?(?:论文|作者)", re.I)  # which may be about another model
 
 
 def line_of(match: re.Match[str]) -> int:

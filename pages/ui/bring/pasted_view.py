@@ -190,7 +190,8 @@ def _show_link(**query: str) -> None:
 def _show_model(reading: TextReading) -> None:
     """Show the counts of a text that describes a model, and its differences from the nearest model."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        if reading.num_parameters is not None:
+        is_counted = reading.kind == "config" and reading.model is not None  # a configuration states no count
+        if reading.num_parameters is not None and not is_counted:
             matching.show_figure(_of_text(reading), reading.num_parameters)
         if reading.model is not None:
             label = _("Parameters in {architecture}").format(architecture=reading.model.architecture)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -12,6 +12,7 @@ from bertcalc.config import Config
 from bertcalc.config.fields import is_int
 from bertcalc.controls.chosen_model import DECIMALS, FIELDS
 from bertcalc.explore.model_refs import ModelRef, model_of_preset, values_of
+from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.text import N_, code, shorten, written
 from bertcalc.text.digits import signed_count
@@ -159,10 +160,12 @@ def show_figure(label: str, count: int) -> None:
 def offer(model: Model, item: ModelRef) -> None:
     """Draw the button that copies the model to the sidebar."""
     kind = type(model.config)
-    changed = [field for field, value in model.config.shared().items() if value != getattr(kind, field)]
+    base = PRESETS[item.base].config if item.base in PRESETS else kind.default()
+    base = base if type(base) is kind else kind.default()
+    changed = [field for field, value in model.config.shared().items() if value != base.shared()[field]]
     left = [kind.own_name(field) for field in changed if field not in FIELDS]
     with st.container(width="content", gap="xxsmall"):
-        if counted := [name for name in left if _changes_count(model, name)]:
+        if counted := [name for name in left if _changes_count(model, name, getattr(base, name))]:
             message = _("The sidebar cannot have this model: it has no control for {fields}, which changes the count.")
             st.caption(message.format(fields=listed(f"`{name}`" for name in counted)))
             return
@@ -172,10 +175,10 @@ def offer(model: Model, item: ModelRef) -> None:
             st.caption(message.format(fields=listed(f"`{field}`" for field in left)))
 
 
-def _changes_count(model: Model, name: str) -> bool:
-    """Whether the default of a field gives the model a different count; True if the default is not possible."""
+def _changes_count(model: Model, name: str, value: Any) -> bool:
+    """Whether another value of a field gives the model a different count; True if the value is not possible."""
     try:
-        other = model.changed(config=replace(model.config, **{name: getattr(type(model.config), name)}))
+        other = model.changed(config=replace(model.config, **{name: value}))
     except InputError:
         return True
     return other.num_parameters() != model.num_parameters()
