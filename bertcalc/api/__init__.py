@@ -384,7 +384,8 @@ def proofread(text: str, model: core.Model | None = None) -> Proofread:
 
     >>> for claim in proofread("BERT-base: the attention of one layer has 4*768*768 = 2,359,296 parameters.").claims:
     ...     print(claim)
-    ✗ "4*768*768 = 2,359,296": 2,362,368 is right for attention of one layer: the biases of the attention are left out.
+    ✗ "4*768*768 = 2,359,296": 2,362,368 is right for attention of one layer. The mistake: the biases of the attention \
+are left out.
     """
     from bertcalc.proofreading.proofread import proofread
 

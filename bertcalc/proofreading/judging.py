@@ -6,8 +6,8 @@
 >>> text = "multi-head attention: 2,359,296"
 >>> [entry] = find(text, {})
 >>> judged = judge(entry, Surroundings(text).of(entry), build(BertConfig()), sure=True)
->>> judged.verdict, int(judged.right_value), str(judged.reasons[0])
-('wrong', 2362368, '2,362,368 is right for attention of one layer: the biases of the attention are left out.')
+>>> print(judged.verdict, judged.reasons[0])
+wrong 2,362,368 is right for attention of one layer. The mistake: the biases of the attention are left out.
 """
 
 import re

@@ -11,7 +11,7 @@ term in a sum of parts (28,661,760 + 56,687,616).
 ('wrong', 85054464)
 >>> [entry] = find("28,661,760 + 56,687,616 = 85,349,376", {})
 >>> str(judge_sum_of_parts(entry, build(BertConfig())).reasons[0])  # doctest: +NORMALIZE_WHITESPACE
-'85,054,464 is right for all 12 layers:
+'85,054,464 is right for all 12 layers. The mistake:
 28,366,848 is right for attention with LayerNorm of all 12 layers, not 28,661,760.'
 """
 

@@ -53,7 +53,7 @@ def right_for(part: Counted, model: Model) -> Judged:
     return Judged("wrong", Fraction(part.right), described, (reason,), part)
 
 
-_IS_RIGHT = N_("{right} is right for {part}: {mistakes}.")
+_IS_RIGHT = N_("{right} is right for {part}. The mistake: {mistakes}.")
 
 
 def right_because(part: Counted, cause: Problem, model: Model) -> Judged:

@@ -181,7 +181,9 @@ def _wrong_lines(report: TermsReport, model: Model) -> Iterator[Problem]:
             values = {"line": name, "right": verdict.counted.right, "part": part}
             if verdict.explanation:
                 made = mistakes_in_words(verdict.explanation, model.final_config)
-                yield Problem.of(N_("{line}: {right} is right for {part}: {mistakes}."), mistakes=made, **values)
+                yield Problem.of(
+                    N_("{line}: {right} is right for {part}. The mistake: {mistakes}."), mistakes=made, **values
+                )
             else:
                 yield Problem.of(N_("{line}: {right} is right for {part}."), **values)
         elif verdict.is_term:

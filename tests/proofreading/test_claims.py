@@ -17,14 +17,17 @@ def test_html_is_escaped_and_marked() -> None:
     html = proofread(TEXT).html()
     assert "<script" not in html
     assert "&lt;script&gt;" in html
-    assert '<mark class="wrong" title="✗ 590,592 is right for pooler: the bias of the pooler is left out.">' in html
+    assert (
+        '<mark class="wrong" title="✗ 590,592 is right for pooler. The mistake: the bias of the pooler is left out.">'
+        in html
+    )
     assert '<mark class="right" title="✓ word embeddings">23,440,896</mark>' in html
 
 
 def test_markdown_has_footnotes() -> None:
     markdown = proofread(TEXT).markdown()
     assert "768*768 = 589,824 ✗[^proof1]. Word embeddings: 23,440,896 ✓" in markdown
-    assert "\n[^proof1]: 590,592 is right for pooler: the bias of the pooler is left out.\n" in markdown
+    assert "\n[^proof1]: 590,592 is right for pooler. The mistake: the bias of the pooler is left out.\n" in markdown
 
 
 def test_the_marked_text_is_in_the_language_of_the_reader() -> None:
@@ -32,7 +35,7 @@ def test_the_marked_text_is_in_the_language_of_the_reader() -> None:
         return f"«{problem}»"
 
     report = proofread(TEXT)
-    reason = "590,592 is right for pooler: the bias of the pooler is left out."
+    reason = "590,592 is right for pooler. The mistake: the bias of the pooler is left out."
     assert f'title="✗ «{reason}»"' in report.html(say)
     assert f"[^proof1]: «{reason}»" in report.markdown(say)
     page = report.page(say, "zh")

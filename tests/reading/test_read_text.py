@@ -319,6 +319,7 @@ Total: 108,854,784"""
     _read_as, counted, *corrections = str(bertcalc.read(text)).split("\n")
     assert counted.startswith("4 of 5 lines are right. They sum to 108,854,784;")  # the total is the sum
     assert corrections == [
-        "attention: 28,348,416 is right for attention of all 12 layers: the biases of the attention are left out.",
+        "attention: 28,348,416 is right for attention of all 12 layers. "
+        "The mistake: the biases of the attention are left out.",
         "Not counted: pooler.dense.weight, pooler.dense.bias, 590,592.",
     ]
