@@ -26,7 +26,7 @@ from bertcalc.reading.recognition import TELLING, Recognition, recognized, store
 from bertcalc.reading.stored_parts import is_of_torch_optimizer, unpacked
 from bertcalc.reading.tensor_counts import Counts, counted, shapes_of
 from bertcalc.reading.text_reading import Kind, PossibleCount, TextReading, of_ties
-from bertcalc.storage.tensorflow_names import is_of_albert, is_of_optimizer, pytorch_tensor
+from bertcalc.storage.tensorflow_names import OF_CLASSIFIER, is_of_albert, is_of_optimizer, pytorch_tensor
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import Problem, wrong
 
@@ -80,7 +80,7 @@ def listed(text: str) -> Listing:
         if is_of_optimizer(name):
             optimizer += 1
             continue
-        if "/" in name:
+        if "/" in name or name in OF_CLASSIFIER:
             slashes += 1
             name, shape = pytorch_tensor(name, shape, albert)
         if tensors.setdefault(name, shape) != shape:

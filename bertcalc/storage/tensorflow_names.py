@@ -15,6 +15,7 @@ OF_OPTIMIZER = ("adam_m", "adam_v", "Adam", "Adam_1", "global_step", "LAMB", "LA
 _LAYER = re.compile(r"layer_(?:\._)?([0-9]{1,9})")
 _LAST = {"kernel": "weight", "gamma": "weight", "beta": "bias", "embeddings": "weight", "output_bias": "bias"}
 _LAST["output_weights"] = "weight"
+OF_CLASSIFIER = {"output_weights": "classifier.weight", "output_bias": "classifier.bias"}  # of run_classifier.py
 _TABLES = ("word_embeddings", "position_embeddings", "token_type_embeddings")
 # ALBERT's groups, in the order in which transformers renames them.
 _OF_ALBERT = (
@@ -43,6 +44,8 @@ def is_of_albert(name: str) -> bool:
 def pytorch_tensor(name: str, shape: Shape, albert: bool = False) -> tuple[str, Shape]:
     """The name and the shape of the same tensor in PyTorch, where a matrix is transposed."""
     path = name.removesuffix(":0")
+    if path in OF_CLASSIFIER:
+        return OF_CLASSIFIER[path], shape
     if albert:
         path = _of_albert(path)
     parts = [_LAYER.sub(r"layer/\1", part) for part in path.split("/")]

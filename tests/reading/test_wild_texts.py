@@ -305,6 +305,26 @@ _________________________________________________________________
 MISMATCH = """- c.weight: found shape torch.Size([1000, 768]) in the checkpoint and torch.Size([10, 768]) in the model
 - c.bias: found shape torch.Size([1000]) in the checkpoint and torch.Size([10]) in the model instantiated
 """
+CLASSIFIER_OF_GOOGLE = "\n".join(
+    f"INFO:tensorflow:  name = {name}:0, shape = {shape}"
+    for name, shape in (
+        *(
+            (
+                f"bert/{tensor.name}".replace(".weight", "").replace(".", "/")
+                if "_embeddings" in tensor.name
+                else f"bert/{tensor.name}".replace("layer.", "layer_")
+                .replace("LayerNorm.weight", "LayerNorm.gamma")
+                .replace("LayerNorm.bias", "LayerNorm.beta")
+                .replace(".weight", ".kernel")
+                .replace(".", "/"),
+                tuple(reversed(tensor.shape)) if tensor.name.endswith("dense.weight") else tensor.shape,
+            )
+            for tensor in bertcalc.load("bert-base-uncased").tensors(folded=False)
+        ),
+        ("output_weights", (2, 768)),
+        ("output_bias", (2,)),
+    )
+)
 CODE = """config = RobertaConfig(
     vocab_size=52_000, max_position_embeddings=514, num_attention_heads=12, num_hidden_layers=3*2, type_vocab_size=1,
 )
@@ -326,6 +346,7 @@ def parameters(model: torch.nn.Module) -> int:
         (KERAS, "103,805,648 parameters"),
         ("In [3]: sum(p.numel() for p in model.parameters())\nOut[3]: 108311810", "Read as: a number, 108,311,810."),
         (MISMATCH, "The text describes 7,690 parameters"),
+        (CLASSIFIER_OF_GOOGLE, "This is BertForSequenceClassification"),
         ("torch.Size([30522, 768])", "30522 * 768 is the count of word embeddings."),
         ("hfl/chinese-roberta-wwm-ext | (1,128)| 102.27M | 102267648 | 22.363 |", "Right: 2, wrong: 0"),
         (
