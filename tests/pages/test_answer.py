@@ -198,6 +198,14 @@ def test_the_named_parts_of_another_family_are_all_of_the_difference_or_smaller_
     )
 
 
+def test_a_class_of_another_family_is_compared_with_the_class_that_is_named() -> None:
+    chosen = choice("distilbert-base-uncased", "DistilBertForMaskedLM")
+    bert, distilbert = real(choice(architecture="BertForMaskedLM")), real(chosen)
+    text = said(chosen)
+    assert f"{bert - distilbert:,} fewer than bert-base-uncased as BertForMaskedLM ({bert:,})" in text
+    assert "Decoder" not in text  # both have its bias, in modules of different names
+
+
 def test_every_sentence_is_translated() -> None:
     for chosen in (
         choice(num_hidden_layers=18),

@@ -13,7 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig, Config, build
-from bertcalc.families import FAMILIES
+from bertcalc.families import FAMILIES, hf_json
 from bertcalc.families.hf_json import LARGEST
 from pages.ui.checkpoints import chooser
 from pages.ui.checkpoints import inputs as bring
@@ -306,6 +306,13 @@ def test_a_model_that_the_sidebar_cannot_have_is_not_offered() -> None:
     app = paste_anything("In fp16, the KV cache of Llama-3-8B takes 536.9 MB for 4,096 tokens.")
     assert TAKE not in [button.label for button in app.button]
     assert any("it has no control for `num_key_value_heads`" in caption.value for caption in app.caption)
+
+
+def test_a_config_with_the_hidden_fields_of_a_preset_is_offered() -> None:
+    model = build("deberta-v3-small")
+    app = paste_anything(hf_json.write(model))
+    assert take(app).session_state["track"].present.config == model.config
+    assert not any("it has no control for" in caption.value for caption in app.caption)
 
 
 def test_somebodys_text_is_no_markdown() -> None:

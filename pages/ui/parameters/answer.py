@@ -89,11 +89,12 @@ def sentence(choice: Choice) -> str:
 def published() -> str:
     """A sentence with the counts that the paper's 110M can stand for."""
     message = _(
-        "{preset} has {count:,}; the paper's 110M is this number to two significant digits, or {pretraining:,}, the "
-        "count with the pre-training heads."
+        "{preset} has {count:,}, or {bare:,} without its pooler; the paper's 110M is this number to two significant "
+        "digits, or {pretraining:,}, the count with the pre-training heads."
     )
     count, pretraining = (_count(DEFAULT_PRESET, name) for name in (_FAMILY.base.name, _FAMILY.for_task("pretraining")))
-    return message.format(preset=DEFAULT_PRESET, count=count, pretraining=pretraining)
+    bare = preset_in_class(DEFAULT_PRESET, _FAMILY.base.name).changed(add_pooling_layer=False).num_parameters()
+    return message.format(preset=DEFAULT_PRESET, count=count, bare=bare, pretraining=pretraining)
 
 
 def yours(choice: Choice) -> str:
