@@ -93,7 +93,7 @@ def published() -> str:
         "digits, or {pretraining:,}, the count with the pre-training heads."
     )
     count, pretraining = (_count(DEFAULT_PRESET, name) for name in (_FAMILY.base.name, _FAMILY.for_task("pretraining")))
-    bare = preset_in_class(DEFAULT_PRESET, _FAMILY.base.name).changed(add_pooling_layer=False).num_parameters()
+    bare = _count(DEFAULT_PRESET, _FAMILY.base.name, add_pooling_layer=False)
     return message.format(preset=DEFAULT_PRESET, count=count, bare=bare, pretraining=pretraining)
 
 
@@ -212,5 +212,6 @@ def _part(part: Attribution) -> SentencePart:
 
 
 @cache
-def _count(preset: str, architecture: str) -> int:
-    return preset_in_class(preset, architecture).num_parameters()
+def _count(preset: str, architecture: str, add_pooling_layer: bool = True) -> int:
+    model = preset_in_class(preset, architecture)
+    return (model if add_pooling_layer else model.changed(add_pooling_layer=False)).num_parameters()
