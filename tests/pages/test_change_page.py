@@ -268,7 +268,7 @@ def test_the_attention_of_the_memory_page_is_kept() -> None:
 def test_the_largest_change_can_be_that_of_the_flops() -> None:
     """Half of the feed-forward is a third of a layer's products, but a quarter of all parameters."""
     app = open_app("change.py", changes="feed_forward,intermediate_size=1536")
-    assert "**FLOPs**" in [markdown.value for markdown in app.markdown]
+    assert "**Forward FLOPs**" in [markdown.value for markdown in app.markdown]
 
 
 def test_the_largest_change_is_not_that_of_the_trained_parameters() -> None:

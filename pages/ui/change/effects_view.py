@@ -60,7 +60,7 @@ FIGURES = {
     "memory": Figure(N_("In memory"), "memory_bytes", "bytes"),
     "file": Figure(N_("File"), "file_bytes", "bytes"),
     "peak": Figure(N_("Training step"), "peak", "bytes"),
-    "flops": Figure("FLOPs", "flops", "FLOPs"),
+    "flops": Figure(N_("Forward FLOPs"), "flops", "FLOPs"),
 }
 _MOST = "most"
 FIGURE: Select[str] = Select(
