@@ -71,7 +71,7 @@ class LineVerdict(NamedTuple):
 
     @property
     def is_right(self) -> bool:
-        """Whether there is nothing to correct."""
+        """Whether the value of its calculation is right; the line may have a wrong result, see ``line.problem``."""
         return self.explanation == ()
 
     @property

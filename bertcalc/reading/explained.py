@@ -157,7 +157,7 @@ def read_hand_count(text: str, model: Model) -> TextReading:
         for line in read_lines(text, model.config)
     ]
     report = check(model, model.final_config, lines)
-    right = sum(verdict.is_right or verdict.is_sum for verdict in report.verdicts)
+    right = sum(not verdict.line.problem and (verdict.is_right or verdict.is_sum) for verdict in report.verdicts)
     sentence = Problem.of(N_("Read as: a hand count. Lines: {count}."), count=len(lines))
     message = N_("{right} of {count} lines are right. They sum to {typed}; {architecture} has {total} parameters.")
     values = {"typed": brief(report.typed, 15), "total": model.num_parameters(), "architecture": model.architecture}
@@ -171,11 +171,12 @@ def read_hand_count(text: str, model: Model) -> TextReading:
 def _wrong_lines(report: TermsReport, model: Model) -> Iterator[Problem]:
     """A sentence on each wrong line of a hand count: the right value, and the mistakes that explain it."""
     for verdict in report.verdicts:
-        if verdict.is_right or verdict.is_sum or verdict.line.value is None:
-            continue
+        is_right = verdict.is_right or verdict.is_sum or verdict.line.value is None
         name = shorten(verdict.line.name or verdict.line.text)
         if verdict.line.problem:
             yield Problem.of(N_("{line}: {reason}"), line=name, reason=verdict.line.problem)
+        elif is_right:
+            continue
         elif verdict.counted:
             part = part_in_words(verdict.counted, model)
             values = {"line": name, "right": verdict.counted.right, "part": part}

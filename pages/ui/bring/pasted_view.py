@@ -77,7 +77,7 @@ def _show_box() -> tuple[str, str]:
             "of tensors. Nothing in it is executed or stored."
         )
     )
-    with st.container(key="examples", horizontal=True, vertical_alignment="center", gap="xsmall"):  # see style.css
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
         for name in EXAMPLES:
             st.button(_(name), key=f"paste {name}", on_click=_take_example, args=(name,))
     field, file = st.columns([3, 2])
