@@ -98,7 +98,7 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
     names = {**letters(about.model.config), **primed_letters(plain.text)} if about.model else {}
     counted = plain_text.numbered_from_one(without_sizes(plain.text))
     program = counted_lines(counted, sizes_of(about.model) if about.model and not about.assumed else {})
-    entries = with_program(find(without_unpacking(counted), names, about.bound), program)[:MOST_CLAIMS]
+    entries = with_program(find(without_unpacking(counted), names, about.bound), program, counted)[:MOST_CLAIMS]
     findings = _Verdicts(counted, about, entries, plain.text)
     claims = tuple(
         _claim(_with_name(finding, about), text, *plain.span(finding.entry.start, finding.entry.end))

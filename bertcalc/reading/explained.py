@@ -95,6 +95,7 @@ def _names_other_model(text: str, model: Model) -> bool:
 # Shapes of activations, code, the time in a log, operations.
 _NOT_COUNTS = re.compile(
     r"shape['’s]{0,2}\b[^\n]{0,40}torch\.Size\(|\.(?:shape|size\(\))|^\s*(?:class|def|import|from)\s"
+    r"|^\s*(?:for\s+\w+\s+in\b|(?:while|if)\b[^\n]*:\s*$|else:\s*$|>>>|In ?\[)|[-+*]=(?!=)"
     r"|:\s?(?:int|float|bool)\b|\b[0-9]{2}:[0-9]{2}:[0-9]{2}\b|(?<![a-z])(?:FLOPs?|MACs?)(?![a-z])|计算量",
     re.I | re.M,
 )

@@ -10,8 +10,10 @@ import re
 from bisect import bisect_left
 from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from itertools import islice
+from math import prod
 from typing import NamedTuple
 
 from bertcalc.config.fields import is_int
@@ -19,7 +21,7 @@ from bertcalc.model.model import Model
 from bertcalc.proofreading.mentions.calculations import ChainSide, Operand, WrittenNumber
 
 _ASSIGNMENT = re.compile(
-    r"^[ \t]*(?:self\.)?(?P<name>[A-Za-z_]\w{0,60})[ \t]*(?P<add>\+?)=[ \t]*"
+    r"^[ \t]*(?P<self>self\.)?(?P<name>[A-Za-z_]\w{0,60})[ \t]*(?:: ?(?:int|float) ?)?(?P<add>(?://|[-+*/])?)=[ \t]*"
     r"(?P<sum>[^=\s#][^#\n]{0,800}?)[ \t]*;?[ \t]*(?:#(?P<comment>[^\n]{0,200}))?$",
     re.M,
 )
@@ -33,13 +35,18 @@ _SEVERAL = re.compile(
     rf"^[ \t]*(?P<names>[A-Za-z_]\w{{0,60}}{_MORE_NAMES})[ \t]*=(?!=)[ \t]*(?P<values>[^=#\n]{{1,300}}?)[ \t]*(?:#.*)?$"
 )
 _CODE = re.compile(
-    rf"[ \t]*(?:(?:self\.)?[A-Za-z_][\w.]{{0,60}}{_MORE_NAMES}[ \t]*\+?=(?!=)"
+    rf"[ \t]*(?:(?:self\.)?[A-Za-z_][\w.]{{0,60}}{_MORE_NAMES}[ \t]*[-+*]?=(?!=)"
     r"|print\(|return\b|import |from |def |class |for |if |#|[)\]}])"
 )
 _OPENS, _LONGEST = re.compile(r"^[ \t]*[A-Za-z_]\w{0,60}[ \t]*=[ \t]*(?P<sum>\([^\n]*)$", re.M), 800
 _CONTINUED = re.compile(r"\\[ \t]*\n[ \t]*")
 _LOOP = re.compile(r"[ \t]*for\s+\w+\s+in\s+range\((?P<times>[^:\n]{1,60})\)\s*:")
-_BRANCHES = re.compile(r"^(?P<indent>[ \t]*)(?:for|while|if|elif|else|try|except)\b.*:[ \t]*(?:#.*)?$")
+_HEADER = re.compile(r"[ \t]*(?:for|while|if|elif|else|try|except|finally|with)\b[^:\n]*:")
+_JUMP = re.compile(r"(?:^|:)[ \t]*(?:break|continue)\b", re.M)  # a loop that may end early
+_GLOBAL = re.compile(r"^[ \t]+(?:global|nonlocal)[ \t]+(?P<names>[\w, \t]{1,200})$", re.M)
+_TEXT = re.compile(r"(\"{3}|'{3})(?:(?!\1)[\s\S]){0,20000}\1")
+_OBJECT = re.compile(r"^[ \t]*\w+[ \t]*=[ \t]*(?P<object>\{[^{}]{1,4000}\})", re.M)
+_ENTRY = re.compile(r"^[ \t]*\w+\[[\"'](?P<key>\w+)[\"']\][ \t]*[-+*]?=(?!=)", re.M)
 _FEWEST = 2  # assignments of a program: one may be a formula in a sentence
 _LEAST = 1000  # smaller values are sizes
 _MOST_BITS, _MOST_LINES, _MOST_FUNCTIONS, _DEEPEST = 256, 3000, 20, 40
@@ -51,16 +58,35 @@ _OF_WHOLE = re.compile(
 OF_PROGRAM = "total parameters of the model"  # the words beside a total that a program computes
 
 
+class _Block(NamedTuple):
+    """A function, or a loop or branch with how often it runs; empty if that is not known."""
+
+    indent: int
+    start: int
+    times: str = ""
+    is_function: bool = False
+
+
 class _ProgramLine(NamedTuple):
     start: int
     end: int
     number: int
     name: str
-    adds: bool
+    sign: str  # + for +=, empty for =
     expression: str
     comment: str
-    loops: tuple[str, ...]  # how often each loop around it runs; empty for a branch, which may not run
+    blocks: tuple[_Block, ...] = ()
     is_assignment: bool = True
+    is_attribute: bool = False  # self.hidden = 768
+
+    @property
+    def function(self) -> int:
+        """Where the function around the line begins; -1 outside of functions."""
+        return next((block.start for block in reversed(self.blocks) if block.is_function), -1)
+
+    @property
+    def loops(self) -> tuple[_Block, ...]:
+        return tuple(block for block in self.blocks if not block.is_function)
 
 
 class _ValuedLine(NamedTuple):
@@ -103,6 +129,7 @@ def unread_lines(text: str, sizes: Mapping[str, int] | None = None) -> list[int]
         valued.line.number + 1
         for valued in _valued_lines(text, sizes or {})
         if valued.value is None and valued.line.is_assignment and isinstance(valued.parsed, ast.BinOp)
+        if valued.line.sign in ("", "+")
     ]
 
 
@@ -111,38 +138,78 @@ def _valued_lines(text: str, sizes: Mapping[str, int]) -> Iterator[_ValuedLine]:
     lines = list(_lines(text))
     if len(lines) < _FEWEST:
         return
-    known: dict[str, Fraction | int] = {**sizes, **_constants(lines), **_arguments(text)}
-    values: dict[str, Fraction | int] = {}
-    scope = ChainMap(values, known)
+    constants: dict[str, Fraction | int] = {**sizes, **_objects(text), **_constants(lines)}
+    for entry in _ENTRY.finditer(text):
+        constants.pop(entry["key"], None)  # config["hidden_size"] = 1024
+    arguments, runs = _arguments(text), dict[int, int | None]()
+    shared: dict[str, Fraction | int] = {}  # outside of functions
+    inside: dict[int, dict[str, Fraction | int]] = {-1: shared}
+    changed_elsewhere = {name for line in _GLOBAL.finditer(text) for name in re.findall(r"\w+", line["names"])}
     accumulated: set[str] = set()
     for line in lines:
-        parsed, times = _parsed(line.expression), _times(line.loops, scope)
-        is_repeated = bool(line.loops) and not line.adds and line.name in _names(parsed)
-        value = None if parsed is None or times is None or is_repeated else _value(parsed, scope)
+        values = inside.setdefault(line.function, {})
+        scope: ChainMap[str, Fraction | int] = ChainMap(values, arguments.get(line.function, {}), shared, constants)
+        parsed, times = _parsed(line.expression), _times(line.loops, scope, runs)
+        is_repeated = bool(line.loops) and not line.sign and line.name in _names(parsed)
+        is_known = parsed is not None and times is not None and not is_repeated
+        value = _value(parsed, scope) if parsed is not None and is_known else None
         is_accumulated = not line.is_assignment and isinstance(parsed, ast.Name) and parsed.id in accumulated
         # In total = total + ffn, the right total is the one before.
-        yield _ValuedLine(line, parsed, value, dict(scope), is_accumulated)
+        yield _ValuedLine(line, parsed, None if line.sign not in "+" else value, dict(scope), is_accumulated)
         if not line.is_assignment:
             continue
-        if value is None or times is None or (line.adds and line.name not in values):
+        values = shared if line.is_attribute else values
+        result = _assigned(line, value, times, values.get(line.name))
+        if result is None or line.name in changed_elsewhere:
             values.pop(line.name, None)
-        elif line.adds:
-            values[line.name] += times * value
-            accumulated.add(line.name)
+            constants.pop(line.name, None)
         else:
-            values[line.name] = value
+            values[line.name] = result
+            accumulated |= {line.name} if line.sign else set()
 
 
-def _times(loops: Sequence[str], values: Mapping[str, Fraction | int]) -> int | None:
-    """How often a line runs; None if that is not known."""
-    times = 1
+def _assigned(
+    line: _ProgramLine, value: Fraction | None, times: int | None, before: Fraction | int | None
+) -> Fraction | None:
+    """The value of a name after a line; None if it is not known."""
+    if value is None or times is None or not line.sign:
+        return value if times is not None else None
+    if before is None:
+        return None
+    if line.sign in "+-":
+        return before + times * value * (1 if line.sign == "+" else -1)
+    return before * value if line.sign == "*" and not line.loops else None
+
+
+def _times(loops: Sequence[_Block], values: Mapping[str, Fraction | int], runs: dict[int, int | None]) -> int | None:
+    """How often a line runs, None if that is not known; ``runs`` has how often each loop runs since it began."""
     for loop in loops:
-        parsed = _parsed(loop) if loop else None
-        value = _value(parsed, values) if parsed is not None else None
-        if value is None or value.denominator != 1 or not 0 <= value <= _MOST_RUNS:
-            return None
-        times *= int(value)
-    return times
+        if loop.start not in runs:
+            runs[loop.start] = _runs(loop.times, values)
+    counts = [runs[loop.start] for loop in loops]
+    return None if None in counts else prod(count for count in counts if count is not None)
+
+
+def _runs(arguments: str, values: Mapping[str, Fraction | int]) -> int | None:
+    """The length of a range with these arguments; None if they are not known."""
+    call = _parsed(f"f({arguments})") if arguments else None
+    ends = [_value(argument, values) for argument in call.args] if isinstance(call, ast.Call) else []
+    if not 1 <= len(ends) <= 3 or any(end is None or end.denominator != 1 for end in ends):
+        return None
+    whole = [int(end) for end in ends if end is not None]
+    length = len(range(*whole)) if 0 not in whole[2:] and all(abs(end) <= _MOST_RUNS for end in whole) else _MOST_RUNS
+    return length if length < _MOST_RUNS else None
+
+
+def _objects(text: str) -> dict[str, int]:
+    """The whole numbers of the dictionaries that a program writes out, by key."""
+    numbers: dict[str, int] = {}
+    for match in islice(_OBJECT.finditer(text), _MOST_FUNCTIONS):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+            written = ast.literal_eval(match["object"])
+            items = written.items() if isinstance(written, dict) else ()
+            numbers |= {key: value for key, value in items if isinstance(key, str) and is_int(value)}
+    return numbers
 
 
 def _names(node: ast.expr | None) -> set[str]:
@@ -182,14 +249,29 @@ def is_program(text: str) -> bool:
     >>> is_program("h = 768\\nattention = 4 * h * h"), is_program("BERT has 110M parameters")
     (True, False)
     """
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = [line for line in _without_prompts(text).splitlines() if line.strip()]
     code = sum(bool(_CODE.match(line)) for line in lines)
-    return 2 * code > len(lines) and bool(counted_lines(text))
+    return 2 * code > len(lines) and bool(_SURELY.search(text) or counted_lines(text))
 
 
-def with_program(entries: Sequence[WrittenNumber], counted: Sequence[WrittenNumber]) -> list[WrittenNumber]:
-    """The numbers of a text, with what its program counts in place of the numbers in these lines."""
+def _without_prompts(text: str) -> str:
+    """A text of the same length without the prompts of a console or a notebook."""
+    return _PROMPT.sub(lambda prompt: " " * len(prompt[0]), text)
+
+
+_PROMPT = re.compile(r"^(?:>>>|\.\.\.|In ?\[[0-9 ]{0,5}\]:) ?", re.M)
+_SURELY = re.compile(r"^[ \t]*(?:for\s+\w+\s+in\b[^\n]*:|def\s+\w+\(|import\s+\w|from\s+\w+\s+import\b)", re.M)
+
+
+def with_program(entries: Sequence[WrittenNumber], counted: Sequence[WrittenNumber], text: str) -> list[WrittenNumber]:
+    """The numbers of a text, with what its program counts in place of the numbers in these lines.
+
+    In the other lines of a program, letters are its own names, and not sizes of the model.
+    """
     ends = [line.end for line in counted]
+    lines = _without_prompts(text).split("\n") if is_program(text) else []
+    code = {number for number, line in enumerate(lines) if _CODE.match(line) and not line.lstrip().startswith("#")}
+    entries = [entry for entry in entries if entry.line not in code or not any(side.letters for side in entry.sides)]
 
     def is_in_line(entry: WrittenNumber) -> bool:
         at = bisect_left(ends, entry.end)
@@ -205,15 +287,16 @@ def _constants(lines: Sequence[_ProgramLine]) -> dict[str, Fraction]:
         if not line.is_assignment:
             continue
         parsed = _parsed(line.expression)
-        number = _value(parsed, {}) if parsed is not None and not line.adds else None
+        number = _value(parsed, {}) if parsed is not None and not (line.sign or line.blocks) else None
         constants[line.name] = number if line.name not in constants else None
     return {name: number for name, number in constants.items() if number is not None}
 
 
-def _arguments(text: str) -> dict[str, Fraction]:
-    """The numbers with which a program first calls its functions, by the names of the parameters."""
-    arguments: dict[str, Fraction] = {}
+def _arguments(text: str) -> dict[int, dict[str, Fraction | int]]:
+    """The numbers with which a program first calls each of its functions, by where it begins, and by parameter."""
+    of_functions: dict[int, dict[str, Fraction | int]] = {}
     for function in islice(_FUNCTION.finditer(text), _MOST_FUNCTIONS):
+        arguments = of_functions.setdefault(function.start(), {})
         written = [part.partition("=") for part in function["parameters"].split(",")]
         parameters = [name.partition(":")[0].strip() for name, _sign, _default in written]
         call = re.compile(rf"(?<!def )\b{function['name']}\((?P<arguments>[^()\n]{{1,200}})\)").search(
@@ -230,43 +313,56 @@ def _arguments(text: str) -> dict[str, Fraction]:
             number = _value(parsed, {}) if parsed is not None else None
             if number is not None:
                 arguments.setdefault(parameter, number)
-    return arguments
+    return of_functions
 
 
 def _lines(text: str) -> Iterator[_ProgramLine]:
-    joined = _with_long_lines(text)
-    blocks: list[tuple[int, str]] = []  # the indents of loops and branches around a line, and how often they run
+    plain = _without_prompts(text)
+    joined = _with_long_lines(_TEXT.sub(lambda quoted: re.sub(r"[^\n]", " ", quoted[0]), plain))
+    may_jump = bool(_JUMP.search(joined))
+    blocks: list[_Block] = []
     number = counted_to = 0
     function = ""
     for match in islice(re.finditer(r"[^\n]+", joined), _MOST_LINES):
-        indent = len(match[0]) - len(match[0].lstrip())
-        while match[0].strip() and blocks and indent <= blocks[-1][0]:
+        statement, start = match[0], match.start()
+        if statement.lstrip().startswith((")", "]", "}")):
+            continue  # the end of a list of parameters
+        indent = len(statement) - len(statement.lstrip())
+        while statement.strip() and blocks and indent <= blocks[-1].indent:
             blocks.pop()
-        if opening := _BRANCHES.match(match[0]):
-            loop = _LOOP.match(opening[0])
-            blocks.append((indent, loop["times"] if loop else ""))
+        number, counted_to = number + text.count("\n", counted_to, start), start
+        if defined := _DEFINITION.match(statement):
+            function = defined["name"]
+            blocks.append(_Block(indent, start, is_function=True))
             continue
-        loops = tuple(times for _indent, times in blocks)
-        function = defined["name"] if (defined := _FUNCTION.match(match[0])) else function
-        assigned = _ASSIGNMENT.match(match[0])
-        if not assigned and (several := _SEVERAL.match(match[0])):
-            names, values = (several[part].split(",") for part in ("names", "values"))
-            for name, value in zip(names, values, strict=False) if len(names) == len(values) else ():
-                start = match.start() + several.start("values")
-                yield _ProgramLine(start, start, number, name.strip(), False, value.strip(), "", loops)
-        number, counted_to = number + text.count("\n", counted_to, match.start()), match.start()
-        result = _result(match[0], function)
-        if assigned:
-            start, end = assigned.span("sum")
-            comment = (assigned["comment"] or "").strip()
-            line = _ProgramLine(
-                start, end, number, assigned["name"], bool(assigned["add"]), assigned["sum"], comment, loops
+        if header := _HEADER.match(statement):
+            loop = _LOOP.match(statement)
+            times = loop["times"] if loop and not may_jump else "1" if header[0].lstrip().startswith("with") else ""
+            blocks.append(_Block(indent, start, times))
+            statement, start = statement[header.end() :], start + header.end()
+        for line in _statements(statement, function):
+            yield line._replace(
+                start=line.start + start, end=line.end + start, number=number, blocks=tuple(blocks)
             )  # fmt: skip
-        elif result:
-            line = result._replace(number=number, loops=loops)
-        else:
-            continue
-        yield line._replace(start=line.start + match.start(), end=line.end + match.start())
+
+
+_DEFINITION = re.compile(r"[ \t]*(?:async[ \t]+)?def[ \t]+(?P<name>[A-Za-z_]\w{0,60})")
+
+
+def _statements(text: str, function: str) -> Iterator[_ProgramLine]:
+    """The assignments of a statement, or what it prints or returns; positions are those in the statement."""
+    if assigned := _ASSIGNMENT.match(text):
+        start, end = assigned.span("sum")
+        comment = (assigned["comment"] or "").strip()
+        line = _ProgramLine(start, end, 0, assigned["name"], assigned["add"], assigned["sum"], comment)
+        yield line._replace(is_attribute=bool(assigned["self"]))
+    elif several := _SEVERAL.match(text):
+        names, values = (several[part].split(",") for part in ("names", "values"))
+        start = several.start("values")
+        for name, value in zip(names, values, strict=False) if len(names) == len(values) else ():
+            yield _ProgramLine(start, start, 0, name.strip(), "", value.strip(), "")
+    elif result := _result(text, function):
+        yield result
 
 
 def _result(line: str, function: str) -> _ProgramLine | None:
@@ -274,7 +370,7 @@ def _result(line: str, function: str) -> _ProgramLine | None:
     if returned := _RETURN.match(line):
         start, end = returned.span("sum")
         comment = (returned["comment"] or "").strip()
-        return _ProgramLine(start, end, 0, function, False, returned["sum"], comment, (), is_assignment=False)
+        return _ProgramLine(start, end, 0, function, "", returned["sum"], comment, is_assignment=False)
     if not (printed := _PRINT.match(line)):
         return None
     start = printed.start("arguments")
@@ -294,7 +390,7 @@ def _result(line: str, function: str) -> _ProgramLine | None:
         label = first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
     else:
         return None
-    return _ProgramLine(start, end, 0, label.strip(" :=："), False, line[start:end], "", (), is_assignment=False)
+    return _ProgramLine(start, end, 0, label.strip(" :=："), "", line[start:end], "", is_assignment=False)
 
 
 def _with_long_lines(text: str) -> str:
@@ -378,8 +474,8 @@ def _entry(line: _ProgramLine, node: ast.expr, value: Fraction, values: Mapping[
     text = _in_numbers(line.expression, operands, line.start)
     side = ChainSide(value, line.start, line.end, text, tuple(operands), is_calculation=True)
     is_total = isinstance(node, ast.Name) and not line.name.strip() and _OF_WHOLE.fullmatch(node.id)
-    is_whole = is_total or (_OF_WHOLE.fullmatch(line.name) and not line.adds)
-    label = "" if line.adds else OF_PROGRAM if is_whole else " ".join(_SEPARATOR.split(line.name)).strip()
+    is_whole = is_total or (_OF_WHOLE.fullmatch(line.name) and not line.sign)
+    label = "" if line.sign else OF_PROGRAM if is_whole else " ".join(_SEPARATOR.split(line.name)).strip()
     return WrittenNumber((side,), label, line.comment, line.number)
 
 
