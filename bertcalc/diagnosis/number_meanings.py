@@ -136,6 +136,13 @@ _COUNTED_BY_CODE = re.compile(
     r"(?:[^\n]{0,200}(?:numel\(|nelement\(|num_parameters\(|count_params\(|\.shape)[^\n]{0,200}\n|[^\n0-9]{1,80}\n){1,4}"
     r" *(?:Out ?\[[0-9 ]{0,6}\]:)? *(?P<number>[0-9][0-9,_]{3,30})"
 )
+# Words after a number of something else than parameters.
+COUNTS_OTHER_THINGS = re.compile(
+    r"[ -]?(?:(?:more|training|different|unique) )?(?:sentences?|steps?|iterations?|images?|samples?|examples?|rows?"
+    r"|users?|times|downloads?|yen|dollars?|USD|EUR|RMB|ms|seconds?|minutes?|hours?|days?|documents?|pages?|pairs?"
+    r"|records?|files?)\b|\s?(?:多)?个?(?:句子?|步|样本|图片|图像|次|元|条|篇|用户|秒|毫秒|小时)",
+    re.I,
+)
 _ROUNDED = re.compile(r"(?<![\w.,:/-])[0-9]+(?:\.[0-9]+)?(?: ?(?:[MB]|million|billion)(?![\w/-])| ?[亿万])")
 # The totals below a summary of torchinfo, torchsummary or Keras.
 _RULE = r"[ \t=_─━]*"
@@ -214,9 +221,11 @@ def only_number(text: str) -> str:
         return ""
     if _COMPUTES.search(line) or _LABELLED.fullmatch(line) or _BRACKETED.search(line):
         return ""
-    numbers = [match["number"] for match in _BYTES.finditer(line) if not match["unit"] and match["number"]]
+    counted = (match for match in _BYTES.finditer(line) if not COUNTS_OTHER_THINGS.match(line, match.end()))
+    numbers = [match["number"] for match in counted if not match["unit"] and match["number"]]
     exact = [number for number in numbers if len(re.sub(r"\D", "", number)) >= _FEWEST_DIGITS and "." not in number]
-    asked = exact or _ROUNDED.findall(line)
+    rounded = (match for match in _ROUNDED.finditer(line) if not COUNTS_OTHER_THINGS.match(line, match.end()))
+    asked = exact or [match[0] for match in rounded]
     return asked[0] if len(asked) == 1 else ""
 
 

@@ -19,6 +19,7 @@ from bertcalc.diagnosis.count_lines import TypedLine
 from bertcalc.diagnosis.hand_count import LineVerdict
 from bertcalc.diagnosis.layer_parts import PARTS, TABLES, USUAL, WHOLE_MODEL, WHOLE_OR_BODY, Counted
 from bertcalc.diagnosis.miscounts import counted, total
+from bertcalc.diagnosis.number_meanings import COUNTS_OTHER_THINGS
 from bertcalc.diagnosis.part_words import part_in_words
 from bertcalc.diagnosis.typos import is_slip
 from bertcalc.families.presets import PRESETS
@@ -88,6 +89,8 @@ def judge(
     ``model`` is None for a model that bertcalc does not count. Unless the model is ``sure``, no count is called wrong.
     ``published`` is the configuration of the published model that the text names.
     """
+    if not entry.computes and COUNTS_OTHER_THINGS.match(entry.after):
+        return NO_CLAIM
     context = _with_tensors(_of_all_layers(entry, context, model))
     arithmetic = judge_chain(entry)
     if arithmetic is not None and arithmetic.verdict == "wrong":

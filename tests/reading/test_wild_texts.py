@@ -381,6 +381,26 @@ def test_hours_results_words_and_times_are_no_claims(text: str) -> None:
     assert not bertcalc.proofread(text).claims
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "BERT was pre-trained on 109 million sentences",
+        "The dataset has 590,592 images",
+        "训练了 1,000,000 步",
+        "I have 335M rows in my database",
+    ],
+)
+def test_numbers_of_other_things_are_not_explained(text: str) -> None:
+    with pytest.raises(InputError):
+        bertcalc.read(text)
+
+
+def test_a_wrong_result_in_a_hand_count_is_wrong() -> None:
+    text = str(bertcalc.read("pooler = 768*768 + 768 = 600000"))
+    assert "0 of 1 lines are right" in text
+    assert "pooler: The calculation gives 590,592, not 600,000." in text
+
+
 def test_the_shapes_of_a_batch_are_refused() -> None:
     with pytest.raises(InputError, match="shapes of a batch"):
         bertcalc.read("input_ids torch.Size([2, 512])\nattention_mask torch.Size([2, 512])\n")

@@ -254,6 +254,11 @@ def is_program(text: str) -> bool:
     return 2 * code > len(lines) and bool(_SURELY.search(text) or counted_lines(text))
 
 
+def _is_of_code(entry: WrittenNumber, text: str) -> bool:
+    """Whether a number is a formula in a program's own names, or a comparison."""
+    return any(side.letters for side in entry.sides) or "==" in text[entry.start : entry.end]
+
+
 def _without_prompts(text: str) -> str:
     """A text of the same length without the prompts of a console or a notebook."""
     return _PROMPT.sub(lambda prompt: " " * len(prompt[0]), text)
@@ -271,7 +276,7 @@ def with_program(entries: Sequence[WrittenNumber], counted: Sequence[WrittenNumb
     ends = [line.end for line in counted]
     lines = _without_prompts(text).split("\n") if is_program(text) else []
     code = {number for number, line in enumerate(lines) if _CODE.match(line) and not line.lstrip().startswith("#")}
-    entries = [entry for entry in entries if entry.line not in code or not any(side.letters for side in entry.sides)]
+    entries = [entry for entry in entries if entry.line not in code or not _is_of_code(entry, text)]
 
     def is_in_line(entry: WrittenNumber) -> bool:
         at = bisect_left(ends, entry.end)

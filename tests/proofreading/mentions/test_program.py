@@ -1,5 +1,7 @@
 """Programs in a text: their values are Python's, and nothing in them is executed."""
 
+import contextlib
+import io
 import re
 from fractions import Fraction
 from time import perf_counter
@@ -185,3 +187,47 @@ def test_the_time_is_proportional_to_the_text(piece: str) -> None:
     before = perf_counter()
     counted_lines((piece * 100_000)[:100_000])
     assert perf_counter() - before < 10
+
+
+SIZES = "V, H, L, I = 30522, 768, 12, 3072\n"
+LAYER = "12*H*H + 13*H"
+PROGRAMS = {
+    "a loop in a line": f"total = V*H + 516*H\nfor _ in range(L): total += {LAYER}\ntotal += H*H + H\nprint(total)\n",
+    "a range of two": f"total = V*H\nfor i in range(1, L + 1):\n    total += {LAYER}\nprint(total)\n",
+    "less": f"total = V*H + 516*H\nfor _ in range(L):\n    total += {LAYER}\ntotal -= V*H\nprint(total)\n",
+    "times": f"total = V*H + 516*H\nfor _ in range(L):\n    total += {LAYER}\ntotal *= 4\nprint(total)\n",
+    "break": f"total = V*H\nfor _ in range(L):\n    total += {LAYER}\n    break\nprint(total)\n",
+    "if": f"total = V*H\nfor i in range(L):\n    if i % 2 == 0:\n        total += {LAYER}\nprint(total)\n",
+    "while": f"total = V*H\nwhile L > 0:\n    total += {LAYER}\n    L -= 1\nprint(total)\n",
+    "locals": "total = V*H\ndef f(h):\n    total = 0\n    total += h*h\n    return 3 * h\nf(H)\nprint(total)\n",
+    "global": "total = V*H\ndef add():\n    global total\n    total += H*H + H\nadd()\nadd()\nprint(total)\n",
+    "a default": f"def f(H=1024):\n    total = {LAYER}\n    return total\nx = 4 * V * H\nprint(f())\n",
+    "a quoted text": '"""\nH = 1024\n"""\ntotal = 0\ntotal += V*H\nprint(total)\n',
+    "another case": "total = 0\nfor i in range(L):\n    total += i * H\nprint(total)\n",
+    "a new L": f"total = 0\nfor _ in range(L):\n    L = 3\n    total += {LAYER}\ntotal += L * H\nprint(total)\n",
+    "an object": 'c = {\n    "h": 768,\n    "n": 12,\n}\ntotal = 0\ntotal += c["n"] * c["h"] * 99\nprint(total)\n',
+    "a changed entry": 'c = {"h": 768}\nc["h"] = 1024\ntotal = 0\ntotal += c["h"] * c["h"]\nprint(total)\n',
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_total_is_the_one_that_python_prints_or_is_not_known(name: str) -> None:
+    program = SIZES + PROGRAMS[name]
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(program, {})  # a text of this test
+    totals = {
+        int(entry.value) for entry in counted_lines(program) if program[entry.start : entry.end] in ("total", LAYER)
+    }
+    layer = 12 * 768 * 768 + 13 * 768
+    assert totals - {layer} <= {int(printed.getvalue())}
+    known = ("a loop in a line", "a range of two", "less", "times", "a new L", "an object")
+    assert name not in known or int(printed.getvalue()) in totals
+    for claim in proofread(program).claims:
+        assert claim.text not in ("i * H", "2 == 0")
+
+
+def test_the_prompts_of_a_console_are_no_part_of_a_program() -> None:
+    text = ">>> h = 768\n>>> total = 0\n>>> for _ in range(12):\n...     total += 4 * h * h\n...\n>>> print(total)\n"
+    assert [int(entry.value) for entry in counted_lines(text)] == [4 * 768**2, 12 * 4 * 768**2]
+    assert bertcalc.read(text).kind == "program"
