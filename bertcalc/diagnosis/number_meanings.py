@@ -133,7 +133,8 @@ _BRACKETED = re.compile(r"[\[(][^\])]*[0-9]")  # a shape, a list of numbers
 _ONLY_SHAPE = re.compile(r"(?:torch\.Size\()?[\[(](?P<sizes>[0-9]{1,9}(?: ?, ?[0-9]{1,9}){1,3}),?[\])]\)?")
 # What a notebook or a console shows below the code that counts.
 _COUNTED_BY_CODE = re.compile(
-    r"(?:[^\n]{0,200}(?:numel\(|nelement\(|num_parameters\(|count_params\(|\.shape)[^\n]{0,200}\n|[^\n0-9]{1,80}\n){1,4}"
+    r"(?:[^\n0-9]{1,80}\n){0,2}[^\n]{0,200}(?:numel\(|nelement\(|num_parameters\(|count_params\()[^\n]{0,200}\n"
+    r"(?:[^\n0-9]{1,80}\n){0,2}"
     r" *(?:Out ?\[[0-9 ]{0,6}\]:)? *(?P<number>[0-9][0-9,_]{3,30})"
 )
 # Words after a number of something else than parameters.

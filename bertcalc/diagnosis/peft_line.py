@@ -121,8 +121,8 @@ class PeftLine(NamedTuple):
 
     def _published_with_labels(self) -> tuple[str, Model] | None:
         """The same for the published models."""
-        found = ((name, self._with_labels(config)) for name, config in PUBLISHED_CONFIGS.items())
-        return next(((name, model) for name, model in found if model), None)
+        models = ((name, self._with_labels(config)) for name, config in PUBLISHED_CONFIGS.items())
+        return next(((name, model) for name, model in models if model), None)
 
     def _all_of(self, model: Model) -> Problem:
         resized = tuple(change for change in model.changes if change.resizes)

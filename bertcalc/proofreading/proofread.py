@@ -37,7 +37,7 @@ from bertcalc.proofreading.mentions import plain_text
 from bertcalc.proofreading.mentions.calculations import WrittenNumber, find
 from bertcalc.proofreading.mentions.contexts import Context, Surroundings, in_unit_of_header
 from bertcalc.proofreading.mentions.model_names import is_model_name, models_named, names_model, without_sizes
-from bertcalc.proofreading.mentions.program import counted_lines, sizes_of, with_program, without_unpacking
+from bertcalc.proofreading.mentions.program import counted_lines, sizes_by_field, with_program, without_unpacking
 from bertcalc.proofreading.mentions.relatives import SIZE_NAMES, renamed
 from bertcalc.proofreading.mentions.written_sizes import primed_letters
 from bertcalc.proofreading.named_parts import names_part_but_whole, times_layers
@@ -97,7 +97,7 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
     about = subject.read(plain.text, model)
     names = {**letters(about.model.config), **primed_letters(plain.text)} if about.model else {}
     counted = plain_text.numbered_from_one(without_sizes(plain.text))
-    program = counted_lines(counted, sizes_of(about.model) if about.model and not about.assumed else {})
+    program = counted_lines(counted, sizes_by_field(about.model) if about.model and not about.assumed else {})
     entries = with_program(find(without_unpacking(counted), names, about.bound), program, counted)[:MOST_CLAIMS]
     findings = _Verdicts(counted, about, entries, plain.text)
     claims = tuple(
@@ -147,16 +147,11 @@ def _with_name(finding: Finding, about: subject.Subject) -> Finding:
     if model is None or about.model is None or model.config == about.model.config:
         return finding
     name = next((name for name, preset in PRESETS.items() if preset.config == model.config), "")
-    reasons = tuple(
-        reason._replace(values={**reason.values, "architecture": f"{name} ({reason.values['architecture']})"})
-        if name and reason.message == _HAS
-        else reason
-        for reason in finding.judged.reasons
-    )
-    return finding._replace(judged=finding.judged._replace(reasons=reasons))
-
-
-_HAS = N_("{architecture} has {count} parameters.")
+    if not name or not is_total_of_model(finding.judged):
+        return finding
+    reason, *others = finding.judged.reasons
+    named = reason._replace(values={**reason.values, "architecture": f"{name} ({reason.values['architecture']})"})
+    return finding._replace(judged=finding.judged._replace(reasons=(named, *others)))
 
 
 def _claim(finding: Finding, text: str, start: int, end: int) -> CheckedClaim:
@@ -271,10 +266,9 @@ class _Verdicts:
             finding = self._earlier.carried_forward(finding, context)
             is_open = finding.judged.verdict == "unknown" or is_total_of_model(finding.judged)
             if is_open and model and not self._about.assumed:
+                is_of_layer = _OF_LAYER.search(" ".join(context.names[:2]))
                 summed = judge_sum_of_parts(entry, model) or judge_whole_sum(entry, model)
-                summed = summed or (
-                    judge_layer_sum(entry, model) if _OF_LAYER.search(" ".join(context.names[:2])) else None
-                )
+                summed = summed or (judge_layer_sum(entry, model) if is_of_layer else None)
                 finding = finding._replace(judged=summed or finding.judged)
             finding = finding._replace(judged=self._searched(finding, context) or finding.judged)
             is_count = entry.best.value >= _LEAST_OF_OTHERS and entry.best.unit in (None, "parameters")

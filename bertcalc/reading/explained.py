@@ -17,7 +17,7 @@ from bertcalc.diagnosis.part_words import mistakes_in_words, part_in_words
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.proofreading.mentions.model_names import is_model_name, models_named
-from bertcalc.proofreading.mentions.program import names_in_sums, sizes_of, unread_lines
+from bertcalc.proofreading.mentions.program import names_in_sums, sizes_by_field, unread_lines
 from bertcalc.proofreading.proofread import proofread
 from bertcalc.reading.plain_lines import sentences
 from bertcalc.reading.text_reading import Kind, TextReading
@@ -222,7 +222,7 @@ def read_program(text: str, _model: Model) -> TextReading:
     report = proofread(text)
     message = N_("Read as: a program; it is not executed. Numbers and calculations: {claims}.")
     sentence = Problem.of(message, claims=len(report.claims))
-    if unread := unread_lines(text, sizes_of(report.model) if report.model and not report.assumed else {}):
+    if unread := unread_lines(text, sizes_by_field(report.model) if report.model and not report.assumed else {}):
         message = N_("{program} Lines that were not evaluated: {lines}.")
         sentence = Problem.of(message, program=sentence, lines=", ".join(map(str, unread[:_MOST_NAMED])))
     return TextReading("program", sentence, report.model, detail=report)

@@ -21,6 +21,7 @@ from bertcalc.families import FAMILIES
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape, Tensor
+from bertcalc.proofreading.mentions.plain_text import without_prompts
 from bertcalc.reading.plain_lines import sentences, without_ansi
 from bertcalc.reading.recognition import TELLING, Recognition, recognized, stored, with_ties, without_adapters
 from bertcalc.reading.stored_parts import is_of_torch_optimizer, unpacked
@@ -73,7 +74,7 @@ def listed(text: str) -> Listing:
     tensors: dict[str, Shape] = {}
     contradictions: list[Problem] = []
     optimizer, slashes = 0, 0
-    plain = _MISMATCH.sub(r"\g<shape>", _PROMPT.sub(lambda prompt: " " * len(prompt[0]), without_ansi(text)))
+    plain = _MISMATCH.sub(r"\g<shape>", without_prompts(without_ansi(text)))
     entries = list(_entries(plain)) or _nameless(plain)
     albert = any(is_of_albert(entry.name) for entry in entries)
     for name, shape, written in entries:
@@ -98,7 +99,6 @@ def listed(text: str) -> Listing:
     )
 
 
-_PROMPT = re.compile(r"^ *(?:In|Out) ?\[[0-9 ]{0,6}\]:", re.MULTILINE)
 # A warning of transformers: the model has the second shape.
 _MISMATCH = re.compile(
     r"found shape torch\.Size\(\[[0-9, ]{0,90}\]\) in the checkpoint and "
@@ -239,9 +239,8 @@ def read_listing(text: str) -> TextReading:
     """Read a listing and compare it with the model of its names and shapes. Raises InputError if it has no tensors."""
     listing = listed(text)
     counts = counted(text)
-    if len(counts) > len(listing.tensors) and 2 * sum(name.endswith(_ENDINGS) for name, _count in counts) >= len(
-        counts
-    ):
+    tensors = sum(name.endswith(_ENDINGS) for name, _count in counts)
+    if len(counts) > len(listing.tensors) and 2 * tensors >= len(counts):
         return _of_counts(counts, text)
     if not listing.tensors and (names := names_alone(text)):
         return _of_names(names)

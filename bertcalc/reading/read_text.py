@@ -92,7 +92,7 @@ def read(text: str, kind: Kind | None = None, model: Model | None = None) -> Tex
 
 
 def _uncommented(text: str) -> str:
-    """The text without the sign of a comment, if all of its lines begin with one."""
+    """The text; an object of which every line is a comment, without the signs of the comments."""
     lines = [line.lstrip() for line in text.split("\n") if line.strip()]
     is_object = len(lines) > 1 and lines[0].startswith("#") and lines[0].lstrip("# ").startswith("{")
     return _COMMENT.sub("", text) if is_object and all(line.startswith("#") for line in lines) else text

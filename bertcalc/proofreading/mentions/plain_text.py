@@ -64,6 +64,18 @@ def read(text: str) -> Plain:
     return plain
 
 
+def without_prompts(text: str) -> str:
+    """A text of the same length without the prompts of a console or a notebook.
+
+    >>> without_prompts("In [3]: h = 768"), without_prompts(">>> h = 768")
+    ('        h = 768', '    h = 768')
+    """
+    return _PROMPT.sub(lambda prompt: " " * len(prompt[0]), text)
+
+
+_PROMPT = re.compile(r"^ *(?:>>>|\.\.\.(?= |$)|(?:In|Out) ?\[[0-9 ]{0,6}\]:) ?", re.MULTILINE)
+
+
 def numbered_from_one(text: str) -> str:
     """A text of the same length in which layers that are numbered from 0 begin with 1.
 

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from bertcalc.config.fields import is_int
 from bertcalc.model.model import Model
 from bertcalc.proofreading.mentions.calculations import ChainSide, Operand, WrittenNumber
+from bertcalc.proofreading.mentions.plain_text import without_prompts
 
 _ASSIGNMENT = re.compile(
     r"^[ \t]*(?P<self>self\.)?(?P<name>[A-Za-z_]\w{0,60})[ \t]*(?:: ?(?:int|float) ?)?(?P<add>(?://|[-+*/])?)=[ \t]*"
@@ -97,7 +98,7 @@ class _ValuedLine(NamedTuple):
     is_accumulated: bool  # whether it prints or returns a name that lines add to
 
 
-def sizes_of(model: Model) -> dict[str, int]:
+def sizes_by_field(model: Model) -> dict[str, int]:
     """The sizes of a model by the names of fields, for programs that take them from a configuration."""
     config = model.config
     sizes = {field: value for field, value in config.shared().items() if is_int(value)}
@@ -249,7 +250,7 @@ def is_program(text: str) -> bool:
     >>> is_program("h = 768\\nattention = 4 * h * h"), is_program("BERT has 110M parameters")
     (True, False)
     """
-    lines = [line for line in _without_prompts(text).splitlines() if line.strip()]
+    lines = [line for line in without_prompts(text).splitlines() if line.strip()]
     code = sum(bool(_CODE.match(line)) for line in lines)
     return 2 * code > len(lines) and bool(_SURELY.search(text) or counted_lines(text))
 
@@ -259,12 +260,6 @@ def _is_of_code(entry: WrittenNumber, text: str) -> bool:
     return any(side.letters for side in entry.sides) or "==" in text[entry.start : entry.end]
 
 
-def _without_prompts(text: str) -> str:
-    """A text of the same length without the prompts of a console or a notebook."""
-    return _PROMPT.sub(lambda prompt: " " * len(prompt[0]), text)
-
-
-_PROMPT = re.compile(r"^(?:>>>|\.\.\.|In ?\[[0-9 ]{0,5}\]:) ?", re.M)
 _SURELY = re.compile(r"^[ \t]*(?:for\s+\w+\s+in\b[^\n]*:|def\s+\w+\(|import\s+\w|from\s+\w+\s+import\b)", re.M)
 
 
@@ -274,7 +269,7 @@ def with_program(entries: Sequence[WrittenNumber], counted: Sequence[WrittenNumb
     In the other lines of a program, letters are its own names, and not sizes of the model.
     """
     ends = [line.end for line in counted]
-    lines = _without_prompts(text).split("\n") if is_program(text) else []
+    lines = without_prompts(text).split("\n") if is_program(text) else []
     code = {number for number, line in enumerate(lines) if _CODE.match(line) and not line.lstrip().startswith("#")}
     entries = [entry for entry in entries if entry.line not in code or not _is_of_code(entry, text)]
 
@@ -322,7 +317,7 @@ def _arguments(text: str) -> dict[int, dict[str, Fraction | int]]:
 
 
 def _lines(text: str) -> Iterator[_ProgramLine]:
-    plain = _without_prompts(text)
+    plain = without_prompts(text)
     joined = _with_long_lines(_TEXT.sub(lambda quoted: re.sub(r"[^\n]", " ", quoted[0]), plain))
     may_jump = bool(_JUMP.search(joined))
     blocks: list[_Block] = []

@@ -160,8 +160,8 @@ def show_figure(label: str, count: int) -> None:
 def offer(model: Model, item: ModelRef) -> None:
     """Draw the button that copies the model to the sidebar."""
     kind = type(model.config)
-    base = PRESETS[item.base].config if item.base in PRESETS else kind.default()
-    base = base if type(base) is kind else kind.default()
+    preset = PRESETS.get(item.base)
+    base = preset.config if preset and type(preset.config) is kind else kind.default()
     changed = [field for field, value in model.config.shared().items() if value != base.shared()[field]]
     left = [kind.own_name(field) for field in changed if field not in FIELDS]
     with st.container(width="content", gap="xxsmall"):
