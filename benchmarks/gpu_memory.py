@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import torch
 import transformers
 
-from bertcalc.explore.model_refs import model_of_preset
+from bertcalc.explore.model_values import model_of_preset
 from bertcalc.families import family_of
 from bertcalc.memory.fit import most
 from bertcalc.memory.optimizers import PRECISIONS

@@ -8,7 +8,7 @@ from typing import Protocol
 from bertcalc.controls.chosen_model import ChosenModel
 from bertcalc.discover.results.result import Discovered
 from bertcalc.discover.results.shipped import shipped
-from bertcalc.discover.results.size_steps import write
+from bertcalc.discover.results.size_steps import write_sizes
 from bertcalc.families.presets import DEFAULT_PRESET
 
 ANY_MODEL = "any_model"  # the page with its own model
@@ -105,7 +105,7 @@ class OfAnyModel:
         parameters = {
             "model_type": self._formula.model_type,
             "model_class": self._formula.cls,
-            "sizes": write(self.sizes),
+            "sizes": write_sizes(self.sizes),
         }
         return parameters | ({"fields": json.dumps(self._fields, separators=(",", ":"))} if self._fields else {})
 

@@ -8,6 +8,8 @@
 
 ``read`` takes a text, such as the output of print(model), from a file or, as -, from standard input.
 
+A preset can have changes as in a link to Compare: bert-base-uncased~hidden_size-1024.
+
 Fields have Hugging Face's names, with - or _. If you change only hidden_size, the head size stays the same. --changes
 takes steps in the notation of the Change page's links, such as adapters and quantization.
 """
@@ -30,7 +32,7 @@ from bertcalc.change_steps.step_texts import without_spaces
 from bertcalc.change_steps.step_texts import written as written_steps
 from bertcalc.config import check_whole_number, letters
 from bertcalc.controls.stops import moved
-from bertcalc.explore.model_refs import PRESENT, ModelRef, model_of_preset, read
+from bertcalc.explore.model_values import model_of_preset
 from bertcalc.explore.quantities import EVERY_QUANTITY, Case
 from bertcalc.families import CLASSES, hf_json
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS, preset_named
@@ -39,6 +41,7 @@ from bertcalc.model.batch import BATCH, LARGEST, Batch
 from bertcalc.model.model import Model
 from bertcalc.model.terms import component_texts
 from bertcalc.model.totals import totals_by_component
+from bertcalc.model_ref import PRESENT, ModelRef, read_item
 from bertcalc.reading.plain_lines import LARGEST as LONGEST_TEXT
 from bertcalc.reading.text_reading import KINDS
 from bertcalc.text import shorten, text_table
@@ -123,17 +126,14 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
     if preset and asked.config:
         raise wrong("Give a preset or --config, not both.")
     present = _described(asked.config) if asked.config else None
-    wanted = preset or DEFAULT_PRESET
+    wanted, *linked = (preset or DEFAULT_PRESET).split("~")
     base = PRESENT if present else preset_named(wanted)
     if base is None:
         near = nearest(wanted.rpartition("/")[2], PRESETS)
         hint = f"did you mean {near}?" if near else "python -m bertcalc --help lists them."
         raise wrong("there is no preset {value}: {known}", value=shorten(wanted), known=hint)
     start = present or model_of_preset(base)
-    items, problems = read("~".join([base, *changes]), type(start.config))
-    if problems:
-        raise InputError(*(refusal.problem for refusal in problems))
-    [item] = items or [ModelRef(base)]
+    item = read_item("~".join([base, *linked, *changes]), type(start.config))
     try:
         changed = _with_heads(item, start).changed(present)
     except InputError as error:
@@ -181,10 +181,11 @@ def _read_fields(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
     """The preset, if there is one, and the fields as links write them: hidden_size-1024."""
     preset, changes, rest = None, [], list(arguments)
     while rest:
-        option, equals, value = rest.pop(0).partition("=")
-        if preset is None and not option.startswith("-"):
-            preset = option
+        argument = rest.pop(0)
+        if preset is None and not argument.startswith("-"):
+            preset = argument
             continue
+        option, equals, value = argument.partition("=")
         if not equals:
             value = rest.pop(0) if rest else ""
         if option == "--changes":

@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from bertcalc.explore.model_refs import item_of
 from bertcalc.families.hf_json import PASTED
 from bertcalc.hub import reader
 from bertcalc.model.model import Model
+from bertcalc.model_ref import item_of
 from pages.ui.bring import pasted_view
 from pages.ui.checkpoints import inputs, matching
 from pages.ui.checkpoints.chooser import choose_files

@@ -4,8 +4,7 @@ from contextlib import suppress
 
 import streamlit as st
 
-from bertcalc.discover.results.comparable import DiscoveredRef
-from bertcalc.explore.model_refs import PRESENT, write
+from bertcalc.model_ref import PRESENT, write
 from bertcalc.text.problem import InputError
 from pages.ui.change.linked_steps import note_made
 from pages.ui.compare import comparison as controls
@@ -41,7 +40,7 @@ with page:
             controls.choose_models(items, choice, present)
             controls.paste(items)
     controls.show_pairs()
-    discovered_models.discover([item for item in items if isinstance(item, DiscoveredRef)])
+    discovered_models.discover([item for item in items if item.is_discovered])
     models, impossible = controls.build(items, present)
     with suppress(InputError):  # such as a step that is not possible, which is named if the model is compared
         note_made(present.steps, present.after_steps)

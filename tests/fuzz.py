@@ -28,7 +28,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from bertcalc import BertConfig, Config
+from bertcalc import BertConfig, Config, model_ref
 from bertcalc.__main__ import main as command
 from bertcalc.checkpoints.checkpoint import compare, model_of_shapes
 from bertcalc.config import DIMENSIONS, LETTERS, ConfigError, Problem
@@ -42,7 +42,7 @@ from bertcalc.discover.results.config_input import read_config as read_pasted
 from bertcalc.discover.results.request import DiscoveryRequest
 from bertcalc.discover.results.shipped import shipped
 from bertcalc.discover.results.types import types
-from bertcalc.explore import model_refs
+from bertcalc.explore.model_values import FIELDS
 from bertcalc.export.table import Code, Math, plain
 from bertcalc.families import FAMILIES
 from bertcalc.families.hf_json import read as read_config
@@ -245,7 +245,7 @@ def read_sizes(text: str) -> bool:
     discovery = shipped(kind, cls)
     assert discovery is not None
     try:
-        sizes = size_steps.read(written)
+        sizes = size_steps.read_sizes(written)
     except InputError as error:
         show(error.problem)
         return False
@@ -339,11 +339,11 @@ def read_repository(text: str) -> bool:
 
 def read_models(text: str) -> bool:
     """The models of a comparison."""
-    items, wrong = model_refs.read(text)
+    items, wrong = model_ref.read(text)
     for refused in wrong:
         show(refused.problem)
         refused.text.encode()
-    assert model_refs.read(model_refs.write(items)) == (items, [])
+    assert model_ref.read(model_ref.write(items)) == (items, [])
     for item in items:
         try:
             item.model(_MODEL).num_parameters()
@@ -720,7 +720,7 @@ KINDS: dict[str, Kind] = {
             "n_layer-48~n_embd-1600~n_head-25",
             "vocab_size-21128",
             "text_config.hidden_size-8~block_sizes[0]-3",
-            *(f"{name} {size_steps.write(_sizes_of(name))}" for name in _SIZED),
+            *(f"{name} {size_steps.write_sizes(_sizes_of(name))}" for name in _SIZED),
         ),
         ("~", "-", "n_embd-", "n_head-0", "0", "9999", "[0]", ".", *(f"{name} " for name in _SIZED)),
     ),
@@ -744,7 +744,7 @@ KINDS: dict[str, Kind] = {
         read_models,
         1,
         ("bert-base-uncased~vocab_size-21128 present", "bert-large-uncased~architecture-BertForMaskedLM~num_labels-3"),
-        ("~", "-", " ", *model_refs.FIELDS, *list(PRESETS)[:5], "none", "true", "1e400", "999999999999999"),
+        ("~", "-", " ", *FIELDS, *list(PRESETS)[:5], "none", "true", "1e400", "999999999999999"),
         lambda: iter(("~" * 8_000, "a " * 4_000, "present~x-" * 800, "present " * 1_000, "p" * 1_000_000)),
     ),
     "model": Kind(read_model, 1, _links_of_models(), _names_of_link()),
@@ -760,7 +760,7 @@ KINDS: dict[str, Kind] = {
             "--config",
             "--json",
             "-h",
-            *(f" --{name} " for name in model_refs.FIELDS),
+            *(f" --{name} " for name in FIELDS),
             *list(PRESETS)[:9],
         ),
         _large_lines,

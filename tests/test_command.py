@@ -107,6 +107,9 @@ def test_a_configuration_has_the_fields_of_its_own_family(tmp_path: Path, capsys
     [
         (["bert-base"], "there is no preset bert-base: did you mean bert-base-uncased?"),
         (["present"], "there is no preset present: python -m bertcalc --help lists them."),
+        (["present~vocab_size-8"], "there is no preset present: python -m bertcalc --help lists them."),
+        (["bert-base-uncased~vocab_size-8 gpt2"], "vocab_size '8 gpt2' is not possible"),
+        (["bert-base-uncased~vocab_size-8", "--vocab-size", "9"], "write each field once, with a value: vocab_size-"),
         (["nope nope"], "there is no preset nope nope: python -m bertcalc --help lists them."),
         (["--hiden-size", "8"], "there is no field hiden_size: did you mean hidden_size?"),
         (["--hidden-size", "1000"], "hidden_size 1,000 cannot be split into heads of 64: 1,024 can."),
@@ -241,3 +244,8 @@ def test_given_heads_stay_as_they_are_with_another_width(capsys: pytest.CaptureF
 
 def test_none_is_written_as_in_python(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(said(capsys, "--pad-token-id", "None", "--json"))["config"]["pad_token_id"] is None
+
+
+def test_a_preset_has_the_changes_of_a_link(capsys: pytest.CaptureFixture[str]) -> None:
+    linked = said(capsys, "bert-base-uncased~vocab_size-21128~changes-lora,r=16", "--json")
+    assert linked == said(capsys, "bert-base-uncased", "--vocab-size", "21128", "--changes", "lora,r=16", "--json")

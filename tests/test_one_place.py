@@ -21,7 +21,7 @@ OF_FOUR = (
 NAMED = {
     "bertcalc/config/__init__.py": "whatever a family lacks has a default, and what shapes a model is listed",
     "bertcalc/families/config_files/other_programs.py": "other programs have other positions, which are refused",
-    "bertcalc/explore/model_refs.py": "the order of all fields in what is written of a model",
+    "bertcalc/explore/model_values.py": "the order of all fields in what is written of a model",
     "bertcalc/config/fields.py": "the field, its values, and what they mean, as readers are told",
     "bertcalc/controls/chosen_model.py": "the values that a link can have",
     "pages/ui/widgets/export/files.py": "readers are told what was not compared",

@@ -39,7 +39,15 @@ ORDER = (
         "bertcalc.discover.results",
     ),
     *("bertcalc.discover.search", "bertcalc.discover", "bertcalc.hub", "bertcalc.proof", "bertcalc.charts"),
-    *("bertcalc.completeness", "bertcalc.widget", "bertcalc.api", "bertcalc", "bertcalc.__main__", "pages.server"),
+    *(
+        "bertcalc.model_ref",
+        "bertcalc.completeness",
+        "bertcalc.widget",
+        "bertcalc.api",
+        "bertcalc",
+        "bertcalc.__main__",
+        "pages.server",
+    ),
     *("pages.ui.session", "pages.ui.shell", "pages.ui.widgets", "pages.ui.any_model", "pages.ui.diagnosis"),
     *(
         "pages.ui.compute",

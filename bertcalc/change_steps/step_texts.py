@@ -140,7 +140,7 @@ def kind_of(step: ChangeStep) -> str:
 
 
 def _quoted(value: object) -> str:
-    """Percent-encode a text, including signs that separate steps or, in ``bertcalc.explore.model_refs``, models."""
+    """Percent-encode a text, including signs that separate steps or, in ``bertcalc.model_ref``, models."""
     return quote(str(value), _SAFE).replace("~", "%7E")
 
 

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from bertcalc.change_steps.effects import with_steps
 from bertcalc.change_steps.step_texts import ChangeStep
-from bertcalc.explore.model_refs import FIELDS, STEPS, model_of, values_of
+from bertcalc.explore.model_values import FIELDS, STEPS, model_of, values_of
 from bertcalc.explore.quantities import Case, Quantity, parameters, weights
 from bertcalc.families import CLASSES
 from bertcalc.model.batch import Batch

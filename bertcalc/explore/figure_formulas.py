@@ -27,7 +27,7 @@ from bertcalc.explore.compare import (
     shapes,
 )
 from bertcalc.explore.live_quantity_formulas import live_quantity
-from bertcalc.explore.model_refs import FIELDS, STEPS
+from bertcalc.explore.model_values import FIELDS, STEPS
 from bertcalc.explore.quantities import EVERY_QUANTITY, Case, components
 from bertcalc.live.live_formulas import live_reading, live_size
 from bertcalc.model.formula import symbolic_model

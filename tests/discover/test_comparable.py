@@ -1,25 +1,14 @@
 """Discovered models in a comparison: counts of the real classes, and a sum for every difference."""
 
-from base64 import urlsafe_b64encode
 from itertools import pairwise
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc.discover.results.comparable import (
-    DiscoveredCase,
-    DiscoveredModel,
-    DiscoveredRef,
-    components_of,
-    explain,
-    figure,
-    read,
-    text_of,
-)
+from bertcalc.discover.results.comparable import DiscoveredCase, DiscoveredModel, components_of, explain, figure
 from bertcalc.discover.results.shipped import shipped, shipped_classes
-from bertcalc.explore.model_refs import model_of_preset, write
+from bertcalc.explore.model_values import model_of_preset
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.model.batch import Batch
 from bertcalc.text.problem import InputError
@@ -94,31 +83,3 @@ def test_sizes_of_other_names_stand_beside_ours() -> None:
     for key in shipped_classes():
         one = model(*key)
         assert sorted(one.values().values(), key=str) == sorted([key[1], *one.sizes().values()], key=str)
-
-
-@given(
-    st.sampled_from(list(shipped_classes())),
-    st.dictionaries(st.sampled_from(["hidden_size", "text_config.d_model", "sizes[0]"]), st.integers(0, 10**9)),
-    st.sampled_from([{}, {"tie_word_embeddings": False}, {"text_config": {"layer_types": ["a b~c", "ü"]}}]),
-)
-def test_reading_is_the_inverse_of_writing(key: tuple[str, str], sizes: dict[str, int], given: dict[str, Any]) -> None:
-    one = DiscoveredRef(*key, tuple(sizes.items()), text_of(given))
-    assert read(f"bert-base-uncased {write([one])}") == ([*read("bert-base-uncased")[0], one], [])
-    assert one.fields() == given
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("llama.LlamaForMaskedLM", "did you mean Llama"),
-        ("lama.LlamaForCausalLM", "there is no preset lama.LlamaForCausalLM"),
-        ("llama.LlamaForCausalLM~hidden_size", "hidden_size is not a size"),
-        ("llama.LlamaForCausalLM~config-e", "config.json in the link cannot be read"),
-        ("llama.LlamaForCausalLM~config-_w", "config.json in the link cannot be read"),
-        (f"llama.LlamaForCausalLM~config-{urlsafe_b64encode(b'[]').decode()}", "JSON"),
-    ],
-)
-def test_what_is_wrong_is_named_and_the_rest_counts(text: str, why: str) -> None:
-    items, [wrong] = read(f"{text} bert-base-uncased")
-    assert [str(item) for item in items] == ["bert-base-uncased"]
-    assert why in str(wrong.problem)

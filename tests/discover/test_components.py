@@ -21,10 +21,10 @@ from bertcalc.discover.results.size_steps import (
     SizeHistory,
     more_than_shown,
     nearest,
-    read,
+    read_sizes,
     refused,
     stops,
-    write,
+    write_sizes,
 )
 from bertcalc.discover.results.types import installed, types
 from bertcalc.text.problem import InputError
@@ -294,7 +294,7 @@ def test_a_count_that_no_browser_can_say_is_refused() -> None:
     )
 )
 def test_a_link_says_sizes_and_is_read_back(sizes: dict[str, int]) -> None:
-    assert read(write(sizes)) == sizes
+    assert read_sizes(write_sizes(sizes)) == sizes
 
 
 @pytest.mark.parametrize(
@@ -302,7 +302,7 @@ def test_a_link_says_sizes_and_is_read_back(sizes: dict[str, int]) -> None:
 )
 def test_sizes_that_cannot_be_read_are_refused(wrong: str) -> None:
     with pytest.raises(InputError):
-        read(wrong)
+        read_sizes(wrong)
 
 
 def test_the_types_are_those_of_the_installed_transformers() -> None:

@@ -12,14 +12,15 @@ from bertcalc import ARCHITECTURES, AlbertConfig, BertConfig
 from bertcalc.change_steps.effects import with_steps
 from bertcalc.change_steps.step_texts import read_steps
 from bertcalc.explore.compare import PAIRS, WELL_KNOWN, FieldChange, differing, explain, path, shapes
-from bertcalc.explore.model_refs import FIELDS, model_of_preset, read, values_of
+from bertcalc.explore.model_values import FIELDS, model_of_preset, values_of
 from bertcalc.explore.quantities import EVERY_QUANTITY, QUANTITIES, Case, components
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model
+from bertcalc.model_ref import read
 from tests import oracle
 from tests.examples import examples
-from tests.explore.test_model_refs import models
+from tests.explore.test_model_values import models
 
 PARAMETERS, WEIGHTS = QUANTITIES["parameters"], QUANTITIES["weights"]
 sizes = st.tuples(st.integers(1, 3), st.integers(1, 8))

@@ -10,7 +10,7 @@ from bertcalc.config import Config
 from bertcalc.controls.stops import SLIDERS, moved, stops
 from bertcalc.explore.compare import Breakdown, explain
 from bertcalc.explore.figure_formulas import LiveCase, live_components, live_explanation, live_figure, live_shapes
-from bertcalc.explore.model_refs import model_of_preset
+from bertcalc.explore.model_values import model_of_preset
 from bertcalc.explore.quantities import EVERY_QUANTITY, QUANTITIES, Case, components
 from bertcalc.families import FAMILIES
 from bertcalc.families.presets import PRESETS

@@ -15,7 +15,7 @@ PRESETS = ("bert-base-uncased", "deberta-v3-base", "ModernBERT-base", "EuroBERT-
 PROGRAM = """
 import sys
 from dataclasses import replace
-from bertcalc.explore.model_refs import model_of_preset
+from bertcalc.explore.model_values import (model_of_preset)
 from bertcalc.model.batch import Batch
 from bertcalc.memory.peak import changes_in
 from bertcalc.memory.plan import Plan

@@ -16,10 +16,11 @@ from bertcalc import ARCHITECTURES, BertConfig, BitsAndBytesConfig, Config, Lora
 from bertcalc.discover.results.result import NOT_ASKED
 from bertcalc.discover.results.shipped import shipped
 from bertcalc.explore.compare import PAIRS, WELL_KNOWN
-from bertcalc.explore.model_refs import LONGEST, MOST, model_of_preset
+from bertcalc.explore.model_values import model_of_preset
 from bertcalc.explore.quantities import EVERY_QUANTITY, QUANTITIES
 from bertcalc.explore.quantities import Case as Quantified
 from bertcalc.families.presets import PRESETS
+from bertcalc.model_ref import LONGEST, MOST
 from bertcalc.text.digits import figure
 from bertcalc.text.problem import InputError, Problem
 from pages.ui.compare.comparison import VIEW

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from bertcalc.explore.model_refs import item_of
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
+from bertcalc.model_ref import item_of
 from pages.ui.shell.headings import state_of
 from pages.ui.shell.i18n import LANGUAGES, catalogue
 from pages.ui.shell.navigation import PAGES

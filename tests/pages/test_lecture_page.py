@@ -12,7 +12,7 @@ from bertcalc import BertConfig, build
 from bertcalc.diagnosis.count_lines import read
 from bertcalc.diagnosis.hand_count import check
 from bertcalc.explore.compare import WELL_KNOWN
-from bertcalc.explore.model_refs import model_of_preset
+from bertcalc.explore.model_values import model_of_preset
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.proof.real_model import empty_model

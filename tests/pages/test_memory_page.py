@@ -13,7 +13,7 @@ from bertcalc import ARCHITECTURES, BertConfig, load
 from bertcalc.charts.colors import BACKGROUND, INK
 from bertcalc.charts.labels import FONT
 from bertcalc.charts.memory_charts import stacked_bar, step_areas
-from bertcalc.explore.model_refs import model_of_preset
+from bertcalc.explore.model_values import model_of_preset
 from bertcalc.families.presets import PRESETS
 from bertcalc.forward.outputs import Call
 from bertcalc.memory.devices import DEVICES

@@ -33,7 +33,7 @@ from bertcalc.discover.results.request import DiscoveryRequest
 from bertcalc.discover.results.search_errors import Ended
 from bertcalc.discover.results.shipped import shipped
 from bertcalc.explore.design import Budget, Constraints, search
-from bertcalc.explore.model_refs import values_of
+from bertcalc.explore.model_values import values_of
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.explore.sweep import Sweep
 from bertcalc.families import CLASSES, FAMILIES, build

@@ -1,8 +1,5 @@
 """Compare models of any transformers class with each other and with models of the built-in families.
 
-A link names such a model by type, class and changed sizes: ``llama.LlamaForCausalLM~hidden_size-2048``. Fields from a
-config.json are written as ``config-`` followed by their JSON in base64.
-
 >>> from bertcalc.discover.results.shipped import shipped
 >>> llama = shipped("llama", "LlamaForCausalLM")
 >>> default = DiscoveredCase(DiscoveredModel(llama))
@@ -12,60 +9,30 @@ config.json are written as ``config-`` followed by their JSON in base64.
 16 fewer layers -3,238,133,760
 """
 
-import json
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from bertcalc.config import Config, Problem
+from bertcalc.config import Problem
 from bertcalc.discover.results.components import components, count
-from bertcalc.discover.results.config_input import read_fields
+from bertcalc.discover.results.config_input import json_of
 from bertcalc.discover.results.expressions import usual_names
 from bertcalc.discover.results.result import Discovered
-from bertcalc.discover.results.size_steps import read as read_sizes
 from bertcalc.discover.results.size_steps import refused
-from bertcalc.discover.results.size_steps import write as write_sizes
-from bertcalc.discover.results.types import types
 from bertcalc.explore import quantities
 from bertcalc.explore.compare import Breakdown, FieldChange, PartChange, attributed
 from bertcalc.explore.compare import explain as explain_fields
-from bertcalc.explore.model_refs import ModelRef, Wrong, read_item, read_with
 from bertcalc.explore.quantities import EVERY_QUANTITY, Case
-from bertcalc.families.presets import preset_named
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
 from bertcalc.memory.plan import Plan
 from bertcalc.model.batch import DEFAULT_BATCH, Batch
 from bertcalc.model.modules import Component
 from bertcalc.model.totals import COMPONENTS
-from bertcalc.text import N_, shorten
+from bertcalc.text import N_
 from bertcalc.text.problem import wrong
-from bertcalc.text.suggestions import nearest
 
 _CONFIG = "config-"
 _MOST = 2**62  # numbers in charts, and their differences, must fit into 64 bits
-
-
-class DiscoveredRef(NamedTuple):
-    """A model as a link names it: type, class, changed sizes, and the JSON of the fields of its config.json."""
-
-    model_type: str
-    cls: str
-    changes: tuple[tuple[str, int], ...] = ()
-    config: str = ""
-
-    @property
-    def base(self) -> str:
-        return f"{self.model_type}.{self.cls}"
-
-    def fields(self) -> dict[str, Any]:
-        """The fields of its configuration that the link gives, by name."""
-        fields: dict[str, Any] = json.loads(self.config) if self.config else {}
-        return fields
-
-    def __str__(self) -> str:
-        config = _CONFIG + urlsafe_b64encode(self.config.encode()).decode().rstrip("=") if self.config else ""
-        return "~".join(filter(None, (self.base, config, write_sizes(dict(self.changes)))))
 
 
 class DiscoveredModel(NamedTuple):
@@ -81,7 +48,7 @@ class DiscoveredModel(NamedTuple):
     @property
     def kind(self) -> tuple[str, str, str]:
         """The model type, the class and the fields of its config.json, which models of different sizes share."""
-        return self.discovery.model_type, self.discovery.cls, text_of(self.discovery.given)
+        return self.discovery.model_type, self.discovery.cls, json_of(self.discovery.given)
 
     def problem(self) -> Problem | None:
         """The reason why these sizes are refused; None if they are valid."""
@@ -209,38 +176,3 @@ def _path(first: DiscoveredModel, second: DiscoveredModel) -> Iterator[tuple[tup
             model, waiting = after, ()
     if waiting:
         yield waiting, second
-
-
-def read(text: str, present: type[Config] | None = None) -> tuple[list[ModelRef | DiscoveredRef], list[Wrong]]:
-    """Read the models of a comparison, built-in or discovered, and the errors in its text."""
-    return read_with(text, partial(_read_item, present=present))
-
-
-def _read_item(text: str, present: type[Config] | None) -> ModelRef | DiscoveredRef:
-    base = text.partition("~")[0]
-    if preset_named(base) or base.rpartition(".")[0] not in types():
-        return read_item(text, present)
-    return _read_discovered(text)
-
-
-def _read_discovered(text: str) -> DiscoveredRef:
-    """Read a class with its sizes, without checking that the sizes are valid. Raises InputError."""
-    base, *rest = text.split("~")
-    model_type, _dot, cls = base.rpartition(".")
-    if cls not in types()[model_type]:
-        near = nearest(cls, types()[model_type], similarity=0.0)
-        message = N_("there is no architecture {name}: did you mean {nearest}?")
-        raise wrong(message, "architecture", cls, name=shorten(cls), nearest=near)
-    encoded = next((part.removeprefix(_CONFIG) for part in rest if part.startswith(_CONFIG)), "")
-    try:
-        config = urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode()
-    except ValueError:
-        raise wrong(N_("the config.json in the link cannot be read.")) from None
-    fields = read_fields(config) if config else {}
-    sizes = read_sizes("~".join(part for part in rest if not part.startswith(_CONFIG)))
-    return DiscoveredRef(model_type, cls, tuple(sizes.items()), text_of(fields))
-
-
-def text_of(fields: Mapping[str, Any]) -> str:
-    """Return fields of a configuration as JSON for a link; "" if there are none."""
-    return json.dumps(dict(fields), separators=(",", ":"), ensure_ascii=False) if fields else ""

@@ -4,6 +4,7 @@ Fields that would load code or files are dropped. Sizes are limited because a co
 given lengths before any model is built, so that a single number could use up all memory and time.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -83,6 +84,11 @@ def read_config(text: str) -> ParsedConfig:
 def read_fields(text: str) -> dict[str, Any]:
     """Parse the fields in a link. Raises InputError."""
     return structural_fields(read_object(text))
+
+
+def json_of(fields: Mapping[str, Any]) -> str:
+    """Return fields of a configuration as JSON for a link; "" if there are none."""
+    return json.dumps(dict(fields), separators=(",", ":"), ensure_ascii=False) if fields else ""
 
 
 def structural_fields(config: Mapping[str, Any], left: list[str] | None = None) -> dict[str, Any]:

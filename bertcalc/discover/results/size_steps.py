@@ -134,16 +134,16 @@ class SizeHistory(History[dict[str, int]]):
     def written(self) -> dict[str, Any]:
         """Return the nearest steps and the attempt as JSON data, with sizes written as in a link."""
         steps, index = self.nearest_steps()
-        return {"steps": [*map(write, steps)], "at": index, "attempt": self.attempt}
+        return {"steps": [*map(write_sizes, steps)], "at": index, "attempt": self.attempt}
 
     def restore(self, written: object, *, is_linked: bool) -> None:
         """Restore the result of ``written``, which is untrusted, unless the link has other sizes."""
         match written:
             case {"steps": [*texts], "at": int(index), "attempt": dict(attempt)} if 0 <= index < len(
                 texts
-            ) <= 2 * self.WRITTEN + 1 and (not is_linked or texts[index] == write(self.present)):
+            ) <= 2 * self.WRITTEN + 1 and (not is_linked or texts[index] == write_sizes(self.present)):
                 try:
-                    steps = [read(f"{text}") for text in texts]
+                    steps = [read_sizes(f"{text}") for text in texts]
                 except InputError:
                     return
                 if any(map(self._refuses, steps)):
@@ -195,12 +195,12 @@ class SizeHistory(History[dict[str, int]]):
         return {field: value for field, value in sizes.items() if value != self.discovery.fields[field]}
 
 
-def write(sizes: Mapping[str, int]) -> str:
+def write_sizes(sizes: Mapping[str, int]) -> str:
     """Write sizes for a link: n_embd-1600~n_layer-48."""
     return "~".join(f"{field}-{value}" for field, value in sizes.items())
 
 
-def read(text: str) -> dict[str, int]:
+def read_sizes(text: str) -> dict[str, int]:
     """Read the sizes from a link. Raises InputError."""
     sizes: dict[str, int] = {}
     for part in filter(None, text.split("~")):

@@ -5,14 +5,14 @@ from typing import Any
 
 import streamlit as st
 
-from bertcalc.discover.results.comparable import DiscoveredRef, text_of
-from bertcalc.discover.results.config_input import ParsedConfig, read_config
+from bertcalc.discover.results.config_input import ParsedConfig, json_of, read_config
 from bertcalc.discover.results.from_config import counted_config
 from bertcalc.discover.results.other_config import remarks_on
 from bertcalc.discover.results.shipped import with_count
-from bertcalc.discover.results.size_steps import write
+from bertcalc.discover.results.size_steps import write_sizes
 from bertcalc.discover.results.types import types
 from bertcalc.families.presets import DEFAULT_PRESET
+from bertcalc.model_ref import ModelRef
 from bertcalc.text.problem import InputError
 from pages.ui.any_model.discovered_formula import formula
 from pages.ui.shell.any_model import FIELDS, MODEL_CLASS, MODEL_TYPE, SIZES, classes_of
@@ -30,7 +30,7 @@ def show_link(model_type: str, cls: str | None = None, fields: Mapping[str, Any]
     """Show a link to the page with a model type, a class and those fields that fit into a link."""
     if model_type not in types():
         return
-    ref = DiscoveredRef(model_type, cls or classes_of(model_type)[0], config=_within(dict(fields or {})))
+    ref = ModelRef.of_class(model_type, cls or classes_of(model_type)[0], config=_within(dict(fields or {})))
     st.page_link(
         page_at("any_model"),
         label=_("Show the formula of {kind} on the page Any model →").format(kind=ref.cls),
@@ -39,7 +39,7 @@ def show_link(model_type: str, cls: str | None = None, fields: Mapping[str, Any]
     )
 
 
-def show_compare_link(ref: DiscoveredRef) -> None:
+def show_compare_link(ref: ModelRef) -> None:
     """Show a link to a comparison of a model with the default preset."""
     st.page_link(
         page_at("compare"),
@@ -49,22 +49,22 @@ def show_compare_link(ref: DiscoveredRef) -> None:
     )
 
 
-def link_of(ref: DiscoveredRef) -> dict[str, str]:
+def link_of(ref: ModelRef) -> dict[str, str]:
     """Return the query parameters of the page's link for a model."""
     query = {
         MODEL_TYPE.name: ref.model_type,
         MODEL_CLASS.name: ref.cls,
         FIELDS.name: ref.config if len(ref.config) <= FIELDS.longest else "",
-        SIZES.name: write(dict(ref.changes)),
+        SIZES.name: write_sizes(dict(ref.changes)),
     }
     return {name: text for name, text in query.items() if text}
 
 
 def _within(fields: dict[str, Any]) -> str:
     """Return the given fields as JSON, without lists and nested fields if the link would be too long."""
-    if len(text_of(fields)) > FIELDS.longest:
+    if len(json_of(fields)) > FIELDS.longest:
         fields = {name: value for name, value in fields.items() if not isinstance(value, list | dict)}
-    return text_of(fields)
+    return json_of(fields)
 
 
 def show_config_link(text: str) -> bool:

@@ -9,9 +9,9 @@ from bertcalc.change_steps.step_texts import written
 from bertcalc.checkpoints.local_files import chosen
 from bertcalc.discover.results.from_config import CountedConfig
 from bertcalc.discover.results.other_config import read_any
-from bertcalc.explore.model_refs import item_of
 from bertcalc.families.hf_json import is_of_another_type, text_of
 from bertcalc.model.model import Model
+from bertcalc.model_ref import item_of
 from bertcalc.reading.config_text import config_in
 from bertcalc.reading.examples import EXAMPLES
 from bertcalc.reading.plain_lines import LARGEST

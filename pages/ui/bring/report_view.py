@@ -4,8 +4,8 @@ from functools import partial
 
 import streamlit as st
 
-from bertcalc.explore.model_refs import item_of
 from bertcalc.model.model import Model
+from bertcalc.model_ref import item_of
 from bertcalc.proofreading.claims import MARKS, WORDS, CheckedClaim, Proofread, in_words
 from bertcalc.proofreading.proofread import proofread
 from bertcalc.text import N_, code, shorten

@@ -11,9 +11,10 @@ from bertcalc.checkpoints.local_files import CutOff
 from bertcalc.config import Config
 from bertcalc.config.fields import is_int
 from bertcalc.controls.chosen_model import DECIMALS, FIELDS
-from bertcalc.explore.model_refs import ModelRef, model_of_preset, values_of
+from bertcalc.explore.model_values import model_of_preset, values_of
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
+from bertcalc.model_ref import ModelRef
 from bertcalc.text import N_, code, shorten, written
 from bertcalc.text.digits import signed_count
 from bertcalc.text.problem import InputError, Problem

@@ -5,9 +5,9 @@ from typing import Any
 
 from bertcalc.change_steps.step_texts import ChangeStep
 from bertcalc.config import LETTERS
-from bertcalc.discover.results.comparable import DiscoveredRef
 from bertcalc.explore.compare import Breakdown
-from bertcalc.explore.model_refs import PRESENT, STEPS, ModelRef
+from bertcalc.explore.model_values import STEPS
+from bertcalc.model_ref import PRESENT, ModelRef
 from bertcalc.text import distinct, written
 from bertcalc.text.digits import signed_count
 from bertcalc.text.live_numbers import LiveInt, fill, grouped
@@ -16,7 +16,7 @@ from pages.ui.shell.i18n import _, listed
 from pages.ui.widgets.numbers import signed_percent
 
 
-def names_of(items: Sequence[ModelRef | DiscoveredRef], steps: Sequence[ChangeStep] = ()) -> list[str]:
+def names_of(items: Sequence[ModelRef], steps: Sequence[ChangeStep] = ()) -> list[str]:
     """A distinct name for each model; the present model has ``steps``, unless its reference names other steps."""
     items = [
         item.with_steps(steps) if steps and isinstance(item, ModelRef) and item.has_steps_of_present else item
@@ -26,7 +26,7 @@ def names_of(items: Sequence[ModelRef | DiscoveredRef], steps: Sequence[ChangeSt
     return distinct([_name(item, same_base) for item in items])
 
 
-def in_caption(name: str, item: ModelRef | DiscoveredRef, model: str) -> str:
+def in_caption(name: str, item: ModelRef, model: str) -> str:
     """A model's name for a caption without the sidebar beside it: ``model`` describes the current model."""
     present = _("current model")
     if item.base != PRESENT:
@@ -34,7 +34,7 @@ def in_caption(name: str, item: ModelRef | DiscoveredRef, model: str) -> str:
     return name.replace(present, model) if present in name else listed([model, name])
 
 
-def _name(item: ModelRef | DiscoveredRef, same_base: bool) -> str:
+def _name(item: ModelRef, same_base: bool) -> str:
     """The base of a model and its first changes; without the base if all models share it and the changes are enough."""
     ordered = sorted(item.changes, key=lambda change: change[0] != "architecture")
     changes = listed(change_words(field, value) for field, value in ordered[:_MOST_CHANGES])
@@ -42,7 +42,7 @@ def _name(item: ModelRef | DiscoveredRef, same_base: bool) -> str:
         changes = listed([changes, "..."])
     if same_base and len(changes) > _ENOUGH:
         return changes
-    if isinstance(item, DiscoveredRef):
+    if item.is_discovered:
         base = _("{cls} of a config.json").format(cls=item.cls) if item.config else item.cls
     else:
         base = _("current model") if item.base == PRESENT else item.base

@@ -15,17 +15,14 @@ from bertcalc.controls.stops import SLIDERS
 from bertcalc.discover.results.comparable import (
     DiscoveredCase,
     DiscoveredModel,
-    DiscoveredRef,
     components_of,
     explain,
     explain_components,
     explain_whole,
     figure,
-    read,
 )
 from bertcalc.explore.compare import PAIRS, Breakdown
 from bertcalc.explore.figure_formulas import LiveCase, live_components, live_explanation, live_figure
-from bertcalc.explore.model_refs import LONGEST, MOST, PRESENT, ModelRef, Wrong, item_of, write
 from bertcalc.explore.quantities import EVERY_QUANTITY, Case, Quantity
 from bertcalc.families import family_of
 from bertcalc.families.hf_json import PASTED, is_of_another_type
@@ -34,6 +31,7 @@ from bertcalc.families.presets import PRESETS
 from bertcalc.model.batch import LARGEST, Batch
 from bertcalc.model.model import Model
 from bertcalc.model.totals import COMPONENTS
+from bertcalc.model_ref import LONGEST, MOST, PRESENT, ModelRef, Wrong, item_of, read, write
 from bertcalc.storage.quantized_model import QuantizedModel
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError
@@ -96,7 +94,7 @@ ORDER = Select[str]("order", N_("Order"), words=_ORDERS, width=250)
 class ComparedModel(NamedTuple):
     """A model of the comparison: its text in the link, its name, and the model itself."""
 
-    item: ModelRef | DiscoveredRef
+    item: ModelRef
     name: str
     model: Model | DiscoveredModel
     follows: frozenset[str] = frozenset()  # the sizes in which it follows the sliders
@@ -226,7 +224,7 @@ class Comparison(NamedTuple):
         return explain_components(self.components(first), self.components(model))
 
 
-def models_of_link(choice: Choice, present: PresentModel) -> tuple[list[ModelRef | DiscoveredRef], list[Wrong]]:
+def models_of_link(choice: Choice, present: PresentModel) -> tuple[list[ModelRef], list[Wrong]]:
     """The models in the link, or the default comparison, and the problems in the rest of the text."""
     text = st.session_state[MODELS.name]
     return read(text, type(choice.config)) if text.strip() else ([*begin(choice, present)], [])
@@ -268,7 +266,7 @@ def choose_common_batch(models: Sequence[ComparedModel], present: Model, view: s
     return choose_batch(min(configs, key=lambda config: config.longest), sidebar=False)
 
 
-def choose_models(items: Sequence[ModelRef | DiscoveredRef], choice: Choice, present: PresentModel) -> None:
+def choose_models(items: Sequence[ModelRef], choice: Choice, present: PresentModel) -> None:
     """Draw the list of models, for adding and removing some."""
     written = list(map(str, items))
     names = dict(zip(written, names_of(items, present.steps), strict=True))
@@ -299,7 +297,7 @@ def choose_models(items: Sequence[ModelRef | DiscoveredRef], choice: Choice, pre
     _add_button(_("Add {model}").format(model=other.cls), items, other, icon=":material/add:")
 
 
-def add_preset(items: Sequence[ModelRef | DiscoveredRef]) -> None:
+def add_preset(items: Sequence[ModelRef]) -> None:
     """Draw a list of presets that adds the chosen one to the comparison, whose difference is then explained."""
     there = set(map(str, items))
     st.selectbox(
@@ -339,7 +337,7 @@ def _take_chosen(number: int, options: Sequence[str]) -> None:
     change({"models": models})
 
 
-def paste(items: Sequence[ModelRef | DiscoveredRef]) -> None:
+def paste(items: Sequence[ModelRef]) -> None:
     """Draw the field for a config.json, and the problems of its text."""
     text = st.text_area(_("Paste a Hugging Face config.json"), key="config_json", height=110, max_chars=PASTED)
     if not text.strip():
@@ -369,9 +367,7 @@ def _quote(problems: Iterable[Problem]) -> None:
         st.text(sentence(problem, str))
 
 
-def _add_button(
-    label: str, items: Sequence[ModelRef | DiscoveredRef], item: ModelRef | DiscoveredRef, **look: Any
-) -> None:
+def _add_button(label: str, items: Sequence[ModelRef], item: ModelRef, **look: Any) -> None:
     """Draw a button that appends a model; disabled if the comparison has it already or is full."""
     models = write([*items, item])
     full = item in items or len(items) >= MOST or len(models) > LONGEST
@@ -398,12 +394,12 @@ def _take_pair(key: str) -> None:
     change({"models": pair.models, **({VIEW.name: pair.view} if pair.view else {})})
 
 
-def build(items: Sequence[ModelRef | DiscoveredRef], present: PresentModel) -> tuple[list[ComparedModel], list[Wrong]]:
+def build(items: Sequence[ModelRef], present: PresentModel) -> tuple[list[ComparedModel], list[Wrong]]:
     """The possible models, and the problems of the others."""
     models, wrong = [], []
     for item, name in zip(items, names_of(items, present.steps), strict=True):
         try:
-            if isinstance(item, DiscoveredRef):
+            if item.is_discovered:
                 models.append(ComparedModel(item, name, discovered_models.build(item)))
                 continue
             changed = present.changed(item)
@@ -442,7 +438,7 @@ def choose_explained(models: Sequence[ComparedModel]) -> None:
     st.button(_("Use as baseline"), on_click=change, args=({"models": turned},), help=help_text)
 
 
-def offer_preset(items: Sequence[ModelRef | DiscoveredRef], choice: Choice) -> None:
+def offer_preset(items: Sequence[ModelRef], choice: Choice) -> None:
     """Draw the button that compares the present model with its preset."""
     models = write([ModelRef(choice.preset), _PRESENT])
     label = _("Compare with the preset")
@@ -450,12 +446,12 @@ def offer_preset(items: Sequence[ModelRef | DiscoveredRef], choice: Choice) -> N
     st.button(label, on_click=change, args=({"models": models},), disabled=is_preset or write(items) == models)
 
 
-def discovered_in(comparison: Comparison) -> dict[DiscoveredRef, DiscoveredModel]:
+def discovered_in(comparison: Comparison) -> dict[ModelRef, DiscoveredModel]:
     """The models of the comparison whose formula was discovered."""
     return {
         compared.item: compared.model
         for compared in comparison.models
-        if isinstance(compared.item, DiscoveredRef) and isinstance(compared.model, DiscoveredModel)
+        if compared.item.is_discovered and isinstance(compared.model, DiscoveredModel)
     }
 
 

@@ -9,7 +9,7 @@ from bertcalc.change_steps.step_texts import written as written_steps
 from bertcalc.charts.bar_charts import Piece, PieceBar
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.explore.compare import COUNTED_PHRASES, Attribution, Breakdown, FieldChange, PartChange, counted_words
-from bertcalc.explore.model_refs import STEPS
+from bertcalc.explore.model_values import STEPS
 from bertcalc.model.names import PART_NAMES
 from bertcalc.text import code
 from bertcalc.text.digits import scaled, size

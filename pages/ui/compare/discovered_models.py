@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from bertcalc.discover.results.comparable import DiscoveredModel, DiscoveredRef, text_of
+from bertcalc.discover.results.comparable import DiscoveredModel
+from bertcalc.discover.results.config_input import json_of
 from bertcalc.discover.results.config_input import read_config as read_pasted
 from bertcalc.discover.results.known_results import refusal
 from bertcalc.discover.results.result import NOT_ASKED
 from bertcalc.discover.results.types import types
+from bertcalc.model_ref import ModelRef
 from bertcalc.proof import real_model
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem, wrong
@@ -21,7 +23,7 @@ from pages.ui.shell.navigation import page_at
 _FAILED = "compared without a formula"
 
 
-def choose() -> DiscoveredRef:
+def choose() -> ModelRef:
     """Draw the choice of a model type and a class, and return the model."""
     left, right = st.columns(2)
     kinds = list(types())
@@ -33,18 +35,17 @@ def choose() -> DiscoveredRef:
         persist_state="session",
     )
     cls = right.selectbox(_("Class"), classes_of(kind), key=f"compared class of {kind}")
-    return DiscoveredRef(kind, cls)
+    return ModelRef.of_class(kind, cls)
 
 
-def read_config(text: str) -> DiscoveredRef:
+def read_config(text: str) -> ModelRef:
     """The model of a config.json of any model type. Raises InputError."""
     config = read_pasted(text)
-    return DiscoveredRef(
-        config.model_type, config.cls or classes_of(config.model_type)[0], config=text_of(config.fields)
-    )
+    cls = config.cls or classes_of(config.model_type)[0]
+    return ModelRef.of_class(config.model_type, cls, config=json_of(config.fields))
 
 
-def show_limits(models: Mapping[DiscoveredRef, DiscoveredModel], measure: str) -> None:
+def show_limits(models: Mapping[ModelRef, DiscoveredModel], measure: str) -> None:
     """Show which figures of discovered models are known, with links for discovering missing FLOPs."""
     if not models:
         return
@@ -63,7 +64,7 @@ def show_limits(models: Mapping[DiscoveredRef, DiscoveredModel], measure: str) -
             )
 
 
-def discover(items: Sequence[DiscoveredRef]) -> None:
+def discover(items: Sequence[ModelRef]) -> None:
     """Discover the formulas that are not known yet, one after another, rerunning the page after each."""
     failed: dict[tuple[str, str], Problem] = {}
     st.session_state[_FAILED] = failed  # of this run only: the next one tries again
@@ -77,7 +78,7 @@ def discover(items: Sequence[DiscoveredRef]) -> None:
         failed[item.base, item.config] = problem
 
 
-def build(item: DiscoveredRef) -> DiscoveredModel:
+def build(item: ModelRef) -> DiscoveredModel:
     """The model with its discovered formula. Raises InputError."""
     discovered = selection_of(item.model_type, item.cls, item.fields()).discovery
     if discovered is None:

@@ -8,12 +8,12 @@ from bertcalc.change_steps.step_texts import written as written_steps
 from bertcalc.charts.compare_charts import OTHER, Cell, ModelRow, glance_bars, glance_frame
 from bertcalc.charts.labels import place_in_order
 from bertcalc.controls.chosen_model import ChosenModel
-from bertcalc.discover.results.comparable import DiscoveredModel, DiscoveredRef
-from bertcalc.explore.model_refs import PRESENT
+from bertcalc.discover.results.comparable import DiscoveredModel
 from bertcalc.families import family_of
 from bertcalc.model.batch import Batch
 from bertcalc.model.letters import CALL_LETTERS
 from bertcalc.model.model import Model
+from bertcalc.model_ref import PRESENT
 from bertcalc.text.digits import fixed, size
 from bertcalc.text.live_choices import quotient
 from bertcalc.text.live_numbers import fill, grouped
@@ -119,7 +119,7 @@ def _link(compared: ComparedModel, choice: Choice) -> str:
     """The link of a model's first page, with the language and the projector view of this page."""
     kept = {name: st.query_params[name] for name in ("lang", "present") if name in st.query_params}
     item, model = compared.item, compared.model
-    if isinstance(item, DiscoveredRef):
+    if item.is_discovered:
         return f"./{PAGE}?{urlencode({**link_of(item), **kept})}"
     assert isinstance(model, Model)
     preset = choice.preset if item.base == PRESENT else item.base

@@ -12,7 +12,7 @@ from bertcalc.charts.compare_charts import ModelPoint, points_frame, scatter
 from bertcalc.discover.results.comparable import DiscoveredModel
 from bertcalc.explore.compare import Breakdown, differing
 from bertcalc.explore.figure_formulas import LiveCase, live_shapes
-from bertcalc.explore.model_refs import FIELDS, STEPS, model_of_preset, values_of
+from bertcalc.explore.model_values import FIELDS, STEPS, model_of_preset, values_of
 from bertcalc.explore.quantities import EVERY_QUANTITY, Case
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS

@@ -12,7 +12,7 @@ from bertcalc.controls.stops import SLIDERS
 from bertcalc.diagnosis.known_counts import known_counts, readings
 from bertcalc.diagnosis.part_words import known_in_words
 from bertcalc.explore.compare import WELL_KNOWN
-from bertcalc.explore.model_refs import FIELDS, ModelRef, item_of, values_of
+from bertcalc.explore.model_values import FIELDS, values_of
 from bertcalc.families import CLASSES
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.forward.outputs import Call, possible, run
@@ -25,6 +25,7 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import split_layer
 from bertcalc.model.totals import component_at, submodule
 from bertcalc.model.trace import Step
+from bertcalc.model_ref import ModelRef, item_of
 from bertcalc.proof.real_model import installed
 from bertcalc.teach.lecture_screens import Show, Vocabulary
 from bertcalc.text.amounts import typed

@@ -8,7 +8,7 @@ from sympy import Integer
 
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.explore.compare import COST_ALIKE, COUNTED_PHRASES, Attribution, FieldChange, counted_words, explain
-from bertcalc.explore.model_refs import FIELDS, values_of
+from bertcalc.explore.model_values import FIELDS, values_of
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.families import class_of, family_of
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS

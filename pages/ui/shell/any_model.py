@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from bertcalc.discover.results.comparable import DiscoveredRef, text_of
-from bertcalc.discover.results.config_input import read_fields
+from bertcalc.discover.results.config_input import json_of, read_fields
 from bertcalc.discover.results.field_paths import put
 from bertcalc.discover.results.known_results import known
 from bertcalc.discover.results.request import DiscoveryRequest
 from bertcalc.discover.results.result import Discovered
 from bertcalc.discover.results.shipped import shipped_classes
-from bertcalc.discover.results.size_steps import SizeHistory, read, refused, write
+from bertcalc.discover.results.size_steps import SizeHistory, read_sizes, refused, write_sizes
 from bertcalc.discover.results.types import types
+from bertcalc.model_ref import ModelRef
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
 from pages.ui.session import address, kept
@@ -80,7 +80,7 @@ MODEL_CLASS = _Classes(
     label_visibility="collapsed",
 )
 # Part of the link, but not drawn.
-SIZES = Text("sizes", N_("Sizes"), "", 1_500, check=partial(_check, read))
+SIZES = Text("sizes", N_("Sizes"), "", 1_500, check=partial(_check, read_sizes))
 FIELDS = Text("fields", N_("Fields of a config.json"), "", 4_000, check=partial(_check, read_fields))
 
 
@@ -116,18 +116,17 @@ def request_of(model_type: str, cls: str, fields: Mapping[str, Any]) -> Discover
     return DiscoveryRequest({**fields, "model_type": model_type}, cls, printed=True)
 
 
-def ref_of(selection: TypeSelection, sizes: SizeHistory | None) -> DiscoveredRef:
+def ref_of(selection: TypeSelection, sizes: SizeHistory | None) -> ModelRef:
     """Return the reference by which links to a comparison name the model."""
-    return DiscoveredRef(
-        selection.model_type, selection.cls, tuple(sizes.present.items()) if sizes else (), text_of(selection.fields)
-    )
+    changes = sizes.present if sizes else {}
+    return ModelRef.of_class(selection.model_type, selection.cls, changes, json_of(selection.fields))
 
 
 def choose(
     model_type: str, cls: str | None, fields: Mapping[str, Any], sizes: Mapping[str, int] = MappingProxyType({})
 ) -> None:
     """Select a model and its sizes, effective from the next run."""
-    text = text_of(fields)
+    text = json_of(fields)
     wanted = {MODEL_TYPE.name: model_type, MODEL_CLASS.name: cls or classes_of(model_type)[0]}
     st.session_state["repair"] = st.session_state.get("repair", {}) | wanted  # a drawn widget cannot be set
     _hold(model_type, text, dict(fields))
@@ -159,7 +158,7 @@ def _given(kind: str) -> dict[str, Any]:
 def _hold(kind: str, linked: str, fields: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
     """Store the given fields in the session, and in the browser if they are too long for the link."""
     st.session_state["any given"] = stored = kind, linked, fields
-    text = text_of(fields)
+    text = json_of(fields)
     is_long = len(text) > FIELDS.longest
     kept.put(_KEPT, {"type": kind, "fields": text} if is_long else None)
     if is_long and kept.get(_KEPT) is None:
@@ -183,7 +182,7 @@ def size_steps(selection: TypeSelection) -> SizeHistory | None:
         return None
     stored: tuple[object, SizeHistory] | None = st.session_state.get("any steps")
     linked = st.query_params.get(SIZES.name, "")
-    key = selection.model_type, selection.cls, text_of(selection.fields)
+    key = selection.model_type, selection.cls, json_of(selection.fields)
     # A link is read only in the first run, when it leads here from another page, and after Back.
     must_read = st.session_state.get("any sizes") != linked and (_is_linked() or "any sizes" not in st.session_state)
     if stored is None or stored[0] != key or must_read:
@@ -208,7 +207,7 @@ def size_steps(selection: TypeSelection) -> SizeHistory | None:
 
 def _digest(selection: TypeSelection) -> str:
     """Return a short key for a class with its given fields, which may be long."""
-    return sha256(f"{selection.model_type} {selection.cls} {text_of(selection.fields)}".encode()).hexdigest()
+    return sha256(f"{selection.model_type} {selection.cls} {json_of(selection.fields)}".encode()).hexdigest()
 
 
 def _is_linked() -> bool:
@@ -219,7 +218,7 @@ def _is_linked() -> bool:
 def _sizes(discovery: Discovered, linked: str) -> tuple[dict[str, int], Problem | None]:
     """Read the sizes of a link. If they are invalid, return no sizes, and the problem."""
     try:
-        sizes = read(linked)
+        sizes = read_sizes(linked)
     except InputError as error:
         return {}, error.problem
     wrong = refused(discovery, sizes)
@@ -248,8 +247,8 @@ def show_wrong_in_link() -> None:
 def write_link(selection: TypeSelection, sizes: SizeHistory | None) -> None:
     """Write the fields and sizes into the link at the end of the run, like the page's other choices."""
     drawn = st.session_state["drawn choices"]
-    drawn[FIELDS.name] = None if too_long(selection) else text_of(selection.fields) or None
-    text = st.query_params.get(SIZES.name) if sizes is None else write(sizes.present)
+    drawn[FIELDS.name] = None if too_long(selection) else json_of(selection.fields) or None
+    text = st.query_params.get(SIZES.name) if sizes is None else write_sizes(sizes.present)
     drawn[SIZES.name] = text or None
     if sizes is not None:
         st.session_state["any sizes"] = text
@@ -258,7 +257,7 @@ def write_link(selection: TypeSelection, sizes: SizeHistory | None) -> None:
 
 def too_long(selection: TypeSelection) -> bool:
     """Whether the given fields are too long for the link."""
-    return len(text_of(selection.fields)) > FIELDS.longest
+    return len(json_of(selection.fields)) > FIELDS.longest
 
 
 def state() -> str:

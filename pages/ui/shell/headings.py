@@ -6,7 +6,7 @@ import streamlit as st
 
 from bertcalc.config import LETTERS
 from bertcalc.controls.stops import SLIDERS
-from bertcalc.explore.model_refs import ModelRef, item_of
+from bertcalc.model_ref import ModelRef, item_of
 from pages.ui.shell import any_model
 from pages.ui.shell.controls import assignment
 from pages.ui.shell.i18n import _

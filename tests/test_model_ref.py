@@ -1,7 +1,8 @@
 """A comparison is read as it was written, and what is wrong in one is named while the rest counts."""
 
 import re
-from dataclasses import fields
+from base64 import urlsafe_b64encode
+from typing import Any
 from urllib.parse import quote_plus
 
 import pytest
@@ -10,44 +11,14 @@ from hypothesis import strategies as st
 
 from bertcalc import ConfigError, DropLayers, Gguf, InputError, Lora
 from bertcalc.change_steps.step_texts import read_steps
-from bertcalc.config import POSITION_EMBEDDING_TYPES
-from bertcalc.explore.model_refs import (
-    FIELDS,
-    LONGEST,
-    MOST,
-    PRESENT,
-    ModelRef,
-    item_of,
-    model_of,
-    model_of_preset,
-    read,
-    values_of,
-    write,
-)
-from bertcalc.families import FAMILIES
+from bertcalc.discover.results.config_input import json_of
+from bertcalc.discover.results.shipped import shipped_classes
+from bertcalc.explore.model_values import FIELDS, model_of_preset
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
+from bertcalc.model_ref import LONGEST, MOST, PRESENT, ModelRef, item_of, read, write
 from bertcalc.storage.model_file import quantized
-from tests.strategies import bert_cases
-
-
-@st.composite
-def models(draw: st.DrawFn) -> Model:
-    case = draw(bert_cases(POSITION_EMBEDDING_TYPES))
-    return case.model
-
-
-KINDS = [family.config for family in FAMILIES.values()]
-
-
-def test_every_field_is_written() -> None:
-    assert sorted(FIELDS) == sorted(
-        {
-            *(kind.shared_name(one.name) for kind in KINDS for one in fields(kind)),
-            "architecture",
-            "add_pooling_layer",
-        }
-    )
+from tests.explore.test_model_values import models
 
 
 @given(st.lists(models(), max_size=5), st.sampled_from([None, *PRESETS]))
@@ -57,11 +28,6 @@ def test_reading_is_the_inverse_of_writing(models: list[Model], base: str | None
     assert not wrong
     assert found == items
     assert {item.model() for item in found} == set(models)
-
-
-@given(models())
-def test_the_values_of_a_model_make_the_model(model: Model) -> None:
-    assert model_of(values_of(model)) == model
 
 
 @given(models(), models())
@@ -214,3 +180,33 @@ def test_any_text_is_read_or_explained(text: str) -> None:
     assert len(items) + len(wrong) >= bool(text.split())
     assert read(write(items)) == (items, [])
     assert all(str(one.problem) for one in wrong)
+
+
+@given(
+    st.sampled_from(list(shipped_classes())),
+    st.dictionaries(st.sampled_from(["hidden_size", "text_config.d_model", "sizes[0]"]), st.integers(0, 10**9)),
+    st.sampled_from([{}, {"tie_word_embeddings": False}, {"text_config": {"layer_types": ["a b~c", "ü"]}}]),
+)
+def test_a_discovered_model_is_read_as_it_was_written(
+    key: tuple[str, str], sizes: dict[str, int], given: dict[str, Any]
+) -> None:
+    one = ModelRef.of_class(*key, sizes, json_of(given))
+    assert read(f"bert-base-uncased {write([one])}") == ([*read("bert-base-uncased")[0], one], [])
+    assert one.fields() == given
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("llama.LlamaForMaskedLM", "did you mean Llama"),
+        ("lama.LlamaForCausalLM", "there is no preset lama.LlamaForCausalLM"),
+        ("llama.LlamaForCausalLM~hidden_size", "hidden_size is not a size"),
+        ("llama.LlamaForCausalLM~config-e", "config.json in the link cannot be read"),
+        ("llama.LlamaForCausalLM~config-_w", "config.json in the link cannot be read"),
+        (f"llama.LlamaForCausalLM~config-{urlsafe_b64encode(b'[]').decode()}", "JSON"),
+    ],
+)
+def test_a_wrong_discovered_model_is_named_and_the_rest_counts(text: str, why: str) -> None:
+    items, [wrong] = read(f"{text} bert-base-uncased")
+    assert [str(item) for item in items] == ["bert-base-uncased"]
+    assert why in str(wrong.problem)

@@ -1,64 +1,93 @@
-"""Read and write lists of models as text, so that a comparison fits into a link.
+"""A model as text, for links, lists of models and the command line, and the model that the text names.
 
-A comparison is a list of models separated by spaces. A model is a base, which is a preset or ``present`` (the model in
-the sidebar), followed by changes: ``bert-base-uncased~vocab_size-21128~architecture-BertForMaskedLM``. Browsers and
-Streamlit leave all characters unescaped in a URL, except those of steps, such as adapters, which are written as in
-``bertcalc.change_steps.step_texts``: ``bert-base-uncased~changes-lora,r=16``. The present model has the steps of its
-link; ``present~changes-none`` is the model without them.
+A model is a base, followed by changes: ``bert-base-uncased~vocab_size-21128~architecture-BertForMaskedLM``. The base is
+a preset, ``present`` (the model in the sidebar), or a type and a class of transformers, whose formula is discovered:
+``llama.LlamaForCausalLM~hidden_size-2048``. A comparison is a list of models separated by spaces.
 
->>> [item], wrong = read("bert-base-uncased~vocab_size-21128")
->>> item.model().config.vocab_size, wrong
-(21128, [])
->>> write([item, ModelRef("present")])
+Browsers and Streamlit leave all characters unescaped in a URL, except those of steps, such as adapters, which are
+written as in ``bertcalc.change_steps.step_texts``: ``bert-base-uncased~changes-lora,r=16``. The present model has the
+steps of its link; ``present~changes-none`` is the model without them. Fields from a config.json of a discovered model
+are written as ``config-`` followed by their JSON in base64.
+
+>>> [bert, llama], wrong = read("bert-base-uncased~vocab_size-21128 llama.LlamaForCausalLM~hidden_size-2048")
+>>> bert.model().config.vocab_size, llama.cls, wrong
+(21128, 'LlamaForCausalLM', [])
+>>> write([bert, ModelRef("present")])
 'bert-base-uncased~vocab_size-21128 present'
 """
 
+import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from bertcalc.change_steps.effects import ChangedModel, with_steps
 from bertcalc.change_steps.step_texts import ChangeStep, read_steps
 from bertcalc.change_steps.step_texts import written as written_steps
-from bertcalc.config import ABSENT, Config, ConfigError, Problem, absent, check_field
-from bertcalc.config.fields import OWN_FIELDS
-from bertcalc.families import CLASSES, NO_PRESET, SHARED, class_of, family_of, preset_named
+from bertcalc.config import Config, Problem, check_field
+from bertcalc.explore.model_values import FIELDS, STEPS, model_of, model_of_preset, values_of
+from bertcalc.families import CLASSES, SHARED, class_of, preset_named
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.model.model import Model
 from bertcalc.text import N_, shorten
 from bertcalc.text.amounts import whole
-from bertcalc.text.arguments import checked, unknown
+from bertcalc.text.arguments import checked
 from bertcalc.text.problem import InputError, wrong
 from bertcalc.text.suggestions import nearest
 
 PRESENT = "present"
 MOST = 12  # models in a comparison
 LONGEST = 8_000  # characters of a comparison: any server accepts URLs of this length
-# All fields in which models can differ, in the order in which they are written and differences are explained: the most
-# important sizes first. Fields that constrain each other are next to each other.
-FIELDS = (
-    *("num_hidden_layers", "num_attention_heads", "hidden_size", "intermediate_size"),
-    *("vocab_size", "pad_token_id", "max_position_embeddings", "type_vocab_size"),
-    *("hidden_act", "position_embedding_type", "is_decoder", "add_cross_attention"),
-    *("hidden_dropout_prob", "attention_probs_dropout_prob"),
-    *("add_pooling_layer", "architecture", "tie_word_embeddings", "num_labels", "classifier_dropout"),
-    *("layer_norm_eps", "initializer_range", "use_cache", "bos_token_id", "eos_token_id"),
-    *OWN_FIELDS,
-)
-STEPS = "changes"  # the name of the steps among the changes of a model; their value is a tuple
+_CONFIG = "config"  # the name of the fields of a config.json among the changes
+_Assignment = tuple[str, str, str]  # name, dash, value
 _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "none": None}
 
 
 class ModelRef(NamedTuple):
-    """A model as text: its base, and the changed fields with their values, the steps last."""
+    """A model as text: its base, and the changed fields with their values, the steps last.
+
+    A model whose formula is discovered also has ``config``: the JSON of the fields of its config.json, or "".
+    """
 
     base: str
     changes: tuple[tuple[str, Any], ...] = ()
+    config: str = ""
+
+    @classmethod
+    def of_class(
+        cls, model_type: str, name: str, sizes: Mapping[str, int] = MappingProxyType({}), config: str = ""
+    ) -> "ModelRef":
+        """A class of transformers whose formula is discovered, with changed sizes."""
+        return cls(f"{model_type}.{name}", tuple((sizes or {}).items()), config)
 
     def __str__(self) -> str:
         own_name = PRESETS[self.base].config.own_name if self.base in PRESETS else str
-        return "~".join([self.base, *(f"{own_name(field)}-{_written(value)}" for field, value in self.changes)])
+        encoded = urlsafe_b64encode(self.config.encode()).decode().rstrip("=")
+        changes = [(own_name(field), _written(value)) for field, value in self.changes]
+        changes[:0] = [(_CONFIG, encoded)] if encoded else []
+        return "~".join([self.base, *map("-".join, changes)])
+
+    @property
+    def is_discovered(self) -> bool:
+        """Whether the model is a class of transformers whose formula is discovered."""
+        return self.base != PRESENT and self.base not in PRESETS
+
+    @property
+    def model_type(self) -> str:
+        """The type of a discovered model: llama."""
+        return self.base.rpartition(".")[0]
+
+    @property
+    def cls(self) -> str:
+        """The class of a discovered model: LlamaForCausalLM."""
+        return self.base.rpartition(".")[2]
+
+    def fields(self) -> dict[str, Any]:
+        """The fields of its config.json that the reference gives, by name."""
+        fields: dict[str, Any] = json.loads(self.config) if self.config else {}
+        return fields
 
     @property
     def steps(self) -> tuple[ChangeStep, ...] | None:
@@ -77,10 +106,11 @@ class ModelRef(NamedTuple):
         return self._replace(changes=(*fields, (STEPS, tuple(steps))) if steps or self.base == PRESENT else fields)
 
     def changed(self, present: Model | None = None, steps: Sequence[ChangeStep] = ()) -> ChangedModel:
-        """The model with its steps; ``present`` is the present model without steps, ``steps`` are the present model's.
+        """A model of a built-in family with its steps.
 
-        Raises ConfigError if it cannot be built, InputError if a step is not possible, KeyError if its base is the
-        present model but ``present`` is None.
+        ``present`` is the present model without steps, ``steps`` are the present model's. Raises ConfigError if the
+        model cannot be built, InputError if a step is not possible, UnknownNameError if the base is no preset, or is
+        the present model and ``present`` is None.
         """
         start = model_of_preset(self.base) if present is None or self.base != PRESENT else present
         changes = {field: value for field, value in self.changes if field != STEPS}
@@ -101,7 +131,7 @@ class Wrong(NamedTuple):
     problem: Problem
 
 
-def write(items: Sequence[object]) -> str:
+def write(items: Iterable[ModelRef]) -> str:
     """Write a comparison as text."""
     return " ".join(map(str, items))
 
@@ -113,23 +143,15 @@ def read(text: str, present: type[Config] | None = None) -> tuple[list[ModelRef]
     Whether a model can be built is not checked, as the present model may change. ``present`` is the present model's
     configuration class.
     """
-    return read_with(text, partial(read_item, present=present))
-
-
-Item = TypeVar("Item")
-
-
-def read_with(text: str, read_one: Callable[[str], Item]) -> tuple[list[Item], list[Wrong]]:
-    """Like ``read``, with a function that reads one model or raises InputError."""
     if (length := len(text)) > LONGEST:
         message = N_("a comparison can have at most {most} characters, but this one has {length}.")
         return [], [Wrong(shorten(text), Problem.of(message, "models", length, most=LONGEST, length=length))]
-    items: list[Item] = []
+    items: list[ModelRef] = []
     refused = []
-    parts = list(dict.fromkeys(_parts(text, read_one)))
+    parts = list(dict.fromkeys(_parts(text)))
     for part in parts[:MOST]:
         try:
-            items.append(read_one(part))
+            items.append(read_item(part, present))
         except InputError as error:
             refused.append(Wrong(shorten(part), error.problem))
     if parts[MOST:]:
@@ -138,21 +160,21 @@ def read_with(text: str, read_one: Callable[[str], Item]) -> tuple[list[Item], l
     return items, refused
 
 
-def _parts(text: str, read_one: Callable[[str], object]) -> list[str]:
+def _parts(text: str) -> list[str]:
     """The text of each model, with plus signs restored where a URL turned them into spaces."""
     parts: list[str] = []
     for part in text.split():
         more = _MORE.match(part) if parts and _VALUE.search(parts[-1]) else None
-        if more and nearest(more[0], PRESETS) is None and not _is_read(part, read_one):
+        if more and nearest(more[0], PRESETS) is None and not _is_read(part):
             parts[-1] += f"+{part}"
         else:
             parts.append(part)
     return parts
 
 
-def _is_read(part: str, read_one: Callable[[str], object]) -> bool:
+def _is_read(part: str) -> bool:
     try:
-        read_one(part)
+        read_item(part)
     except InputError:
         return False
     return True
@@ -190,55 +212,43 @@ def item_of(model: Model, base: str | None = None) -> ModelRef:
 
 
 @checked
-def values_of(model: Model) -> dict[str, Any]:
-    """The model's values of FIELDS, without the fields of other families."""
-    pooler = model.cls.pooler and model.add_pooling_layer
-    return {
-        **absent(type(model.config)),
-        **model.config.shared(),
-        "architecture": model.architecture,
-        "add_pooling_layer": pooler,
-    }
-
-
-@checked
-def model_of_preset(name: str) -> Model:
-    """A preset in its family's base class, without a head. Raises UnknownNameError if there is no such preset."""
-    preset = preset_named(name)
-    if preset is None:
-        raise unknown(NO_PRESET, name, PRESETS)
-    config = PRESETS[preset].config
-    return Model(config, family_of(config).base.name)
-
-
-@checked
-def model_of(values: Mapping[str, Any]) -> Model:
-    """The model with these values (see ``values_of``). Raises ConfigError if it cannot be built."""
-    for name in ("architecture", "add_pooling_layer"):
-        if name not in values:
-            raise ConfigError(Problem.of(N_("{field} is missing."), name, None, field=name))
-    architecture, pooler = values["architecture"], values["add_pooling_layer"]
-    cls, family = class_of(architecture), CLASSES[architecture]
-    config = {field: value for field, value in values.items() if family.config.has(field) or field in ABSENT}
-    if not cls.pooler_is_optional and pooler != cls.pooler:
-        message = N_("{architecture} does not have the option add_pooling_layer: only {base} does.")
-        words = {"architecture": architecture, "base": family.base.name}
-        raise ConfigError(Problem.of(message, "add_pooling_layer", pooler, **words))
-    return Model(family.config(**config), architecture, pooler or not cls.pooler_is_optional)
-
-
-@checked
 def read_item(text: str, present: type[Config] | None = None) -> ModelRef:
     """Read one model. Raises InputError."""
     base, *assignments = text.split("~")
+    parted = [assignment.partition("-") for assignment in assignments]
     base = preset_named(base) or base
-    if base != PRESENT and base not in PRESETS:
+    if base == PRESENT or base in PRESETS:
+        preset = type(PRESETS[DEFAULT_PRESET if base == PRESENT else base].config)
+        return ModelRef(base, _built_in_changes(parted, present if base == PRESENT and present else preset))
+    return _read_class(base, parted)
+
+
+def _read_class(base: str, parted: Sequence[_Assignment]) -> ModelRef:
+    """A class of transformers with its sizes, which are not checked. Raises InputError."""
+    from bertcalc.discover.results.config_input import json_of, read_fields
+    from bertcalc.discover.results.size_steps import read_sizes
+    from bertcalc.discover.results.types import types
+
+    model_type, _dot, cls = base.rpartition(".")
+    if model_type not in types():
         message = N_("there is no preset {name}: did you mean {nearest}?")
         raise InputError(_unknown("models", base, message, [PRESENT, *PRESETS]))
-    kind = type(PRESETS[DEFAULT_PRESET if base == PRESENT else base].config)
-    if base == PRESENT and present:
-        kind = present
-    parted = [assignment.partition("-") for assignment in assignments]
+    if cls not in types()[model_type]:
+        near = nearest(cls, types()[model_type], similarity=0.0)
+        message = N_("there is no architecture {name}: did you mean {nearest}?")
+        raise wrong(message, "architecture", cls, name=shorten(cls), nearest=near)
+    encoded = next((value for name, _dash, value in parted if name == _CONFIG), "")
+    try:
+        config = urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode()
+    except ValueError:
+        raise wrong(N_("the config.json in the link cannot be read.")) from None
+    fields = read_fields(config) if config else {}
+    sizes = read_sizes("~".join("".join(parts) for parts in parted if parts[0] != _CONFIG))
+    return ModelRef.of_class(model_type, cls, sizes, json_of(fields))
+
+
+def _built_in_changes(parted: Sequence[_Assignment], kind: type[Config]) -> tuple[tuple[str, Any], ...]:
+    """The changes of a built-in model, in the order of FIELDS; ``kind`` is its configuration class."""
     for name, _dash, value_text in parted:
         if name == "architecture" and value_text in CLASSES:
             kind = CLASSES[value_text].config
@@ -264,7 +274,7 @@ def read_item(text: str, present: type[Config] | None = None) -> ModelRef:
         if problem := _check(kind, field, value):
             raise InputError(problem)
         changes[field] = value
-    return ModelRef(base, tuple((field, changes[field]) for field in (*FIELDS, STEPS) if field in changes))
+    return tuple((field, changes[field]) for field in (*FIELDS, STEPS) if field in changes)
 
 
 def _check(kind: type[Config], field: str, value: Any) -> Problem | None:
