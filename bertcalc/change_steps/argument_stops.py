@@ -1,12 +1,12 @@
 """Where the slider of a step's argument stops: at round numbers, each a few percent above the previous one."""
 
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from bertcalc.config import Config
 from bertcalc.config.fields import is_int
+from bertcalc.controls.stops import round_numbers
 from bertcalc.model.change import CHANGE_SIZES, Change
 from bertcalc.model.model import Model
 from bertcalc.text.problem import InputError
@@ -32,17 +32,8 @@ def argument_stops(change: Change, argument: str, model: Model) -> list[int]:
     """
     size = CHANGE_SIZES[change.letters[argument]]
     changed, config = model.changed(changes=(*model.changes, change)), model.final_config
-    values = {getattr(change, argument), *_round_numbers(size.low, size.high)}
+    values = {getattr(change, argument), *round_numbers(size.low, size.high)}
     return [value for value in sorted(values) if _is_possible(_with(change, argument, value), changed, config)]
-
-
-def _round_numbers(low: int, high: int) -> Iterator[int]:
-    """The numbers in a range with at most five binary digits before zeros: from 16 on, 3 to 6 % apart."""
-    yield from range(low, min(high, 31) + 1)
-    step = 2
-    while 16 * step <= high:
-        yield from (number for number in range(16 * step, 32 * step, step) if low <= number <= high)
-        step *= 2
 
 
 def _with(change: Change, argument: str, value: int) -> Change:

@@ -1,5 +1,8 @@
 """Change one size of a model with a slider: the slider's stops, all of them valid, and the sizes that follow.
 
+The spacing of the other sliders is here, too: ``parts_of`` for the sizes of a discovered model, ``round_numbers`` for
+the arguments of a step. What is valid among them, their models know.
+
 num_attention_heads A divides hidden_size H. Two locks decide what follows H: with ``heads``, the head size H / A stays
 and A changes; with ``intermediate``, intermediate_size stays the same multiple of H. The padding token stays in the
 vocabulary.
@@ -58,6 +61,8 @@ WORDS: dict[str, str] = {
     "intermediate_size": N_("Feed-forward size"),
 }
 _MOST = 256  # stops of a slider: a mouse cannot hit more
+_PARTS, _FARTHEST = 16, 4  # a size moves in sixteenths up to its fourfold
+_SMALL = 64  # below which every number is a stop
 _MULTIPLES = 8  # the highest multiple of H, if intermediate_size is a multiple of it
 
 
@@ -93,6 +98,32 @@ def stops(config: Config, field: str, locks: Locks = LOCKS, also: int | None = N
     if also is not None and _possible(config, field, also, locks):
         values.append(also)
     return sorted({*values, present})
+
+
+def parts_of(size: int, unit: int = 1) -> list[int]:
+    """Sixteenths of a size up to its fourfold, as multiples of a unit; every number if the size is below 64.
+
+    >>> parts_of(128, 32)
+    [32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448, 480, 512]
+    """
+    if size < _SMALL:
+        return [*range(1, max(_FARTHEST * size, _PARTS) + 1)]
+    parts = (size * part // _PARTS for part in range(1, _FARTHEST * _PARTS + 1))
+    return sorted({max(1, round(part / unit)) * unit for part in parts} | {size})
+
+
+def round_numbers(low: int, high: int) -> list[int]:
+    """The numbers in a range with at most five binary digits before zeros: from 16 on, 3 to 6 % apart.
+
+    >>> round_numbers(29, 44)
+    [29, 30, 31, 32, 34, 36, 38, 40, 42, 44]
+    """
+    larger = (
+        number
+        for exponent in range(1, max(high, 16).bit_length() - 4)
+        for number in range(16 << exponent, 32 << exponent, 1 << exponent)
+    )
+    return [*range(low, min(high, 31) + 1), *(number for number in larger if low <= number <= high)]
 
 
 def _multiples(unit: int, high: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""Change the sizes of a discovered class: where a slider stops, and a user's changes with undo and redo.
+"""Change the sizes of a discovered class: the valid stops of a slider, and a user's changes with undo and redo.
 
 Every stop lies in the regime. If a typed value does not, the problem is shown and the last valid sizes are kept. A
 field that has to follow another field changes with it, and ``Discovered.count`` gets both.
@@ -12,6 +12,7 @@ from typing import Any
 import sympy
 
 from bertcalc.controls.history import History
+from bertcalc.controls.stops import parts_of
 from bertcalc.discover.results.components import count
 from bertcalc.discover.results.result import Discovered, exact
 from bertcalc.text import N_, shorten
@@ -19,9 +20,6 @@ from bertcalc.text.digits import scientific
 from bertcalc.text.problem import InputError, Problem, wrong
 
 MOST_PARAMETERS = 2**53  # larger integers are not exact in a browser
-_PARTS = 16  # a slider moves in sixteenths of the given size
-_FARTHEST = 4
-_SMALL = 64
 _NEAR = 600
 
 
@@ -50,18 +48,13 @@ def move_field(discovery: Discovered, field: str, value: int, sizes: Mapping[str
 def stops(discovery: Discovered, field: str, sizes: Mapping[str, int]) -> list[int]:
     """Return the values at which a field's slider stops; each is valid with the other sizes unchanged."""
     start, completed = discovery.fields[field], discovery.completed(**sizes)
-    by = lcm(
+    unit = lcm(
         *(
             condition.step(completed)
             for condition in discovery.regime
             if condition.kind == "multiple" and condition.field == field
         )
     )
-    if start < _SMALL:
-        wanted = set(range(1, max(_FARTHEST * start, _PARTS) + 1))
-    else:
-        wanted = {start * part // _PARTS for part in range(1, _FARTHEST * _PARTS + 1)}
-        wanted = {max(1, round(value / by)) * by for value in wanted} | {start}
     expressions = {expression for tensors in discovery.tensors for expression in (tensors.copies, *tensors.shape)}
     doubtful = [
         expression
@@ -76,7 +69,7 @@ def stops(discovery: Discovered, field: str, sizes: Mapping[str, int]) -> list[i
         numbers = [exact(expression, values) for expression in doubtful]
         return all(number.denominator == 1 and number >= 0 for number in numbers)
 
-    possible = [value for value in sorted(wanted) if is_possible(value)]
+    possible = [value for value in parts_of(start, unit) if is_possible(value)]
     while (
         possible
         and count(discovery.tensors, discovery.fields | move_field(discovery, field, possible[-1], sizes))
