@@ -30,6 +30,7 @@ from bertcalc.diagnosis.known_counts import (
 )
 from bertcalc.diagnosis.part_words import known_in_words, mistakes_in_words, part_in_words
 from bertcalc.diagnosis.peft_line import PeftLine, printed_by_peft
+from bertcalc.diagnosis.relatives import RELATIVES, counts_of_relatives
 from bertcalc.diagnosis.stored_sizes import stored_sizes
 from bertcalc.families import build
 from bertcalc.model.model import Model
@@ -260,6 +261,8 @@ def _sentences(model: Model, number: Typed, written: str, diagnosis: Diagnosis) 
     if number.unit in (None, "parameters") and not plain:
         yield from _twice(model, number, written)
     yield from _of_diagnosis(model, written, diagnosis)
+    if number.unit in (None, "parameters") and number.value > _LEAST_RELATIVE:
+        yield from _of_relatives(number, written)
     if exact is not None and number.unit is None and exact > _LEAST_FILE and not diagnosis.known:
         yield from file_sizes(model, exact, pickled=False)
         yield from buffers(model, exact)
@@ -341,6 +344,19 @@ def _of_another(written: str, elsewhere: OtherModelMatch) -> Problem:
         )
     )
     return Problem("", None, rounded if elsewhere.reading.exact is None else exactly, values)
+
+
+def _of_relatives(number: Typed, written: str) -> Iterator[Problem]:
+    """Sentences on published decoders, such as Llama, that have this number of parameters, or round to it."""
+    for count, name in counts_of_relatives().items():
+        if number.low == number.high == count:
+            yield Problem.of(N_("{number} is the count of another model: {preset}."), number=written, preset=name)
+        elif number.low != number.high and number.means(count) and count == RELATIVES[name].model.num_parameters():
+            message = N_("{number} may mean the count of another model: {preset}, {count}.")
+            yield Problem.of(message, number=written, preset=name, count=count)
+
+
+_LEAST_RELATIVE = 10**9  # parameters: a smaller model is one of our own
 
 
 def _is_usual(count: KnownCount) -> bool:

@@ -11,6 +11,8 @@ peft prints this line for BertForSequenceClassification with Lora(r=8, target_mo
 task_type='SEQ_CLS').
 Of all 109,780,228 parameters, 109,483,778 belong to the model, 294,912 to the adapter, and 1,538 to a trained copy of \
 classifier. peft keeps the original, too, but freezes it.
+Other adapters give the same two counts: Lora(r=16, target_modules=['query'], task_type='SEQ_CLS'), Lora(r=8, \
+target_modules=['query', 'key'], task_type='SEQ_CLS').
 """
 
 import re
@@ -22,6 +24,7 @@ from bertcalc.changes.adapter import PeftChange, copies
 from bertcalc.config import Config
 from bertcalc.diagnosis.changed_counts import Others, adapter_counts, bases, changed_in_words
 from bertcalc.diagnosis.known_counts import PUBLISHED_CONFIGS, other_labels, published_counts
+from bertcalc.diagnosis.relatives import RELATIVES, counts_of_relatives, renamed
 from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.digits import fixed
@@ -42,6 +45,8 @@ _ALL_WITH_COPY = N_(
     "{modules}. peft keeps the original, too, but freezes it."
 )
 _COUNTS_OF = N_("The two counts are those that peft prints for {model}.")
+_SAME = N_("Other adapters give the same two counts: {adapters}.")
+_MOST_SAME = 2
 _SHARE = N_("{trainable} of {all} parameters are {share} %, not {written} %.")
 
 
@@ -79,17 +84,20 @@ class PeftLine(NamedTuple):
         if printed:
             yield Problem.of(_COUNTS_OF if problem else _IS, model=changed_in_words(printed))
             yield self._all_of(printed)
+            if printed is not model:
+                yield from self._same_counts(printed)
         elif complete := self._with_adapter()._usual(model):
             numbers = {"trained": self.trained, "all": self._with_adapter().whole}
             yield Problem.of(_IS_NOT, model=changed_in_words(complete), **numbers)
         elif labelled := self._with_labels(model.config):
             yield Problem.of(_COUNTS_OF if problem else _IS, model=_with_labels_in_words(labelled))
             yield self._all_of(labelled)
-        elif other := self._usual_published() or self._published_with_labels():
+        elif other := self._usual_published() or self._relative() or self._published_with_labels():
             preset, printed = other
-            words = _with_labels_in_words(printed)
+            words = renamed(_with_labels_in_words(printed), printed)
             yield Problem.of(_COUNTS_OF if problem else _IS_OF, model=words, preset=preset)
             yield self._all_of(printed)
+            yield from self._same_counts(printed)
         else:
             yield Problem.of(_UNKNOWN, model=model.architecture, trained=self.trained, all=self.whole)
         if problem:
@@ -123,6 +131,21 @@ class PeftLine(NamedTuple):
         """The same for the published models."""
         models = ((name, self._with_labels(config)) for name, config in PUBLISHED_CONFIGS.items())
         return next(((name, model) for name, model in models if model), None)
+
+    def _same_counts(self, printed: Model) -> Iterator[Problem]:
+        """A sentence on other usual adapters of a model that have the same two counts."""
+        base = printed.changed(changes=tuple(change for change in printed.changes if change.resizes))
+        same = (count.model for count in adapter_counts(base, self.trained, others="nothing"))
+        others = [model for model in same if model != printed and model.num_parameters() == self.whole]
+        if others:
+            yield Problem.of(_SAME, adapters=", ".join(str(model.changes[-1]) for model in others[:_MOST_SAME]))
+
+    def _relative(self) -> tuple[str, Model] | None:
+        """The published decoder, such as Llama, with a usual adapter, that has both counts; its name comes first."""
+        name = counts_of_relatives().get(self.whole - self.trained, "")
+        base = RELATIVES[name].model if name else None
+        printed = self._usual(base, others="nothing") if base else None
+        return (name, printed) if printed else None
 
     def _all_of(self, model: Model) -> Problem:
         resized = tuple(change for change in model.changes if change.resizes)

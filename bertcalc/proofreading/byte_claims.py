@@ -13,13 +13,13 @@ from bertcalc.diagnosis.known_counts import KnownCount, every_count, known_count
 from bertcalc.diagnosis.layer_parts import PARTS, WHOLE_OR_BODY
 from bertcalc.diagnosis.miscounts import total
 from bertcalc.diagnosis.part_words import known_in_words, part_in_words
+from bertcalc.diagnosis.relatives import nominal_count
 from bertcalc.model.model import Model
 from bertcalc.proofreading.claims import Verdict, in_words
 from bertcalc.proofreading.labelled_counts import near_bytes
 from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.mentions.model_names import models_named, names_model
-from bertcalc.proofreading.mentions.relatives import nominal_count
 from bertcalc.proofreading.named_parts import (
     all_parts,
     meant_alone,

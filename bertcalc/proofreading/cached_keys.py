@@ -2,7 +2,7 @@
 
 >>> from bertcalc.proofreading.mentions.calculations import find
 >>> from bertcalc.proofreading.mentions.contexts import Surroundings
->>> from bertcalc.proofreading.mentions.relatives import RELATIVES
+>>> from bertcalc.diagnosis.relatives import RELATIVES
 >>> text = "In fp16, the KV cache of Llama-3-8B takes 2.15 GB for 4,096 tokens."
 >>> entry, model = find(text, {})[-2], RELATIVES["llama-3-8b"].model
 >>> judged = CacheClaims(text).judge(entry, Surroundings(text).of(entry), UNKNOWN, model, assumed=False)
@@ -18,6 +18,7 @@ from itertools import product
 from typing import NamedTuple
 
 from bertcalc.diagnosis.file_sizes import PRECISIONS
+from bertcalc.diagnosis.relatives import relative_of
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.proofreading.byte_claims import is_capacity, widths_in
@@ -26,7 +27,6 @@ from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.mentions.calculations import WrittenNumber
 from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.mentions.model_names import names_model
-from bertcalc.proofreading.mentions.relatives import relative_of
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem

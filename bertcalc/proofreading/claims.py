@@ -8,8 +8,8 @@ from pathlib import Path
 from string import Template
 from typing import Literal, NamedTuple
 
+from bertcalc.diagnosis.relatives import renamed
 from bertcalc.model.model import Model
-from bertcalc.proofreading.mentions.relatives import renamed
 from bertcalc.text import N_, shorten
 from bertcalc.text.amounts import Unit
 from bertcalc.text.digits import brief, size

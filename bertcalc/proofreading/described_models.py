@@ -15,10 +15,10 @@ from typing import Any
 
 from bertcalc.config import Config
 from bertcalc.diagnosis.known_counts import every_count, known_counts
+from bertcalc.diagnosis.relatives import RELATIVES
 from bertcalc.families import build
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
-from bertcalc.proofreading.mentions.relatives import RELATIVES
 from bertcalc.proofreading.mentions.written_sizes import SizeGroup
 from bertcalc.proofreading.named_parts import all_parts
 from bertcalc.text.problem import InputError

@@ -18,11 +18,11 @@ from bertcalc.diagnosis.known_counts import every_count, known_counts
 from bertcalc.diagnosis.layer_parts import PARTS, USUAL, WHOLE_MODEL, WHOLE_OR_BODY, Counted
 from bertcalc.diagnosis.miscounts import total
 from bertcalc.diagnosis.part_words import part_in_words
+from bertcalc.diagnosis.relatives import nominal_count
 from bertcalc.model.model import Model
 from bertcalc.proofreading.mentions.calculations import WrittenNumber
 from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.mentions.model_names import names_model, without_models
-from bertcalc.proofreading.mentions.relatives import nominal_count
 from bertcalc.proofreading.named_parts import (
     count_of_part,
     counts_of,

@@ -220,8 +220,17 @@ class LoraClaims:
             above = _StatedSetting(_ranks(heading), _targets(heading), is_near=True)
             if above.ranks and not ranks and (targets or above.targets):
                 return above._replace(targets=targets or above.targets)
+        is_near = is_near or self._is_only_setting(entry)
         ranks = ranks or next((place.ranks for place in reversed(before) if place.ranks), ())
         return _StatedSetting(ranks, targets or earlier, is_near)
+
+    def _is_only_setting(self, entry: WrittenNumber) -> bool:
+        """Whether the text states one rank and one set of targets, together, in the paragraph of a number."""
+        ranks = {place.ranks for place in self._sentences if place.ranks}
+        targets = {place.targets for place in self._sentences if place.targets}
+        both = next((place for place in self._sentences if place.ranks and place.targets), None)
+        is_only = len(ranks) == 1 and len(targets) == 1 and both is not None
+        return both is not None and is_only and "\n\n" not in self._text[both.start : entry.start].strip()
 
     def _behind(self, entry: WrittenNumber) -> str:
         """The words after a number, up to the next number or the end of the sentence."""

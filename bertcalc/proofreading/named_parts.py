@@ -23,12 +23,12 @@ from bertcalc.diagnosis.layer_parts import (
 )
 from bertcalc.diagnosis.miscounts import MiscountSizes, counted
 from bertcalc.diagnosis.part_words import part_in_words
+from bertcalc.diagnosis.relatives import SIZE_NAMES
 from bertcalc.diagnosis.tensor_filter import is_bias
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
 from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.mentions.model_names import without_models
-from bertcalc.proofreading.mentions.relatives import SIZE_NAMES
 from bertcalc.proofreading.verdicts import Judged, wrong_by
 
 _BITS = 9.0

@@ -14,6 +14,7 @@ from itertools import takewhile
 from bertcalc.config import Config, letters
 from bertcalc.diagnosis.layer_parts import WHOLE_OR_BODY, Counted
 from bertcalc.diagnosis.peft_line import printed_by_peft
+from bertcalc.diagnosis.relatives import SIZE_NAMES, renamed
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.proofreading import subject
@@ -38,7 +39,6 @@ from bertcalc.proofreading.mentions.calculations import WrittenNumber, find
 from bertcalc.proofreading.mentions.contexts import Context, Surroundings, in_unit_of_header
 from bertcalc.proofreading.mentions.model_names import is_model_name, models_named, names_model, without_sizes
 from bertcalc.proofreading.mentions.program import counted_lines, sizes_by_field, with_program, without_unpacking
-from bertcalc.proofreading.mentions.relatives import SIZE_NAMES, renamed
 from bertcalc.proofreading.mentions.written_sizes import primed_letters
 from bertcalc.proofreading.named_parts import names_part_but_whole, times_layers
 from bertcalc.proofreading.other_readings import has_added_tokens, is_of_shared_layers, is_of_variant

@@ -24,6 +24,7 @@ from typing import NamedTuple
 from bertcalc.diagnosis.known_counts import every_count, known_counts
 from bertcalc.diagnosis.layer_parts import PARTS, WHOLE_OR_BODY
 from bertcalc.diagnosis.part_words import part_in_words
+from bertcalc.diagnosis.relatives import SIZE_NAMES
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.model.model import Model
 from bertcalc.model.totals import totals_by_component
@@ -32,7 +33,6 @@ from bertcalc.proofreading.described_models import model_of
 from bertcalc.proofreading.mentions.calculations import ChainSide
 from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.mentions.model_names import without_models
-from bertcalc.proofreading.mentions.relatives import SIZE_NAMES
 from bertcalc.proofreading.named_parts import all_parts, meant_alone, scoped
 from bertcalc.proofreading.verdicts import NO_CLAIM, UNKNOWN, Judged
 from bertcalc.proofreading.whole_counts import name_of

@@ -13,12 +13,12 @@ from fractions import Fraction
 from functools import lru_cache
 
 from bertcalc.config import Config
+from bertcalc.diagnosis.relatives import RELATIVES
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.mentions.calculations import WrittenNumber
 from bertcalc.proofreading.mentions.contexts import Context
-from bertcalc.proofreading.mentions.relatives import RELATIVES
 from bertcalc.proofreading.mentions.written_sizes import SUPPOSED, StatedSize
 from bertcalc.proofreading.verdicts import Judged
 from bertcalc.text import N_
@@ -109,7 +109,7 @@ def judge_size(stated: StatedSize, context: Context, model: Model, published: Co
     is_beside = re.search(rf"(?<![0-9,.]){right}(?![0-9])", context.sentence)  # 786 and 768 in one sentence
     if is_slip_of_size(field, size, published) and not is_beside and not _OF_OTHER_PART.search(context.sentence):
         message = MISTYPED
-    elif stated.is_fact and not OF_OTHER_MODEL.search(context.line):
+    elif stated.is_fact and not is_of_other_model(context.line):
         message = N_("The {field} of the model is {right}, not {written}.")
     else:
         return None
@@ -124,13 +124,28 @@ _OF_OTHER_PART = re.compile(
     re.I,
 )
 # Words for a changed version of the published model, or for a part of it.
-OF_OTHER_MODEL = re.compile(
+_OF_OTHER_MODEL = re.compile(
     r"\b(?:first|last|top|bottom|lower|upper|frozen?|freez\w+|per|remov\w+|prun\w+|drop\w*|distil\w*|student|keep\w*"
     r"|only|our|my|own|custom\w*|smaller|larger|instead|modif\w+|reduc\w+|version|variant|additional|extra|remain\w*|left|more|less"
     r"|fewer|every|each|out of|of the|vs|versus|compared|than|both|respectively|and)\b"
     r"|分别|比|和|与|前|后|最后|冻结|每|去掉|剪枝|裁剪|蒸馏|只|仅|自己|自定义|改|减|多|少|剩",
     re.I,
 )
+
+
+# The word between two sizes of one model: 12 layers and 12 heads, 12 层和 12 个头.
+_BETWEEN_SIZES = re.compile(
+    r"(?:\band|和|与)(?=\s?(?:an? )?(?:[0-9]|(?:hidden|intermediate|embedding|feed[ -]?forward|vocab)))", re.I
+)
+
+
+def is_of_other_model(line: str) -> bool:
+    """Whether a line may be about a changed version of a published model, a part of it, or several models.
+
+    >>> is_of_other_model("BERT-base has 16 layers and 12 heads."), is_of_other_model("We keep 16 layers of BERT-base.")
+    (False, True)
+    """
+    return bool(_OF_OTHER_MODEL.search(_BETWEEN_SIZES.sub(",", line)))
 
 
 def judge_factor(entry: WrittenNumber, published: Config) -> Judged | None:

@@ -18,6 +18,7 @@ from itertools import pairwise
 from bertcalc.config import Config
 from bertcalc.config.fields import EVERY_LETTER
 from bertcalc.diagnosis.known_counts import CLAIMS, every_count, known_counts
+from bertcalc.diagnosis.relatives import RELATIVES, SIZE_NAMES
 from bertcalc.families import build, family_of
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.model.model import Model
@@ -47,16 +48,16 @@ from bertcalc.proofreading.mentions.model_names import (
     preset_at,
     preset_by_name,
 )
-from bertcalc.proofreading.mentions.relatives import RELATIVES, SIZE_NAMES
 from bertcalc.proofreading.mentions.written_sizes import (
     PLAUSIBLE,
     StatedSize,
     assigned_sizes,
     literals,
+    places_of_sizes,
     size_groups,
     stated_sizes,
 )
-from bertcalc.proofreading.size_slips import OF_OTHER_MODEL, is_published, without_slips
+from bertcalc.proofreading.size_slips import is_of_other_model, is_published, without_slips
 from bertcalc.text.amounts import typed
 from bertcalc.text.records import dataclass
 
@@ -414,6 +415,7 @@ def _described(text: str, mentions: Sequence[Mention], named: Collection[str], m
     by_line: dict[int, list[Mention]] = {}
     for mention in mentions:
         by_line.setdefault(mention.line, []).append(mention)
+    facts = _facts(text, mentions)
     described = []
     start = 0
     for number, line in enumerate(text.split("\n")):
@@ -426,6 +428,9 @@ def _described(text: str, mentions: Sequence[Mention], named: Collection[str], m
             preset = preset if preset in PRESETS else (main if main in PRESETS and not named else DEFAULT_PRESET)
             if preset not in named:
                 group.sizes.update({field: size for field, size in shared.items() if field not in group.sizes})
+            for fact in facts.values():
+                if start + group.start <= fact.start < start + group.end:
+                    group.sizes.pop(fact.field, None)
             unlisted = _UNLISTED.search(line[: group.start]) or _LABEL.fullmatch(line[: group.start])
             spelling = base.spelling if base and base.spelling else (unlisted["name"] if unlisted else "")
             alone = bool(base and base.spelling and group.sizes.keys() == {"vocab_size"})
@@ -561,24 +566,40 @@ def _behind_names(text: str, mentions: Iterable[Mention]) -> Iterator[tuple[Ment
 
 
 def _facts(text: str, mentions: Iterable[Mention]) -> dict[int, StatedSize]:
-    """Wrong numbers of layers that a text states for a published model: GPT-2 Large (16 layers)."""
+    """Wrong numbers of layers and heads that a text states for a published model: GPT-2 Large (16 layers)."""
     facts = {}
     on_line = Counter(line for line, _preset in {(mention.line, mention.preset) for mention in mentions})
-    for mention, match in _behind_names(text, mentions):
-        size, place = int(match["num_hidden_layers"]), match.start("num_hidden_layers")
-        name = text[mention.start : match.start()]
+    for mention in mentions:
+        name = model_name_pattern().match(text, mention.start)
+        if name is None or mention.preset not in (*PRESETS, *RELATIVES) or not _SIZE_WORD.search(name[0].lower()):
+            continue
+        line = text[text.rfind("\n", 0, mention.start) + 1 :].partition("\n")[0]
+        rest = _SENTENCE_OF_FACT.match(text, name.end())
+        is_alone = on_line[mention.line] == 1
         if (
-            mention.preset in (*PRESETS, *RELATIVES)
-            and _SIZE_WORD.search(name.lower())
-            and (_IS_FACT.match(match[0]) or (on_line[mention.line] == 1 and _IS_LABEL.match(match[0])))
+            rest
+            and (_IS_FACT.match(rest[0]) or (is_alone and _IS_LABEL.match(rest[0])))
+            and not is_of_other_model(line)
         ):
-            line = text[text.rfind("\n", 0, place) + 1 :].partition("\n")[0]
-            if not OF_OTHER_MODEL.search(line) and not _is_chosen(text, mention.preset, size):
-                facts[place] = StatedSize(place, "num_hidden_layers", size, is_fact=True)
+            config = model_of(mention.preset).config
+            for place in places_of_sizes(rest[0]):
+                start = rest.start() + place.number
+                least = _LEAST_FACTS.get(place.field)
+                is_wrong = least and least <= place.size != getattr(config, place.field)
+                is_near = is_alone or start - name.end() <= _NEAR_NAME
+                is_of_layers = place.field == "num_hidden_layers"
+                if is_wrong and is_near and not (is_of_layers and _is_chosen(text, mention.preset, place.size)):
+                    facts[start] = StatedSize(start, place.field, place.size, is_fact=True)
     return facts
 
 
-_IS_FACT = re.compile(r"['\"`*_]{0,4}\s?(?:[(（|]|has|contains|consists of|comprises|有|是|为|包含)")
+_LEAST_FACTS = {
+    "num_hidden_layers": 1,
+    "num_attention_heads": 4,
+}  # two heads: those for masked words and next sentences
+_NEAR_NAME = 25  # characters
+_SENTENCE_OF_FACT = re.compile(r"(?:[^\n.。;；]|[.](?![\s]|$)){1,200}")
+_IS_FACT = re.compile(r"['\"`*_]{0,4}\s?(?:[(（|]|has|uses|contains|consists of|comprises|有|是|为|包含|使用)")
 
 
 _IS_LABEL = re.compile(r"['\"`*_]{0,4}\s?[:：]")  # if the line names no other model: BERT-large vs BERT-base: 24 layers

@@ -16,11 +16,11 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from bertcalc.diagnosis.known_counts import every_count, known_counts
+from bertcalc.diagnosis.relatives import nominal_count
 from bertcalc.model.model import Model
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.mentions.contexts import Context
-from bertcalc.proofreading.mentions.relatives import nominal_count
 from bertcalc.proofreading.named_parts import names_part_but_whole
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged
 from bertcalc.text import N_

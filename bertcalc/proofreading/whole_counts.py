@@ -15,6 +15,7 @@ from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.known_counts import CLAIMS, KnownCount, every_count, known_counts, published_counts
 from bertcalc.diagnosis.layer_parts import PARTS, WHOLE_MODEL
 from bertcalc.diagnosis.part_words import known_in_words
+from bertcalc.diagnosis.relatives import RELATIVES, SIZE_NAMES
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.proofreading.described_models import model_of
@@ -28,7 +29,6 @@ from bertcalc.proofreading.mentions.model_names import (
     preset_at,
 )
 from bertcalc.proofreading.mentions.program import OF_PROGRAM
-from bertcalc.proofreading.mentions.relatives import RELATIVES, SIZE_NAMES
 from bertcalc.proofreading.named_parts import count_of_part, counts_of, names_part_but_whole
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged, instead
 from bertcalc.text import N_

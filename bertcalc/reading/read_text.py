@@ -45,7 +45,7 @@ from bertcalc.text.problem import wrong
 
 _LONGEST_CALCULATION = 300
 _WORDS = re.compile(r"[^\W\d_]{2,}")
-_FEWEST_WORDS = 12  # of an article
+_FEWEST_WORDS, _FEW_WORDS = 12, 4  # of an article; of one that names a model
 _SHORT = re.compile(
     r"[0-9] ?(?:(?:million|billion|[kMB]) )?(?:trainable )?(?:param|FLOP|MAC|亿|万|个?参数)|params?:? {1,9}[0-9]",
     re.IGNORECASE,
@@ -155,6 +155,7 @@ def kind_of(text: str, model: Model) -> Kind:
         len(_WORDS.findall(text)) >= _FEWEST_WORDS
         or _SHORT.search(text)
         or proofread(text[:_LONGEST_CALCULATION]).claims
+        or (len(text.split()) >= _FEW_WORDS and models_named(text))
     ):
         return "article"
     if text.lstrip()[:1] == "{":

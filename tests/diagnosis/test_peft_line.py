@@ -1,6 +1,9 @@
 """The line that peft prints: peft's own output is explained, of the present model and of others."""
 
+import peft
 import pytest
+import torch
+import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,7 +42,7 @@ def test_what_peft_prints_of_the_model_is_its_own(
 def test_another_rank_is_said_and_what_is_not_peft_s_is_none() -> None:
     line = "trainable params: 296,450 || all params: 109,780,228 || trainable%: 0.2700"
     other = CLASSIFIER.adapted(Lora(r=16, target_modules=["query", "value"], task_type="SEQ_CLS"))
-    first, second, _whole = str(other.explain(line)).split("\n")
+    first, second, _whole, _same_counts = str(other.explain(line)).split("\n")
     assert first.endswith("peft prints other numbers: 591,362 trainable parameters of 110,075,140.")
     assert "Lora(r=8, " in second
     assert str(CLASSIFIER.explain(line)).startswith(second)  # also of a model without an adapter
@@ -99,3 +102,22 @@ def test_a_line_of_another_published_model_is_recognized(
     adapter.added(Case(PRESETS[preset].config, architecture).real()).print_trainable_parameters()
     first, *_rest = str(bertcalc.load("bert-base-uncased").explain(capsys.readouterr().out.strip())).split("\n")
     assert first == f"peft prints this line for {preset}, as {architecture} with {adapter.ours()}."
+
+
+@pytest.mark.filterwarnings("ignore")  # of peft, which names a deprecated property of transformers 5
+@pytest.mark.parametrize(
+    ("adapter", "others"),
+    [
+        (Lora(r=8, target_modules=["q_proj", "v_proj"]), "Lora(r=4, target_modules=['q_proj', 'k_proj', 'v_proj', "),
+        (Lora(r=64, target_modules=["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]), ""),
+    ],
+)
+def test_what_peft_prints_of_llama_is_explained(adapter: Lora, others: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with torch.device("meta"):
+        llama = transformers.LlamaForCausalLM(transformers.LlamaConfig())
+        config = peft.LoraConfig(r=adapter.r, target_modules=list(adapter.target_modules or ()), task_type="CAUSAL_LM")
+        peft.get_peft_model(llama, config).print_trainable_parameters()
+    read = str(bertcalc.read(capsys.readouterr().out.strip()))
+    assert f"peft prints this line for llama-7b, as LlamaForCausalLM with {adapter}." in read
+    assert "6,738,415,616 belong to the model" in read
+    assert (others in read) == ("give the same two counts" in read)

@@ -227,3 +227,25 @@ def test_the_rows_of_a_table_have_targets_of_their_own_and_their_sum_has_all() -
     trained, _all = model.get_nb_trainable_parameters()
     claims = [claim for claim in proofread(table.format(f"{trained:,}")).claims if "," in claim.text]
     assert [claim.verdict for claim in claims] == ["right"] * 4
+
+
+SETTING = "We fine-tune {model} with LoRA, r = 16, on {targets}. The adapter has {number} trainable parameters."
+
+
+@pytest.mark.parametrize(
+    ("model", "targets", "number", "right"),
+    [
+        ("LLaMA-7B", "q_proj, k_proj, v_proj and o_proj", "4,194,304", 16_777_216),  # one matrix a layer
+        ("LLaMA-7B", "q_proj, k_proj, v_proj and o_proj", "4.19M", 16_777_216),
+        ("BERT-base", "query and value", "0.29M", 589_824),
+    ],
+)
+def test_the_only_setting_of_a_text_is_that_of_the_next_sentence(
+    model: str, targets: str, number: str, right: int
+) -> None:
+    [claim] = proofread(SETTING.format(model=model, targets=targets, number=number)).claims
+    assert (claim.verdict, int(claim.right_value or 0)) == ("wrong", right)
+    [claim] = proofread(SETTING.format(model=model, targets=targets, number=f"{right:,}")).claims
+    assert claim.verdict == "right"
+    several = SETTING.format(model=model, targets=targets, number=number) + " With r = 8 on the query it is less."
+    assert all(claim.verdict != "wrong" for claim in proofread(several).claims)

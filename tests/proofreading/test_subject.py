@@ -92,7 +92,7 @@ def test_the_size_in_a_name_says_which_model_it_is(text: str, preset: str) -> No
 
 
 def test_a_model_of_another_size_is_not_the_one_that_is_counted() -> None:
-    mentions = read("Llama 3 8B is larger than Llama 3.2 1B, and Llama was the first.").mentions
+    mentions = read("Llama 3 8B is larger than Llama 3.2 11B, and Llama was the first.").mentions
     assert [mention.preset for mention in mentions] == ["llama-3-8b", "", "llama-3-8b"]
 
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from bertcalc.diagnosis.relatives import RELATIVES, SIZE_NAMES, SPELLINGS
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
-from bertcalc.proofreading.mentions.relatives import RELATIVES, SIZE_NAMES, SPELLINGS
 
 # Short names that people use, besides the names of presets.
 _ALIASES = {

@@ -114,7 +114,7 @@ def stated_sizes(text: str) -> dict[int, StatedSize]:
     stated = {size.start: size for size in _assigned(text)}
     start = 0
     for line in text.split("\n"):
-        places = ((place.number, place.field, place.size) for place in _places(line))
+        places = ((place.number, place.field, place.size) for place in places_of_sizes(line))
         for number, field, size in places:
             stated.setdefault(start + number, StatedSize(start + number, field, size))
         start += len(line) + 1
@@ -238,8 +238,8 @@ SUPPOSED = re.compile(
 
 def size_groups(line: str) -> Iterator[SizeGroup]:
     """The groups of sizes on a line, in order; a repeated size begins a new group."""
-    group: list[_SizePlace] = []
-    for place in sorted(_places(line)):
+    group: list[SizePlace] = []
+    for place in sorted(places_of_sizes(line)):
         again = any(other.field == place.field for other in group)
         apart = line[group[-1].end : place.start] if group else ""
         if group and (again or place.start - group[-1].end > _FARTHEST or ";" in apart):
@@ -250,7 +250,7 @@ def size_groups(line: str) -> Iterator[SizeGroup]:
         yield _group(group, line)
 
 
-class _SizePlace(NamedTuple):
+class SizePlace(NamedTuple):
     """The words that state a size on a line, and the position of its number."""
 
     start: int
@@ -260,7 +260,12 @@ class _SizePlace(NamedTuple):
     number: int
 
 
-def _places(line: str) -> Iterator[_SizePlace]:
+def places_of_sizes(line: str) -> Iterator[SizePlace]:
+    """The sizes that the words of a line state: 12 layers, hidden size 768.
+
+    >>> [(place.field, place.size) for place in places_of_sizes("16 layers, 12 heads")]
+    [('num_hidden_layers', 16), ('num_attention_heads', 12)]
+    """
     taken = {units.start("count") for units in _UNITS.finditer(line)}
     for field, patterns in _PATTERNS.items():
         for pattern in patterns:
@@ -275,10 +280,10 @@ def _places(line: str) -> Iterator[_SizePlace]:
                 if re.search(r"[*×·+/^]\s?$", line[max(0, match.start() - 2) : match.start()]):
                     continue
                 taken.add(number)
-                yield _SizePlace(match.start(), match.end(), field, size, number)
+                yield SizePlace(match.start(), match.end(), field, size, number)
 
 
-def _group(places: list[_SizePlace], line: str) -> SizeGroup:
+def _group(places: list[SizePlace], line: str) -> SizeGroup:
     start, end = places[0].start, places[-1].end
     clause = re.split(r"[.。;；]\s?", line[max(0, start - _FARTHEST) : start])[-1] + line[start : end + _FARTHEST // 2]
     return SizeGroup(start, end, {place.field: place.size for place in places}, bool(SUPPOSED.search(clause)))

@@ -4,7 +4,7 @@ import pytest
 import torch
 import transformers
 
-from bertcalc.proofreading.mentions.relatives import RELATIVES
+from bertcalc.diagnosis.relatives import RELATIVES
 from bertcalc.proofreading.proofread import proofread
 
 _CONFIGS = {"llama": transformers.LlamaConfig, "mistral": transformers.MistralConfig}
@@ -23,7 +23,7 @@ def test_a_relative_has_the_parameters_of_the_real_class(name: str) -> None:
         num_attention_heads=config.num_attention_heads,
         num_key_value_heads=vars(config)["num_key_value_heads"] or config.num_attention_heads,
         intermediate_size=config.intermediate_size,
-        tie_word_embeddings=False,
+        tie_word_embeddings=config.tie_word_embeddings,
     )
     with torch.device("meta"):
         real = _CLASSES[kind](real_config)
@@ -34,7 +34,12 @@ def test_a_relative_has_the_parameters_of_the_real_class(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "published"),
-    [("llama-7b", 6_738_415_616), ("llama-2-70b", 68_976_648_192), ("llama-3-8b", 8_030_261_248)],
+    [
+        ("llama-7b", 6_738_415_616),
+        ("llama-2-70b", 68_976_648_192),
+        ("llama-3-8b", 8_030_261_248),
+        ("llama-3.2-1b", 1_235_814_400),
+    ],
 )
 def test_published_counts(name: str, published: int) -> None:
     assert RELATIVES[name].model.num_parameters() == published

@@ -36,9 +36,17 @@ class Relative:
 
 
 def _llama(
-    hidden: int, layers: int, heads: int, shared: int, intermediate: int, vocabulary: int, prefix: str = "Llama"
+    hidden: int,
+    layers: int,
+    heads: int,
+    shared: int,
+    intermediate: int,
+    vocabulary: int,
+    prefix: str = "Llama",
+    *,
+    tied: bool = False,
 ) -> Relative:
-    """A model of Llama's architecture, with an untied decoder."""
+    """A model of Llama's architecture."""
     config = EuroBertConfig(
         vocab_size=vocabulary,
         hidden_size=hidden,
@@ -46,7 +54,7 @@ def _llama(
         num_attention_heads=heads,
         num_key_value_heads=shared,
         intermediate_size=intermediate,
-        tie_word_embeddings=False,
+        tie_word_embeddings=tied,
         pad_token_id=None,
     )
     return Relative(config, "EuroBertForMaskedLM", {"EuroBertForMaskedLM": f"{prefix}ForCausalLM", "EuroBert": prefix})
@@ -68,6 +76,8 @@ RELATIVES: Mapping[str, Relative] = {
     "llama-3-8b": _llama(4096, 32, 32, 8, 14336, 128256),
     "llama-3-70b": _llama(8192, 80, 64, 8, 28672, 128256),
     "llama-3-405b": _llama(16384, 126, 128, 8, 53248, 128256),
+    "llama-3.2-1b": _llama(2048, 16, 32, 8, 8192, 128256, tied=True),
+    "llama-3.2-3b": _llama(3072, 28, 24, 8, 8192, 128256, tied=True),
     "mistral-7b": _llama(4096, 32, 32, 8, 14336, 32000, "Mistral"),
     "tinyllama-1.1b": _llama(2048, 22, 32, 4, 5632, 32000),
     "gpt-3-175b": _gpt3(12288, 96, 96),
@@ -94,6 +104,21 @@ SPELLINGS: Mapping[str, str] = {
     "gpt3": "gpt-3-175b",
     **{name.replace("-", " "): name for name in RELATIVES},
 }
+
+
+@lru_cache(maxsize=1)
+def counts_of_relatives() -> Mapping[int, str]:
+    """The names of the published decoders by their numbers of parameters, with and without the head.
+
+    >>> counts_of_relatives()[6_738_415_616], counts_of_relatives()[1_235_814_400]
+    ('llama-7b', 'llama-3.2-1b')
+    """
+    counts: dict[int, str] = {}
+    for name, relative in RELATIVES.items():
+        model = relative.model
+        for architecture in (model.architecture, model.family.base.name):
+            counts.setdefault(model.changed(architecture=architecture).num_parameters(), name)
+    return counts
 
 
 @lru_cache(maxsize=64)
