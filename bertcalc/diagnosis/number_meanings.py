@@ -145,7 +145,9 @@ COUNTS_OTHER_THINGS = re.compile(
     r"|records?|files?)\b|\s?(?:多)?个?(?:句子?|步|样本|图片|图像|次|元|条|篇|用户|秒|毫秒|小时)",
     re.I,
 )
-_ROUNDED = re.compile(r"(?<![\w.,:/-])[0-9]+(?:\.[0-9]+)?(?: ?(?:[MB]|million|billion)(?![\w/-])| ?[亿万])")
+_ROUNDED = re.compile(
+    r"(?<![\w.,:/-])[0-9]+(?:\.[0-9]+)?(?: ?(?:[MB]|million|billion)(?![\w/-])| ?[千百]?[亿万](?:[0-9]{1,4}[千百]?[万]?){0,3})"
+)
 # The totals below a summary of torchinfo, torchsummary or Keras.
 _RULE = r"[ \t=_─━]*"
 _TOTALS_OF_SUMMARY = re.compile(
@@ -154,6 +156,7 @@ _TOTALS_OF_SUMMARY = re.compile(
     r"(?:Input|Params|Forward/backward pass|Estimated Total) size)\b[^\n]{0,60})){1,20}",
     re.IGNORECASE,
 )
+_CHINESE = re.compile(r"[0-9]+[千百]?[亿万](?:[0-9]{1,4}[千百]?万?){1,3}")  # with several units
 _NUMBER = re.compile(r"[0-9](?:[0-9,._']{0,60}[0-9])?(?:e[+-]?[0-9]{1,3})?(?:\s?[^\W\d_]{1,12})?")
 
 
@@ -206,7 +209,8 @@ def number_asked(text: str) -> str:
         return counted["number"]
     if size := _size_of_file(text):
         return size
-    match = _NUMBER.search(text[:400]) if _QUESTION.search(text) and _IS_QUESTION.search(text.strip()) else None
+    is_question = _QUESTION.search(text) and _IS_QUESTION.search(text.strip())
+    match = (_CHINESE.search(text[:400]) or _NUMBER.search(text[:400])) if is_question else None
     return match[0].strip(" ,.") if match else only_number(text) or text.strip()
 
 

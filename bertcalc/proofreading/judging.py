@@ -187,7 +187,8 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         return NO_CLAIM if alone else UNKNOWN._replace(verdict="unknown" if len(entry.sides) > 1 else None)
     if modules := _modules(side, context, model):
         return modules
-    if not alone and len(entry.sides) > 1 and side.value in _sizes_computed(model):
+    is_named = _OF_TENSORS.search(" ".join(context.names[:2]))
+    if not alone and len(entry.sides) > 1 and side.value in _sizes_computed(model) and not is_named:
         return Judged("right", counts=Problem.of(N_("a size of the model")))
     if alone and (judged := _size(side, context, model)):
         return judged
@@ -594,6 +595,9 @@ def _is_vocabulary(context: Context) -> bool:
 _OF_SIZE = re.compile(r"[- ]?(?:hidden\b|units|dim)|[ 个]?(?:维|隐藏)", re.I)  # 1024 hidden units, 1024 维
 
 
+_OF_TENSORS = re.compile(r"bias|偏置|norm|归一|param|参数", re.I)
+
+
 def _size(side: ChainSide, context: Context, model: Model) -> Judged | None:
     """The verdict on a size of the model, such as its vocabulary; a size alone is not a claim."""
     config = model.config
@@ -602,7 +606,7 @@ def _size(side: ChainSide, context: Context, model: Model) -> Judged | None:
         return Judged("right", counts=Problem.of(N_("the vocabulary"))) if _is_vocabulary(context) else NO_CLAIM
     if side.value in sizes and side.value < LEAST_WITHOUT_WORDS:
         meant = meant_by_words(TypedLine("", side.text, side.value), context, model)
-        beside = re.search(r"bias|偏置|norm|归一|param|参数", " ".join(context.names[:2]), re.I)
+        beside = _OF_TENSORS.search(" ".join(context.names[:2]))
         is_size = _OF_SIZE.match(context.after)
         return None if meant and meant.is_right and beside and side.value >= LEAST and not is_size else NO_CLAIM
     if _is_vocabulary(context) and side.unit is None and LEAST <= side.value < 10**6:

@@ -18,9 +18,11 @@ term in a sum of parts (28,661,760 + 56,687,616).
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from itertools import product
 
+from bertcalc.config import letters
 from bertcalc.diagnosis.count_lines import TypedLine
 from bertcalc.diagnosis.hand_count import Gap, TermsReport, check
 from bertcalc.diagnosis.layer_parts import PARTS, WHOLE_MODEL, Counted
@@ -202,6 +204,61 @@ def _on_right_terms(entry: WrittenNumber, model: Model, names: Mapping[int, str]
         return None
     report = check(model, model.config, [TypedLine(names.get(int(term), ""), f"{term}", term) for term in terms])
     return report if all(verdict.is_right and verdict.is_term for verdict in report.verdicts) else None
+
+
+def parts_of_terms(entry: WrittenNumber, model: Model) -> list[Counted]:
+    """The parts that single terms of a calculation count rightly, if no other part has the same count.
+
+    >>> from bertcalc import BertConfig, build
+    >>> from bertcalc.proofreading.mentions.calculations import find
+    >>> [entry] = find("(4*(768*768+768) + 2*768*3072 + 4*768) * 12 = 85,017,600", {})
+    >>> [part.part for part in parts_of_terms(entry, build(BertConfig()))]
+    ['LayerNorms of the layers', 'attention', 'matrices of the feed-forward']
+    """
+    side = next((side for side in entry.sides if side.is_calculation), None)
+    if side is None or side.reach or side.unit not in (None, "parameters"):
+        return []
+    every = [part for part in counts_of(tuple(PARTS), model) if part.heads == "all"]
+    parts = []
+    sizes = letters(model.config)
+    for term in _summands(_LETTER.sub(lambda letter: f"{sizes.get(letter[0], letter[0])}", side.text)):
+        if term == f"4 * {model.config.hidden_size}":
+            fitting = [part for part in every if part.part == "LayerNorms of the layers" and part.layers == "one"]
+        else:
+            value = _value(term)
+            fitting = [part for part in every if part.right == value]
+            written = {int(number) for number in _INTEGER.findall(term)}
+            fitting = [part for part in fitting if term.isdigit() or _sizes_in(part) <= written]
+        tensors = {frozenset(tensor.name for tensor in part.tensors) for part in fitting}
+        parts += fitting[:1] if len(tensors) == 1 else []
+    return parts
+
+
+def _sizes_in(part: Counted) -> set[int]:
+    return {size for tensor in part.tensors for size in tensor.shape}
+
+
+_INTEGER, _LETTER = re.compile("[0-9]+"), re.compile(r"(?<![A-Za-z_])[A-Z](?![A-Za-z_])")
+
+
+def _value(term: str) -> Fraction | None:
+    """The value of a term; None if it contains a letter without a value."""
+    with suppress(InputError):
+        return evaluate(term.replace("**", "^"))
+    return None
+
+
+def _summands(text: str) -> Iterator[str]:
+    """The products in a sum, and sums in parentheses that are multiplied by a number, as Python writes them."""
+    try:
+        nodes = [ast.parse(_POWER.sub("**", _PRODUCT.sub("*", text)), mode="eval").body]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in nodes:
+        yield ast.unparse(node)
+        match node:
+            case ast.BinOp(left, ast.Add() | ast.Mult(), right):
+                nodes += (side for side in (left, right) if not isinstance(side, ast.Constant))
 
 
 def _with_gaps(part: Counted, gaps: Sequence[Gap], model: Model) -> Judged | None:

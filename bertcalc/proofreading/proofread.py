@@ -32,6 +32,7 @@ from bertcalc.proofreading.known_terms import (
     judge_layer_sum,
     judge_sum_of_parts,
     judge_whole_sum,
+    parts_of_terms,
 )
 from bertcalc.proofreading.lora_claims import LoraClaims
 from bertcalc.proofreading.mentions import plain_text
@@ -283,7 +284,9 @@ class _Verdicts:
             ):
                 finding = finding._replace(judged=UNKNOWN)
         if model and finding.judged.verdict == "wrong" and entry.best.value.denominator == 1:
-            likelier = with_likelier_cause(finding.judged, int(entry.best.value), self._counted_right(model), model)
+            likelier = with_likelier_cause(
+                finding.judged, int(entry.best.value), self._counted_right(entry, model), model
+            )
             finding = finding._replace(judged=likelier)
         before = self._text[max(0, entry.start - _MOST_BEFORE_SIMPLIFIED) : entry.start]
         words = before.rpartition("\n\n")[2] + context.sentence
@@ -300,9 +303,9 @@ class _Verdicts:
         model = (self._about.named_first(loaded) if loaded else None) or model
         return judge_printed(entry.start, entry.stated.value, context, model) if model else None
 
-    def _counted_right(self, model: Model) -> list[Counted]:
-        """The parts of a model of which the text has given the exact counts so far."""
-        return [
+    def _counted_right(self, entry: WrittenNumber, model: Model) -> list[Counted]:
+        """The parts of a model of which the text so far, or a term of this calculation, gives the exact counts."""
+        return parts_of_terms(entry, model) + [
             finding.judged.counted
             for finding in self._findings
             if finding.judged.verdict == "right" and finding.judged.counted and finding.model == model

@@ -71,7 +71,7 @@ def wrong_by(part: Counted, explanation: Explanation, model: Model) -> Judged:
 
 
 def with_likelier_cause(judged: Judged, value: int, right: Collection[Counted], model: Model) -> Judged:
-    """The verdict on a wrong number; its cause is one that the right numbers of the text do not rule out.
+    """The verdict on a wrong number, with the causes that the right numbers of the text do not rule out.
 
     ``right`` are the parts that the text counts rightly.
     """
@@ -81,13 +81,21 @@ def with_likelier_cause(judged: Judged, value: int, right: Collection[Counted], 
     sizes, names = MiscountSizes.of(model.config), {tensor.name for other in right for tensor in other.tensors}
     first, *others = explain_tensors(part.tensors, sizes, value) or [()]
     cause = instead(part.right, judged.counts, first, model.config) if first else None
-    if cause not in judged.reasons or not _is_ruled_out(part, sizes, first, names):
+    possible = [causes for causes in (first, *others) if not _is_ruled_out(part, sizes, causes, names)]
+    if cause not in judged.reasons:
         return judged
-    likelier = next((other for other in others if not _is_ruled_out(part, sizes, other, names)), None)
-    if likelier is None:
-        return judged
-    instead_of_it = instead(part.right, judged.counts, likelier, model.config)
+    if not possible:
+        return right_for(part, model)
+    mistakes = mistakes_in_words(possible[0], model.config)
+    for other in possible[1:_MOST_CAUSES]:
+        if len(other) == 1:  # sets of several mistakes are too long for a choice
+            words = {"mistakes": mistakes, "others": mistakes_in_words(other, model.config)}
+            mistakes = Problem.of(N_("{mistakes}, or {others}"), **words)
+    instead_of_it = Problem.of(_IS_RIGHT, right=part.right, part=judged.counts, mistakes=mistakes)
     return judged._replace(reasons=tuple(instead_of_it if reason == cause else reason for reason in judged.reasons))
+
+
+_MOST_CAUSES = 3
 
 
 def _is_ruled_out(part: Counted, sizes: MiscountSizes, explanation: Explanation, right: Collection[str]) -> bool:

@@ -394,6 +394,31 @@ def test_a_cause_that_right_numbers_rule_out_is_not_the_cause() -> None:
     assert "the LayerNorms of the layers are left out" in str(wrong.reason)
 
 
+FIRST_BIAS = "the first bias of the feed-forward is left out"
+
+
+@pytest.mark.parametrize(
+    ("text", "causes"),
+    [
+        ("one layer: 4*(768*768+768) + 768*3072 + 3072*768+768 + 4*768 = 7,084,800", [FIRST_BIAS]),
+        (
+            "Attention: 4*(768*768+768) = 2,362,368 per layer. LayerNorms: 4*768 = 3,072. Layer = 7,084,800",
+            [FIRST_BIAS],
+        ),
+        (
+            "Attention: 4*(768*768+768) = 2,362,368 per layer. The layers have 85,017,600 parameters.",
+            ["the LayerNorms of the layers are left out", FIRST_BIAS],
+        ),
+        ("Embeddings 23,837,184, one layer 7,087,872, pooler 590,592. Total: 109,445,376.", []),
+    ],
+)
+def test_each_possible_cause_is_named_and_no_other(text: str, causes: list[str]) -> None:
+    claims = [claim for claim in proofread(f"BERT-base. {text}").claims if claim.verdict == "wrong"]
+    assert len(claims) == 1
+    _right, _mistake, mistakes = str(claims[0].reason).partition("The mistake: ")
+    assert sorted(filter(None, mistakes.rstrip(".").split(", or "))) == sorted(causes)
+
+
 ARTICLE = """
 # The parameters of BERT-base
 

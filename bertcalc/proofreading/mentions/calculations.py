@@ -120,7 +120,7 @@ _DIGITS = (
 _SUFFIX = (
     r"(?:\s{0,3}(?:[Mm]illion|[Bb]illion|[Tt]housand|[Tt]rillion|mio|mln|bn)\b(?:\s(?:bytes|FLOPs|MACs)\b)?"
     r"|\s{0,3}(?:[kKMGTP]?(?:FLOPs?|FLOPS|MACs?)|[kKMGT]i?B|[kmg]b(?=\s?/|\s?per\b)|[kKMGTB]|bytes?)(?![A-Za-z0-9_])"
-    r"|\s?(?:[十百千万亿]{1,2}(?:[0-9]{1,4}[百千万]?){0,3})(?:\s?字节)?|\s?字节|\s?(?:%|percent(?!age)\b|per\scent\b))"
+    r"|\s?(?:[十百千万亿]{1,2}(?:[0-9]{1,4}[百千万]{0,2}){0,3})(?:\s?字节)?|\s?字节|\s?(?:%|percent(?!age)\b|per\scent\b))"
 )
 _TOKEN = re.compile(
     rf"""(?P<comment>(?<=[\w)])[ \t]{{0,40}}(?:\#|//)[ \t]?(?:=>?[ \t]?)?(?=[0-9]))
