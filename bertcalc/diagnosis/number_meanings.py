@@ -146,7 +146,8 @@ COUNTS_OTHER_THINGS = re.compile(
     re.I,
 )
 _ROUNDED = re.compile(
-    r"(?<![\w.,:/-])[0-9]+(?:\.[0-9]+)?(?: ?(?:[MB]|million|billion)(?![\w/-])| ?[千百]?[亿万](?:[0-9]{1,4}[千百]?[万]?){0,3})"
+    r"(?<![\w.,:/-])[0-9]+(?:\.[0-9]+)?"
+    r"(?: ?(?:[MB]|million|billion)(?![\w/-])| ?[千百]?[亿万](?:[0-9]{1,4}[千百]?万?){0,3})"
 )
 # The totals below a summary of torchinfo, torchsummary or Keras.
 _RULE = r"[ \t=_─━]*"
