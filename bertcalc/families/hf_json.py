@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from bertcalc.config import Config, problems, uncounted
 from bertcalc.config.fields import field_named, is_int
 from bertcalc.families import CLASSES, FAMILIES, class_of, counterpart
-from bertcalc.families.config_files import key_remarks, other_files, other_programs
+from bertcalc.families.config_files import key_remarks, other_files, other_programs, pruned_heads
 from bertcalc.families.config_files.keys_of_families import (
     GUESSED,
     LIKE_BERT,
@@ -179,7 +179,7 @@ def read(text: str) -> ConfigReading:
     """
     content = read_object(text)
     if content.get("model_type") in (None, "", "nezha", *FAMILIES):
-        _raise(other_programs.refused(content))
+        _raise((*other_programs.refused(content), *pruned_heads.refused(content)))
     if content and not content.keys() & {*_every_name(), *_OTHERS}:
         message = N_("This is not a model's config.json: it has {keys}, but neither model_type nor a size.")
         raise wrong(message, keys=key_remarks.named(content))

@@ -5,12 +5,14 @@ Read as: a JSON file that does not describe a model.
 This is the config.json of a Pooling layer of sentence-transformers, which has no parameters.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bertcalc.changes.heads import PruneHeads
 from bertcalc.checkpoints import safetensors
 from bertcalc.families import hf_json
-from bertcalc.families.config_files import other_files
+from bertcalc.families.config_files import other_files, pruned_heads
 from bertcalc.model.model import Model
 from bertcalc.reading.adapter_files import read_adapter
 from bertcalc.reading.config_text import config_in
@@ -70,13 +72,29 @@ def read_json_file(text: str) -> TextReading:
 
 
 def read_config(text: str) -> TextReading:
-    """The model of a config.json. Raises InputError."""
-    described = hf_json.read(config_in(text))
+    """The model of a config.json, without the heads that the file removes. Raises InputError."""
+    config = config_in(text)
+    heads = pruned_heads.heads_by_layer(_content(config) or {})
+    described = hf_json.read(_without_heads(config) if heads else config)
     model = Model(described.config, described.architecture)
+    notes = (*described.remarks, *([_pruned(heads, model)] if heads else ()))
+    model = model.changed(changes=(PruneHeads(heads),)) if heads else model
     sentence = Problem.of(N_("Read as: a config.json of {architecture}."), architecture=model.architecture)
-    notes = tuple(described.remarks)
     tensors = tuple(model.tensors())
     return TextReading("config", sentence, model, model, tensors, model.num_parameters(), notes=notes, detail=None)
+
+
+def _without_heads(config: str) -> str:
+    content = hf_json.read_object(config)
+    return json.dumps({key: value for key, value in content.items() if key != pruned_heads.KEY})
+
+
+def _pruned(heads: Mapping[int, Sequence[int]], model: Model) -> Problem:
+    message = N_(
+        "pruned_heads: {heads} heads are removed, as transformers 4 does. transformers 5 ignores the key and builds "
+        "{count} parameters."
+    )
+    return Problem.of(message, heads=sum(map(len, heads.values())), count=model.num_parameters())
 
 
 def _index(content: Mapping[str, Any], _text: str) -> TextReading:

@@ -54,6 +54,7 @@ DATA = {
         "bertcalc/families/presets.py",
         "bertcalc/families/published.toml",
         "bertcalc/diagnosis/known_counts.toml",
+        "bertcalc/diagnosis/relatives.py",
     ),
     # Names and words in write-ups, and models that they compare with.
     *(
@@ -72,7 +73,6 @@ DATA = {
             "other_readings",
             "mentions/contexts",
             "mentions/model_names",
-            "mentions/relatives",
             "mentions/written_sizes",
         )
     ),

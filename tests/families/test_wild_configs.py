@@ -10,6 +10,7 @@ import pytest
 import torch
 import transformers
 
+import bertcalc
 from bertcalc import BertConfig
 from bertcalc.families import FAMILIES
 from bertcalc.families.config_files.keys_of_families import OLD_VOCABULARY
@@ -70,9 +71,21 @@ def test_the_count_is_that_of_transformers_4_as_well() -> None:
         assert ours == sum(prod(shape) for _name, shape in real["tensors"]), entry["name"]
 
 
-def test_heads_that_are_removed_are_refused_and_none_are_not() -> None:
-    with pytest.raises(InputError, match="removes 2 heads from the layers"):
-        read(json.dumps({"model_type": "bert", "pruned_heads": {"0": [1, 2]}}))
+def test_a_file_that_removes_heads_is_counted_without_them() -> None:
+    config = {"model_type": "bert", "hidden_size": 48, "intermediate_size": 96, "vocab_size": 100}
+    text = json.dumps(config | {"pruned_heads": {"0": [1, 2], "11": [3]}})
+    question = {"model_type": "bert", "config": json.loads(text), "architecture": "BertModel", "options": {}}
+    [before] = ask_transformers4([question])
+    reading = bertcalc.read(text)
+    assert reading.num_parameters == sum(prod(shape) for _name, shape in before["tensors"])
+    with torch.device("meta"):
+        now = transformers.BertModel(transformers.BertConfig.from_dict(json.loads(text))).num_parameters()
+    assert reading.num_parameters < now
+    assert f"transformers 5 ignores the key and builds {now:,} parameters." in str(reading)
+    with pytest.raises(InputError, match="removes 3 heads from the layers"):
+        read(text)  # its fields alone are those of another model
+    with pytest.raises(InputError, match="heads 99 is not possible"):
+        bertcalc.read(json.dumps({"model_type": "bert", "pruned_heads": {"0": [99]}}))
     assert read(json.dumps({"model_type": "bert", "pruned_heads": {"0": []}})).config == BertConfig()
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from bertcalc.discover.results.types import types
 from bertcalc.discover.results.value_types import refused
 from bertcalc.families import FAMILIES
-from bertcalc.families.config_files import other_programs
+from bertcalc.families.config_files import other_programs, pruned_heads
 from bertcalc.families.config_files.keys_of_families import of_remote_type
 from bertcalc.families.hf_json import read_object
 from bertcalc.text import N_, shorten
@@ -59,7 +59,7 @@ def read_config(text: str) -> ParsedConfig:
         kind = next(
             (model_type for model_type in of_class if _plain(named[0]).startswith(_plain(model_type))), of_class[0]
         )
-    other = other_programs.refused(data) if kind in (*FAMILIES, "nezha") else ()
+    other = (*other_programs.refused(data), *pruned_heads.refused(data)) if kind in (*FAMILIES, "nezha") else ()
     if problem := next(iter(other), None) or of_remote_type(kind):
         raise InputError(problem)
     if kind not in types():

@@ -188,7 +188,7 @@ def _leaves_formulas(keys: Mapping[str, Any], discovery: Discovered, name: str, 
     """Whether a key that is not a size is known to leave the formulas as they are."""
     is_declared = any(name in keys[kind] for kind in ("idle", "same", "null", "derived"))
     if value is None:
-        return name in (*keys["null"], *keys["derived"], *_ANGLES) or not is_declared
+        return name in (*keys["null"], *keys["nullable"], *keys["derived"], *_ANGLES) or not is_declared
     if name in _ANGLES:
         return _is_angle(name, value)
     if not value and name in keys["not_zero"]:

@@ -91,8 +91,10 @@ class _Measured:
             for name, value in whole.items()
             if name not in (*self.discovery.fields, *self.discovery.derived, *idle, _TIED) and value is not None
         }
+        nullable = [name for name in idle if whole[name] is not None and self.is_idle(name, (None,))]
         lists = {name: words for name, value in same.items() if (words := self._idle_words(name, value))}
         keys = {"idle": idle, "same": same, "null": [name for name in whole if whole[name] is None]}
+        keys["nullable"] = nullable
         names = {name: own for name, own in getattr(self.config, "attribute_map", {}).items() if isinstance(own, str)}
         read = sorted(mentioned(self.config, self.real) - {*whole, *self.discovery.fields, *names})
         idle += self._idle_together(read)

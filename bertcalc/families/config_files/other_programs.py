@@ -81,29 +81,12 @@ _PROGRAMS = (
 
 
 def refused(content: Mapping[str, Any]) -> Iterator[Problem]:
-    """The problem with a configuration of another program, if its keys show which one, or with pruned heads."""
+    """The problem with a configuration of another program, if its keys show which one."""
     for program in _PROGRAMS:
         for key in program.keys:
             if program.is_its(value := content.get(key)):
                 yield Problem.of(program.message, key, value, key=key, value=quoted(value))
                 return
-    yield from _pruned(content)
-
-
-def _pruned(content: Mapping[str, Any]) -> Iterator[Problem]:
-    """The problem with a model some of whose heads have been removed."""
-    pruned = content.get("pruned_heads")
-    if count := _heads_of(pruned):
-        message = N_(
-            "pruned_heads {value}: transformers 4 removes {count} heads from the layers, transformers 5 ignores the "
-            "key. bertcalc does not count layers with different numbers of heads."
-        )
-        yield Problem.of(message, "pruned_heads", pruned, value=quoted(pruned), count=count)
-
-
-def _heads_of(pruned: Any) -> int:
-    heads = pruned.values() if isinstance(pruned, dict) else ()
-    return sum(len(numbers) for numbers in heads if isinstance(numbers, list))
 
 
 GUESS = N_(

@@ -1,0 +1,38 @@
+"""The key pruned_heads of a config.json: the heads that transformers 4 removes when it builds the model.
+
+>>> heads_by_layer({"pruned_heads": {"0": [1, 2], "11": []}})
+{0: [1, 2]}
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bertcalc.config.fields import is_int
+from bertcalc.text import N_
+from bertcalc.text.arguments import quoted
+from bertcalc.text.problem import Problem
+
+KEY = "pruned_heads"
+
+
+def heads_by_layer(content: Mapping[str, Any]) -> dict[int, list[int]]:
+    """The heads that a file removes, by layer; empty if it removes none, or if its value is malformed."""
+    pruned = content.get(KEY)
+    by_layer = pruned.items() if isinstance(pruned, Mapping) else ()
+    return {
+        int(layer): heads
+        for layer, heads in by_layer
+        if isinstance(heads, list) and heads and all(map(is_int, heads)) and re.fullmatch("[0-9]{1,4}", layer)
+    }
+
+
+def refused(content: Mapping[str, Any]) -> Iterator[Problem]:
+    """The problem with a file that removes heads: its fields alone are those of the model before."""
+    if heads := heads_by_layer(content):
+        message = N_(
+            "pruned_heads {value}: transformers 4 removes {count} heads from the layers, transformers 5 ignores the "
+            "key. Bring anything (bertcalc.read) counts such a file; the step Prune heads of Change removes heads."
+        )
+        value, count = content[KEY], sum(map(len, heads.values()))
+        yield Problem.of(message, KEY, value, value=quoted(value), count=count)
