@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from bertcalc.config import Config, problems, uncounted
 from bertcalc.config.fields import field_named, is_int
 from bertcalc.families import CLASSES, FAMILIES, class_of, counterpart
-from bertcalc.families.config_files import key_remarks, other_files, other_programs, pruned_heads
+from bertcalc.families.config_files import key_remarks, other_files, other_programs
 from bertcalc.families.config_files.keys_of_families import (
     GUESSED,
     LIKE_BERT,
@@ -44,6 +44,7 @@ from bertcalc.text.arguments import checked, quoted
 from bertcalc.text.loose_json import begins_object, class_in_front, read_loosely
 from bertcalc.text.problem import InputError, Problem, wrong
 from bertcalc.text.strict_json import decode, read_json
+from bertcalc.transformers4 import pruned_heads
 from bertcalc.transformers4.config_remarks import of_distances
 from bertcalc.transformers4.version import FIVE, version_of
 

@@ -6,13 +6,13 @@ This is the config.json of a Pooling layer of sentence-transformers, which has n
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from bertcalc.changes.heads import PruneHeads
 from bertcalc.checkpoints import safetensors
 from bertcalc.families import hf_json
-from bertcalc.families.config_files import other_files, pruned_heads
+from bertcalc.families.config_files import other_files
 from bertcalc.model.model import Model
 from bertcalc.reading.adapter_files import read_adapter
 from bertcalc.reading.config_text import config_in
@@ -22,6 +22,7 @@ from bertcalc.reading.text_reading import Kind, TextReading
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
 from bertcalc.text.strict_json import read_json
+from bertcalc.transformers4 import pruned_heads
 
 
 def json_kind(text: str) -> Kind | None:
@@ -77,7 +78,7 @@ def read_config(text: str) -> TextReading:
     heads = pruned_heads.heads_by_layer(_content(config) or {})
     described = hf_json.read(_without_heads(config) if heads else config)
     model = Model(described.config, described.architecture)
-    notes = (*described.remarks, *([_pruned(heads, model)] if heads else ()))
+    notes = (*described.remarks, *([pruned_heads.note(heads, model.num_parameters())] if heads else ()))
     model = model.changed(changes=(PruneHeads(heads),)) if heads else model
     sentence = Problem.of(N_("Read as: a config.json of {architecture}."), architecture=model.architecture)
     tensors = tuple(model.tensors())
@@ -87,14 +88,6 @@ def read_config(text: str) -> TextReading:
 def _without_heads(config: str) -> str:
     content = hf_json.read_object(config)
     return json.dumps({key: value for key, value in content.items() if key != pruned_heads.KEY})
-
-
-def _pruned(heads: Mapping[int, Sequence[int]], model: Model) -> Problem:
-    message = N_(
-        "pruned_heads: {heads} heads are removed, as transformers 4 does. transformers 5 ignores the key and builds "
-        "{count} parameters."
-    )
-    return Problem.of(message, heads=sum(map(len, heads.values())), count=model.num_parameters())
 
 
 def _index(content: Mapping[str, Any], _text: str) -> TextReading:

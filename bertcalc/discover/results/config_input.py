@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 from bertcalc.discover.results.types import types
 from bertcalc.discover.results.value_types import refused
 from bertcalc.families import FAMILIES
-from bertcalc.families.config_files import other_programs, pruned_heads
+from bertcalc.families.config_files import other_programs
 from bertcalc.families.config_files.keys_of_families import of_remote_type
 from bertcalc.families.hf_json import read_object
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import InputError, Problem, wrong
+from bertcalc.transformers4 import pruned_heads
 
 MOST = 100_000_000  # for any number
 MOST_LISTED = 1_000_000  # for a number in a list, which can be a repetition count (gpt_neo's attention_types)

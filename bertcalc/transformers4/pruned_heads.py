@@ -5,7 +5,7 @@
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bertcalc.config.fields import is_int
@@ -36,3 +36,12 @@ def refused(content: Mapping[str, Any]) -> Iterator[Problem]:
         )
         value, count = content[KEY], sum(map(len, heads.values()))
         yield Problem.of(message, KEY, value, value=quoted(value), count=count)
+
+
+def note(heads: Mapping[int, Sequence[int]], count: int) -> Problem:
+    """The remark on a count without these heads; ``count`` is the number of parameters with them."""
+    message = N_(
+        "pruned_heads: {heads} heads are removed, as transformers 4 does. transformers 5 ignores the key and builds "
+        "{count} parameters."
+    )
+    return Problem.of(message, heads=sum(map(len, heads.values())), count=count)
