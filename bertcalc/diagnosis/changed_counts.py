@@ -47,7 +47,9 @@ _TARGETS = (
     "feed-forward, matrix",
     "attention + feed-forward, matrix",
 )
-_NAMED_TARGETS: tuple[Names, ...] = (("dense",), ALL_LINEAR)
+_NAMED_TARGETS: tuple[Names, ...] = (
+    *(("dense",), ("query", "value", "dense"), ("c_attn", "c_proj"), ("c_attn", "c_proj", "c_fc"), ALL_LINEAR),
+)
 _MOST_ADDED = 16  # tokens that people add to a vocabulary
 _MULTIPLES = (8, 16, 32, 64, 128)  # to which a vocabulary is padded
 _LEAST, _MOST = 1000, 3  # a smaller number has too many meanings; at most three are given
@@ -204,7 +206,7 @@ def _adapters(base: Model) -> Iterator[UsualChange]:
         {"bias": "all"},
         {"bias": "lora_only"},
         {"use_dora": True},
-        {"modules_to_save": ("pooler",)},
+        *([{"modules_to_save": ("pooler",)}] if base.cls.pooler and base.add_pooling_layer else []),
     )
     for task_type in dict.fromkeys((task, None)):
         for values in options:

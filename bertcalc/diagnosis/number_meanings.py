@@ -12,10 +12,10 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from itertools import chain
+from itertools import chain, islice
 from typing import NamedTuple
 
-from bertcalc.config import letters
+from bertcalc.config import Config, letters
 from bertcalc.diagnosis.changed_counts import changed_in_words
 from bertcalc.diagnosis.diagnose import Diagnosis, OtherModelMatch, diagnose
 from bertcalc.diagnosis.explain import Explanation
@@ -77,6 +77,9 @@ def meanings_of(model: Model, text: str) -> Meanings:
     if field := field_asked(text):
         return Meanings(written, tuple(_solved(model, field, number, written)), diagnosis)
     sentences = dict.fromkeys(map(_Key, _sentences(model, number, written, diagnosis)))
+    if not sentences and number.unit in (None, "parameters") and number.low == number.high:
+        labelled = _of_other_labels(type(model.config), int(number.value), written)
+        sentences = dict.fromkeys(map(_Key, islice(labelled, _MOST_LABELLED)))
     if not sentences and number.unit is None and number.value > _LEAST_FILE and number.low == number.high:
         # Without a unit, files of other classes are the last resort, and pickles, whose sizes are only near.
         files = stored_sizes(model, number, written), file_sizes(model, int(number.value), published=False)
@@ -395,6 +398,19 @@ def _one_label(model: Model, exact: int, written: str) -> Iterator[Problem]:
         if count.model.config.num_labels == 1 and count.model.cls.task == "sequence-classification":
             message = N_("{number} is the count of {architecture} with one label, as a cross-encoder has.")
             yield Problem.of(message, number=written, architecture=count.model.architecture)
+
+
+def _of_other_labels(own: type[Config], exact: int, written: str) -> Iterator[Problem]:
+    """Sentences on published models with a classifier of another number of labels, those of one family first."""
+    for name, config in sorted(PUBLISHED_CONFIGS.items(), key=lambda item: type(item[1]) is not own):
+        for count in other_labels(config, exact):
+            message = N_("{number} is the count of {architecture} with {labels} labels, for the sizes of {preset}.")
+            labels = vars(count.model.config)["num_labels"]
+            words = {"architecture": count.model.architecture, "labels": labels, "preset": name}
+            yield Problem.of(message, number=written, **words)
+
+
+_MOST_LABELLED = 3
 
 
 def _twice(model: Model, number: Typed, written: str) -> Iterator[Problem]:

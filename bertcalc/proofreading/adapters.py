@@ -41,7 +41,7 @@ from bertcalc.proofreading.verdicts import LEAST, Judged
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
 
-_ADAPTERS = re.compile(r"\blora\b|adapter|\bpeft\b|trainable params:|\ball params|low[- ]rank|适配器|低秩", re.I)
+_ADAPTERS = re.compile(r"\bq?lora\b|adapter|\bpeft\b|trainable params:|\ball params|low[- ]rank|适配器|低秩", re.I)
 
 
 def judge_adapters(side: ChainSide, context: Context, model: Model) -> Judged | None:
@@ -91,7 +91,7 @@ class _SpokenOf(NamedTuple):
 
 
 _KINDS = {
-    "Lora": r"\blora\b|low[- ]rank|低秩|\bpeft\b|trainable params|adapter|适配器",
+    "Lora": r"\bq?lora\b|low[- ]rank|低秩|\bpeft\b|trainable params|adapter|适配器",
     "IA3": r"\bia3\b|\(ia\)",
     "LNTuning": r"\bln[- ]?tuning|norm.{0,20}\b(?:tun|train)|\b(?:tun|train).{0,20}norm",
     "BitFit": r"bitfit|bias(?:es)?.{0,20}\b(?:tun|train)|\b(?:tun|train).{0,30}bias|偏置",

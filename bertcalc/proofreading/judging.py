@@ -36,6 +36,7 @@ from bertcalc.proofreading.labelled_counts import (
     contradicted,
     judge_classifier,
     judge_classifier_product,
+    judge_with_classifier,
     near_miss,
 )
 from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
@@ -73,6 +74,7 @@ from bertcalc.proofreading.verdicts import (
     Judged,
     right_as,
     right_for,
+    should_be,
     wrong_by,
 )
 from bertcalc.proofreading.whole_counts import OWN_MODEL, is_total, judge_other_total, judge_published, judge_total
@@ -181,7 +183,11 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         return NO_CLAIM
     if alone and (judged := _half_norm(entry, context, model) or judge_classifier(_typed(side), context, model)):
         return judged
-    if not alone and sure and (judged := judge_classifier_product(entry, context, model)):
+    if (
+        not alone
+        and sure
+        and (judged := judge_classifier_product(entry, context, model) or judge_with_classifier(entry, model))
+    ):
         return judged
     if side.value < LEAST and (alone or side.value < 10) and not (entry.computes and _modules(side, context, model)):
         return NO_CLAIM if alone else UNKNOWN._replace(verdict="unknown" if len(entry.sides) > 1 else None)
@@ -618,6 +624,8 @@ def _right(part: Counted, side: ChainSide, context: Context, model: Model) -> Ju
     """The verdict on a right count; conditional if it leaves something out and its words do not say so."""
     described = part_in_words(part, model)
     judged = Judged("right", counts=described, counted=part)
+    if part.part in WHOLE_OR_BODY and (whole := _with_pooler(part, context, model)):
+        return whole
     missing = count_of_part("LayerNorm of the embeddings", model)
     covers = any(
         side.value - side.reach <= other.right <= side.value + side.reach
@@ -637,6 +645,20 @@ def _right(part: Counted, side: ChainSide, context: Context, model: Model) -> Ju
         message = N_("It is rounded: the exact count is {count}.")
         return judged._replace(reasons=(Problem.of(message, count=part.right),))
     return judged
+
+
+def _with_pooler(part: Counted, context: Context, model: Model) -> Judged | None:
+    """The verdict on a count with the pooler whose words say that it has none."""
+    pooler = count_of_part("pooler", model)
+    if not pooler or not any(map(_WITHOUT_POOLER.search, context.names[:1])):
+        return None
+    counts = Problem.of(N_("{architecture} without pooler"), architecture=model.architecture)
+    return should_be(Fraction(part.right - pooler), counts)
+
+
+_WITHOUT_POOLER = re.compile(
+    r"\b(?:without|no|excluding) (?:the |a )?pooler|add_pooling_layer=False|(?:不含|没有|不带|去掉)池化", re.I
+)
 
 
 def _slip(side: ChainSide, context: Context, model: Model) -> Judged | None:

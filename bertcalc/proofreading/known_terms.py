@@ -229,7 +229,7 @@ def parts_of_terms(entry: WrittenNumber, model: Model) -> list[Counted]:
             fitting = [part for part in every if part.right == value]
             written = {int(number) for number in _INTEGER.findall(term)}
             fitting = [part for part in fitting if term.isdigit() or _sizes_in(part) <= written]
-        tensors = {frozenset(tensor.name for tensor in part.tensors) for part in fitting}
+        tensors = {frozenset(tensor.name for tensor in part.tensors if tensor.num_parameters()) for part in fitting}
         parts += fitting[:1] if len(tensors) == 1 else []
     return parts
 
@@ -255,10 +255,11 @@ def _summands(text: str) -> Iterator[str]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     for node in nodes:
-        yield ast.unparse(node)
+        if not isinstance(node, ast.Constant) or (isinstance(node.value, int) and node.value >= _LEAST_TERM):
+            yield ast.unparse(node)
         match node:
             case ast.BinOp(left, ast.Add() | ast.Mult(), right):
-                nodes += (side for side in (left, right) if not isinstance(side, ast.Constant))
+                nodes += (left, right)
 
 
 def _with_gaps(part: Counted, gaps: Sequence[Gap], model: Model) -> Judged | None:

@@ -9,6 +9,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
@@ -35,7 +36,7 @@ from bertcalc.proofreading.named_parts import (
     with_and_without_biases,
 )
 from bertcalc.proofreading.verdicts import Judged, right_for, should_be
-from bertcalc.proofreading.whole_counts import claimed_counts
+from bertcalc.proofreading.whole_counts import STATED_LABELS, claimed_counts
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 
@@ -261,7 +262,7 @@ def judge_classifier(line: TypedLine, context: Context, model: Model) -> Judged 
     value, of_label = line.value or Fraction(0), model.config.hidden_size + 1
     if line.reach or not any(map(_CLASSIFIER.search, (*context.names[:2], context.sentence))):
         return None
-    labels = {int(stated["labels"] or stated["classes"]) for stated in _LABELS.finditer(context.line)}
+    labels = {int(stated["labels"] or stated["classes"]) for stated in STATED_LABELS.finditer(context.line)}
     meant = {number for number in labels if number > 1 and abs(number * of_label - value) * _NEAR <= number * of_label}
     if len(meant) != 1:
         return None
@@ -286,6 +287,27 @@ def judge_classifier_product(entry: WrittenNumber, context: Context, model: Mode
     return should_be(factors[0] * (hidden + 1), counts)
 
 
+def judge_with_classifier(entry: WrittenNumber, model: Model) -> Judged | None:
+    """The verdict on a model's count plus a classifier: 109,482,240 + 768 × 2 lacks the classifier's two biases."""
+    side, hidden, whole = entry.best, model.config.hidden_size, model.num_parameters()
+    written = {operand.value for other in entry.sides if other.is_calculation for operand in other.operands}
+    labels, bias = divmod(int(side.value) - whole, hidden)
+    if (
+        side.reach
+        or not {whole, hidden, labels} <= written
+        or not 1 < labels <= _MOST_LABELS
+        or bias not in (0, labels)
+    ):
+        return None
+    config = replace(model.config, num_labels=labels)
+    cls = next((cls.name for cls in model.family.classes if cls.task == "sequence-classification"), None)
+    right = Model(config, cls).num_parameters() if cls else 0
+    if right != whole + labels * (hidden + 1):
+        return None
+    counts = Problem.of(N_("{architecture} with {labels} labels"), architecture=cls, labels=labels)
+    return Judged("right", counts=counts) if bias else should_be(Fraction(right), counts)
+
+
 _OF_PRODUCT, _MOST_LABELS = 2, 100
 _OF_CLASSIFIER = re.compile(
     r"\bclassif\w+ (?:linear )?(?:head|layer)|classifier$|分类(?:线性)?(?:头|层|器)(?:的?参数量?)?$", re.I
@@ -293,11 +315,6 @@ _OF_CLASSIFIER = re.compile(
 _PARAMETERS = re.compile("param|参数", re.I)
 _BIAS = re.compile(r"bias|偏置|weight|matri|权重|矩阵", re.I)
 _CLASSIFIER = re.compile(r"\bhead|classif|分类", re.I)
-_LABELS = re.compile(
-    r"(?<![\w.,])(?:(?P<labels>[0-9]{1,4})[ -]?(?:个)?(?:labels|classes|tags|way\b|分?类|标签)"
-    r"|num_labels ?= ?(?P<classes>[0-9]{1,4}))",
-    re.I,
-)
 
 
 def near_bytes(entry: WrittenNumber, context: Context, width: int, model: Model) -> Judged | None:

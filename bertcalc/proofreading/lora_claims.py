@@ -33,7 +33,7 @@ from bertcalc.text.problem import Problem
 
 Targets = frozenset[str]  # the roles of matrices, as in Tensor.place
 
-_LORA = re.compile(r"\blora\b|low[- ]rank adapt|低秩(?:适配|自适应|分解|矩阵)", re.I)
+_LORA = re.compile(r"\bq?lora\b|low[- ]rank adapt|低秩(?:适配|自适应|分解|矩阵)", re.I)
 _RANK = re.compile(
     r"(?:(?<![A-Za-z_\\])(?:lora_)?[rR]\b[\"']?|\brank|秩)[}$`\s]{0,3}"
     r"(?:(?:=|:|of|is|equal to|to|取|是|为|设为|[=:]|\b)\s{0,2}){1,2}(?P<ranks>[0-9]{1,3}(?![0-9%]|[.,][0-9])"
@@ -73,6 +73,7 @@ _ATOMS: Sequence[tuple[str, Targets]] = (
     (r"\bgate ?[/,、+&] ?up\b(?: ?[/,、+&] ?down\b)?", frozenset(("gate", "up"))),
     (r"^\W*down\b|\bup ?[/,、+&] ?down\b", frozenset(("down",))),
     (r"(?<!attention\.)\boutput\.dense|\blin2\b|\bdown[_ -]?proj\w*|\bmlp\.c_proj", frozenset(("down",))),
+    (r"(?<![\w.])c_proj\b", frozenset(("output", "down"))),  # peft matches the end of a name: both modules of GPT-2
     (r"\bffn\b|\bfeed[ -]?forward|\bmlp\b(?!\.)|前馈", _FEED_FORWARD),
 )  # fmt: skip
 _ALL_LINEAR = re.compile(
@@ -169,6 +170,7 @@ class LoraClaims:
             return None
         self._last = entry.end
         is_chance = judged.counts is not None and judged.counts.message in _BY_CHANCE
+        is_chance = is_chance or bool(_LORA.search(context.sentence) and _TRAINED.search(context.sentence))
         if judged.verdict == "right" and judged.counts is not None and not is_chance:
             return None
         setting = self._setting(entry, last, headers, context)

@@ -706,10 +706,14 @@ _NO_HEADING = re.compile(
 
 
 def _without_others(text: str, mentions: Sequence[Mention], preset: str) -> str:
-    """The text without the sentences that only name other models, whose sizes are not this model's."""
+    """The text without the words about other models, whose sizes are not this model's.
+
+    Words are about the last model that their sentence names, otherwise about that of the sentence before.
+    """
     kept: list[str] = []
     is_own, index = True, 0
-    starts = [0, *_sentences(text)[0], len(text)]
+    starts = [0, *_sentences(text)[0], *(mention.start for mention in mentions), len(text)]
+    is_bert = not preset or (preset in PRESETS and family_of(PRESETS[preset].config).name == "bert")
     for start, end in pairwise(sorted({*starts, *(match.end() for match in re.finditer("\n", text))})):
         named = set()
         while index < len(mentions) and mentions[index].start < end:
@@ -717,7 +721,7 @@ def _without_others(text: str, mentions: Sequence[Mention], preset: str) -> str:
             index += 1
         if text[start - 1 : start] in ("", "\n"):
             is_own = True
-        is_own = preset in named if named else is_own
+        is_own = preset in named if named else is_own and (is_bert or not _BERT_ALONE.search(text[start:end]))
         kept += [text[start:end]] if is_own else []
     return "".join(kept)
 
@@ -779,7 +783,8 @@ def _without_conflicts(sizes: Mapping[str, int], base: str, text: str) -> dict[s
     """A text's sizes for a preset, with another preset's vocabulary if only that one occurs in the text."""
     config, kept = PRESETS[base].config, dict(sizes)
     numbers = literals(text)
-    if "vocab_size" not in kept and not numbers[config.vocab_size]:
+    is_named = re.search(re.escape(base), text, re.I)  # with its kind: bert-base-cased
+    if "vocab_size" not in kept and not numbers[config.vocab_size] and not is_named:
         same = [entry.config.vocab_size for entry in PRESETS.values() if family_of(entry.config) is family_of(config)]
         others = [size for size in dict.fromkeys(same) if numbers[size]]
         if len(others) == 1 and others[0] not in (32768,):

@@ -12,7 +12,14 @@ from fractions import Fraction
 from functools import lru_cache
 
 from bertcalc.diagnosis.diagnose import diagnose
-from bertcalc.diagnosis.known_counts import CLAIMS, KnownCount, every_count, known_counts, published_counts
+from bertcalc.diagnosis.known_counts import (
+    CLAIMS,
+    KnownCount,
+    every_count,
+    known_counts,
+    other_labels,
+    published_counts,
+)
 from bertcalc.diagnosis.layer_parts import PARTS, WHOLE_MODEL
 from bertcalc.diagnosis.part_words import known_in_words
 from bertcalc.diagnosis.relatives import RELATIVES, SIZE_NAMES
@@ -64,6 +71,8 @@ def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | Non
             if is_named:
                 return Judged("right", Fraction(count.total), reason)
             return Judged("conditional", Fraction(count.total), reason, (reason,))
+    if not side.reach and (labelled := _with_labels(int(side.value), context, model)):
+        return labelled
     if named_total and context.is_in_text(_WITHOUT_QKV) and (judged := _without_qkv_biases(side, model)):
         return judged
     typed = Typed(side.value, side.value - side.reach, side.value + side.reach, None)
@@ -73,6 +82,33 @@ def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | Non
             reason = Problem.of(message, source=claim.source, count=model.num_parameters())
             return Judged("conditional", Fraction(model.num_parameters()), None, (reason,))
     return None
+
+
+def _with_labels(value: int, context: Context, model: Model) -> Judged | None:
+    """The verdict on the exact count of a class with another number of labels; conditional if the text states none."""
+    counts = [*other_labels(model.config, value)]
+    stated = {int(labels["labels"] or labels["classes"]) for labels in STATED_LABELS.finditer(context.text)}
+    by_words = [count for count in counts if count.model.architecture in context.line or _labels(count) in stated]
+    count = next(iter((*by_words, *counts)), None)
+    if count is None:
+        return None
+    message = N_("It is the count of {architecture} with {labels} labels.")
+    reason = Problem.of(message, architecture=count.model.architecture, labels=_labels(count))
+    if by_words:
+        return Judged("right", Fraction(value), reason)
+    return Judged("conditional", Fraction(value), reason, (reason,))
+
+
+def _labels(count: KnownCount) -> int:
+    labels: int = vars(count.model.config)["num_labels"]
+    return labels
+
+
+STATED_LABELS = re.compile(
+    r"(?<![\w.,])(?:(?P<labels>[0-9]{1,4})[ -]?(?:个)?(?:labels|classes|tags|way\b|分?类|标签)"
+    r"|num_labels ?= ?(?P<classes>[0-9]{1,4}))",
+    re.I,
+)
 
 
 def _without_qkv_biases(side: ChainSide, model: Model) -> Judged | None:

@@ -46,6 +46,7 @@ from bertcalc.text.problem import wrong
 _LONGEST_CALCULATION = 300
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 _FEWEST_WORDS, _FEW_WORDS = 12, 4  # of an article; of one that names a model
+_CHINESE = re.compile("[\u4e00-\u9fff]")
 _SHORT = re.compile(
     r"[0-9] ?(?:(?:million|billion|[kMB]) )?(?:trainable )?(?:param|FLOP|MAC|亿|万|个?参数)|params?:? {1,9}[0-9]",
     re.IGNORECASE,
@@ -155,7 +156,7 @@ def kind_of(text: str, model: Model) -> Kind:
         len(_WORDS.findall(text)) >= _FEWEST_WORDS
         or _SHORT.search(text)
         or proofread(text[:_LONGEST_CALCULATION]).claims
-        or (len(text.split()) >= _FEW_WORDS and models_named(text))
+        or (len(text.split()) + len(_CHINESE.findall(text)) >= _FEW_WORDS and models_named(text))
     ):
         return "article"
     if text.lstrip()[:1] == "{":

@@ -1,6 +1,7 @@
 """Labels that mean a part, and numbers near its count in transformers: only the right number is not marked."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -10,8 +11,10 @@ from hypothesis import strategies as st
 from torch import nn
 from transformers import AutoModel, BertConfig, BertModel, GPT2Config, PretrainedConfig, RobertaConfig
 
+from bertcalc.families.presets import PRESETS
 from bertcalc.proofreading.claims import CheckedClaim
 from bertcalc.proofreading.proofread import proofread
+from tests.oracle import Case
 
 MODELS: Mapping[str, PretrainedConfig] = {
     "BERT-base": BertConfig(),
@@ -126,3 +129,42 @@ def test_a_classifier_is_judged_by_the_labels_beside_it(labels: int) -> None:
     assert [claim.verdict for claim in proofread(text.format(value=f"{right:,}")).claims][-1] == "right"
     [claim] = proofread(text.format(value=f"{right - labels:,}")).of("wrong")
     assert claim.right_value == right
+
+
+@cache
+def real_count(cls: str, checkpoint: str, labels: int) -> int:
+    config = replace(PRESETS[checkpoint].config, num_labels=labels)
+    return sum(tensor.numel() for tensor in Case(config, cls).real().parameters())
+
+
+@pytest.mark.parametrize(
+    ("text", "cls", "checkpoint", "labels"),
+    [
+        ("roberta-large with 3 labels: {count:,}", "RobertaForSequenceClassification", "roberta-large", 3),
+        ("bert-base-cased NER model with 9 labels: {count:,}", "BertForTokenClassification", "bert-base-cased", 9),
+        ("bert-base-chinese 用于 10 分类，共 {count:,} 个", "BertForSequenceClassification", "bert-base-chinese", 10),
+        ("GPT2ForSequenceClassification with 4 labels has {count:,}.", "GPT2ForSequenceClassification", "gpt2", 4),
+        ("deberta-v3-base on MNLI (3 labels): {count:,}", "DebertaV2ForSequenceClassification", "deberta-v3-base", 3),
+    ],
+)
+def test_a_class_with_another_number_of_labels_is_right(text: str, cls: str, checkpoint: str, labels: int) -> None:
+    count = real_count(cls, checkpoint, labels)
+    claim = next(claim for claim in proofread(text.format(count=count)).claims if claim.value == count)
+    assert (claim.verdict, str(claim.counts)) == ("right", f"It is the count of {cls} with {labels} labels.")
+    [unstated] = proofread(f"{checkpoint} has {count:,} parameters.").claims
+    assert unstated.verdict == "conditional"
+    assert cls in unstated.reason
+
+
+def test_a_classifier_on_the_count_of_a_model_needs_its_bias() -> None:
+    right = real_count("BertForSequenceClassification", "bert-base-uncased", 3)
+    [wrong] = proofread("BERT-base with three labels: 109,482,240 + 768 * 3 = 109,484,544").claims
+    assert (wrong.verdict, int(wrong.right_value or 0)) == ("wrong", right)
+    assert proofread(f"BERT-base with three labels: 109,482,240 + 768 * 3 + 3 = {right:,}").claims[0].verdict == "right"
+
+
+def test_words_that_exclude_the_pooler_count() -> None:
+    [wrong] = proofread("BERT-base without pooler: 109,482,240 parameters.").claims
+    assert (wrong.verdict, int(wrong.right_value or 0)) == ("wrong", 108_891_648)
+    both = proofread("BERT-base with pooler: 109,482,240, without pooler: 108,891,648.").claims
+    assert [claim.verdict for claim in both] == ["right", "right"]

@@ -249,3 +249,19 @@ def test_the_only_setting_of_a_text_is_that_of_the_next_sentence(
     assert claim.verdict == "right"
     several = SETTING.format(model=model, targets=targets, number=number) + " With r = 8 on the query it is less."
     assert all(claim.verdict != "wrong" for claim in proofread(several).claims)
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("GPT-2 with LoRA r=16 on c_attn and c_proj trains {} parameters.", 1_622_016),  # c_proj of both blocks
+        ("On Llama-3-8B, LoRA r=8 for q_proj and v_proj has {} trainable parameters.", 3_407_872),
+        ("QLoRA with r=64 on q_proj and v_proj of Llama-2-7B trains {} parameters.", 33_554_432),
+        ("LoRA r=16 on query and value of BERT-base trains {} parameters.", 589_824),
+    ],
+)
+def test_a_stated_setting_comes_before_a_part_with_the_same_count(text: str, right: int) -> None:
+    """The numbers are what peft prints for the real classes; 4,194,304 and 590,592 are counts of other parts."""
+    assert proofread(text.format(f"{right:,}")).claims[0].verdict == "right"
+    for other in (4_194_304, 590_592):
+        assert all(claim.verdict != "right" for claim in proofread(text.format(f"{other:,}")).claims)

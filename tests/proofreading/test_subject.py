@@ -266,3 +266,18 @@ def test_other_key_and_value_heads_make_another_model() -> None:
     text = "Like LLaMA-7B:\nnum_key_value_heads = 8\nattention = 41,943,040\nmlp = 3 * 4096 * 11008 = 135,266,304\n"
     assert read(text).model is None
     assert read(text.replace("= 8", "= 32")).model is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        ("BERT-base has 12 layers, BERT-large has a hidden size of 1024.", {"hidden_size": 768}),
+        ("GPT-2 small has 12 layers and GPT-2 medium has a hidden size of 1024.", {"hidden_size": 768}),
+        ("BERT has a vocabulary of 30,522 tokens and RoBERTa one of 50,265.", {"vocab_size": 50_265}),
+        ("The word embeddings of bert-base-cased: 30,522 * 768 = 23,440,896", {"vocab_size": 28_996}),
+    ],
+)
+def test_a_size_belongs_to_the_last_model_that_its_sentence_names(text: str, sizes: dict[str, int]) -> None:
+    model = read(text).model
+    assert model
+    assert {name: getattr(model.config, name) for name in sizes} == sizes
