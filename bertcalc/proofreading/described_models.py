@@ -42,8 +42,11 @@ def described_by(group: SizeGroup, line: str, preset: str, *, alone: bool = Fals
     if sized == config:
         return preset
     same = (name for name, entry in PRESETS.items() if type(entry.config) is type(config) and entry.config == sized)
+    usual = with_sizes(config, {field: size for field, size in group.sizes.items() if field != "intermediate_size"})
     differing = ", ".join(
-        f"{field}={size}" for field, size in group.sizes.items() if getattr(config, field, size) != size
+        f"{field}={size}"
+        for field, size in group.sizes.items()
+        if getattr(config, field, size) != size or getattr(usual, field, size) != size
     )
     return next(same, f"{preset}{_WITH}{differing}" if differing else preset)
 

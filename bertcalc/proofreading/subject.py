@@ -386,9 +386,22 @@ def _most_named(text: str, mentions: Sequence[Mention], named: Counter[str]) -> 
     if preset and _gives_total(text, preset):
         # It is about the published model, whatever sizes it states, unless it counts the table of its vocabulary.
         sizes = {"vocab_size": sizes["vocab_size"]} if _counts_table(text, sizes, PRESETS[preset].config) else {}
-    config = with_sizes(PRESETS[base].config, _without_conflicts(sizes, base, own_text))
+    kept = _without_conflicts(sizes, base, own_text)
+    config = with_sizes(PRESETS[base].config, kept)
+    if "hidden_size" in kept and "intermediate_size" not in kept:
+        config = _with_usual_feed_forward(config, PRESETS[base].config, text)
     assumed = not (preset or re.search("bert", text, re.I) or _is_like_bert(config, text))
     return Subject(build(config), base, assumed, (), sizes, written)
+
+
+def _with_usual_feed_forward(config: Config, published: Config, text: str) -> Config:
+    """The configuration with the published intermediate_size, as a configuration class keeps it, if the text counts it.
+
+    Otherwise the intermediate_size is a multiple of the hidden_size.
+    """
+    unchanged = with_sizes(config, {"intermediate_size": published.intermediate_size})
+    is_counted = literals(text)[build(unchanged).num_parameters()]
+    return unchanged if is_counted and not literals(text)[build(config).num_parameters()] else config
 
 
 def _has_other_groups(text: str, config: Config) -> bool:
@@ -439,6 +452,11 @@ def _described(text: str, mentions: Sequence[Mention], named: Collection[str], m
             is_listed = not spelling or model_name_pattern().fullmatch(spelling)
             if is_listed and (preset in named or _BERT.search(text)):
                 group = group._replace(sizes=without_slips(group.sizes, PRESETS[preset].config))
+            if "hidden_size" in group.sizes and "intermediate_size" not in group.sizes:
+                published = PRESETS[preset].config
+                config = with_sizes(published, group.sizes)
+                if (counted := _with_usual_feed_forward(config, published, text)) != config:
+                    group.sizes["intermediate_size"] = counted.intermediate_size
             if name := described_by(group, line, preset, alone=alone):
                 place = start + group.end
                 described.append(Mention(place, name, number, is_supposed=group.is_supposed, spelling=spelling))

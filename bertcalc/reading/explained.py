@@ -6,9 +6,12 @@
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
 
 from bertcalc.config import letters
+from bertcalc.diagnosis.count_lines import TypedLine
 from bertcalc.diagnosis.count_lines import problem as too_long
 from bertcalc.diagnosis.count_lines import read as read_lines
 from bertcalc.diagnosis.hand_count import TermsReport, check
@@ -157,8 +160,9 @@ def read_hand_count(text: str, model: Model) -> TextReading:
         line._replace(name="total") if line.name == _TOTAL_IN_FORMULA else line
         for line in read_lines(text, model.config)
     ]
+    model = _with_head(lines, model)
     report = check(model, model.final_config, lines)
-    right = sum(not verdict.line.problem and (verdict.is_right or verdict.is_sum) for verdict in report.verdicts)
+    right = _right_lines(report)
     sentence = Problem.of(N_("Read as: a hand count. Lines: {count}."), count=len(lines))
     message = N_("{right} of {count} lines are right. They sum to {typed}; {architecture} has {total} parameters.")
     values = {"typed": brief(report.typed, 15), "total": model.num_parameters(), "architecture": model.architecture}
@@ -167,6 +171,42 @@ def read_hand_count(text: str, model: Model) -> TextReading:
     note = Problem.of(message, right=right, count=len(lines), **values)
     corrections = (*_wrong_lines(report, model), *_gaps(report))
     return TextReading("hand-count", sentence, model, notes=(note, *corrections), detail=report)
+
+
+def _right_lines(report: TermsReport) -> int:
+    return sum(not verdict.line.problem and (verdict.is_right or verdict.is_sum) for verdict in report.verdicts)
+
+
+def _with_head(lines: Sequence[TypedLine], model: Model) -> Model:
+    """The class with a head that a line names, if more lines are right for it: a classifier with 3 labels."""
+    if model.cls is not model.family.base or not any(_HEAD.search(line.name) for line in lines):
+        return model
+    of_label = model.config.hidden_size + 1
+    counts = {divmod(int(line.value), of_label) for line in lines if line.value and line.value.denominator == 1}
+    labels = {number for number, rest in counts if not rest and 0 < number <= _MOST_LABELS}
+    has_labels = type(model.config).has("num_labels")
+    configs = [replace(model.config, num_labels=number) for number in sorted(labels) if has_labels]
+    others = (
+        Model(config, cls.name)
+        for config in (model.config, *configs)
+        for cls in model.family.classes
+        if cls is not model.cls and not (config in configs and "num_labels" in dict(cls.builds_with))
+    )
+    reports = [(check(other, other.final_config, lines), other) for other in (model, *others)]
+    names = " ".join(line.name for line in lines)
+    task = "sequence-classification" if _CLASSIFIER.search(names) else ""
+
+    def agreement(pair: tuple[TermsReport, Model]) -> tuple[int, Fraction, bool]:
+        report, other = pair
+        return _right_lines(report), -abs(report.typed - report.right), other.cls.task == task
+
+    report, best = max(reports, key=agreement)
+    return best if _right_lines(report) > _right_lines(reports[0][0]) else model
+
+
+_HEAD = re.compile(r"\bhead\b|classif|\bnsp\b|next[ -]sentence|\bmlm\b|\blm[ _]head|\bqa\b|分类|任务头|下一句", re.I)
+_CLASSIFIER = re.compile("classif|分类", re.I)
+_MOST_LABELS = 100
 
 
 def _wrong_lines(report: TermsReport, model: Model) -> Iterator[Problem]:

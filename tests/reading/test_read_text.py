@@ -4,6 +4,7 @@ import json
 import re
 import time
 from contextlib import suppress
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -323,3 +324,22 @@ Total: 108,854,784"""
         "The mistake: the biases of the attention are left out.",
         "Not counted: pooler.dense.weight, pooler.dense.bias, 590,592.",
     ]
+
+
+LINES = "embeddings 23,837,184\nencoder 85,054,464\npooler 590,592\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "architecture", "labels"),
+    [
+        ("classifier 768*3+3 = 2,307", "BertForSequenceClassification", 3),
+        ("classifier = 768*2 + 2", "BertForSequenceClassification", 2),
+        ("NSP head 768*2+2=1538", "BertForNextSentencePrediction", 2),
+    ],
+)
+def test_a_hand_count_with_a_head_is_of_a_class_with_this_head(line: str, architecture: str, labels: int) -> None:
+    real = Case(replace(PRESETS["bert-base-uncased"].config, num_labels=labels), architecture).real()
+    total = sum(parameter.numel() for parameter in real.parameters())
+    reading = str(bertcalc.read(f"{LINES}{line}\ntotal {total:,}"))
+    assert f"5 of 5 lines are right. They sum to {total:,}; {architecture} has {total:,} parameters." in reading
+    assert "5 of 5 lines are right" not in str(bertcalc.read(f"{LINES}{line.replace('768', '786')}\ntotal {total:,}"))
