@@ -123,6 +123,7 @@ _MARKUP = (
     (re.compile(r"\\(?:left|right|quad)\b|\\[,;! ]|[$`]"), ""),
     (re.compile(r"(?<![\w)\s])\*\*(?=\S)([^*\n]*\S)\*\*|(?<!\S)\*\*(?=\S)([^*\n]*\S)\*\*"), r"\1\2"),
     (re.compile(r"(?<=[\w)])[.。,，]\s*$", re.M), ""),
+    (re.compile(r"(?<=[0-9)])(\s*)[xX](\s*)(?=[0-9(])"), r"\1×\2"),  # not part of a name: 768x2
 )
 _NO_ROW = re.compile(r"[\s|:+-]*-[\s|:+-]*|\|[^0-9]*")  # the header of a table, and the line below it
 # Words inside a calculation: a noun after a factor (12 heads x 64), and notes after it (per layer).

@@ -161,7 +161,7 @@ _TOTALS_OF_SUMMARY = re.compile(
     re.IGNORECASE,
 )
 _CHINESE = re.compile(r"[0-9]+[千百]?[亿万](?:[0-9]{1,4}[千百]?万?){1,3}")  # with several units
-_NUMBER = re.compile(r"[0-9](?:[0-9,._']{0,60}[0-9])?(?:e[+-]?[0-9]{1,3})?(?:\s?[^\W\d_]{1,12})?")
+_NUMBER = re.compile(r"(?<![A-Za-z0-9_.-])[0-9](?:[0-9,._']{0,60}[0-9])?(?:e[+-]?[0-9]{1,3})?(?:\s?[^\W\d_]{1,12})?")
 
 
 def whole_line_of_peft(text: str) -> PeftLine | None:

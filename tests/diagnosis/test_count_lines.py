@@ -107,3 +107,11 @@ def test_powers_are_no_bold_text(text: str) -> None:
 def test_what_belongs_to_a_number_or_a_name_is_kept(text: str) -> None:
     [line] = read(text, BertConfig())
     assert line.value in (None, 128 * 768)
+
+
+@pytest.mark.parametrize("times", ["x", " x ", " X ", "×", " * "])
+def test_an_x_between_numbers_multiplies(times: str) -> None:
+    [line] = read(f"classifier 768{times}2 + 2 = 1538", BertConfig())
+    assert (line.name, line.value, line.problem) == ("classifier", 1538, None)
+    [wrong] = read(f"NSP head 786{times}2+2=1538", BertConfig())
+    assert str(wrong.problem) == "The calculation gives 1,574, not 1,538."
