@@ -108,7 +108,7 @@ _FIELDS = {
     "max_position_embeddings": r"positions?|位置",
     "num_labels": r"labels|classes|标签|类别",
 }
-_QUESTION = re.compile(r"\b(?:which|what|how many)\b|多少|几|什么", re.I)
+_QUESTION = re.compile(r"\b(?:which|what|how many)\b|多少|几|什么|哪", re.I)
 _IS_QUESTION = re.compile(rf"^(?:{_QUESTION.pattern})|[?？]$|(?:多少|几个?|什么)\W*$", re.I)
 # Words that tools print before the count of a whole model.
 _LABELLED = re.compile(

@@ -112,6 +112,6 @@ def test_what_belongs_to_a_number_or_a_name_is_kept(text: str) -> None:
 @pytest.mark.parametrize("times", ["x", " x ", " X ", "×", " * "])
 def test_an_x_between_numbers_multiplies(times: str) -> None:
     [line] = read(f"classifier 768{times}2 + 2 = 1538", BertConfig())
-    assert (line.name, line.value, line.problem) == ("classifier", 1538, None)
+    assert (line.name, int(line.value or 0), line.problem) == ("classifier", 1538, None)
     [wrong] = read(f"NSP head 786{times}2+2=1538", BertConfig())
     assert str(wrong.problem) == "The calculation gives 1,574, not 1,538."

@@ -212,6 +212,7 @@ BERTS_FILE = "Close to the size of a PyTorch file (.bin) of BertForPreTraining"
         ("66,975,004", "DistilBertForSequenceClassification with 28 labels, for the sizes of distilbert-base-uncased"),
         ("355,362,819", "RobertaForSequenceClassification with 3 labels, for the sizes of roberta-large."),
         ("roberta-base 有多少参数？", "RobertaModel has 124,645,632 parameters."),
+        ("哪个词表大小给出 102,267,648？", "With vocab_size = 21,128"),
         ("How many parameters has google/bert_uncased_L-4_H-256_A-4?", "parameters."),
         ("deberta-v3-base 为什么有 1.84 亿参数？", "183,831,552"),
         ("1亿1千万", "1亿1千万 may mean the count of BertModel with pooler: 109,482,240."),
