@@ -41,6 +41,7 @@ from bertcalc.proofreading.labelled_counts import (
 )
 from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.mentions.contexts import Context
+from bertcalc.proofreading.mentions.model_names import without_models
 from bertcalc.proofreading.mentions.written_sizes import SUPPOSED
 from bertcalc.proofreading.named_parts import (
     WIDE,
@@ -242,6 +243,8 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         and not (verdict and verdict.explanation and _names_whole(verdict, context, model, part))
     ):
         lacking = _matrices_alone(entry, part, context, model) if sure else None
+        if lacking is None and alone and _is_smaller(part, context, model):
+            return right_as(part, model)
         return lacking or Judged("right", counts=part_in_words(part, model), counted=part)
     if verdict and verdict.explanation and verdict.counted:
         if _multiplies_vocabulary(side, model) and verdict.counted.part not in (*OF_VOCABULARY, *WHOLE_OR_BODY):
@@ -626,6 +629,8 @@ def _right(part: Counted, side: ChainSide, context: Context, model: Model) -> Ju
     judged = Judged("right", counts=described, counted=part)
     if part.part in WHOLE_OR_BODY and (whole := _with_pooler(part, context, model)):
         return whole
+    if _is_smaller(part, context, model):
+        return right_as(part, model)
     missing = count_of_part("LayerNorm of the embeddings", model)
     covers = any(
         side.value - side.reach <= other.right <= side.value + side.reach
@@ -645,6 +650,33 @@ def _right(part: Counted, side: ChainSide, context: Context, model: Model) -> Ju
         message = N_("It is rounded: the exact count is {count}.")
         return judged._replace(reasons=(Problem.of(message, count=part.right),))
     return judged
+
+
+def _is_smaller(part: Counted, context: Context, model: Model) -> bool:
+    """Whether the words before a number are the name of something larger than the part that it counts."""
+    name = without_models(next(iter(context.names), ""))
+    if part.part == "layers" and part.layers == "one" and model.config.num_hidden_layers > 1:
+        return bool(_ENCODER.fullmatch(name))
+    if part.layers != "one" or part.part.startswith("layers") or part.part not in PARTS:
+        return False
+    if _LAYER.fullmatch(name):
+        return not re.search(_called(part), context.sentence, re.I)
+    is_in_attention = part.part != "attention" and any(tensor.place.block == "attention" for tensor in part.tensors)
+    return is_in_attention and bool(_ATTENTION.fullmatch(name))
+
+
+_HAS = r"\W*(?:has|have|holds?|contains?|takes?|有|的参数量?(?:为|是)?)?\W*"
+_ENCODER = re.compile(rf"\W*(?:the )?(?:whole |entire )?(?:encoder(?: (?:of|in))?|的?编码器){_HAS}", re.I)
+_LAYER = re.compile(
+    rf"\W*(?:(?:one|each|an?|every|per|single) )(?:encoder |transformer )?(?:layer|block)(?: (?:of|in))?{_HAS}"
+    rf"|\W*(?:的?每|的?一)个?层{_HAS}",
+    re.I,
+)
+_ATTENTION = re.compile(
+    r"\W*(?:the )?(?:multi-head |self-)?attention (?:of|in) (?:one|each|a|every)\W*(?:layer|block)(?: (?:of|in))?"
+    rf"{_HAS}",
+    re.I,
+)
 
 
 def _with_pooler(part: Counted, context: Context, model: Model) -> Judged | None:

@@ -70,6 +70,10 @@ _BILLIONS = re.compile(
     re.I,
 )
 _BERT = re.compile(r"(?<![A-Za-z])bert(?![A-Za-z])", re.I)
+# BERT without a size or a kind behind it, which is part of another model's name.
+_BERT_NAMED = re.compile(
+    r"(?<![A-Za-z])bert(?![A-Za-z]|[ -]?(?:large|tiny|mini|small|medium|chinese|multilingual))", re.I
+)
 _MOST_OTHERS = 6
 
 
@@ -337,7 +341,7 @@ def read(text: str, model: Model | None = None) -> Subject:
     return replace(
         subject,
         mentions=mentions,
-        bert=bool(_BERT.search(text)),
+        bert=bool(_BERT_NAMED.search(text)),
         sentences=starts,
         continued=continued,
         clauses=[match.end() for match in _CLAUSE.finditer(text)],

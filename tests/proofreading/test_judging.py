@@ -430,3 +430,20 @@ def test_the_row_of_another_model_with_the_same_size_name_is_not_wrong() -> None
     verdicts = {claim.text: claim.verdict for claim in proofread(text).claims}
     assert verdicts["1.2B"] == "wrong"
     assert verdicts.get("1.3B") != "wrong"
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("The encoder of BERT-base has 7,087,872 parameters.", "conditional"),
+        ("BERT-base 的编码器有 7,087,872 个参数。", "conditional"),
+        ("Each encoder layer of BERT-base has 7,087,872 parameters.", "right"),
+        ("BERT-base 一层有 2,362,368 个参数。", "conditional"),
+        ("One layer of BERT-base has 2,362,368 parameters in the attention.", "right"),
+        ("The attention of one BERT-base layer has 590,592 parameters.", "conditional"),
+        ("One layer of BERT-large: 4*(768*768+768) + 2*768*3072 + 3072 + 768 + 4*768 = 7,087,872", "wrong"),
+        ("BERT-large: word embeddings 30522 * 768 = 23,440,896", "wrong"),
+    ],
+)
+def test_the_count_of_a_smaller_part_is_right_for_that_part_only(text: str, verdict: str) -> None:
+    assert [claim.verdict for claim in proofread(text).claims] == [verdict]
