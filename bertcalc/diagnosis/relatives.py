@@ -35,18 +35,12 @@ class Relative:
         return Model(self.config, self._architecture)
 
 
-def _llama(
-    hidden: int,
-    layers: int,
-    heads: int,
-    shared: int,
-    intermediate: int,
-    vocabulary: int,
-    prefix: str = "Llama",
-    *,
-    tied: bool = False,
-) -> Relative:
-    """A model of Llama's architecture."""
+def _llama(*sizes: int, prefix: str = "Llama", tied: bool = False) -> Relative:
+    """A model of Llama's architecture.
+
+    ``sizes``: hidden size, layers, heads, heads of keys and values, intermediate size, vocabulary.
+    """
+    hidden, layers, heads, shared, intermediate, vocabulary = sizes
     config = EuroBertConfig(
         vocab_size=vocabulary,
         hidden_size=hidden,
@@ -78,7 +72,7 @@ RELATIVES: Mapping[str, Relative] = {
     "llama-3-405b": _llama(16384, 126, 128, 8, 53248, 128256),
     "llama-3.2-1b": _llama(2048, 16, 32, 8, 8192, 128256, tied=True),
     "llama-3.2-3b": _llama(3072, 28, 24, 8, 8192, 128256, tied=True),
-    "mistral-7b": _llama(4096, 32, 32, 8, 14336, 32000, "Mistral"),
+    "mistral-7b": _llama(4096, 32, 32, 8, 14336, 32000, prefix="Mistral"),
     "tinyllama-1.1b": _llama(2048, 22, 32, 4, 5632, 32000),
     "gpt-3-175b": _gpt3(12288, 96, 96),
 }
