@@ -52,6 +52,11 @@ IA3_FEED_FORWARD: Mapping[str, Names] = {
 LAYER_NORMS: Mapping[str, Names] = {"gpt2": ("ln_1", "ln_2", "ln_f")}
 EMBEDDING_LAYERS = ("embed_tokens", "lm_head")  # EMBEDDING_LAYER_NAMES: peft saves the table of such a target
 ALL_LINEAR = "all-linear"
+# Names that people give to target_modules; peft adapts each module whose name ends in one of them, such as both c_proj
+# of a layer of GPT-2.
+NAMED_TARGETS: tuple[Names, ...] = (
+    *(("dense",), ("query", "value", "dense"), ("c_attn", "c_proj"), ("c_attn", "c_proj", "c_fc"), ALL_LINEAR),
+)
 _NO_DEFAULT = N_("peft has no default {field} for {family}: name the modules, for instance {example}.")
 _NOTHING = N_("No module of {architecture} matches target_modules {targets}: use, for instance, {example}.")
 _ALL_SAVED = N_("All target_modules {targets} are in the modules_to_save {modules}, which peft trains as a whole.")

@@ -21,7 +21,7 @@ from bertcalc.changes.ia3 import IA3, LNTuning
 from bertcalc.changes.layers import DropLayers
 from bertcalc.changes.lora import Lora
 from bertcalc.changes.prompts import PrefixTuning, PromptEncoder, PromptTuning
-from bertcalc.changes.targets import ALL_LINEAR, TASK_TYPES, Names, TaskType
+from bertcalc.changes.targets import ALL_LINEAR, NAMED_TARGETS, TASK_TYPES, Names, TaskType
 from bertcalc.changes.vocabulary import ResizeVocabulary
 from bertcalc.diagnosis.tensor_filter import selector
 from bertcalc.families import family_of
@@ -46,9 +46,6 @@ _TARGETS = (
     "query + key, matrix",
     "feed-forward, matrix",
     "attention + feed-forward, matrix",
-)
-_NAMED_TARGETS: tuple[Names, ...] = (
-    *(("dense",), ("query", "value", "dense"), ("c_attn", "c_proj"), ("c_attn", "c_proj", "c_fc"), ALL_LINEAR),
 )
 _MOST_ADDED = 16  # tokens that people add to a vocabulary
 _MULTIPLES = (8, 16, 32, 64, 128)  # to which a vocabulary is padded
@@ -200,7 +197,7 @@ def _adapters(base: Model) -> Iterator[UsualChange]:
     of_prompts: TaskType = task or "FEATURE_EXTRACTION"
     lora = Lora(1, _named(base, _TARGETS[0]), task_type=task)
     usual, rarer = _RANKS.__contains__, _RARER_RANKS.__contains__
-    targets = dict.fromkeys((*(_named(base, chosen) for chosen in _TARGETS), *_NAMED_TARGETS))
+    targets = dict.fromkeys((*(_named(base, chosen) for chosen in _TARGETS), *NAMED_TARGETS))
     options: tuple[dict[str, Any], ...] = (
         *({"target_modules": names} for names in sorted(targets, key=_is_pattern)),
         {"bias": "all"},
