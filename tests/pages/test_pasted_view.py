@@ -207,3 +207,15 @@ def test_what_peft_trains_is_the_first_figure_and_links_to_its_change() -> None:
     query = dict(parse_qsl(link.proto.query_string))
     assert query["architecture"] == "BertForSequenceClassification"
     assert f"{trained:,}" in [metric.value for metric in open_app("change.py", **query).metric]
+
+
+def test_a_hand_count_with_a_classifier_is_compared_with_a_classifier() -> None:
+    with torch.device("meta"):
+        real = BertForSequenceClassification(BertConfig(num_labels=3))
+    total = sum(tensor.numel() for tensor in real.parameters())
+    parts = "embeddings 23,837,184\nencoder 85,054,464\npooler 590,592\nclassifier 768 x 3 + 3 = 2,307"
+    app = paste(f"{parts}\ntotal {total:,}")
+    sentence = f"BertForSequenceClassification has {total:,} parameters."
+    [verdict] = [text.value for text in app.markdown if text.value.startswith("5 of 5 lines are right.")]
+    assert verdict.endswith(sentence)
+    assert "should be" not in str(tables(app))

@@ -150,8 +150,8 @@ def _show_reading(reading: TextReading, model: Model, text: str) -> None:
     if kind in ("number", "calculation"):
         show_number(model, text, is_named=True)
         _show_link(number=text.strip())
-    elif kind == "hand-count":
-        _show_hand_count(model, text)
+    elif kind == "hand-count" and reading.model is not None:
+        _show_hand_count(reading, reading.model, text)
     elif isinstance(reading.detail, CountedConfig):
         show_config_link(config_in(text))
     elif kind in ("article", "program"):
@@ -162,10 +162,11 @@ def _show_reading(reading: TextReading, model: Model, text: str) -> None:
         _show_model(reading)
 
 
-def _show_hand_count(model: Model, text: str) -> None:
-    report = terms_view.report_on(model, text)
-    terms_view.show_verdicts(model, report)
-    terms_view.show_corrections(model, report)
+def _show_hand_count(reading: TextReading, model: Model, text: str) -> None:
+    """Show the verdicts on a hand count, for the class with the head that it counts."""
+    st.markdown(sentence(reading.notes[0]))
+    terms_view.show_verdicts(model, reading.detail)
+    terms_view.show_corrections(model, reading.detail)
     _show_link(explain="terms", terms=text)
 
 
