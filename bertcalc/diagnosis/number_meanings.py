@@ -401,13 +401,11 @@ def _one_label(model: Model, exact: int, written: str) -> Iterator[Problem]:
 
 
 def _of_other_labels(own: type[Config], exact: int, written: str) -> Iterator[Problem]:
-    """Sentences on published models with a classifier of another number of labels, those of one family first."""
+    """Sentences on published models with a classifier of another number of labels; the family ``own`` comes first."""
     for name, config in sorted(PUBLISHED_CONFIGS.items(), key=lambda item: type(item[1]) is not own):
         for count in other_labels(config, exact):
-            message = N_("{number} is the count of {architecture} with {labels} labels, for the sizes of {preset}.")
-            labels = vars(count.model.config)["num_labels"]
-            words = {"architecture": count.model.architecture, "labels": labels, "preset": name}
-            yield Problem.of(message, number=written, **words)
+            other = Problem.of(N_("{preset} as {known}"), known=known_in_words(count), preset=name)
+            yield Problem.of(N_("{number} is the count of another model: {preset}."), number=written, preset=other)
 
 
 _MOST_LABELLED = 3

@@ -250,10 +250,9 @@ def _value(term: str) -> Fraction | None:
 
 def _summands(text: str) -> Iterator[str]:
     """The products in a sum, and sums in parentheses that are multiplied by a number, as Python writes them."""
-    try:
-        nodes = [ast.parse(_POWER.sub("**", _PRODUCT.sub("*", text)), mode="eval").body]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
+    nodes: list[ast.expr] = []
+    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        nodes.append(_parsed(text))
     for node in nodes:
         if not isinstance(node, ast.Constant) or (isinstance(node.value, int) and node.value >= _LEAST_TERM):
             yield ast.unparse(node)
@@ -276,11 +275,13 @@ def _expanded(text: str) -> list[Fraction]:
     >>> [int(term) for term in _expanded("5*7 + (2*3 + 4) * 12")]
     [35, 72, 48]
     """
-    try:
-        parsed = ast.parse(_POWER.sub("**", _PRODUCT.sub("*", text)), mode="eval").body
-        return list(_terms(parsed))
-    except (SyntaxError, ValueError, RecursionError, MemoryError, InputError):
-        return []
+    with suppress(SyntaxError, ValueError, RecursionError, MemoryError, InputError):
+        return list(_terms(_parsed(text)))
+    return []
+
+
+def _parsed(text: str) -> ast.expr:
+    return ast.parse(_POWER.sub("**", _PRODUCT.sub("*", text)), mode="eval").body
 
 
 def _terms(node: ast.expr) -> Iterator[Fraction]:

@@ -15,10 +15,10 @@ from functools import lru_cache
 from itertools import combinations
 
 from bertcalc.diagnosis.count_lines import TypedLine
-from bertcalc.diagnosis.known_counts import every_count, known_counts
+from bertcalc.diagnosis.known_counts import KnownCount, every_count, known_counts
 from bertcalc.diagnosis.layer_parts import PARTS, USUAL, WHOLE_MODEL, WHOLE_OR_BODY, Counted
 from bertcalc.diagnosis.miscounts import total
-from bertcalc.diagnosis.part_words import part_in_words
+from bertcalc.diagnosis.part_words import known_in_words, part_in_words
 from bertcalc.diagnosis.relatives import nominal_count
 from bertcalc.model.model import Model
 from bertcalc.proofreading.mentions.calculations import WrittenNumber
@@ -304,7 +304,7 @@ def judge_with_classifier(entry: WrittenNumber, model: Model) -> Judged | None:
     right = Model(config, cls).num_parameters() if cls else 0
     if right != whole + labels * (hidden + 1):
         return None
-    counts = Problem.of(N_("{architecture} with {labels} labels"), architecture=cls, labels=labels)
+    counts = known_in_words(KnownCount(Model(config, cls), right, convention="labels"))
     return Judged("right", counts=counts) if bias else should_be(Fraction(right), counts)
 
 

@@ -14,7 +14,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
@@ -222,17 +222,18 @@ class LoraClaims:
             above = _StatedSetting(_ranks(heading), _targets(heading), is_near=True)
             if above.ranks and not ranks and (targets or above.targets):
                 return above._replace(targets=targets or above.targets)
-        is_near = is_near or self._is_only_setting(entry)
+        only = self._only_setting
+        is_near = is_near or (only is not None and "\n\n" not in self._text[only.start : entry.start].strip())
         ranks = ranks or next((place.ranks for place in reversed(before) if place.ranks), ())
         return _StatedSetting(ranks, targets or earlier, is_near)
 
-    def _is_only_setting(self, entry: WrittenNumber) -> bool:
-        """Whether the text states one rank and one set of targets, together, in the paragraph of a number."""
+    @cached_property
+    def _only_setting(self) -> _SettingInText | None:
+        """The sentence with a rank and targets, if the text states no other rank and no other targets."""
         ranks = {place.ranks for place in self._sentences if place.ranks}
         targets = {place.targets for place in self._sentences if place.targets}
-        both = next((place for place in self._sentences if place.ranks and place.targets), None)
-        is_only = len(ranks) == 1 and len(targets) == 1 and both is not None
-        return both is not None and is_only and "\n\n" not in self._text[both.start : entry.start].strip()
+        complete = (place for place in self._sentences if place.ranks and place.targets)
+        return next(complete, None) if len(ranks) == len(targets) == 1 else None
 
     def _behind(self, entry: WrittenNumber) -> str:
         """The words after a number, up to the next number or the end of the sentence."""

@@ -63,7 +63,7 @@ from bertcalc.proofreading.shares import (
 )
 from bertcalc.proofreading.size_slips import judge_factor, judge_size
 from bertcalc.proofreading.training_memory import TrainingClaims
-from bertcalc.proofreading.verdicts import UNKNOWN, Judged, right_for, with_likelier_cause
+from bertcalc.proofreading.verdicts import UNKNOWN, Judged, right_for, with_possible_causes
 from bertcalc.proofreading.whole_counts import (
     is_of_another,
     is_total,
@@ -284,10 +284,10 @@ class _Verdicts:
             ):
                 finding = finding._replace(judged=UNKNOWN)
         if model and finding.judged.verdict == "wrong" and entry.best.value.denominator == 1:
-            likelier = with_likelier_cause(
+            with_causes = with_possible_causes(
                 finding.judged, int(entry.best.value), self._counted_right(entry, model), model
             )
-            finding = finding._replace(judged=likelier)
+            finding = finding._replace(judged=with_causes)
         before = self._text[max(0, entry.start - _MOST_BEFORE_SIMPLIFIED) : entry.start]
         words = before.rpartition("\n\n")[2] + context.sentence
         finding = finding._replace(judged=_simplified(finding, words))

@@ -391,21 +391,24 @@ def _most_named(text: str, mentions: Sequence[Mention], named: Counter[str]) -> 
         # It is about the published model, whatever sizes it states, unless it counts the table of its vocabulary.
         sizes = {"vocab_size": sizes["vocab_size"]} if _counts_table(text, sizes, PRESETS[preset].config) else {}
     kept = _without_conflicts(sizes, base, own_text)
+    if _keeps_feed_forward(kept, base, text):
+        kept["intermediate_size"] = PRESETS[base].config.intermediate_size
     config = with_sizes(PRESETS[base].config, kept)
-    if "hidden_size" in kept and "intermediate_size" not in kept:
-        config = _with_usual_feed_forward(config, PRESETS[base].config, text)
     assumed = not (preset or re.search("bert", text, re.I) or _is_like_bert(config, text))
     return Subject(build(config), base, assumed, (), sizes, written)
 
 
-def _with_usual_feed_forward(config: Config, published: Config, text: str) -> Config:
-    """The configuration with the published intermediate_size, as a configuration class keeps it, if the text counts it.
+def _keeps_feed_forward(sizes: Mapping[str, int], preset: str, text: str) -> bool:
+    """Whether a text counts a changed hidden size with the published intermediate_size, as a configuration class does.
 
-    Otherwise the intermediate_size is a multiple of the hidden_size.
+    Otherwise the intermediate_size is a multiple of the hidden size.
     """
-    unchanged = with_sizes(config, {"intermediate_size": published.intermediate_size})
-    is_counted = literals(text)[build(unchanged).num_parameters()]
-    return unchanged if is_counted and not literals(text)[build(config).num_parameters()] else config
+    if "hidden_size" not in sizes or "intermediate_size" in sizes:
+        return False
+    published, changed = model_of(preset), tuple(sizes.items())
+    kept = _resized(published, (*changed, ("intermediate_size", published.config.intermediate_size)))
+    counts = literals(text)
+    return bool(counts[kept.num_parameters()]) and not counts[_resized(published, changed).num_parameters()]
 
 
 def _has_other_groups(text: str, config: Config) -> bool:
@@ -456,11 +459,8 @@ def _described(text: str, mentions: Sequence[Mention], named: Collection[str], m
             is_listed = not spelling or model_name_pattern().fullmatch(spelling)
             if is_listed and (preset in named or _BERT.search(text)):
                 group = group._replace(sizes=without_slips(group.sizes, PRESETS[preset].config))
-            if "hidden_size" in group.sizes and "intermediate_size" not in group.sizes:
-                published = PRESETS[preset].config
-                config = with_sizes(published, group.sizes)
-                if (counted := _with_usual_feed_forward(config, published, text)) != config:
-                    group.sizes["intermediate_size"] = counted.intermediate_size
+            if _keeps_feed_forward(group.sizes, preset, text):
+                group.sizes["intermediate_size"] = PRESETS[preset].config.intermediate_size
             if name := described_by(group, line, preset, alone=alone):
                 place = start + group.end
                 described.append(Mention(place, name, number, is_supposed=group.is_supposed, spelling=spelling))
@@ -587,16 +587,18 @@ def _behind_names(text: str, mentions: Iterable[Mention]) -> Iterator[tuple[Ment
             yield mention, match
 
 
-def _facts(text: str, mentions: Iterable[Mention]) -> dict[int, StatedSize]:
+def _facts(text: str, mentions: Collection[Mention]) -> dict[int, StatedSize]:
     """Wrong numbers of layers and heads that a text states for a published model: GPT-2 Large (16 layers)."""
     facts = {}
+    starts = sorted({mention.start for mention in mentions})
     on_line = Counter(line for line, _preset in {(mention.line, mention.preset) for mention in mentions})
     for mention in mentions:
         name = model_name_pattern().match(text, mention.start)
         if name is None or mention.preset not in (*PRESETS, *RELATIVES) or not _SIZE_WORD.search(name[0].lower()):
             continue
         line = text[text.rfind("\n", 0, mention.start) + 1 :].partition("\n")[0]
-        rest = _SENTENCE_OF_FACT.match(text, name.end())
+        following = bisect_left(starts, mention.start + 1)
+        rest = _SENTENCE_OF_FACT.match(text, name.end(), starts[following] if starts[following:] else len(text))
         is_alone = on_line[mention.line] == 1
         if (
             rest

@@ -70,7 +70,7 @@ def wrong_by(part: Counted, explanation: Explanation, model: Model) -> Judged:
     return Judged("wrong", Fraction(part.right), described, (reason,), part)
 
 
-def with_likelier_cause(judged: Judged, value: int, right: Collection[Counted], model: Model) -> Judged:
+def with_possible_causes(judged: Judged, value: int, right: Collection[Counted], model: Model) -> Judged:
     """The verdict on a wrong number, with the causes that the right numbers of the text do not rule out.
 
     ``right`` are the parts that the text counts rightly.

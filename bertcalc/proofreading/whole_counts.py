@@ -87,21 +87,17 @@ def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | Non
 def _with_labels(value: int, context: Context, model: Model) -> Judged | None:
     """The verdict on the exact count of a class with another number of labels; conditional if the text states none."""
     counts = [*other_labels(model.config, value)]
-    stated = {int(labels["labels"] or labels["classes"]) for labels in STATED_LABELS.finditer(context.text)}
-    by_words = [count for count in counts if count.model.architecture in context.line or _labels(count) in stated]
-    count = next(iter((*by_words, *counts)), None)
-    if count is None:
+    if not counts:
         return None
-    message = N_("It is the count of {architecture} with {labels} labels.")
-    reason = Problem.of(message, architecture=count.model.architecture, labels=_labels(count))
+    stated = {int(labels["labels"] or labels["classes"]) for labels in STATED_LABELS.finditer(context.text)}
+    by_words = [
+        count for count in counts if count.model.architecture in context.line or count.model.config.num_labels in stated
+    ]
+    count = next(iter((*by_words, *counts)))
+    reason = Problem.of(N_("It is the count of {known}."), known=known_in_words(count))
     if by_words:
         return Judged("right", Fraction(value), reason)
     return Judged("conditional", Fraction(value), reason, (reason,))
-
-
-def _labels(count: KnownCount) -> int:
-    labels: int = vars(count.model.config)["num_labels"]
-    return labels
 
 
 STATED_LABELS = re.compile(

@@ -75,19 +75,17 @@ def read_json_file(text: str) -> TextReading:
 def read_config(text: str) -> TextReading:
     """The model of a config.json, without the heads that the file removes. Raises InputError."""
     config = config_in(text)
-    heads = pruned_heads.heads_by_layer(_content(config) or {})
-    described = hf_json.read(_without_heads(config) if heads else config)
+    content = _content(config)
+    heads = pruned_heads.heads_by_layer(content) if isinstance(content, dict) else {}
+    if heads:
+        config = json.dumps({key: value for key, value in content.items() if key != pruned_heads.KEY})
+    described = hf_json.read(config)
     model = Model(described.config, described.architecture)
     notes = (*described.remarks, *([pruned_heads.note(heads, model.num_parameters())] if heads else ()))
     model = model.changed(changes=(PruneHeads(heads),)) if heads else model
     sentence = Problem.of(N_("Read as: a config.json of {architecture}."), architecture=model.architecture)
     tensors = tuple(model.tensors())
     return TextReading("config", sentence, model, model, tensors, model.num_parameters(), notes=notes, detail=None)
-
-
-def _without_heads(config: str) -> str:
-    content = hf_json.read_object(config)
-    return json.dumps({key: value for key, value in content.items() if key != pruned_heads.KEY})
 
 
 def _index(content: Mapping[str, Any], _text: str) -> TextReading:
