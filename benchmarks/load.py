@@ -191,8 +191,8 @@ class Session:
                 for field in sent_to(element.bidi_component)["fields"]:
                     wanted = self.model.size(field["name"])
                     assert wanted in (field["value"], None), (field["name"], field["value"], self.model.link())
-            case "bidi_component" if element.bidi_component.component_name == "bertcalc_live":
-                self._program = sent_to(element.bidi_component)["program"]
+            case "bidi_component" if element.bidi_component.component_name == "bertcalc_page_end":
+                self._program = sent_to(element.bidi_component)["live"]["program"]
             case "number_input":
                 number = element.number_input
                 state = self._widgets.setdefault(number.id, WidgetState(id=number.id))

@@ -8,12 +8,12 @@ from pages.ui.lecture import screens
 from pages.ui.opening import link
 from pages.ui.session import address, kept, present_model
 from pages.ui.session.style import style_page
-from pages.ui.shell import controls, live, panel, present, sidebar
+from pages.ui.shell import controls, live, page_end, present, sidebar
 from pages.ui.shell.headings import show_heading
 from pages.ui.shell.i18n import choose_language
 from pages.ui.shell.left_out_steps import say_left_out
 from pages.ui.shell.navigation import PAGES, navigation
-from pages.ui.shell.theme import follow, paper
+from pages.ui.shell.theme import paper
 from pages.ui.widgets.export import dialog, shown
 from pages.ui.widgets.real_answers import sorry
 
@@ -46,8 +46,6 @@ with RUN_QUEUE.enter(st.session_state), rehearse():
             say_left_out()
         page.run()
     controls.write_link()
-    follow(page.url_path, PAGES)
-    live.show(sidebar.sizes(page.url_path))
-    panel.say_drawn(page.url_path)  # near the end: the browser then sends what it holds back, which ends this run
+    live_data = live.end(sidebar.sizes(page.url_path))
     dialog.show_if_asked(sidebar.choice())
-    kept.show()
+    page_end.show(page.url_path, PAGES, live_data)  # last: the browser then sends what it holds back, which ends a run

@@ -30,7 +30,7 @@ LINKS = Path(__file__).parent / "links.txt"
 _MOST, _WIDEST = 40, 400  # lines of a difference that are printed, and characters of each
 _FAILED = "failed:"
 _UNSEEN = re.compile(r"unseen-|lecture-state$|present$")  # keys: what holds the link's values
-_SILENT = {"bertcalc_theme", "bertcalc_drawn", "bertcalc_stepping"}  # components that draw nothing
+_SILENT = {"bertcalc_page_end", "bertcalc_stepping"}  # components that draw nothing
 # Fields of Streamlit's messages: what tells them apart, how they look, and what ``value`` and ``data`` say better.
 _LOOK = """
     id formId queryParamKey pageScriptHash url elementType type tag wrap hideAnchor setValue rawValue rawValues default

@@ -192,8 +192,8 @@ def _operations(frame: bytes | str) -> Iterator[Any]:
     """The program of a page in a message of the server: None for one that it does not send again."""
     message = ForwardMsg.FromString(frame if isinstance(frame, bytes) else frame.encode())
     component = message.delta.new_element.bidi_component
-    if component.component_name.endswith("bertcalc_live"):
-        yield sent_to(component)["operations"]
+    if component.component_name.endswith("bertcalc_page_end"):
+        yield sent_to(component)["live"]["operations"]
 
 
 def test_a_program_is_sent_once_and_again_when_it_is_asked_for(page: Page, visit: Open) -> None:

@@ -33,7 +33,7 @@ ANSWERS = st.lists(
 
 def reopened(before: AppTest, page: str = "", **link: str) -> AppTest:
     """A session of a restarted server that the browser of another session goes on with."""
-    return opened_with(component(before, "bertcalc_kept"), page, **link)
+    return opened_with(component(before, "bertcalc_page_end")["kept"], page, **link)
 
 
 def opened_with(values: Any, page: str = "", **link: str) -> AppTest:
@@ -155,32 +155,32 @@ def test_only_so_much_is_kept() -> None:
 def test_a_text_of_the_tab_is_taken_where_the_new_session_has_none() -> None:
     texts = {"a": "long ago", "b": "before", "c": 7}
     state: dict[str, Any] = {
-        kept._KEPT_BY: {"reloaded": json.dumps({"kept": {"texts": texts}})},
+        kept.COMPONENT: {"reloaded": json.dumps({"kept": {"texts": texts}})},
         kept._KEY: {"texts": {"b": "newer"}},
         "a": "",
         "b": "newer",
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("streamlit.session_state", state)
-        kept._take_texts()
+        kept.take_texts()
         for field in ("a", "b", "c"):
             kept.hold_text(field)
         assert (state["a"], state["b"], state.get("c")) == ("long ago", "newer", None)
         assert state[kept._KEY] == {"texts": {"a": "long ago", "b": "newer"}}
         state["a"] = ""  # emptied by the reader
         kept.hold_text("a")
-        state[kept._KEPT_BY]["kept"] = "{}"  # after a restart, the browser sends both, and this is newer
-        kept._take_texts()
+        state[kept.COMPONENT]["kept"] = "{}"  # after a restart, the browser sends both, and this is newer
+        kept.take_texts()
         kept.hold_text("a")
     assert state["a"] == ""
 
 
 def test_a_text_of_the_tab_becomes_the_text_of_a_field_only() -> None:
     texts = {kept._KEY: "x", "drawn choices": "x"}
-    state: dict[str, Any] = {kept._KEPT_BY: {"reloaded": json.dumps({"kept": {"texts": texts}})}, "drawn choices": {}}
+    state: dict[str, Any] = {kept.COMPONENT: {"reloaded": json.dumps({"kept": {"texts": texts}})}, "drawn choices": {}}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("streamlit.session_state", state)
-        kept._take_texts()
+        kept.take_texts()
     assert state["drawn choices"] == {}
     assert isinstance(state[kept._KEY], dict)
 

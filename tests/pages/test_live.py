@@ -39,7 +39,7 @@ def test_a_live_text_has_no_html_but_the_marks_of_its_live_parts(parts: list[tup
 def test_the_program_of_a_page_expects_the_texts_that_the_page_shows() -> None:
     app = open_app()
     move(app, num_hidden_layers=13)
-    data = component(app, "bertcalc_live")
+    data = component(app, "bertcalc_page_end")["live"]
     texts = {text for _at, text in data["expected"]}
     assert {str(app.metric[0].value), str(app.metric[0].delta)} <= texts
     assert data["sizes"]["num_hidden_layers"] == 13
@@ -103,7 +103,7 @@ LINKS = [
 
 @pytest.mark.parametrize(("page", "link"), LINKS)
 def test_what_the_server_writes_is_what_its_program_computes(page: str, link: dict[str, str]) -> None:
-    data = component(open_app(page, **link), "bertcalc_live")
+    data = component(open_app(page, **link), "bertcalc_page_end")["live"]
     results = computed(data["operations"], data["sizes"])
     assert [results[at] for at, _text in data["expected"]] == [text for _at, text in data["expected"]]
 
@@ -120,6 +120,6 @@ LARGE = BertConfig(hidden_size=1536, num_attention_heads=24)
     ],
 )
 def test_a_headline_moves_with_the_sliders(page: str, link: dict[str, str], sizes: dict[str, int], text: str) -> None:
-    data = component(open_app(page, **link), "bertcalc_live")
+    data = component(open_app(page, **link), "bertcalc_page_end")["live"]
     results = computed(data["operations"], {**data["sizes"], **sizes})
     assert text in [results[at] for at, _text in data["expected"]]

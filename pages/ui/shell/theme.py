@@ -1,6 +1,4 @@
-"""The appearance of the page, light or dark: its colors, how it changes, and how it prints."""
-
-from collections.abc import Collection
+"""The appearance of the page, light or dark: its colors, and how it prints."""
 
 import streamlit as st
 
@@ -15,39 +13,6 @@ def appearance() -> str:
 
 def colors() -> dict[Component, str]:
     return COLORS[appearance()]
-
-
-# When the reader chooses a theme in Streamlit's menu, Streamlit does not run the page again, so that charts keep their
-# colors, and stores the choice only for this page's address (stActiveTheme-/layers-v2 in the local storage, 1.67).
-_WATCH = st.components.v2.component(
-    "bertcalc_theme",
-    js="""
-export default ({ data, setStateValue }) => {
-  const app = document.querySelector("[data-testid=stApp]");
-  const paper = () => getComputedStyle(app).backgroundColor;
-  let before = paper();
-  const watch = new MutationObserver(() => {
-    if (paper() === before) return;
-    before = paper();
-    setStateValue("paper", before);
-    setTimeout(keep);
-  });
-  const keep = () => {
-    const { pathname } = location;
-    const root = pathname.slice(0, pathname.length - data.page.length);
-    const chosen = localStorage.getItem(`stActiveTheme-${pathname}-v2`);
-    if (chosen) data.pages.forEach((page) => localStorage.setItem(`stActiveTheme-${root}${page}-v2`, chosen));
-  };
-  watch.observe(app, { attributeFilter: ["class"] });
-  return () => watch.disconnect();
-};
-""",
-)
-
-
-def follow(page: str, pages: Collection[str]) -> None:
-    """Redraw this page when the reader chooses another theme, and open all pages in it."""
-    _WATCH(key="theme", data={"page": page, "pages": list(pages)}, on_paper_change=lambda: None)
 
 
 def paper() -> str:

@@ -13,20 +13,18 @@ import streamlit as st
 from bertcalc.text.problem import InputError
 from bertcalc.text.strict_json import read_json
 from pages.server.restarts import sent_by
-from pages.ui.session.component import component
 
 LONGEST = 60_000  # characters of JSON for all values, which go with each answer of the server
 _KEY = "kept by the browser"
 _TEXTS = "texts"
 _RELOADED = "reloaded texts"  # the fields whose texts a tab has kept over a reload, and which have yet to show them
-_KEPT_BY = "keeper"  # the key of the component
-_KEPT = component("bertcalc_kept", "session/kept/kept.js")
+COMPONENT = "page end"  # the key of the component that sends the values (pages/ui/shell/page_end)
 
 
 def begin() -> None:
     """At the start of a run, before anything is restored: read what the browser has kept, in a new session."""
     if _KEY not in st.session_state:
-        st.session_state[_KEY] = _read(sent_by(_KEPT_BY))
+        st.session_state[_KEY] = _read(sent_by(COMPONENT))
 
 
 def _read(text: str) -> dict[str, Any]:
@@ -80,19 +78,15 @@ def _put_text(key: str, text: str | None) -> None:
         put(_TEXTS, others)
 
 
-def show() -> None:
-    """At the end of a run: send the values to the browser."""
-    _KEPT(
-        key=_KEPT_BY,
-        data=st.session_state[_KEY],
-        on_kept_change=lambda: None,
-        on_reloaded_change=_take_texts,
-    )
+def values() -> dict[str, Any]:
+    """All values, for the browser to keep."""
+    kept: dict[str, Any] = st.session_state[_KEY]
+    return kept
 
 
-def _take_texts() -> None:
+def take_texts() -> None:
     """Callback: restore the texts that a tab has kept over a reload, unless the new session has newer ones."""
-    sent = st.session_state[_KEPT_BY]
+    sent = st.session_state[COMPONENT]
     texts = _read(sent.get("reloaded") or "").get(_TEXTS)
     if sent.get("kept") or not isinstance(texts, dict):  # values that were kept since are newer
         return

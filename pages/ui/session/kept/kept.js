@@ -24,12 +24,12 @@ function keepTexts(texts, setStateValue) {
   else tab?.setItem(STORED, JSON.stringify(texts));
 }
 
-export default function ({ data, setStateValue }) {
-  values = data;
+function keepValues(kept, setStateValue) {
+  values = kept;
   const app = document.querySelector(".stApp");
   app.keeper ??= watch(app);
   app.keeper.set = setStateValue;
-  keepTexts(data.texts ?? {}, setStateValue);
+  keepTexts(kept.texts ?? {}, setStateValue);
   return () => app.keeper?.close();
 }
 

@@ -1,7 +1,8 @@
 """The live part of a page: its live numbers as one program, and the places of their texts, for the browser.
 
-While a page is drawn, each live text and chart adds its numbers to the program. At the end of the run ``show`` sends
-it, and live.js runs it in every frame of a drag. After a run, live.js compares Python's texts with its results.
+While a page is drawn, each live text and chart adds its numbers to the program. The end of the page sends it
+(pages/ui/shell/page_end), and live.js runs it in every frame of a drag. After a run, live.js compares Python's texts
+with its results.
 """
 
 import re
@@ -15,9 +16,7 @@ import streamlit as st
 from bertcalc.live.live_program import LiveProgram
 from bertcalc.text.live_numbers import FigureBound, Live, LiveText, between, is_live, within
 from pages.server.limited_log import LimitedLog
-from pages.ui.session.component import component
 
-_LIVE = component("bertcalc_live", "../../bertcalc/live/runtime.js", "shell/live/parts.js", "shell/live/live.js")
 _MISMATCHES = LimitedLog("A browser computed something else")
 _LONGEST = 300  # characters of a reported mismatch
 
@@ -89,14 +88,14 @@ def note_sizes(sizes: Mapping[str, int]) -> None:
     _page().sizes.update(sizes)
 
 
-def key() -> str:
+def key(kind: str = "live") -> str:
     """A key for the next container of live text."""
     _page().containers += 1
-    return f"live-{_page().containers}"
+    return f"{kind}-{_page().containers}"
 
 
 def put(key: str, role: str, at: int, value: object, node: int = 0) -> None:
-    """Record the place of a text: the container's key, the element's role and number, and its text node (live.js)."""
+    """Record the place of a text: its container, its role, and the numbers of its element and text node (live.js)."""
     if (place := argument(value)) is not None:
         _page().places.append({"key": key, "role": role, "at": at, "value": place, "node": node})
 
@@ -198,8 +197,8 @@ def note_browser_has(program: str) -> None:
     st.session_state["browser's program"] = program
 
 
-def show(sizes: Mapping[str, int]) -> None:
-    """Send the program, unless the browser has it, and the sizes that this run shows."""
+def end(sizes: Mapping[str, int]) -> dict[str, Any]:
+    """End the page: the data for live.js, with the program unless the browser has it, and the sizes of this run."""
     page = _page()
     program = page.program.name
     known = st.session_state.pop("browser's program", None) == program
@@ -211,11 +210,10 @@ def show(sizes: Mapping[str, int]) -> None:
         "expected": [[at, text] for at, text in page.expected.items()],
         "sizes": {**page.sizes, **sizes},
     }
-    # A browser that lost its program asks for it: that is a run in which it has said nothing.
-    _LIVE(key="live", data=data, on_mismatch_change=_log_mismatch, on_lost_change=lambda: None)
     _RUN.page = None
+    return data
 
 
-def _log_mismatch() -> None:
+def log_mismatch(mismatch: object) -> None:
     """Log a text that a browser computed differently. The browser's report is not trusted."""
-    _MISMATCHES.note(f"{st.session_state.get('live', {}).get('mismatch')!r}"[:_LONGEST])
+    _MISMATCHES.note(f"{mismatch!r}"[:_LONGEST])

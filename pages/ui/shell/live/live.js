@@ -3,7 +3,7 @@
 const KEPT = 8; // programs, of the pages and kinds of models that a reader comes back to
 const page = (window.bertcalcLive ??= { ahead: null, programs: new Map() });
 
-export default function ({ data, setTriggerValue }) {
+function showLive(data, setTriggerValue) {
   page.report = (mismatch) => setTriggerValue("mismatch", mismatch);
   page.ask = () => setTriggerValue("lost", true);
   update(data);
@@ -84,10 +84,12 @@ function compare() {
   }
 }
 
-const ROLES = {
+const METRIC = {
   label: "[data-testid=stMetricLabel]",
   value: "[data-testid=stMetricValue]",
   delta: "[data-testid=stMetricDelta]",
+};
+const ROLES = {
   text: ".live",
   title: "[data-testid=stTable] thead th",
   cell: "[data-testid=stTable] tbody td",
@@ -116,7 +118,11 @@ function writeTexts() {
   page.observer.takeRecords(); // these changes are ours
 }
 
-const elementOf = ({ key, role, at }) => document.querySelectorAll(`.st-key-${key} ${ROLES[role]}`)[at];
+function elementOf({ key, role, at }) {
+  const inside = `.st-key-${key} ${role in METRIC ? "[data-testid=stMetric]" : ROLES[role]}`;
+  const element = document.querySelectorAll(inside)[at];
+  return role in METRIC ? element?.querySelector(METRIC[role]) : element;
+}
 
 // The text node number ``at`` of an element, of those that have more than spaces.
 function writeText(element, text, at) {

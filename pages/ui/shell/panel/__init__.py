@@ -1,7 +1,7 @@
 """The panel: the model's sliders, their locks, messages about typed values, undo, redo and reset, in one component.
 
 While a slider is dragged, the browser computes the page (pages/ui/shell/live); the server gets the value when the
-slider is released. A second component, drawn at the end of the page, tells the panel that the page has arrived.
+slider is released. The end of the page (pages/ui/shell/page_end) tells the panel that it has arrived.
 """
 
 from collections.abc import Callable, Collection
@@ -33,11 +33,6 @@ _PANEL = component(
     *("shell/panel/panel.css", "session/dom.js", "shell/panel/address.js"),
     *("shell/panel/panel.js", "shell/panel/field.js", "shell/panel/menu.js"),
     isolate_styles=False,  # in a shadow root, letters typed into it would trigger the page's shortcuts
-)
-_DRAWN = st.components.v2.component(
-    "bertcalc_drawn",
-    # In braces, to return nothing: Streamlit calls what a component returns when it is removed.
-    js="export default ({ data }) => { dispatchEvent(new CustomEvent('bertcalc-drawn', { detail: data })); };",
 )
 # The texts that Streamlit 1.67's front end writes itself; tests/browser/test_text.py fails if there are others.
 _STREAMLIT_TEXTS = (
@@ -86,15 +81,15 @@ def draw(
     _PANEL(key="panel", data=data, on_events_change=partial(_take_events, take))
 
 
-def say_drawn(page: str) -> None:
-    """At the end of a run, tell the panel which of its events the page has answered, and the link's parameters.
+def drawn(page: str) -> dict[str, Any]:
+    """What the panel is told when the page is drawn: which of its events are answered, and the link's parameters.
 
     These are all parameters on a page that was just opened, and otherwise those that every page has.
     """
     whole = address.is_opened()
     link = {**(st.query_params.to_dict() if whole else {}), **_link()}
     answered = st.session_state.get("last event", 0)
-    _DRAWN(key="drawn", data={"event": answered, "page": page, "link": link, "whole": whole})
+    return {"event": answered, "page": page, "link": link, "whole": whole}
 
 
 def _link() -> dict[str, str]:

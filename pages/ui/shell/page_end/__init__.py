@@ -1,0 +1,39 @@
+"""The end of a page: one component that nobody sees, with all that the browser is told when a page is drawn.
+
+It brings the live program, the values that the browser keeps, and the events that the page has answered, and it follows
+the reader's theme. These are one component, as each takes a run and a first visit some time.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import streamlit as st
+
+from pages.ui.session import kept
+from pages.ui.session.component import component
+from pages.ui.shell import live, panel
+
+_PAGE_END = component(
+    "bertcalc_page_end",
+    *("session/kept/kept.js", "shell/page_end/theme.js"),
+    *("../../bertcalc/live/runtime.js", "shell/live/parts.js", "shell/live/live.js"),
+    "shell/page_end/page_end.js",
+)
+
+
+def show(page: str, pages: Collection[str], live_data: Mapping[str, Any]) -> None:
+    """Tell the browser that ``page`` is drawn; ``live_data`` is what ``live.end`` gave, ``pages`` all addresses."""
+    _PAGE_END(
+        key=kept.COMPONENT,
+        data={
+            "kept": kept.values(),
+            "theme": {"page": page, "pages": list(pages)},
+            "live": live_data,
+            "drawn": panel.drawn(page),
+        },
+        on_kept_change=lambda: None,
+        on_reloaded_change=kept.take_texts,
+        on_paper_change=lambda: None,
+        on_mismatch_change=lambda: live.log_mismatch(st.session_state.get(kept.COMPONENT, {}).get("mismatch")),
+        on_lost_change=lambda: None,  # a browser that lost its program asks for it: a run that sends it again
+    )

@@ -1,0 +1,35 @@
+// Redraw the page when the reader chooses another theme, and open all pages in it. When the reader chooses a theme in
+// Streamlit's menu, Streamlit does not run the page again, so that charts keep their colors, and stores the choice only
+// for this page's address (stActiveTheme-/layers-v2 in the local storage, 1.67).
+let theme = null; // the page and its observer, while there is one
+
+function followTheme({ page, pages }, setStateValue) {
+  theme ??= watchTheme();
+  Object.assign(theme, { page, pages, redraw: (paper) => setStateValue("paper", paper) });
+  return () => {
+    theme?.observer.disconnect();
+    theme = null;
+  };
+}
+
+function watchTheme() {
+  const app = document.querySelector("[data-testid=stApp]");
+  const paper = () => getComputedStyle(app).backgroundColor;
+  let before = paper();
+  const observer = new MutationObserver(() => {
+    if (paper() === before) return;
+    before = paper();
+    theme.redraw(before);
+    setTimeout(storeTheme);
+  });
+  observer.observe(app, { attributeFilter: ["class"] });
+  return { observer };
+}
+
+function storeTheme() {
+  if (!theme) return;
+  const { pathname } = location;
+  const root = pathname.slice(0, pathname.length - theme.page.length);
+  const chosen = localStorage.getItem(`stActiveTheme-${pathname}-v2`);
+  if (chosen) theme.pages.forEach((page) => localStorage.setItem(`stActiveTheme-${root}${page}-v2`, chosen));
+}
