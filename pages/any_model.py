@@ -19,7 +19,7 @@ from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
 from pages.ui.shell.theme import colors
 from pages.ui.widgets.growth import grown_by
-from pages.ui.widgets.metrics import show_metric, show_total
+from pages.ui.widgets.metrics import metric_row, show_metric, show_total
 from pages.ui.widgets.numbers import percent
 from pages.ui.widgets.total_formula.show import draw_formula
 
@@ -43,7 +43,7 @@ else:
     sides = whole(discovery.parameters, discovery.total, discovery.fields), whole(total, discovery.total, values)
     grown = grown_by(growths(*sides, letters(discovery))[WHOLE])
     against = _("against the given sizes") if selection.fields else _("against the default sizes")
-    with st.container(horizontal=True, key="any-figures"):
+    with metric_row("any-figures"):
         show_total(discovery.cls, total, total - discovery.parameters, against, grown, room=18, lines=2)
         for component, parts in components(discovery).items():
             part = live_count(parts, values)

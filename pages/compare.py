@@ -17,7 +17,7 @@ from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import choice as current_choice
 from pages.ui.widgets.export.files import stem_of
 from pages.ui.widgets.export.shown import notes
-from pages.ui.widgets.metrics import show_metric
+from pages.ui.widgets.metrics import metric_row, show_metric
 from pages.ui.widgets.quantity_words import title_of
 from pages.ui.widgets.total_formula.show import draw_formula
 
@@ -66,7 +66,7 @@ with page:
         if explanation := differences.difference(comparison):
             pair = f"**{controls.explained(models).name} − {models[0].name}**"
             st.markdown(with_colon(pair, title_of(comparison.quantity)))
-            with st.container(horizontal=True, vertical_alignment="center"):
+            with metric_row(vertical_alignment="center"):
                 value, share = signed(explanation.difference), relative(explanation)
                 show_metric(_("Difference"), value, share, least=230, label_visibility="collapsed")
                 with st.container(key="sum", width="content"):

@@ -21,7 +21,7 @@ from pages.ui.shell.sidebar import choice as current_choice
 from pages.ui.widgets import tables
 from pages.ui.widgets.bars import OPEN, WHOLE, draw_bars, open_clicked, openable_in, parameter_bars, preset_of
 from pages.ui.widgets.growth import times
-from pages.ui.widgets.metrics import show_metric, show_total
+from pages.ui.widgets.metrics import metric_row, show_metric, show_total
 from pages.ui.widgets.numbers import percent
 from pages.ui.widgets.total_formula.show import show_part_formula, show_total_formula
 
@@ -39,7 +39,7 @@ if not presenting():
 difference = total - preset_of(choice).model.num_parameters()
 against = _("against {preset}").format(preset=choice.preset)
 grown = times(total_growth(preset_of(choice).model, model))
-with st.container(horizontal=True):
+with metric_row():
     show_total(choice.architecture, total, difference, against, grown)
     for component, count in components.items():
         show_metric(_(component), percent(count, total), grouped(count), least=112)

@@ -22,7 +22,7 @@ from pages.ui.widgets.bars import draw_pieces, preset_of
 from pages.ui.widgets.export.shown import notes
 from pages.ui.widgets.freezing_controls import choose_freezing, frozen
 from pages.ui.widgets.growth import show_growth
-from pages.ui.widgets.metrics import show_metric
+from pages.ui.widgets.metrics import metric_row, show_metric
 from pages.ui.widgets.module_tree import BESIDE, COUNTS, VIEW, draw_tree, signs_of
 from pages.ui.widgets.numbers import percent
 
@@ -69,7 +69,7 @@ else:
     split, components = freezing.split(tree), freezing.by_component(tree)
     if freezing.train == "head" and "head" not in components:
         st.info(_("{architecture} has no head: nothing is trained.").format(architecture=choice.architecture))
-    with st.container(horizontal=True):
+    with metric_row():
         for label, count in ((_("Trainable"), split.trainable), (_("Frozen"), split.frozen), (_("Total"), split.total)):
             show_metric(label, grouped(count), percent(count, split.total), least=200)
     label = _("{trainable:,} trainable · {frozen:,} frozen")

@@ -21,7 +21,7 @@ from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
 from pages.ui.widgets.batch_controls import BATCH_SIZE, SEQUENCE_LENGTH
 from pages.ui.widgets.growth import grown_by
-from pages.ui.widgets.metrics import show_metric
+from pages.ui.widgets.metrics import metric_row, show_metric
 
 
 def show_flops(selection: TypeSelection, sizes: Mapping[str, int]) -> None:
@@ -56,7 +56,7 @@ def _offer(selection: TypeSelection) -> None:
 
 def _show_count(discovery: Discovered, sizes: Mapping[str, int]) -> None:
     assert discovery.compute is not None
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with metric_row(vertical_alignment="bottom"):
         batch_size = BATCH_SIZE.show_within(1, LARGEST)
         length = SEQUENCE_LENGTH.show_within(1, LARGEST)
         arguments = {"batch_size": batch_size, "sequence_length": length, **discovery.whole(**sizes)}

@@ -2,8 +2,6 @@
 
 from fractions import Fraction
 
-import streamlit as st
-
 from bertcalc.charts.length_chart import part_colors
 from bertcalc.compute.flop_formulas import name_formulas, part_formulas, plain_formulas, total_expression
 from bertcalc.compute.flops import Part, Phase, by_part, total, unknown_training
@@ -20,7 +18,7 @@ from pages.ui.shell.i18n import _
 from pages.ui.shell.theme import appearance
 from pages.ui.widgets.bars import Bars, draw_bars
 from pages.ui.widgets.growth import grown_by
-from pages.ui.widgets.metrics import show_metric
+from pages.ui.widgets.metrics import metric_row, show_metric
 from pages.ui.widgets.numbers import percent
 from pages.ui.widgets.real_answers import ask, runs, show_agreement
 from pages.ui.widgets.tables import show_rows
@@ -41,7 +39,7 @@ def show_figures(count: Count) -> None:
     ]
     if not unknown_training(count.choice.model):
         figures.append((_("Training step, {unit}"), count.total("training"), grown.get("training", "")))
-    with st.container(horizontal=True):
+    with metric_row():
         for label, figure, factor in figures:
             below = joined(" · ", (scaled(figure, unit), factor))
             show_metric(label.format(unit=unit), grouped(nearest(figure)), below, least=230)

@@ -18,7 +18,7 @@ from pages.ui.shell import live
 from pages.ui.shell.controls import Decimal, Number, Select, show_problem
 from pages.ui.shell.i18n import _
 from pages.ui.widgets.batch_controls import linked_batch, present_batch
-from pages.ui.widgets.metrics import show_metric
+from pages.ui.widgets.metrics import metric_row, show_metric
 from pages.ui.widgets.numbers import percentage
 from pages.ui.widgets.tables import show_rows
 
@@ -137,7 +137,7 @@ def show_plan(plan: TrainingRun) -> None:
         _("Time"): (duration(plan.duration), fill("{seconds} s", seconds=fixed(plan.duration, 0))),
         _("Price"): (fill("{price} USD", price=fixed(plan.price, 2)), hours),
     }
-    with st.container(horizontal=True):
+    with metric_row():
         for label, (figure, exact) in figures.items():
             show_metric(label, figure, exact, least=230)
     peak = plan.device.peak[plan.precision]

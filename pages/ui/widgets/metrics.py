@@ -1,7 +1,8 @@
 """Large numbers, each with a small text below it."""
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from math import ceil
 from typing import Any
 
@@ -19,6 +20,27 @@ _LARGE, _SMALL = 36, 15  # pixels of an em, in a number and in the text below it
 _FEW = 4  # numbers in large type for which a window of 1,280 pixels has room
 
 
+class _ThreadRow(threading.local):
+    """The row of numbers that a thread draws, by the key of its container, and how many numbers it has."""
+
+    key = ""
+    count = 0
+
+
+_ROW = _ThreadRow()
+
+
+@contextmanager
+def metric_row(key: str = "", **look: Any) -> Iterator[None]:
+    """A container of numbers side by side: one for all of them, as each container takes a first visit some time."""
+    _ROW.key, _ROW.count = key or live.key("metrics"), 0
+    try:
+        with st.container(horizontal=True, key=_ROW.key, **look):
+            yield
+    finally:
+        _ROW.key = ""
+
+
 def show_metric(label: str, value: str, below: str, *, least: int, **look: Any) -> None:
     """Show a number, at least ``least`` pixels wide; the text below has no arrow or color unless ``look`` says so."""
     width = metric_width(least, value, below)
@@ -27,14 +49,14 @@ def show_metric(label: str, value: str, below: str, *, least: int, **look: Any) 
 
 
 def _place(label: str, value: str, below: str) -> AbstractContextManager[object]:
-    """A container for a number that moves with the sliders; a null context for other numbers."""
-    if not is_live((label, value, below)):
+    """A container for a number outside of a row that moves with the sliders; a null context for other numbers."""
+    key, at = _ROW.key or live.key(), _ROW.count
+    for role, text in (("label", label), ("value", value), ("delta", below)):
+        live.put(key, role, at, text)
+    if _ROW.key:
+        _ROW.count += 1
         return nullcontext()
-    key = live.key()
-    live.put(key, "label", 0, label)
-    live.put(key, "value", 0, value)
-    live.put(key, "delta", 0, below)
-    return st.container(key=key, width="content")
+    return st.container(key=key, width="content") if is_live((label, value, below)) else nullcontext()
 
 
 def show_total(
@@ -60,7 +82,7 @@ def show_metrics(figures: Mapping[str, tuple[str, str]], longest_below: str = ""
     The first has room for ``longest_below``, which can be below it after a drag.
     """
     many = len(figures) > _FEW and not presenting()
-    with st.container(horizontal=True, key="many-figures" if many else None):
+    with metric_row("many-figures" if many else ""):
         for place, (label, (value, below)) in enumerate(figures.items()):
             room = "00" if is_live(value) else ""  # a drag makes it longer: 294,912 becomes 1,179,648
             longest = max(below, *([] if place else [longest_below]), "", key=ems)
