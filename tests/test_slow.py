@@ -17,7 +17,12 @@ def test_every_listed_test_exists(name: str) -> None:
 
 def test_a_test_is_slow_by_the_mean_or_the_sum_of_its_cases(tmp_path: Path) -> None:
     case = '<testcase classname="tests.text.test_digits" name="{name}" time="{seconds}" />'
-    cases = (("test_slow[a]", 2.5), ("test_slow[b]", 0.5), ("test_quick[a]", 1.5), ("test_quick[b]", 0.0))
+    cases: tuple[tuple[str, float], ...] = (
+        ("test_slow[a]", 2.5),
+        ("test_slow[b]", 0.5),
+        ("test_quick[a]", 1.5),
+        ("test_quick[b]", 0.0),
+    )
     cases += tuple((f"test_many[{number}]", 0.3) for number in range(14))
     report = tmp_path / "junit.xml"
     report.write_text(f"<suite>{''.join(case.format(name=name, seconds=seconds) for name, seconds in cases)}</suite>")
