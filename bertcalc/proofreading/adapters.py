@@ -63,10 +63,12 @@ def judge_adapters(side: ChainSide, context: Context, model: Model) -> Judged | 
     if _ALONE.search(f"{context.after} {words}") and (alone := _of_lora_alone(count.model)) < side.value:
         reason = Problem.of(_WITH_HEAD, lora=alone, head=int(side.value) - alone)
         return Judged("wrong", Fraction(alone), counts, (reason,))
-    is_stated = not count.rank or count.rank in spoken.ranks
-    if is_stated or printed_by_peft(context.line):
+    if not count.rank or count.rank in spoken.ranks:
         return Judged("right", counts=counts)
-    return None if spoken.ranks else Judged("conditional", side.value, counts, (counts,))
+    is_printed = printed_by_peft(context.line) is not None
+    if is_printed and not spoken.ranks:
+        return Judged("right", counts=counts)
+    return Judged("conditional", side.value, counts, (counts,)) if is_printed or not spoken.ranks else None
 
 
 _ALONE = re.compile(

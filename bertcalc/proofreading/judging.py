@@ -74,6 +74,7 @@ from bertcalc.proofreading.verdicts import (
     UNKNOWN,
     Judged,
     right_as,
+    right_because,
     right_for,
     should_be,
     wrong_by,
@@ -140,9 +141,27 @@ def _by_unit(entry: WrittenNumber, context: Context, model: Model, sure: bool) -
         return judged if sure or judged.verdict != "wrong" else UNKNOWN
     if side.value < 1 or (side.is_decimal and _SHARE.search(" ".join(context.names))):
         return judge_trainable_share(side, context) or judge_share(side, context, model)
-    return _count(entry, side, context, model, sure)
+    return _but_one(_count(entry, side, context, model, sure), context, model, sure)
 
 
+def _but_one(judged: Judged, context: Context, model: Model, sure: bool) -> Judged:
+    """The verdict on the count of all layers but one, which is right only where the words say so."""
+    part = judged.counted
+    if judged.verdict != "right" or part is None or part.layers != "others" or _OTHERS.search(context.line):
+        return judged
+    every = next((other for other in scoped(part.part, model) if other.layers == "all"), None)
+    is_every = every and any(re.search(_called(part), name, re.I) for name in context.names)
+    if not (sure and every and is_every):
+        return UNKNOWN
+    return right_because(every, Problem.of(N_("one layer too few is counted")), model)
+
+
+_OTHERS = re.compile(
+    r"\b(?:other|others|remaining|rest|except|but|without|frozen|freez\w*|unfrozen|first|last|lower|upper|top|bottom"
+    r"|from|after|again|more|minus|extra|additional|left)\b|[0-9]+[- ](?:encoder |transformer )?(?:layers|blocks)"
+    r"|\b(?:eleven|twenty[- ]three|five)\b|其余|其他|其它|剩|除|冻结|前|后|另外|[0-9]+\s?层|十一",
+    re.I,
+)
 _SHARE = re.compile("trainable ?%", re.I)
 
 

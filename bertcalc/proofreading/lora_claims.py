@@ -170,7 +170,8 @@ class LoraClaims:
             return None
         self._last = entry.end
         is_chance = judged.counts is not None and judged.counts.message in _BY_CHANCE
-        is_chance = is_chance or bool(_LORA.search(context.sentence) and _TRAINED.search(context.sentence))
+        beside = " ".join((context.sentence, *context.names[:2]))
+        is_chance = is_chance or bool(_LORA.search(beside) and _TRAINED.search(beside))
         if judged.verdict == "right" and judged.counts is not None and not is_chance:
             return None
         setting = self._setting(entry, last, headers, context)

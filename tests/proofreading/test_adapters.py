@@ -163,3 +163,23 @@ trainable params: {:,} || all params: {:,} || trainable%: {}
     assert {claim.verdict for claim in early} == {"conditional"}
     other = proofread(text.format(442_368, 109_335_554, 0.4046)).claims[-3:]
     assert "wrong" in {claim.verdict for claim in other}
+
+
+@pytest.mark.parametrize("between", ["\n", ": "])
+def test_a_line_of_another_rank_than_the_stated_one_is_not_right(between: str) -> None:
+    with torch.device("meta"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        counts = {
+            rank: get_peft_model(BertModel(BertConfig()), LoraConfig(r=rank, target_modules=["query", "value"]))
+            for rank in (8, 16)
+        }
+    (right, _whole), (trained, whole) = (model.get_nb_trainable_parameters() for model in counts.values())
+    printed = f"trainable params: {trained:,} || all params: {whole:,} || trainable%: {100 * trained / whole:.4f}"
+    first, second, _share = proofread(f"BERT-base with LoRA r=8 on query and value{between}{printed}").claims
+    assert (first.verdict, second.verdict) == ("wrong", "conditional")
+    assert first.right_value == right
+
+
+def test_the_share_of_an_adapter_is_not_taken_for_that_of_a_part() -> None:
+    assert len(proofread("BERT-base: 0.54% is in the pooler.").of("right")) == 1
+    assert not proofread("LoRA trains 0.54% of BERT-base.").claims

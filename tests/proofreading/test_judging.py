@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import GPT2Config, GPT2LMHeadModel
+from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel
 
 from bertcalc.proofreading.proofread import proofread
 
@@ -447,3 +447,22 @@ def test_the_row_of_another_model_with_the_same_size_name_is_not_wrong() -> None
 )
 def test_the_count_of_a_smaller_part_is_right_for_that_part_only(text: str, verdict: str) -> None:
     assert [claim.verdict for claim in proofread(text).claims] == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("words", "is_wrong"),
+    [
+        ("BERT-base encoder: {count}", True),
+        ("BERT-base: all layers have {count} parameters.", True),
+        ("BERT-base 的编码器有 {count} 个参数。", True),
+        ("BERT-base without its first layer: the others have {count} parameters.", False),
+        ("One layer of BERT-base is frozen; the other layers have {count} parameters.", False),
+    ],
+)
+def test_all_layers_but_one_are_right_only_where_the_words_say_so(words: str, is_wrong: bool) -> None:
+    with torch.device("meta"):
+        layers = [
+            sum(tensor.numel() for tensor in layer.parameters()) for layer in BertModel(BertConfig()).encoder.layer
+        ]
+    [claim] = proofread(words.format(count=f"{sum(layers[1:]):,}")).claims
+    assert (claim.verdict, claim.right_value) == (("wrong", sum(layers)) if is_wrong else ("right", None))
