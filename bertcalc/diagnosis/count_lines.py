@@ -125,6 +125,7 @@ _MARKUP = (
     (re.compile(r"(?<=[\w)])[.。,，]\s*$", re.M), ""),
     (re.compile(r"(?<=[0-9)])(\s*)[xX](\s*)(?=[0-9(])"), r"\1×\2"),  # not part of a name: 768x2
 )
+_HEADING = re.compile(r"[^0-9=*×+]*[^\W\d_][^0-9=*×+]*[:：]")  # of the lines below it: "per layer:"
 _NO_ROW = re.compile(r"[\s|:+-]*-[\s|:+-]*|\|[^0-9]*")  # the header of a table, and the line below it
 # Words inside a calculation: a noun after a factor (12 heads x 64), and notes after it (per layer).
 _FACTOR_NOUN = re.compile(
@@ -144,7 +145,9 @@ def _lines(text: str) -> list[str]:
     for pattern, plain in _MARKUP:
         text = pattern.sub(plain, text)
     pieces = [_BULLET.sub("", piece.strip(), count=1) for piece in re.split(r"[\n\r;；]", text)]
-    return [line for piece in pieces if piece and not _NO_ROW.fullmatch(piece) for line in _equations(piece)]
+    pieces = [piece for piece in pieces if piece]
+    pieces = [piece for piece in pieces[:-1] if not _HEADING.fullmatch(piece)] + pieces[-1:]
+    return [line for piece in pieces if not _NO_ROW.fullmatch(piece) for line in _equations(piece)]
 
 
 def _equations(text: str) -> list[str]:

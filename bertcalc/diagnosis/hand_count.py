@@ -142,7 +142,7 @@ def check(model: Model, config: Config, lines: Sequence[TypedLine]) -> TermsRepo
 
 
 def _judged(lines: Sequence[TypedLine], count: _CountedModel) -> list[LineVerdict]:
-    walk = any(map(_is_of_other_layers, lines))
+    walk = any(map(_is_of_other_layers, lines)) or _multiplies_layer(lines, count.model.config.num_hidden_layers)
     verdicts = _verdicts(lines, count, walk=walk)
     if not walk and any(map(_goes_through_one_layer, verdicts)) and not any(map(_is_of_all_layers, verdicts)):
         verdicts = _verdicts(lines, count, walk=True)
@@ -291,6 +291,19 @@ def _is_of_other_layers(line: TypedLine) -> bool:
     )
 
 
+def _multiplies_layer(lines: Sequence[TypedLine], layers: int) -> bool:
+    """Whether a line is the number of layers times the lines directly above it, which are then about one layer."""
+    for number, line in enumerate(lines):
+        above = 0
+        for term in reversed(lines[:number]):
+            if term.exact is None:
+                break
+            above += term.exact
+            if above and layers > 1 and line.exact == layers * above:
+                return True
+    return False
+
+
 def _goes_through_one_layer(verdict: LineVerdict) -> bool:
     """Whether a line is explained as a count for one layer instead of all."""
     once = ("attention once", "feed-forward once", "encoder once")
@@ -391,7 +404,7 @@ def _wrong(
         usual = of_one_head
     names = {part.part for part in usual}
     single = [part for part in meant if part.layers == "one" and part.heads == "all" and part.part in names]
-    if single and _ONE_LAYER.search(line.name):
+    if single and _ONE_LAYER.search(f"{line.name} {line.text}"):
         usual = single
     options = [[*single, *usual] if walk else usual]
     if called and not walk and count.sizes.hidden_size >= _TINY:

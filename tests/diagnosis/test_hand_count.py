@@ -521,3 +521,28 @@ def test_all_layers_are_a_line_without_a_colon(line: str) -> None:
     found = report(f"每层 7,087,872\n{line}", BertConfig())
     assert [verdict.kind for verdict in found.verdicts] == ["step", "parameters"]
     assert found.verdicts[1].is_right
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Q, K, V: 3*H*H\nattention output: H*H\nfeed-forward: 2*H*I\n12 layers: 12*(4*H*H + 2*H*I)",
+        "per layer:\nQKV: 3*H*H\noutput projection: H*H\nffn: 2*H*I\nx 12 layers = 12*(4*H*H + 2*H*I)",
+        "每层：\n查询、键、值: 3*H*H\n注意力输出: H*H\n前馈: 2*H*I\n12层: 12*(4*H*H + 2*H*I)",
+        "QKV = 3*H*H per layer\nout_proj = H*H per layer\nffn = 2*H*I per layer",
+    ],
+)
+def test_lines_that_a_later_line_multiplies_are_of_one_layer_although_they_are_wrong(text: str) -> None:
+    layer = Case(BertConfig()).real().encoder.layer[0]
+    attention = layer.attention
+    query_key_value = [attention.self.query, attention.self.key, attention.self.value]
+    parts = [query_key_value, [attention.output.dense], [layer.intermediate.dense, layer.output.dense]]
+    rights = [sum(tensor.numel() for module in modules for tensor in module.parameters()) for modules in parts]
+    verdicts = report(text, BertConfig()).verdicts
+    assert [verdict.counted and verdict.counted.right for verdict in verdicts[:3]] == rights
+    assert all(verdict.explanation for verdict in verdicts[:3])
+
+
+def test_a_heading_is_no_line_unless_it_is_the_last() -> None:
+    lines = read("per layer:\npooler: 590592\nhead:", BertConfig())
+    assert [(line.name, line.value) for line in lines] == [("pooler", 590_592), ("head", None)]
