@@ -280,7 +280,8 @@ def judge_classifier_product(entry: WrittenNumber, context: Context, model: Mode
     if len(factors) != _OF_PRODUCT or factors[1] != hidden or side.value != factors[0] * hidden:
         return None
     is_head = any(map(_OF_CLASSIFIER.search, context.names[:1])) and not _BIAS.search(f"{context.line} {context.below}")
-    is_count = len(entry.sides) == _OF_PRODUCT or _PARAMETERS.search(" ".join((*context.names, context.sentence)))
+    words = " ".join((*context.names, context.sentence))
+    is_count = len(entry.sides) == _OF_PRODUCT or _PARAMETERS.search(words) or _LABELS.search(words)
     if not (is_head and is_count and 1 < factors[0] <= _MOST_LABELS):
         return None
     counts = Problem.of(N_("a classifier of {labels} labels"), labels=int(factors[0]))
@@ -310,8 +311,11 @@ def judge_with_classifier(entry: WrittenNumber, model: Model) -> Judged | None:
 
 _OF_PRODUCT, _MOST_LABELS = 2, 100
 _OF_CLASSIFIER = re.compile(
-    r"\bclassif\w+ (?:linear )?(?:head|layer)|classifier$|分类(?:线性)?(?:头|层|器)(?:的?参数量?)?$", re.I
+    r"\bclassif\w+ (?:linear )?(?:head|layer)|classifier$|分类(?:线性)?(?:头|层|器)(?:的?参数量?)?$"
+    r"|\bnum_(?:labels|classes)$",
+    re.I,
 )
+_LABELS = re.compile(r"\bnum_(?:labels|classes)\b")
 _PARAMETERS = re.compile("param|参数", re.I)
 _BIAS = re.compile(r"bias|偏置|weight|matri|权重|矩阵", re.I)
 _CLASSIFIER = re.compile(r"\bhead|classif|分类", re.I)

@@ -168,3 +168,9 @@ def test_words_that_exclude_the_pooler_count() -> None:
     assert (wrong.verdict, int(wrong.right_value or 0)) == ("wrong", 108_891_648)
     both = proofread("BERT-base with pooler: 109,482,240, without pooler: 108,891,648.").claims
     assert [claim.verdict for claim in both] == ["right", "right"]
+
+
+@pytest.mark.parametrize("line", ["分类层: hidden_size * num_labels = 768 * 18", "# 分类层参数 = 768 * 18"])
+def test_a_classifier_by_its_labels_alone_needs_its_bias(line: str) -> None:
+    [wrong] = proofread(f"bert-base-chinese 的参数量\n{line}").claims
+    assert (wrong.verdict, wrong.right_value) == ("wrong", number(nn.Linear(768, 18)))
