@@ -173,4 +173,5 @@ def test_words_that_exclude_the_pooler_count() -> None:
 @pytest.mark.parametrize("line", ["分类层: hidden_size * num_labels = 768 * 18", "# 分类层参数 = 768 * 18"])
 def test_a_classifier_by_its_labels_alone_needs_its_bias(line: str) -> None:
     [wrong] = proofread(f"bert-base-chinese 的参数量\n{line}").claims
-    assert (wrong.verdict, wrong.right_value) == ("wrong", number(nn.Linear(768, 18)))
+    assert wrong.verdict == "wrong"
+    assert wrong.right_value == number(nn.Linear(768, 18))
