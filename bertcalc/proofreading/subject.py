@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from operator import attrgetter
 
 from bertcalc.config import Config
 from bertcalc.config.fields import EVERY_LETTER
@@ -440,8 +441,9 @@ def _described(text: str, mentions: Sequence[Mention], named: Collection[str], m
     start = 0
     for number, line in enumerate(text.split("\n")):
         for group in size_groups(line) if "|" not in line else ():
-            on_line = [mention for mention in by_line.get(number, ()) if mention.start < start + group.end]
-            base = next((mention for mention in reversed(on_line) if not mention.until), None)
+            on_line = by_line.get(number, [])
+            before = bisect_left(on_line, start + group.end, key=attrgetter("start"))
+            base = next((on_line[place] for place in reversed(range(before)) if not on_line[place].until), None)
             preset = base.preset if base else (topics[number] or "")
             if preset in RELATIVES:
                 continue  # a published model, whose sizes are known
@@ -451,7 +453,8 @@ def _described(text: str, mentions: Sequence[Mention], named: Collection[str], m
             for fact in facts.values():
                 if start + group.start <= fact.start < start + group.end:
                     group.sizes.pop(fact.field, None)
-            unlisted = _UNLISTED.search(line[: group.start]) or _LABEL.fullmatch(line[: group.start])
+            beside = line[max(0, group.start - _LONGEST_NAME) : group.start]
+            unlisted = _UNLISTED.search(beside) or _LABEL.fullmatch(line[: group.start])
             spelling = base.spelling if base and base.spelling else (unlisted["name"] if unlisted else "")
             alone = bool(base and base.spelling and group.sizes.keys() == {"vocab_size"})
             if not spelling and preset in named and _is_rounded(group.sizes, PRESETS[preset].config):
@@ -469,6 +472,7 @@ def _described(text: str, mentions: Sequence[Mention], named: Collection[str], m
 
 
 _LABEL = re.compile(r"\W{0,6}(?P<name>[A-Za-z][\w.-]{0,20}(?: [\w.-]{1,12})?)\W{0,4}[:：(（]\W{0,4}")
+_LONGEST_NAME = 120  # characters of an unlisted name and the words after it
 # An unlisted name before the sizes of its model: gbert-large (24 layers, ...
 _UNLISTED = re.compile(
     r"(?P<name>(?=[\w.-]{0,30}(?:bert|lm|gpt|electra))[A-Za-z][\w.-]{2,40})[`*'\"]{0,3}\s?"
@@ -590,20 +594,20 @@ def _behind_names(text: str, mentions: Iterable[Mention]) -> Iterator[tuple[Ment
 def _facts(text: str, mentions: Collection[Mention]) -> dict[int, StatedSize]:
     """Wrong numbers of layers and heads that a text states for a published model: GPT-2 Large (16 layers)."""
     facts = {}
+    lines = text.split("\n")
     starts = sorted({mention.start for mention in mentions})
     on_line = Counter(line for line, _preset in {(mention.line, mention.preset) for mention in mentions})
     for mention in mentions:
         name = model_name_pattern().match(text, mention.start)
         if name is None or mention.preset not in (*PRESETS, *RELATIVES) or not _SIZE_WORD.search(name[0].lower()):
             continue
-        line = text[text.rfind("\n", 0, mention.start) + 1 :].partition("\n")[0]
         following = bisect_left(starts, mention.start + 1)
         rest = _SENTENCE_OF_FACT.match(text, name.end(), starts[following] if starts[following:] else len(text))
         is_alone = on_line[mention.line] == 1
         if (
             rest
             and (_IS_FACT.match(rest[0]) or (is_alone and _IS_LABEL.match(rest[0])))
-            and not is_of_other_model(line)
+            and not is_of_other_model(lines[mention.line])
         ):
             config = model_of(mention.preset).config
             for place in places_of_sizes(rest[0]):
