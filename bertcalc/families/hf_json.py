@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bertcalc.config import Config, problems, uncounted
-from bertcalc.config.fields import field_named, is_int
+from bertcalc.config.fields import FIELDS, field_named, is_int
 from bertcalc.families import CLASSES, FAMILIES, class_of, counterpart
 from bertcalc.families.config_files import key_remarks, other_files, other_programs
 from bertcalc.families.config_files.keys_of_families import (
@@ -313,11 +313,16 @@ def _not_counted(kind: type[Config], problem: Problem) -> Problem:
     field, value = problem.field, problem.value
     of_a_kind = field in _OTHERWISE and type(value) is type(getattr(kind, kind.own_name(field)))
     of_a_kind = of_a_kind and "wanted" in problem.values  # a problem of one field, not of a family's relations
-    if of_a_kind and (isinstance(value, bool | str) or (isinstance(value, int) and value > 1)):
+    is_direction = field == "pos_att_type" and value in (["c2p"], ["p2c"], "c2p", "p2c")
+    if is_direction or (of_a_kind and (isinstance(value, bool | str) or (isinstance(value, int) and value > 1))):
         message = N_("{field} {value}: transformers accepts this value, but bertcalc needs {wanted}.")
         return problem._replace(message=message)
     if not isinstance(value, int) or not is_int(value):
         return problem
+    if field in FIELDS and 0 < FIELDS[field].high < value:
+        message = N_("{field} {value}: transformers accepts this value, but bertcalc counts at most {high}.")
+        words = {"field": kind.own_name(field), "value": f"{value:,}", "high": f"{FIELDS[field].high:,}"}
+        return problem._replace(message=message, values=words)
     if not ((field in _ZEROS and value == 0) or (field == "position_buckets" and value < field_named(field).low)):
         return problem
     message = N_("{field} {value}: transformers accepts this value, but bertcalc needs {low} or more.")

@@ -109,11 +109,17 @@ def judge(
         )
     if judged.verdict == "wrong" and model:
         judged = other_reading(judged, entry, context, model) or judged
+        is_measured = not entry.computes and _MEASURED.search(context.line)
+        if is_measured and is_total(context) and entry.best.value > model.num_parameters():
+            return UNKNOWN  # what a tool printed of a model around this one
     if arithmetic and arithmetic.verdict == "conditional" and judged.verdict != "wrong":
         return arithmetic._replace(counts=judged.counts, counted=judged.counted)
     if judged.verdict == "unknown" and arithmetic and arithmetic.verdict == "right" and _is_in_numbers(entry):
         return judged._replace(reasons=(Problem.of(N_("The calculation is right; what it counts is not recognized.")),))
     return judged
+
+
+_MEASURED = re.compile(r"\b(?:total|trainable)\s?params\s?[:=]|\bnumber of trainable parameters\s?=", re.I)
 
 
 def _is_in_numbers(entry: WrittenNumber) -> bool:

@@ -309,6 +309,7 @@ class Subject:
 
 def read(text: str, model: Model | None = None) -> Subject:
     """Find the model of a text without markup, or take ``model``, and read what the text names."""
+    text = _without_warnings(text)
     mentions = tuple(sorted((*mentions_in(text), *mentions_of_classes(text))))
     sizes = assigned_sizes(text)
     if model is not None:
@@ -351,13 +352,30 @@ def read(text: str, model: Model | None = None) -> Subject:
     )
 
 
+def _without_warnings(text: str) -> str:
+    """The text with spaces in place of sentences that transformers writes for every model, with BERT as an example."""
+    return _WARNING.sub(lambda match: " " * len(match[0]), text)
+
+
+_WARNING = re.compile(
+    r"\((?:e\.g\. )?initializing an? \w{1,60} model from an? \w{1,60} model\)"
+    r"|You're using an? \w{1,60}TokenizerFast tokenizer",
+)
+# A class of transformers that bertcalc has no family for, in a text that names no BERT.
+_OTHER_CLASS = re.compile(
+    r"\b[A-Z][A-Za-z0-9]{1,40}For(?:SequenceClassification|TokenClassification|QuestionAnswering|MultipleChoice|MaskedLM"
+    r"|CausalLM|ConditionalGeneration|PreTraining|ImageClassification)\b"
+)
+
+
 def _is_of_others(text: str, mentions: Sequence[Mention]) -> bool:
     """Whether a text is about models that bertcalc does not count: it names only such models, or its title does."""
     title = text[: len(text) - len(text.lstrip())].count("\n")  # the first line that is not empty
     of_title = text.split("\n")[title]
     if any(mention.line == title for mention in mentions) and not re.search("bert", of_title, re.I):
         return True
-    return bool(mentions or _BILLIONS.search(text)) and not re.search("bert", text, re.I)
+    is_of_others = mentions or _BILLIONS.search(text) or _OTHER_CLASS.search(text)
+    return bool(is_of_others) and not re.search("bert", text, re.I)
 
 
 # The likely models of a text that names none, or whose numbers do not fit the one that it names.

@@ -65,13 +65,33 @@ def config_in(text: str) -> str:
     """
     if len(text) > LARGEST:
         return text
-    calls = (_block(text, call.start(), call.end() - 1, _LEAST_CALL) for call in _CALL.finditer(text))
+    least = len(text) if _is_log(text) else _LEAST_CALL
+    calls = (_block(text, call.start(), call.end() - 1, least) for call in _CALL.finditer(text))
     block = next(filter(None, islice(calls, _MOST_CALLS)), "")
     block = block or next((call[0] for call in _DEFAULTS.finditer(text)), "")
     if block.endswith(")"):
         block = _with_class(_PRODUCT.sub(lambda product: f"{int(product[1]) * int(product[2])}", block), text, block)
     block = "" if _DEFAULTS.fullmatch(block) else block  # no model is built with it
     return block or ("" if begins_object(text) else _object_in(text) or _of_lines(text)) or text
+
+
+def _is_log(text: str) -> bool:
+    """Whether transformers printed a configuration in a log: it is what the log describes, however long the log is."""
+    if not _PRINTED.search(text):
+        return False
+    lines = [line for line in text.split("\n") if line.strip() and not _IN_OBJECT.match(line)]
+    return 2 * sum(map(bool, map(_LOG_LINE.match, lines))) >= len(lines)
+
+
+_PRINTED = re.compile(r"\bModel config [A-Z][A-Za-z0-9]{0,60}Config \{")
+_IN_OBJECT = re.compile(r"\s*(?:[\"'][\w.]{1,60}[\"']\s?:|[{}\[\]]|-?[0-9][0-9.eE+-]{0,20},?\s*$)")
+_LOG_LINE = re.compile(
+    r"\s*(?:[\[(]?[0-9]{2,4}[-/:][0-9]{2}|[\[(]?(?:INFO|WARNING|DEBUG|ERROR)\b|[a-z]*loading\b|Model config\b"
+    r"|Some weights\b|- This IS\b|You should\b|All (?:the |model )|If your task\b|Downloading\b|creating\b|storing\b"
+    r"|Didn't find\b|PyTorch version\b|Using\b|Generate config\b|Special tokens\b|Assigning\b|Instantiating\b"
+    r"|https?:|\S+: +[0-9]+%)",
+    re.I,
+)
 
 
 def _block(text: str, start: int, bracket: int, share: int) -> str:

@@ -82,6 +82,8 @@ def is_hand_count(text: str, model: Model) -> bool:
         return False
     lines = read_lines(text, model.config)
     valued = sum(line.value is not None for line in lines)
+    if all(_TOTAL_OF_SUMMARY.fullmatch(line.name) for line in lines if line.value is not None):
+        return False  # the last lines of a summary, perhaps of several
     if valued < len(lines) and "\n" not in text.strip():
         return False  # a sentence with equations between commas
     if len(lines) > 1 and len({line.value for line in lines}) == 1:
@@ -95,9 +97,10 @@ def _names_other_model(text: str, model: Model) -> bool:
     return any(name in PRESETS and PRESETS[name].config != model.config for name in models_named(text))
 
 
-# Shapes of activations, code, the time in a log, operations.
+_TOTAL_OF_SUMMARY = re.compile(r"\W*(?:total|trainable|non-trainable)\W{1,3}param(?:eter)?s\W*", re.I)
+# Shapes of activations, code, the time in a log, operations, tables of Keras and Lightning.
 _NOT_COUNTS = re.compile(
-    r"shape['’s]{0,2}\b[^\n]{0,40}torch\.Size\(|\.(?:shape|size\(\))|^\s*(?:class|def|import|from)\s"
+    r"\(InputLayer\)|\|\s*Name\s*\|\s*Type\s*\|\s*Params|(?:shape['’s]{0,2}|size)\b[^\n]{0,40}torch\.Size\(|\.(?:shape|size\(\))|^\s*(?:class|def|import|from)\s"
     r"|^\s*(?:for\s+\w+\s+in\b|(?:while|if)\b[^\n]*:\s*$|else:\s*$|>>>|In ?\[)|[-+*]=(?!=)"
     r"|:\s?(?:int|float|bool)\b|\b[0-9]{2}:[0-9]{2}:[0-9]{2}\b|(?<![a-z])(?:FLOPs?|MACs?)(?![a-z])|计算量",
     re.I | re.M,

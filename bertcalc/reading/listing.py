@@ -7,7 +7,7 @@
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -244,28 +244,61 @@ def read_listing(text: str) -> TextReading:
         return _of_counts(counts, text)
     if not listing.tensors and (names := names_alone(text)):
         return _of_names(names)
-    if listing.tensors and all(_is_input(name) for name, _shape in listing.tensors):
-        raise wrong(_SHAPES_OF_BATCH, names=", ".join(name for name, _shape in listing.tensors[:3]))
+    if data := _data_in(text, [name for name, _shape in listing.tensors]):
+        raise wrong(_SHAPES_OF_DATA, names=", ".join(data[:3]))
     if not listing.tensors:
         raise wrong(
             N_("This text lists no tensors: write a name and a shape in each line, such as {example}."),
             example=_EXAMPLE,
         )
-    return of_tensors("listing", listing, text)
+    reading = of_tensors("listing", listing, text)
+    if len(_MISMATCH.findall(text)) < len(listing.tensors):
+        return reading
+    return replace(reading, notes=(*reading.notes, Problem.of(_OTHERS_LEFT_OUT)))
 
 
-_SHAPES_OF_BATCH = N_(
-    "These are the shapes of a batch ({names}), which have no parameters: list the tensors of the model instead, such "
-    "as pooler.dense.weight torch.Size([768, 768])."
+_OTHERS_LEFT_OUT = N_("The warning names only the tensors that have another shape than in the checkpoint.")
+_SHAPES_OF_DATA = N_(
+    "These are the shapes of a batch or of activations ({names}), which have no parameters: list the tensors of the "
+    "model instead, such as pooler.dense.weight torch.Size([768, 768])."
 )
-_INPUTS = (
-    *("input_ids", "attention_mask", "token_type_ids", "position_ids", "labels", "pixel_values", "inputs_embeds"),
-    *("decoder_input_ids", "logits", "last_hidden_state", "pooler_output", "hidden_states", "input_features"),
+
+
+def _data_in(text: str, names: Sequence[str]) -> list[str]:
+    """The inputs and activations in a listing that consists of them, by their names; empty if it lists a model."""
+    if names and all(name.startswith(f"{_NAMELESS} ") for name in names):
+        labels = [
+            line[: shape.start()].removesuffix("torch.Size(").strip(" :：=") for line, shape in _lines_with_shapes(text)
+        ]
+        return labels if labels and all(map(_LABEL_OF_DATA.search, labels)) else []
+    data = [name for name in names if _DATA.search(name.removesuffix(".shape")) or _IS_PRINTED.search(name)]
+    is_model = any(_PARAMETER.search(name) for name in names if name not in data)
+    return [] if is_model or 2 * len(data) < len(names) else data
+
+
+def _lines_with_shapes(text: str) -> Iterator[tuple[str, re.Match[str]]]:
+    for line in without_ansi(text).split("\n"):
+        if shape := _SHAPE.search(line):
+            yield line, shape
+
+
+# The ends of names of what goes into a model, and of what its modules return.
+_DATA = re.compile(
+    r"(?:^|[_./])(?:ids|masks?|labels?|class_labels|images?|pixel_values|bbox|boxes|logits|inputs?|outputs?|targets?"
+    r"|hidden_states?|last_hidden_state|pooler_output|embeds|features?|sizes|seq|positions|offset_mapping|scores|probs"
+    r"|attentions|values|batch|x|y)$",
+    re.I,
 )
-
-
-def _is_input(name: str) -> bool:
-    return re.split(r"[./]", name)[-1] in _INPUTS
+_IS_PRINTED = re.compile(r"(?<!weight)(?<!bias)(?<!kernel)\.shape$")  # what a program prints: print(outputs.shape)
+_PARAMETER = re.compile(
+    r"weight|bias|kernel|gamma|beta|embedd|norm|proj|quer|key|dense|conv|linear|lora|table|running_|scale|\bw[a-z]{0,2}\b",
+    re.I,
+)
+_LABEL_OF_DATA = re.compile(
+    r"\b(?:outputs?|inputs?|logits|hidden|(?:shape|size) of|activations?|features?|batch|images?|masks?|labels?)\b"
+    r"|输出|输入|形状",
+    re.I,
+)
 
 
 def is_list_of_counts(text: str, model: Model) -> bool:

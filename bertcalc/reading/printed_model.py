@@ -72,7 +72,7 @@ def _reading(tree: PrintedTree, trees: Sequence[PrintedTree]) -> TextReading:
     notes = [*_notes(tree, trees)]
     sentence = _sentence(tree)
     if recognition is None:
-        count = tree.root.num_parameters()
+        count = tree.root.num_parameters() - _shared_always(tree)
         open_part = bool(tree.unknown()) or not tree.is_complete
         unsure = (() if open_part else _of_unsure(tree, tree.unsure(), count)) or _of_shared(tree, count)
         if open_part:  # at least the smallest of the possible counts
@@ -261,16 +261,35 @@ UNKNOWN_CLASS = Problem.of(N_("bertcalc does not know this class, so its real co
 _NOT_SHOWN = N_("print(model) shows neither which modules share a tensor nor tensors of modules that have children.")
 
 
+def _shared_always(tree: PrintedTree) -> int:
+    """The parameters that a sequence-to-sequence model, such as T5, prints again: its stacks have the shared table."""
+    tables = {path: module for path, module, _copies in tree.root.modules() if _STACK_TABLE.search(path)}
+    shared = next((module for path, module in tables.items() if path.endswith("shared")), None)
+    if shared is None:
+        return 0
+    shape = shared.parameters.get("weight")
+    same = [path for path, module in tables.items() if module.parameters.get("weight") == shape]
+    return (len(same) - 1) * prod(shape) if shape else 0
+
+
+_STACK_TABLE = re.compile(r"(?:^|\.)(?:shared|(?:encoder|decoder)\.embed_tokens)$")
+
+
 def _of_shared(tree: PrintedTree, count: int) -> tuple[PossibleCount, ...]:
     """The counts of an unknown class if its vocabulary-shaped matrices are separate, and if they are shared."""
     weights: dict[Shape, list[str]] = {}
+    again = bool(_shared_always(tree))
     for path, module, copies in tree.root.modules():
+        if again and path.endswith("embed_tokens"):
+            continue
         if copies == 1 and (weight := module.parameters.get("weight")) and len(weight) == 2:
             weights.setdefault(weight, []).append(f"{path} {module.class_name}")
     tables = [shape for shape, users in weights.items() if len(users) > 1 and any(map(_EMBEDDING.search, users))]
     if not tables:
         return ()
     vocabulary = max(tables, key=prod)  # smaller tables, such as those of positions, are hardly ever shared
+    if again and not any(user.partition(" ")[0].endswith("shared") for user in weights[vocabulary]):
+        return ()
     less = prod(vocabulary) * (len(weights[vocabulary]) - 1)
     names = ", ".join(shorten(user.partition(" ")[0]) for user in weights[vocabulary][:8])
     apart, together = N_("if {names} are separate matrices"), N_("if {names} of the same shape are shared")

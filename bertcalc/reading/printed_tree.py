@@ -27,7 +27,8 @@ _PARAMETER = re.compile(
     r"\((?P<name>\w{1,100})\): Parameter containing: \[(?:\w|\.){1,60} of size (?P<shape>[0-9x]{1,100})"
 )
 _GOES_ON = re.compile(r"\([0-9]|[0-9]+[,)]|[a-z_]{1,40}=|torch\.Size")  # arguments, on the line after their parenthesis
-_KEYWORD = re.compile(r"[a-z_]{1,40}=")
+_OWN_SIZES = re.compile(r"[a-z_]{1,40}=|[0-9]{1,9}, [0-9]{1,9}, kernel_size=")
+_OF_LINEAR = re.compile(r"in_features=[0-9]{1,9}, out_features=[0-9]{1,9}")
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 _COMMA = re.compile(r",(?=[^\s)])")  # the space after it may have been at the end of a line
 _ENDS = re.compile(r"\)+[,;.]?")
@@ -164,7 +165,7 @@ class _Reader:
                     self._count = 1
                     return
             self._add(match, line.indent)
-        elif self._stack and _KEYWORD.match(text) and self._has_own_tensors(text):
+        elif self._stack and _OWN_SIZES.match(text) and self._has_own_tensors(text):
             return
         elif self._stack:
             self._prose.append(text)
@@ -183,10 +184,15 @@ class _Reader:
     def _has_own_tensors(self, arguments: str) -> bool:
         """Whether a line has the arguments of the module that it begins, although the module also has children.
 
-        PyTorch prints a Linear layer with LoRA matrices of older releases of PEFT this way.
+        PyTorch prints a Linear layer with LoRA matrices of older releases of PEFT this way, and other libraries'
+        layers, which have the tensors of a Linear layer whatever their name.
         """
         module = self._stack[-1]
-        tensors = tensors_of(module.kind, arguments) if not module.children else None
+        if module.children:
+            return False
+        tensors = tensors_of(module.kind, arguments)
+        if (tensors is None or not tensors.shapes) and _OF_LINEAR.match(arguments):
+            tensors = tensors_of("Linear", arguments)
         if tensors is None or not tensors.shapes:
             return False
         module.parameters.update(tensors.shapes)

@@ -12,6 +12,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 from bertcalc.model.modules import Module, Tensor
@@ -19,7 +20,7 @@ from bertcalc.model.read_modules import ReadModule
 from bertcalc.reading.plain_lines import is_fence, without_ansi
 from bertcalc.reading.summary_models import SummaryKind, SummaryRow, count_of_tied, model_of_rows, tied_class
 from bertcalc.reading.text_reading import TextReading, of_ties
-from bertcalc.text import N_
+from bertcalc.text import N_, shorten
 from bertcalc.text.problem import Problem, wrong
 
 _OF_TORCHINFO = re.compile(
@@ -188,6 +189,9 @@ def read_table(text: str) -> TextReading:
     is_at_least = table.total is None or _UNBUILT in text
     if _UNBUILT in text:
         notes.append(Problem.of(N_("Layers that are not built yet have no parameters in the table.")))
+    if empty := list(_empty_containers(table)):
+        is_at_least = True
+        notes.append(Problem.of(_EMPTY, names=", ".join(map(shorten, empty[:3]))))
     tensors = tuple(Tensor(row.name or row.kind, (row.parameters,), 1) for row in counted if row.parameters)
     matched = model_of_rows(table.kind, counted, count)
     if matched is None and (tied := count_of_tied(table.kind, counted, count)):
@@ -231,6 +235,19 @@ _SENTENCES: dict[SummaryKind, str] = {
     "torchinfo": N_("Read as: a torchinfo table with {count} rows."),
     "torchsummary": N_("Read as: a torchsummary table with {count} rows."),
 }
+
+
+def _empty_containers(table: SummaryTable) -> Iterator[str]:
+    """Modules of torchinfo that always have parameters, but neither a number nor rows below them in the table."""
+    rows = table.rows if table.kind == "torchinfo" else ()
+    for row, following in zip_longest(rows, rows[1:]):
+        is_leaf = following is None or following.depth <= row.depth
+        if is_leaf and not row.parameters and not row.repeated and _CONTAINER.search(row.kind):
+            yield row.kind
+
+
+_CONTAINER = re.compile(r"\w(?:Encoder|Decoder|Embeddings|Model|Stack|Transformer)$|EncoderLayer$|DecoderLayer$")
+_EMPTY = N_("{names}: neither a number nor rows below it, so its parameters are missing from the total.")
 
 
 def _tree(table: SummaryTable) -> Module:

@@ -328,3 +328,27 @@ def test_only_configurations_of_parts_are_nested() -> None:
         counted_config("none", "NoneModel", {"vision_config": {"depth": 2}, "quantization_config": {"bits": 4}})
     with pytest.raises(InputError, match=r"bertcalc has no formula for the config\.json"):
         counted_config("none", "NoneModel", {"quantization_config": {"bits": 4}})
+
+
+# Sequence-to-sequence models and masked language models that tie their head; transformers 5 writes this into each file.
+TIED = [
+    name
+    for name, keys in from_config._keys().items()
+    if keys.get("same", {}).get("tie_word_embeddings") is not None
+    and not name.startswith(("neomme", "switch", "zamba2"))
+]
+
+
+@pytest.mark.parametrize("name", sampled(TIED, 12))
+def test_the_file_that_transformers_writes_is_counted(name: str) -> None:
+    model_type, _dot, cls = name.rpartition(".")
+    config = build.config_class(model_type)()
+    config.architectures = [cls]
+    written = config.to_json_string(use_diff=False)
+    assert "tie_word_embeddings" in written
+    file = read_config(written)
+    assert counted_config(file.model_type, file.cls, file.fields).parameters == real(model_type, cls)
+    other = {**json.loads(written), "tie_word_embeddings": not config.tie_word_embeddings}
+    fields = read_config(json.dumps(other)).fields
+    with pytest.raises(InputError, match="tie_word_embeddings"):
+        counted_config(file.model_type, file.cls, fields)

@@ -74,7 +74,7 @@ def counted_config(model_type: str, cls: str | None, fields: Mapping[str, Any]) 
             if name.endswith("_config") and isinstance(value, Mapping) and name not in _OF_NO_SIZES
         ]:
             raise wrong(_NESTED, cls=cls, keys=_listed(nested))
-        raise wrong(N_("bertcalc has no formula for the config.json of {cls}."), cls=cls)
+        raise wrong(_NO_FORMULA, cls=cls)
     named = _under_own_names(keys, fields)
     discovery = _with_ties(_discovery(model_type, cls, keys, named), keys, named.get(_TIED))
     if unknown := list(_unknown(keys, discovery, named)):
@@ -93,6 +93,10 @@ def counted_config(model_type: str, cls: str | None, fields: Mapping[str, Any]) 
     return CountedConfig(discovery, changes, discovery.count(**changes))
 
 
+_NO_FORMULA = N_(
+    "bertcalc has no formula for the config.json of {cls}. Use the page Any model or bertcalc.infer, which build the "
+    "real class."
+)
 _OF_NO_SIZES = ("quantization_config", "generation_config")
 _NESTED = N_(
     "The sizes of {cls} are in nested configurations ({keys}), which bertcalc cannot count from the file. Use the "
@@ -138,7 +142,7 @@ def _discovery(model_type: str, cls: str, keys: Mapping[str, Any], fields: Mappi
     given = any(fields.get(name) is not None for name in keys["derived"])
     discovery = explicit if given and explicit else shipped(model_type, cls)
     if discovery is None:
-        raise wrong(N_("bertcalc has no formula for the config.json of {cls}."), cls=cls)
+        raise wrong(_NO_FORMULA, cls=cls)
     return discovery
 
 
@@ -169,7 +173,7 @@ def _unknown(keys: Mapping[str, Any], discovery: Discovered, fields: Mapping[str
     """The keys that may change the formulas: no measurement shows that they do not."""
     for name, value in fields.items():
         if name == _TIED:
-            is_known = keys["tied"] is not None and isinstance(value, bool)
+            is_known = (keys["tied"] is not None and isinstance(value, bool)) or _is_usual(keys, name, value)
         elif name in discovery.fields:
             is_known = value is not None or name in keys["derived"]
         elif name in keys["equal"] and value is not None:
@@ -180,8 +184,27 @@ def _unknown(keys: Mapping[str, Any], discovery: Discovered, fields: Mapping[str
             is_known = are_layers and value == {**discovery.fields, **fields}.get(leaders[0])
         else:
             is_known = _leaves_formulas(keys, discovery, name, value)
-        if not is_known:
+        if not is_known or _replaces_size(discovery, fields, name, value):
             yield name
+
+
+def _replaces_size(discovery: Discovered, fields: Mapping[str, Any], name: str, value: Any) -> bool:
+    """Whether a key that the class does not read gives a size under the name of another program: n_layer of Mamba.
+
+    transformers ignores it and takes its default, which is not the size of the file's model.
+    """
+    size = _OTHER_NAMES.get(name)
+    if size is None or name in discovery.fields or type(value) is not int:
+        return False
+    return size in discovery.fields and fields.get(size) is None and value != discovery.fields[size]
+
+
+_OTHER_NAMES = {
+    **dict.fromkeys(("n_layer", "n_layers", "num_layers"), "num_hidden_layers"),
+    **dict.fromkeys(("n_embd", "d_model", "dim"), "hidden_size"),
+    **dict.fromkeys(("n_head", "n_heads", "num_heads"), "num_attention_heads"),
+    **dict.fromkeys(("n_inner", "d_ff", "ffn_dim", "hidden_dim"), "intermediate_size"),
+}
 
 
 def _leaves_formulas(keys: Mapping[str, Any], discovery: Discovered, name: str, value: Any) -> bool:

@@ -112,7 +112,10 @@ class _Measured:
             for name, leaders in self.discovery.derived.items()
             if name in DERIVED and self._is_usual(name, leaders)
         }
-        return {**keys, "names": names, "lists": lists, "derived": derived, "tied": self._tied(default.get(_TIED))}
+        tied = self._tied(default.get(_TIED))
+        if tied is None and isinstance(default.get(_TIED), bool):
+            same[_TIED] = default[_TIED]  # the formulas are those of the default
+        return {**keys, "names": names, "lists": lists, "derived": derived, "tied": tied}
 
     def _changes_nothing(self, name: str, default: Mapping[str, Any]) -> bool:
         value = default[name]

@@ -59,7 +59,15 @@ _ELSEWHERE = frozenset(
         *("block_per_row", "channel_shrink_ratio", "classifier_activation", "concat_input", "conv_kernel_size"),
         *("conv_window", "coordinate_size", "default_language", "dim_bbox", "enable_pronunciation", "enable_shape"),
         *("entity_emb_size", "entity_vocab_size", "has_relative_attention_bias", "hash_code_len", "head_dim"),
-        *("head_ratio", "image_size", "initializer_factor", "input_embedding_size", "input_size"),
+        *(
+            "encoder_width",
+            "fusion_layer",
+            "head_ratio",
+            "image_size",
+            "initializer_factor",
+            "input_embedding_size",
+            "input_size",
+        ),
         *("intermediate_groups", "intra_bottleneck_size", "key_query_shared_bottleneck", "l_layers", "languages"),
         *("max_2d_position_embeddings", "max_grid_col_position_embeddings", "max_rel_2d_pos", "max_rel_pos"),
         *("max_xpath_tag_unit_embeddings", "modality_type_vocab_size", "multi_query", "num_channels"),
@@ -187,9 +195,16 @@ def _check_unknown(content: Mapping[str, Any], family: Family) -> None:
     unknown = [key for key in content if key in _ELSEWHERE and key not in read and family.name in _OLDEST]
     if not sure:
         unknown += [key for key in content if key not in (*read, *_HARMLESS, *unknown) and _is_foreign(kind, key)]
+    unknown += [key for key in content if key not in (*read, *_HARMLESS, *unknown) and _OF_STREAM.fullmatch(key)]
     if unknown:
         message = N_("This file names no model_type, and {family} lacks some of its keys: {keys}. Add the model_type.")
         raise InputError(Problem.of(message, "model_type", None, family=family.name, keys=named(unknown, _NAMED)))
+
+
+# Sizes of a second part beside BERT's, such as ViLBERT's visual layers: v_hidden_size.
+_OF_STREAM = re.compile(
+    r"(?!pooler|_).{1,30}_(?:hidden_size|num_(?:hidden_)?layers|num_attention_heads|intermediate_size|vocab_size)"
+)
 
 
 def _is_foreign(kind: type[Config], key: str) -> bool:

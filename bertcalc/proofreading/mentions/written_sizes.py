@@ -100,9 +100,15 @@ class StatedSize(NamedTuple):
 def _assigned(text: str) -> Iterator[StatedSize]:
     for match in _ASSIGNED.finditer(text):
         field = match.lastgroup if match.lastgroup in _FIELDS else next(name for name in _FIELDS if match[name])
+        if match[field].lower() == "hidden_dim" and _DIM.search(text):
+            field = "intermediate_size"
         yield StatedSize(match.start("number"), field, int(match["number"].replace(",", "")))
     for match in _LETTER.finditer(text):
         yield StatedSize(match.start("number"), _LETTERS[match["letter"]], int(match["number"].replace(",", "")))
+
+
+# DistilBERT and Meta's LLaMA call the hidden size dim, and the intermediate size hidden_dim.
+_DIM = re.compile(r"distil-?bert|(?<![A-Za-z0-9_.-])dim[\"'`]?\s?[:=]?\s?[0-9]", re.I)
 
 
 def stated_sizes(text: str) -> dict[int, StatedSize]:
@@ -196,7 +202,7 @@ _GROUPED = {
         rf"\b(?:num_(?:hidden_)?layers|n_layers?|L){_IS}{_COUNT}",
     ),
     "hidden_size": (
-        rf"\b(?:hidden(?:[_ ](?:size|dim(?:ension)?|width))?|d_model|n_embd|embed_dim|[Hd]){_IS}{_COUNT}",
+        rf"\b(?:hidden(?:[_ ](?:size|width)|_dimension| dim(?:ension)?)?|d_model|n_embd|embed_dim|[Hd]){_IS}{_COUNT}",
         rf"隐藏?层?(?:的?维度|大小)?{_IS}{_COUNT}",
         rf"(?<![0-9.,]){_COUNT}(?:[ -](?:hidden units|dimensional)|\s?维)",
     ),
