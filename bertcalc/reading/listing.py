@@ -291,11 +291,12 @@ _DATA = re.compile(
 )
 _IS_PRINTED = re.compile(r"(?<!weight)(?<!bias)(?<!kernel)\.shape$")  # what a program prints: print(outputs.shape)
 _PARAMETER = re.compile(
-    r"weight|bias|kernel|gamma|beta|embedd|norm|proj|quer|key|dense|conv|linear|lora|table|running_|scale|\bw[a-z]{0,2}\b",
+    r"weight|bias|kernel|gamma|beta|embedd|norm|proj|quer|key|dense|linear|lora|table|running_|scale|\bw[a-z]{0,2}\b",
     re.I,
 )
 _LABEL_OF_DATA = re.compile(
-    r"\b(?:outputs?|inputs?|logits|hidden|(?:shape|size) of|activations?|features?|batch|images?|masks?|labels?)\b"
+    r"\b(?:outputs?|inputs?|logits|hidden|(?:shape|size) of (?!tensor|param|weight)|activations?|features?|batch"
+    r"|images?|masks?|labels?)\b"
     r"|输出|输入|形状",
     re.I,
 )

@@ -95,6 +95,7 @@ SAID = {
     ("bertcalc/reading/listing.py", "word_embeddings"),  # the same
     ("bertcalc/reading/printed_tree.py", "word_embeddings"),  # which PEFT prints again, whatever the model calls them
     ("bertcalc/reading/printed_model.py", "word_embeddings"),  # the same
+    ("bertcalc/reading/printed_model.py", "embed_tokens"),  # the table of T5's stacks, which bertcalc has no family for
     ("bertcalc/reading/examples.py", "BertForSequenceClassification"),  # a text to try
     ("bertcalc/reading/printed_tree.py", "out_proj"),  # of torch.nn.MultiheadAttention
     ("bertcalc/forward/meanings.py", "predictions"),  # the word

@@ -184,7 +184,7 @@ def test_a_key_with_a_single_possible_value_is_not_said_to_have_no_effect() -> N
         ('{"hidden_size": 768.0}', "hidden_size 768.0 is not possible"),
         ('{"hidden_size": true}', "hidden_size True is not possible"),
         ('{"hidden_size": 770}', "768 or 780 would be"),
-        ('{"vocab_size": 99999999}', "the nearest is 10,000,000"),
+        ('{"vocab_size": 99999999}', "bertcalc counts at most 10,000,000"),
         ('{"layer_norm_eps": 1}', "layer_norm_eps 1 is not possible"),
         ('{"hidden_act": "glu"}', "the name of an activation"),
         ('{"hidden_act": ["gelu"]}', "the name of an activation"),
@@ -213,7 +213,7 @@ def test_a_key_with_a_single_possible_value_is_not_said_to_have_no_effect() -> N
         ('{"model_type": "modernbert", "head_dim": 32}', "bertcalc does not count models with head_dim 32"),
         ('{"model_type": "deberta-v2", "type_vocab_size": 2}', "bertcalc does not count models with type_vocab_size 2"),
         ('{"model_type": "deberta-v2", "embedding_size": 9}', "bertcalc does not count models with embedding_size 9"),
-        ('{"model_type": "deberta-v2", "pos_att_type": ["c2p"]}', "it must be p2c|c2p or None"),
+        ('{"model_type": "deberta-v2", "pos_att_type": ["c2p"]}', "bertcalc needs p2c|c2p or None"),
         (
             '{"model_type": "deberta-v2", "relative_attention": true}',
             "relative_attention True needs a pos_att_type",

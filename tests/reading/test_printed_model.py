@@ -286,9 +286,12 @@ def test_the_sizes_of_a_printed_tensor_multiply_to_its_count() -> None:
     }
 
 
-@pytest.mark.parametrize("name", ["T5ForConditionalGeneration", "T5Model", "T5EncoderModel", "MobileBertForMaskedLM"])
-def test_a_lower_bound_is_below_the_real_count_if_matrices_may_be_shared(name: str) -> None:
-    """The sizes of T5LayerNorm and NoNorm are not in the print, and print shows no ties."""
+@pytest.mark.parametrize(
+    ("name", "possible"),
+    [("T5ForConditionalGeneration", 2), ("T5Model", 0), ("T5EncoderModel", 0), ("MobileBertForMaskedLM", 2)],
+)
+def test_a_lower_bound_is_below_the_real_count_if_matrices_may_be_shared(name: str, possible: int) -> None:
+    """The sizes of T5LayerNorm and NoNorm are not in the print, and print shows no ties, but T5's stacks always tie."""
     cls: Any = getattr(transformers, name)
     with torch.device("meta"):
         real = cls(cls.config_class())
@@ -297,8 +300,8 @@ def test_a_lower_bound_is_below_the_real_count_if_matrices_may_be_shared(name: s
     assert reading.is_at_least
     assert reading.num_parameters is not None
     assert 0.99 * real.num_parameters() < reading.num_parameters <= real.num_parameters()
-    assert len(reading.possible_counts) == 2
-    assert f"at least {reading.possible_counts[0].parameters:,}" in str(reading)
+    assert len(reading.possible_counts) == possible
+    assert f"at least {reading.num_parameters:,}" in str(reading)
 
 
 def test_a_class_that_is_counted_from_its_config_is_not_called_unknown() -> None:
