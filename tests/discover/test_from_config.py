@@ -352,3 +352,25 @@ def test_the_file_that_transformers_writes_is_counted(name: str) -> None:
     fields = read_config(json.dumps(other)).fields
     with pytest.raises(InputError, match="tie_word_embeddings"):
         counted_config(file.model_type, file.cls, fields)
+
+
+@pytest.mark.parametrize(
+    ("model_type", "cls", "sizes"),
+    [
+        ("mamba", "MambaForCausalLM", {"hidden_size": 512, "num_hidden_layers": 4}),
+        ("falcon_mamba", "FalconMambaForCausalLM", {"hidden_size": 512, "expand": 3, "num_hidden_layers": 4}),
+        ("falcon", "FalconForCausalLM", {"hidden_size": 568, "num_hidden_layers": 3}),
+        ("rwkv", "RwkvForCausalLM", {"hidden_size": 512, "num_hidden_layers": 3}),
+        ("minicpm3", "MiniCPM3ForCausalLM", {"hidden_size": 640, "num_hidden_layers": 3}),
+        ("smollm3", "SmolLM3ForCausalLM", {"num_hidden_layers": 8}),
+    ],
+)
+def test_derived_sizes_may_stand_in_a_file(model_type: str, cls: str, sizes: dict[str, int]) -> None:
+    config = build.config_class(model_type)(**sizes)
+    config.architectures = [cls]
+    file = read_config(config.to_json_string(use_diff=False))
+    assert counted_config(file.model_type, file.cls, file.fields).parameters == real(model_type, cls, **sizes)
+    for name, multiple in from_config._keys()[f"{model_type}.{cls}"]["multiples"].items():
+        other = {**file.fields, name: file.fields[name] + 8 * multiple["times"]}
+        with pytest.raises(InputError, match=name):
+            counted_config(file.model_type, file.cls, other)

@@ -14,8 +14,10 @@ from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache, partial
 from importlib.resources import files
+from math import prod
 from typing import Any, NamedTuple
 
+from bertcalc.config.fields import is_int
 from bertcalc.discover.results.components import count
 from bertcalc.discover.results.result import Discovered, Tensors, of_json
 from bertcalc.discover.results.shipped import shipped
@@ -178,6 +180,8 @@ def _unknown(keys: Mapping[str, Any], discovery: Discovered, fields: Mapping[str
             is_known = value is not None or name in keys["derived"]
         elif name in keys["equal"] and value is not None:
             is_known = value == {**discovery.fields, **fields}.get(keys["equal"][name])
+        elif name in keys["multiples"] and is_int(value):
+            is_known = _is_multiple(keys["multiples"][name], {**discovery.fields, **fields}, value)
         elif name in discovery.derived and name not in keys["derived"] and value is not None:
             leaders = discovery.derived[name]  # such as the layers of T5's decoder
             are_layers = len(leaders) == 1 and "layers" in name and "layers" in leaders[0]
@@ -186,6 +190,13 @@ def _unknown(keys: Mapping[str, Any], discovery: Discovered, fields: Mapping[str
             is_known = _leaves_formulas(keys, discovery, name, value)
         if not is_known or _replaces_size(discovery, fields, name, value):
             yield name
+
+
+def _is_multiple(multiple: Mapping[str, Any], sizes: Mapping[str, Any], value: int) -> bool:
+    """Whether a derived field has the value that follows from the other sizes: the intermediate_size of Mamba."""
+    by, per = ([sizes.get(name, 0) for name in multiple[kind]] for kind in ("by", "per"))
+    are_sizes = all(map(_is_size, (*by, *per)))
+    return are_sizes and bool(value * multiple["over"] * prod(per) == multiple["times"] * prod(by))
 
 
 def _replaces_size(discovery: Discovered, fields: Mapping[str, Any], name: str, value: Any) -> bool:

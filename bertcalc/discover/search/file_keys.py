@@ -15,7 +15,9 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
-from math import inf
+from fractions import Fraction
+from itertools import product
+from math import inf, prod
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +114,11 @@ class _Measured:
             for name, leaders in self.discovery.derived.items()
             if name in DERIVED and self._is_usual(name, leaders)
         }
+        keys["multiples"] = {
+            name: multiple
+            for name, leaders in self.discovery.derived.items()
+            if name not in keys["equal"] and name not in derived and (multiple := self._multiple(name, leaders))
+        }
         tied = self._tied(default.get(_TIED))
         if tied is None and isinstance(default.get(_TIED), bool):
             same[_TIED] = default[_TIED]  # the formulas are those of the default
@@ -127,6 +134,9 @@ class _Measured:
             return self.is_idle(name, (2 * value, value + 1, value / 2 if isinstance(value, float) else value // 2))
         if value is None:
             return self.is_idle(name, _TRIED)
+        is_of_layers = isinstance(value, list) and len(value) in self._few_layers().values()
+        if is_of_layers and all(isinstance(entry, int | float) for entry in value):
+            return self.is_idle(name, ([0] * len(value), [1] * len(value), [2 * entry + 1 for entry in value]))
         return isinstance(value, str) and "act" in name and self.is_idle(name, _ACTIVATIONS)
 
     def _idle_words(self, name: str, value: Any) -> list[str]:
@@ -192,6 +202,29 @@ class _Measured:
             except Exception:  # transformers raises exceptions of all types
                 continue
         return built > 1
+
+    def _multiple(self, name: str, leaders: list[str]) -> dict[str, Any] | None:
+        """How a derived field follows from others: a multiple of their product, or of the first per the second."""
+        if not leaders or not {*leaders} <= self.discovery.fields.keys():
+            return None
+        forms = [(leaders, []), (leaders[:1], leaders[1:])] if leaders[1:] else [(leaders, [])]
+        ratios: list[set[Fraction]] = [set() for _form in forms]
+        for leader, factor in product(leaders, (1, 2, 3)):
+            sizes = {field: self.discovery.fields[field] for field in leaders}
+            sizes[leader] *= factor
+            try:
+                value = getattr(self.config(**{**deepcopy(self.arguments), **sizes}), name)
+                if self.tensors(sizes) != self.tensors({**sizes, name: value}):
+                    return None
+            except Exception:  # transformers raises exceptions of all types
+                continue
+            for (by, per), of_form in zip(forms, ratios, strict=True):
+                of_form.add(Fraction(value * prod(sizes[size] for size in per), prod(sizes[size] for size in by)))
+        for (by, per), of_form in zip(forms, ratios, strict=True):
+            if len(of_form) == 1 and min(of_form) > 0:
+                [ratio] = of_form
+                return {"times": ratio.numerator, "over": ratio.denominator, "by": by, "per": per}
+        return None
 
     def _tied(self, default: Any) -> dict[str, Any] | None:
         """The matrix that the model has only if weights are not tied, and a tensor with the same shape."""
