@@ -94,8 +94,8 @@ _TOKEN_ID = (
     N_("a token id below 10,000,000, or None"),
     lambda value: value is None or (is_int(value) and 0 <= value < _MOST_TOKENS),
 )
-_ONE = (N_("1, the only number that bertcalc counts"), lambda value: is_int(value) and value == 1)
-_TRUE = (N_("True: bertcalc does not count False"), lambda value: value is True)
+_ONE = (N_("1"), lambda value: is_int(value) and value == 1)
+_TRUE = (N_("True"), lambda value: value is True)
 _FALSE = (N_("False: bertcalc does not count True"), lambda value: value is False)
 _BOOL = (N_("True or False"), lambda value: isinstance(value, bool))
 # Each size has one letter in every formula: V, H, L, A as in the papers; I, P and T as in the tensor names. The limit

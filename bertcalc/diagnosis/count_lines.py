@@ -6,7 +6,7 @@
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil, floor, prod
 from typing import NamedTuple
@@ -125,7 +125,8 @@ _MARKUP = (
     (re.compile(r"(?<=[\w)])[.。,，]\s*$", re.M), ""),
     (re.compile(r"(?<=[0-9)])(\s*)[xX](\s*)(?=[0-9(])"), r"\1×\2"),  # not part of a name: 768x2
 )
-_HEADING = re.compile(r"[^0-9=*×+]*[^\W\d_][^0-9=*×+]*[:：]")  # of the lines below it: "per layer:"
+_HEADING = re.compile(r"(?=[^=*×+]*[^\W\d_])[^=*×+]{1,80}[:：]")  # of the lines below it: "per layer:"
+_WORD = re.compile(r"[^\W\d_]{2}")
 _NO_ROW = re.compile(r"[\s|:+-]*-[\s|:+-]*|\|[^0-9]*")  # the header of a table, and the line below it
 # Words inside a calculation: a noun after a factor (12 heads x 64), and notes after it (per layer).
 _FACTOR_NOUN = re.compile(
@@ -146,8 +147,19 @@ def _lines(text: str) -> list[str]:
         text = pattern.sub(plain, text)
     pieces = [_BULLET.sub("", piece.strip(), count=1) for piece in re.split(r"[\n\r;；]", text)]
     pieces = [piece for piece in pieces if piece]
-    pieces = [piece for piece in pieces[:-1] if not _HEADING.fullmatch(piece)] + pieces[-1:]
+    pieces = list(_without_headings(pieces))
     return [line for piece in pieces if not _NO_ROW.fullmatch(piece) for line in _equations(piece)]
+
+
+def _without_headings(pieces: Sequence[str]) -> Iterator[str]:
+    """The lines without headings such as "per layer:"; a line that has only a number belongs to the heading above."""
+    heading = ""
+    for number, piece in enumerate(pieces):
+        if _HEADING.fullmatch(piece) and number + 1 < len(pieces):
+            heading = piece
+            continue
+        yield f"{heading} {piece}" if heading and not _WORD.search(piece) else piece
+        heading = ""
 
 
 def _equations(text: str) -> list[str]:

@@ -74,7 +74,6 @@ from bertcalc.proofreading.verdicts import (
     UNKNOWN,
     Judged,
     right_as,
-    right_because,
     right_for,
     should_be,
     wrong_by,
@@ -109,9 +108,8 @@ def judge(
         )
     if judged.verdict == "wrong" and model:
         judged = other_reading(judged, entry, context, model) or judged
-        is_measured = not entry.computes and _MEASURED.search(context.line)
-        if is_measured and is_total(context) and entry.best.value > model.num_parameters():
-            return UNKNOWN  # what a tool printed of a model around this one
+        if _is_of_larger_model(judged, entry, context, model):
+            return UNKNOWN
     if arithmetic and arithmetic.verdict == "conditional" and judged.verdict != "wrong":
         return arithmetic._replace(counts=judged.counts, counted=judged.counted)
     if judged.verdict == "unknown" and arithmetic and arithmetic.verdict == "right" and _is_in_numbers(entry):
@@ -119,6 +117,22 @@ def judge(
     return judged
 
 
+def _is_of_larger_model(judged: Judged, entry: WrittenNumber, context: Context, model: Model) -> bool:
+    """Whether a number is a total that a tool printed of a model around this one, not a slip or another preset's."""
+    value, right = entry.best.value, model.num_parameters()
+    if entry.computes or not _MEASURED.search(context.line) or not is_total(context):
+        return False
+    is_known = judged.right_value != right or sorted(f"{value}") == sorted(f"{right}") or value in _totals_of_presets()
+    return not entry.best.reach and not is_known and value * _LARGER > right * (_LARGER + 1)
+
+
+@lru_cache(maxsize=1)
+def _totals_of_presets() -> frozenset[int]:
+    """The counts of all presets without a head."""
+    return frozenset(Model(preset.config).num_parameters() for preset in PRESETS.values())
+
+
+_LARGER = 100  # by more than a hundredth
 _MEASURED = re.compile(r"\b(?:total|trainable)\s?params\s?[:=]|\bnumber of trainable parameters\s?=", re.I)
 
 
@@ -147,25 +161,17 @@ def _by_unit(entry: WrittenNumber, context: Context, model: Model, sure: bool) -
         return judged if sure or judged.verdict != "wrong" else UNKNOWN
     if side.value < 1 or (side.is_decimal and _SHARE.search(" ".join(context.names))):
         return judge_trainable_share(side, context) or judge_share(side, context, model)
-    return _but_one(_count(entry, side, context, model, sure), context, model, sure)
-
-
-def _but_one(judged: Judged, context: Context, model: Model, sure: bool) -> Judged:
-    """The verdict on the count of all layers but one, which is right only where the words say so."""
+    judged = _count(entry, side, context, model, sure)
     part = judged.counted
-    if judged.verdict != "right" or part is None or part.layers != "others" or _OTHERS.search(context.line):
-        return judged
-    every = next((other for other in scoped(part.part, model) if other.layers == "all"), None)
-    is_every = every and any(re.search(_called(part), name, re.I) for name in context.names)
-    if not (sure and every and is_every):
-        return UNKNOWN
-    return right_because(every, Problem.of(N_("one layer too few is counted")), model)
+    is_but_one = judged.verdict == "right" and part is not None and part.layers == "others"
+    return right_as(part, model) if is_but_one and part and not _OF_OTHERS.search(context.line) else judged
 
 
-_OTHERS = re.compile(
-    r"\b(?:other|others|remaining|rest|except|but|without|frozen|freez\w*|unfrozen|first|last|lower|upper|top|bottom"
-    r"|from|after|again|more|minus|extra|additional|left)\b|[0-9]+[- ](?:encoder |transformer )?(?:layers|blocks)"
-    r"|\b(?:eleven|twenty[- ]three|five)\b|其余|其他|其它|剩|除|冻结|前|后|另外|[0-9]+\s?层|十一",
+# Words for all layers but one, without which their count is right only under this condition.
+_OF_OTHERS = re.compile(
+    r"\b(?:others?|remaining|rest|except|but|without|freez\w*|frozen|prun\w*|drop\w*|remov\w*|first|last)\b"
+    r"|\blayers?\W{0,2}[0-9]{1,2}\W{1,4}(?:to |through )?[0-9]{1,2}\b|\[1:\]|\[[0-9]{1,2}-[0-9]{1,2}\]"
+    r"|其余|其他|其它|剩|除|冻结|剪",
     re.I,
 )
 _SHARE = re.compile("trainable ?%", re.I)

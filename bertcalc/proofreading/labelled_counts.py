@@ -312,10 +312,10 @@ def judge_with_classifier(entry: WrittenNumber, model: Model) -> Judged | None:
 _OF_PRODUCT, _MOST_LABELS = 2, 100
 _OF_CLASSIFIER = re.compile(
     r"\bclassif\w+ (?:linear )?(?:head|layer)|classifier$|分类(?:线性)?(?:头|层|器)(?:的?参数量?)?$"
-    r"|\bnum_(?:labels|classes)$",
+    r"|hidden_?(?:size|dim)\s?[*×x·]\s?num_(?:labels|classes)$",
     re.I,
 )
-_LABELS = re.compile(r"\bnum_(?:labels|classes)\b")
+_LABELS = re.compile(r"hidden_?(?:size|dim)\s?[*×x·]\s?num_(?:labels|classes)\b")
 _PARAMETERS = re.compile("param|参数", re.I)
 _BIAS = re.compile(r"bias|偏置|weight|matri|权重|矩阵", re.I)
 _CLASSIFIER = re.compile(r"\bhead|classif|分类", re.I)

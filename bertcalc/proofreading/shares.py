@@ -59,7 +59,9 @@ def judge_share(side: ChainSide, context: Context, model: Model, *, among_shares
         return judged if judged and is_far else NO_CLAIM
     right, other = model.num_parameters(), _other_share(side, context, model, among_shares)
     is_trained = _IS_TRAINED.search(context.sentence)  # 0.54 % is the pooler's share, and that of many adapters
-    for component, count in totals_by_component(model).items() if not is_trained else ():
+    for component, count in totals_by_component(model).items():
+        if is_trained and component not in context.sentence.lower():
+            continue
         if count and not other and abs(Fraction(count, right) - side.value) <= max(side.reach, _DOUBLE):
             return Judged("right", counts=Problem.of(_OF_COMPONENT, component=Problem.of(component)))
     return other or _share_of_named(side, context, model) or NO_CLAIM

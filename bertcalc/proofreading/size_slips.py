@@ -140,7 +140,6 @@ _BETWEEN_SIZES = re.compile(
 
 
 @lru_cache(maxsize=8)  # asked for each model and each size of a line
-@lru_cache(maxsize=8)  # a line may name many models
 def is_of_other_model(line: str) -> bool:
     """Whether a line may be about a changed version of a published model, a part of it, or several models.
 

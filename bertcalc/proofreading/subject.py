@@ -361,9 +361,10 @@ _WARNING = re.compile(
     r"\((?:e\.g\. )?initializing an? \w{1,60} model from an? \w{1,60} model\)"
     r"|You're using an? \w{1,60}TokenizerFast tokenizer",
 )
-# A class of transformers that bertcalc has no family for, in a text that names no BERT.
+# A class of another model, in a text that names no BERT; AutoModel may be any, and a program's own class is its own.
 _OTHER_CLASS = re.compile(
-    r"\b[A-Z][A-Za-z0-9]{1,40}For(?:SequenceClassification|TokenClassification|QuestionAnswering|MultipleChoice|MaskedLM"
+    r"(?<!class )\b(?!(?:TF|Flax)?AutoModel)[A-Z][A-Za-z0-9]{1,40}"
+    r"For(?:SequenceClassification|TokenClassification|QuestionAnswering|MultipleChoice|MaskedLM"
     r"|CausalLM|ConditionalGeneration|PreTraining|ImageClassification)\b"
 )
 

@@ -77,19 +77,21 @@ def config_in(text: str) -> str:
 
 def _is_log(text: str) -> bool:
     """Whether transformers printed a configuration in a log: it is what the log describes, however long the log is."""
-    if not _PRINTED.search(text):
-        return False
+    printed = {_NAMED_FILE.sub("", block[0]) for block in _PRINTED.finditer(text)}
     lines = [line for line in text.split("\n") if line.strip() and not _IN_OBJECT.match(line)]
-    return 2 * sum(map(bool, map(_LOG_LINE.match, lines))) >= len(lines)
+    is_about_one = len(printed) == 1 and not any(map(_OF_COUNT.search, lines))
+    return is_about_one and 2 * sum(map(bool, map(_LOG_LINE.match, lines))) >= len(lines)
 
 
-_PRINTED = re.compile(r"\bModel config [A-Z][A-Za-z0-9]{0,60}Config \{")
+_PRINTED = re.compile(r"\bModel config [A-Z][A-Za-z0-9]{0,60}Config \{[^}]{0,20000}\}")
+_NAMED_FILE = re.compile(r"\"_?name_or_path\": [^\n]{0,300}\n")
 _IN_OBJECT = re.compile(r"\s*(?:[\"'][\w.]{1,60}[\"']\s?:|[{}\[\]]|-?[0-9][0-9.eE+-]{0,20},?\s*$)")
+_OF_COUNT = re.compile(r"\bparam|参数", re.I)
 _LOG_LINE = re.compile(
-    r"\s*(?:[\[(]?[0-9]{2,4}[-/:][0-9]{2}|[\[(]?(?:INFO|WARNING|DEBUG|ERROR)\b|[a-z]*loading\b|Model config\b"
-    r"|Some weights\b|- This IS\b|You should\b|All (?:the |model )|If your task\b|Downloading\b|creating\b|storing\b"
-    r"|Didn't find\b|PyTorch version\b|Using\b|Generate config\b|Special tokens\b|Assigning\b|Instantiating\b"
-    r"|https?:|\S+: +[0-9]+%)",
+    r"\s*(?:[\[(]?[0-9]{2,4}[-/:][0-9]{2}.{0,30}(?:[0-9]{2}:[0-9]{2}|\b(?:INFO|WARNING|DEBUG|ERROR)\b)"
+    r"|[\[(]?(?:INFO|WARNING|DEBUG|ERROR)\b|[a-z]*loading\b|Model config\b|Some weights\b|- This IS\b|You should\b"
+    r"|All (?:the |model )|If your task\b|creating\b|storing\b|Didn't find\b|PyTorch version\b|Generate config\b"
+    r"|Special tokens\b|Assigning\b|Instantiating\b|https?:|\S+: +[0-9]+%)",
     re.I,
 )
 

@@ -97,7 +97,7 @@ def _names_other_model(text: str, model: Model) -> bool:
     return any(name in PRESETS and PRESETS[name].config != model.config for name in models_named(text))
 
 
-_TOTAL_OF_SUMMARY = re.compile(r"\W*(?:total|trainable|non-trainable)\W{1,3}param(?:eter)?s\W*", re.I)
+_TOTAL_OF_SUMMARY = re.compile(r"\W*(?:total|trainable|non-trainable)\W{1,3}params\W*", re.I)
 # Shapes of activations, code, the time in a log, operations, tables of Keras and Lightning.
 _NOT_COUNTS = re.compile(
     r"\(InputLayer\)|\|\s*Name\s*\|\s*Type\s*\|\s*Params|(?:shape['’s]{0,2}|size)\b[^\n]{0,40}torch\.Size\(|\.(?:shape|size\(\))|^\s*(?:class|def|import|from)\s"

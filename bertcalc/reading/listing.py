@@ -271,9 +271,12 @@ def _data_in(text: str, names: Sequence[str]) -> list[str]:
             line[: shape.start()].removesuffix("torch.Size(").strip(" :：=") for line, shape in _lines_with_shapes(text)
         ]
         return labels if labels and all(map(_LABEL_OF_DATA.search, labels)) else []
-    data = [name for name in names if _DATA.search(name.removesuffix(".shape")) or _IS_PRINTED.search(name)]
-    is_model = any(_PARAMETER.search(name) for name in names if name not in data)
-    return [] if is_model or 2 * len(data) < len(names) else data
+    plain = {name: _PRINTED.sub("", name) for name in names}
+    sure = [name for name in names if _INPUT.search(plain[name])]
+    if any(_PARAMETER.search(plain[name]) for name in names if name not in sure):
+        return []
+    data = [name for name in names if name in sure or name != plain[name] or _OUTPUT.search(name)]
+    return data if 2 * len(data) > len(names) and (sure or len(data) == len(names)) else []
 
 
 def _lines_with_shapes(text: str) -> Iterator[tuple[str, re.Match[str]]]:
@@ -282,16 +285,19 @@ def _lines_with_shapes(text: str) -> Iterator[tuple[str, re.Match[str]]]:
             yield line, shape
 
 
-# The ends of names of what goes into a model, and of what its modules return.
-_DATA = re.compile(
-    r"(?:^|[_./])(?:ids|masks?|labels?|class_labels|images?|pixel_values|bbox|boxes|logits|inputs?|outputs?|targets?"
-    r"|hidden_states?|last_hidden_state|pooler_output|embeds|features?|sizes|seq|positions|offset_mapping|scores|probs"
-    r"|attentions|values|batch|x|y)$",
+_PRINTED = re.compile(r"(?:\.data)?\.shape$")  # what a program prints: print(outputs.shape)
+# The ends of names of what goes into a model, and of what its modules return; the latter may also name parameters.
+_INPUT = re.compile(
+    r"(?:^|[_./])(?:ids|masks?|labels?|class_labels|images?|pixel_values|bbox|boxes|logits|hidden_states?"
+    r"|last_hidden_state|pooler_output|embeds(?:_proj)?|offset_mapping|attentions|xpath_\w+_seq)$",
     re.I,
 )
-_IS_PRINTED = re.compile(r"(?<!weight)(?<!bias)(?<!kernel)\.shape$")  # what a program prints: print(outputs.shape)
+_OUTPUT = re.compile(
+    r"(?:^|[_./])(?:inputs?|outputs?|targets?|features?|sizes|seq|scores|probs|values|batch|x|y)$", re.I
+)
 _PARAMETER = re.compile(
-    r"weight|bias|kernel|gamma|beta|embedd|norm|proj|quer|key|dense|linear|lora|table|running_|scale|\bw[a-z]{0,2}\b",
+    r"weight|bias|kernel|gamma|beta|embedd|norm|proj|quer|key|dense|linear|lora|table|running_|scale|intermediate|att"
+    r"|\bw[a-z]{0,2}[0-9]?$|\bb[0-9]?$|\bfc[0-9]?$|token$",
     re.I,
 )
 _LABEL_OF_DATA = re.compile(

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from functools import partial
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -72,7 +73,7 @@ def _reading(tree: PrintedTree, trees: Sequence[PrintedTree]) -> TextReading:
     notes = [*_notes(tree, trees)]
     sentence = _sentence(tree)
     if recognition is None:
-        count = tree.root.num_parameters() - _shared_always(tree)
+        count = tree.root.num_parameters() - sum(_shared_always(tree).values())
         open_part = bool(tree.unknown()) or not tree.is_complete
         unsure = (() if open_part else _of_unsure(tree, tree.unsure(), count)) or _of_shared(tree, count)
         if open_part:  # at least the smallest of the possible counts
@@ -261,26 +262,31 @@ UNKNOWN_CLASS = Problem.of(N_("bertcalc does not know this class, so its real co
 _NOT_SHOWN = N_("print(model) shows neither which modules share a tensor nor tensors of modules that have children.")
 
 
-def _shared_always(tree: PrintedTree) -> int:
-    """The parameters that a sequence-to-sequence model, such as T5, prints again: its stacks have the shared table."""
-    tables = {path: module for path, module, _copies in tree.root.modules() if _STACK_TABLE.search(path)}
-    shared = next((module for path, module in tables.items() if path.endswith("shared")), None)
-    if shared is None:
-        return 0
-    shape = shared.parameters.get("weight")
-    same = [path for path, module in tables.items() if module.parameters.get("weight") == shape]
-    return (len(same) - 1) * prod(shape) if shape else 0
+def _shared_always(tree: PrintedTree) -> dict[str, int]:
+    """The sizes of the tables that print() shows again in the stacks of a model such as T5: each is the shared one."""
+    tables = {
+        path: weight
+        for path, module, _copies in tree.root.modules()
+        if _EMBEDDING.search(module.class_name) and (weight := module.parameters.get("weight"))
+    }
+    stacks = (f"{stack}.embed_tokens" for stack in ("encoder", "decoder"))
+    return {
+        path: prod(weight)
+        for shared, stack in product((path for path in tables if _SHARED.search(path)), [*stacks])
+        for path, weight in [(shared.removesuffix("shared") + stack, tables[shared])]
+        if tables.get(path) == weight
+    }
 
 
-_STACK_TABLE = re.compile(r"(?:^|\.)(?:shared|(?:encoder|decoder)\.embed_tokens)$")
+_SHARED = re.compile(r"(?:^|\.)shared$")
 
 
 def _of_shared(tree: PrintedTree, count: int) -> tuple[PossibleCount, ...]:
     """The counts of an unknown class if its vocabulary-shaped matrices are separate, and if they are shared."""
     weights: dict[Shape, list[str]] = {}
-    again = bool(_shared_always(tree))
+    again = _shared_always(tree)
     for path, module, copies in tree.root.modules():
-        if again and path.endswith("embed_tokens"):
+        if path in again:
             continue
         if copies == 1 and (weight := module.parameters.get("weight")) and len(weight) == 2:
             weights.setdefault(weight, []).append(f"{path} {module.class_name}")

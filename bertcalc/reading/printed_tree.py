@@ -28,7 +28,7 @@ _PARAMETER = re.compile(
 )
 _GOES_ON = re.compile(r"\([0-9]|[0-9]+[,)]|[a-z_]{1,40}=|torch\.Size")  # arguments, on the line after their parenthesis
 _OWN_SIZES = re.compile(r"[a-z_]{1,40}=|[0-9]{1,9}, [0-9]{1,9}, kernel_size=")
-_OF_LINEAR = re.compile(r"in_features=[0-9]{1,9}, out_features=[0-9]{1,9}")
+_OF_LINEAR = re.compile(r"in_features=[0-9]{1,9}, out_features=[0-9]{1,9}, bias=(?:True|False)\b")
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 _COMMA = re.compile(r",(?=[^\s)])")  # the space after it may have been at the end of a line
 _ENDS = re.compile(r"\)+[,;.]?")
@@ -94,6 +94,7 @@ class _Open:
     path: str
     children: list[tuple[str, int, Module]] = field(default_factory=list)
     parameters: dict[str, Shape] = field(default_factory=dict)
+    is_assumed: bool = False  # whether the parameters are those of a Linear layer of an unknown class
 
 
 class _Line(NamedTuple):
@@ -193,6 +194,7 @@ class _Reader:
         tensors = tensors_of(module.kind, arguments)
         if (tensors is None or not tensors.shapes) and _OF_LINEAR.match(arguments):
             tensors = tensors_of("Linear", arguments)
+            module.is_assumed = True
         if tensors is None or not tensors.shapes:
             return False
         module.parameters.update(tensors.shapes)
@@ -260,6 +262,9 @@ class _Reader:
         _set_magnitudes(module.children)
         if module.children.keys() >= _OF_PROMPTS:
             module.children["word_embeddings"].parameters = {}  # those of the base model, which PEFT prints again
+        weights = [child.parameters.get("weight") for child in module.children.values()]
+        if closed.is_assumed and closed.parameters.get("weight") in weights:
+            closed.parameters = {}  # a wrapper, which prints the sizes of the layer inside it
         module.parameters = {**closed.parameters, **_of_attention(closed.kind, module.children)}
         module.known = bool(closed.children or closed.parameters) or closed.kind in ("ModuleList", "Sequential")
         return module

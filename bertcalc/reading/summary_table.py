@@ -189,11 +189,12 @@ def read_table(text: str) -> TextReading:
     is_at_least = table.total is None or _UNBUILT in text
     if _UNBUILT in text:
         notes.append(Problem.of(N_("Layers that are not built yet have no parameters in the table.")))
-    if empty := list(_empty_containers(table)):
-        is_at_least = True
-        notes.append(Problem.of(_EMPTY, names=", ".join(map(shorten, empty[:3]))))
+    empty = list(_empty_containers(table))
     tensors = tuple(Tensor(row.name or row.kind, (row.parameters,), 1) for row in counted if row.parameters)
     matched = model_of_rows(table.kind, counted, count)
+    if empty and matched is None:
+        is_at_least = True
+        notes.append(Problem.of(_EMPTY, names=", ".join(map(shorten, empty[:3]))))
     if matched is None and (tied := count_of_tied(table.kind, counted, count)):
         count, possible = tied
         notes += [_TIED_AGAIN] if count != table.total else []
@@ -246,8 +247,11 @@ def _empty_containers(table: SummaryTable) -> Iterator[str]:
             yield row.kind
 
 
-_CONTAINER = re.compile(r"\w(?:Encoder|Decoder|Embeddings|Model|Stack|Transformer)$|EncoderLayer$|DecoderLayer$")
-_EMPTY = N_("{names}: neither a number nor rows below it, so its parameters are missing from the total.")
+_CONTAINER = re.compile(
+    r"^(?!.*(?:Position|Sinusoid|Rotary|Rope|Relative)).*[a-z0-9](?:Encoder|Embeddings|Model|Stack|Transformer|Layer)$"
+    r"(?<!NormLayer)(?<!DropoutLayer)"
+)
+_EMPTY = N_("The table has neither a number nor rows for {names}, so its total may lack parameters.")
 
 
 def _tree(table: SummaryTable) -> Module:

@@ -543,6 +543,13 @@ def test_lines_that_a_later_line_multiplies_are_of_one_layer_although_they_are_w
     assert all(verdict.explanation for verdict in verdicts[:3])
 
 
-def test_a_heading_is_no_line_unless_it_is_the_last() -> None:
-    lines = read("per layer:\npooler: 590592\nhead:", BertConfig())
-    assert [(line.name, line.value) for line in lines] == [("pooler", 590_592), ("head", None)]
+def test_a_heading_is_no_line_unless_only_a_number_is_below_it() -> None:
+    lines = read("per layer:\npooler: 590592\nLayer norms:\n36864\n12层：\n85054464\nhead:", BertConfig())
+    names = [("pooler", 590_592), ("Layer norms", 36_864), ("12层", 85_054_464), ("head", None)]
+    assert [(line.name, line.value) for line in lines] == names
+
+
+def test_a_number_below_a_heading_is_judged_by_it() -> None:
+    swapped = report("Word embeddings:\n393216\nPosition embeddings:\n23440896", BertConfig())
+    assert not any(verdict.is_right for verdict in swapped.verdicts)
+    assert all(verdict.is_right for verdict in report("Encoder:\n85054464\nPooler:\n590592", BertConfig()).verdicts)

@@ -450,19 +450,20 @@ def test_the_count_of_a_smaller_part_is_right_for_that_part_only(text: str, verd
 
 
 @pytest.mark.parametrize(
-    ("words", "is_wrong"),
+    ("words", "verdict"),
     [
-        ("BERT-base encoder: {count}", True),
-        ("BERT-base: all layers have {count} parameters.", True),
-        ("BERT-base 的编码器有 {count} 个参数。", True),
-        ("BERT-base without its first layer: the others have {count} parameters.", False),
-        ("One layer of BERT-base is frozen; the other layers have {count} parameters.", False),
+        ("BERT-base encoder: {count}", "conditional"),
+        ("BERT-base encoder: 11 * 7,087,872 = {count}", "conditional"),
+        ("BERT-base 的编码器有 {count} 个参数。", "conditional"),
+        ("BERT-base without its first layer: the others have {count} parameters.", "right"),
+        ("One layer of BERT-base is frozen; the other layers have {count} parameters.", "right"),
+        ("BERT-base, layers 1-11: {count}", "right"),
+        ("BERT-base, encoder.layer.[1-11]: {count}", "right"),
     ],
 )
-def test_all_layers_but_one_are_right_only_where_the_words_say_so(words: str, is_wrong: bool) -> None:
+def test_all_layers_but_one_are_right_only_where_the_words_say_so(words: str, verdict: str) -> None:
     with torch.device("meta"):
         layers = [
             sum(tensor.numel() for tensor in layer.parameters()) for layer in BertModel(BertConfig()).encoder.layer
         ]
-    [claim] = proofread(words.format(count=f"{sum(layers[1:]):,}")).claims
-    assert (claim.verdict, claim.right_value) == (("wrong", sum(layers)) if is_wrong else ("right", None))
+    assert [claim.verdict for claim in proofread(words.format(count=f"{sum(layers[1:]):,}")).claims][-1] == verdict

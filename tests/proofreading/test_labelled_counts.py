@@ -175,3 +175,4 @@ def test_a_classifier_by_its_labels_alone_needs_its_bias(line: str) -> None:
     [wrong] = proofread(f"bert-base-chinese 的参数量\n{line}").claims
     assert wrong.verdict == "wrong"
     assert wrong.right_value == number(nn.Linear(768, 18))
+    assert not proofread("BERT-base: logits: batch * num_labels = 768 * 9 = 6,912").of("wrong")

@@ -50,6 +50,7 @@ HOSTILE: dict[str, Callable[[], str]] = {
     "one-line calculations": lambda: repeated("12*"),
     "article": lambda: repeated("768 x 768 = 589,824 parameters, so 12 layers have 85M. "),
     "models": lambda: "BERT-base 12 layers, " * 3_000,
+    "sizes": lambda: "BERT-base. hidden_dim = 5, " * 4_000,
     "models in Chinese": lambda: "BERT-base有12层，" * 4_000,
     "formulas": lambda: repeated("$$4H^2+9H$$ "),
     "table": lambda: repeated("| attention | 2,362,368 |\n"),

@@ -10,6 +10,7 @@ electra, convbert, mobilebert, roformer, squeezebert. Add the model_type.
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -195,15 +196,21 @@ def _check_unknown(content: Mapping[str, Any], family: Family) -> None:
     unknown = [key for key in content if key in _ELSEWHERE and key not in read and family.name in _OLDEST]
     if not sure:
         unknown += [key for key in content if key not in (*read, *_HARMLESS, *unknown) and _is_foreign(kind, key)]
-    unknown += [key for key in content if key not in (*read, *_HARMLESS, *unknown) and _OF_STREAM.fullmatch(key)]
+    unknown += [key for key in _of_second_stream(content) if key not in (*read, *unknown)]
     if unknown:
         message = N_("This file names no model_type, and {family} lacks some of its keys: {keys}. Add the model_type.")
         raise InputError(Problem.of(message, "model_type", None, family=family.name, keys=named(unknown, _NAMED)))
 
 
-# Sizes of a second part beside BERT's, such as ViLBERT's visual layers: v_hidden_size.
+def _of_second_stream(content: Mapping[str, Any]) -> list[str]:
+    """The sizes of a second part beside BERT's, such as ViLBERT's visual layers: v_hidden_size, v_num_hidden_layers."""
+    sizes = [match for match in map(_OF_STREAM.fullmatch, content) if match]
+    often = Counter(match["stream"] for match in sizes)
+    return [match[0] for match in sizes if often[match["stream"]] > 1]
+
+
 _OF_STREAM = re.compile(
-    r"(?!pooler|_).{1,30}_(?:hidden_size|num_(?:hidden_)?layers|num_attention_heads|intermediate_size|vocab_size)"
+    r"(?!pooler|_)(?P<stream>.{1,30})_(?:hidden_size|num_(?:hidden_)?layers|num_attention_heads|intermediate_size)"
 )
 
 

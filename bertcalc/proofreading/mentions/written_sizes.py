@@ -98,17 +98,31 @@ class StatedSize(NamedTuple):
 
 
 def _assigned(text: str) -> Iterator[StatedSize]:
+    width = _width_called_dim(text)
     for match in _ASSIGNED.finditer(text):
         field = match.lastgroup if match.lastgroup in _FIELDS else next(name for name in _FIELDS if match[name])
-        if match[field].lower() == "hidden_dim" and _DIM.search(text):
+        if match[field].lower() == "hidden_dim" and width and int(match["number"].replace(",", "")) > width:
             field = "intermediate_size"
         yield StatedSize(match.start("number"), field, int(match["number"].replace(",", "")))
     for match in _LETTER.finditer(text):
         yield StatedSize(match.start("number"), _LETTERS[match["letter"]], int(match["number"].replace(",", "")))
 
 
-# DistilBERT and Meta's LLaMA call the hidden size dim, and the intermediate size hidden_dim.
-_DIM = re.compile(r"distil-?bert|(?<![A-Za-z0-9_.-])dim[\"'`]?\s?[:=]?\s?[0-9]", re.I)
+def _width_called_dim(text: str) -> int:
+    """The hidden size in a text that calls it dim, as DistilBERT and Meta's LLaMA do; 0 in other texts.
+
+    These call the intermediate size hidden_dim. A text on DistilBERT alone may leave out its dim.
+    """
+    if dim := _DIM.search(text):
+        return int(dim[1])
+    return _LEAST_DIM if _DISTILBERT.search(text) and not _OTHER_BERT.search(text) else 0
+
+
+_LEAST_DIM = 768  # DistilBERT's own
+_DIM = re.compile(
+    r"(?<![A-Za-z0-9_.-])(?<!head )(?<!embedding )dim[\"'`]?\s?[:=]?\s?([0-9]{2,5})\b(?!\s?(?:\)|per|each))", re.I
+)
+_DISTILBERT, _OTHER_BERT = re.compile("distil-?bert", re.I), re.compile("(?<!distil)(?<!distil-)bert", re.I)
 
 
 def stated_sizes(text: str) -> dict[int, StatedSize]:

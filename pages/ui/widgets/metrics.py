@@ -33,12 +33,13 @@ _ROW = _ThreadRow()
 @contextmanager
 def metric_row(key: str = "", **look: Any) -> Iterator[None]:
     """A container of numbers side by side: one for all of them, as each container takes a first visit some time."""
+    outer = _ROW.key, _ROW.count
     _ROW.key, _ROW.count = key or live.key("metrics"), 0
     try:
         with st.container(horizontal=True, key=_ROW.key, **look):
             yield
     finally:
-        _ROW.key = ""
+        _ROW.key, _ROW.count = outer
 
 
 def show_metric(label: str, value: str, below: str, *, least: int, **look: Any) -> None:

@@ -4,11 +4,11 @@
 let theme = null; // the page and its observer, while there is one
 
 function followTheme({ page, pages }, setStateValue) {
-  theme ??= watchTheme();
-  Object.assign(theme, { page, pages, redraw: (paper) => setStateValue("paper", paper) });
+  const mine = (theme ??= watchTheme());
+  Object.assign(mine, { page, pages, redraw: (paper) => setStateValue("paper", paper) });
   return () => {
-    theme?.observer.disconnect();
-    theme = null;
+    mine.observer.disconnect();
+    if (theme === mine) theme = null;
   };
 }
 
