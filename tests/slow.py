@@ -1,7 +1,7 @@
 """Which tests ``make test`` leaves to ``make test-all``: ``python -m tests.slow junit.xml`` writes their list anew.
 
 The report is that of a whole run: ``make test-all OPTIONS=--junitxml=junit.xml``. A test is slow if its cases take
-over 0.9 seconds in the mean, or over 4 seconds together; these tests take three quarters of the whole run's time. Tests
+over 0.9 seconds in the mean, or over 2.5 seconds together; these tests take three quarters of the whole run's time. Tests
 of the whole repository (tests/test_safety.py, tests/test_rooms.py and others beside them) are never left out.
 """
 
@@ -12,7 +12,7 @@ from statistics import mean
 from xml.etree import ElementTree
 
 LIST = Path(__file__).with_name("slow.txt")
-_MOST_SECONDS, _MOST_TOGETHER = 0.9, 4.0
+_MOST_SECONDS, _MOST_TOGETHER = 0.9, 2.5
 
 
 def slow_in(report: Path) -> list[str]:

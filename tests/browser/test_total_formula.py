@@ -59,6 +59,8 @@ def test_the_whole_bracket_and_the_sum_say_what_they_are(look: Look) -> None:
 def test_what_was_clicked_stays_open_and_follows_a_slider(look: Look) -> None:
     page = look()
     ready(page)
+    page.mouse.move(5, 5)  # from where the last test left it: on a letter, whose tip covers this term
+    expect(tip(page)).to_be_hidden()
     node = term(page, "9H").element_handle()
     term(page, "9H").click()
     slider(page, "num_hidden_layers").focus()
