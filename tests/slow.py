@@ -1,7 +1,7 @@
 """Which tests ``make test`` leaves to ``make test-all``: ``python -m tests.slow junit.xml`` writes their list anew.
 
 The report is that of a whole run: ``make test-all OPTIONS=--junitxml=junit.xml``. A test is slow if its cases take
-over 0.9 seconds in the mean, or over 2.5 seconds together; these tests take three quarters of the whole run's time. Tests
+over 0.9 seconds in the mean, or over 2.5 seconds together; these tests take four fifths of the whole run's time. Tests
 of the whole repository (tests/test_safety.py, tests/test_rooms.py and others beside them) are never left out.
 """
 
