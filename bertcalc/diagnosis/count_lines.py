@@ -126,7 +126,7 @@ _MARKUP = (
     (re.compile(r"(?<=[0-9)])(\s*)[xX](\s*)(?=[0-9(])"), r"\1×\2"),  # not part of a name: 768x2
 )
 _HEADING = re.compile(r"(?=[^=*×+]*[^\W\d_])[^=*×+]{1,80}[:：]")  # of the lines below it: "per layer:"
-_WORD = re.compile(r"[^\W\d_]{2}")
+_NAME = re.compile(r"[^\W\d_]{2}|[:：=]")  # of a line: a word, or what stands before a sign
 _NO_ROW = re.compile(r"[\s|:+-]*-[\s|:+-]*|\|[^0-9]*")  # the header of a table, and the line below it
 # Words inside a calculation: a noun after a factor (12 heads x 64), and notes after it (per layer).
 _FACTOR_NOUN = re.compile(
@@ -158,7 +158,7 @@ def _without_headings(pieces: Sequence[str]) -> Iterator[str]:
         if _HEADING.fullmatch(piece) and number + 1 < len(pieces):
             heading = piece
             continue
-        yield f"{heading} {piece}" if heading and not _WORD.search(piece) else piece
+        yield f"{heading} {piece}" if heading and not _NAME.search(piece) else piece
         heading = ""
 
 

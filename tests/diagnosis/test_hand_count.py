@@ -544,6 +544,7 @@ def test_lines_that_a_later_line_multiplies_are_of_one_layer_although_they_are_w
 
 
 def test_a_heading_is_no_line_unless_only_a_number_is_below_it() -> None:
+    assert [line.name for line in read("per layer:\nQ, K, V: 3*H*H\nW = H*I", BertConfig())] == ["Q, K, V", "W"]
     lines = read("per layer:\npooler: 590592\nLayer norms:\n36864\n12层：\n85054464\nhead:", BertConfig())
     names = [("pooler", 590_592), ("Layer norms", 36_864), ("12层", 85_054_464), ("head", None)]
     assert [(line.name, line.value) for line in lines] == names
