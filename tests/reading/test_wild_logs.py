@@ -272,3 +272,8 @@ Total params: 23,834,624"""
     assert reading.is_at_least
     assert "neither a number nor rows for BertEncoder" in str(reading)
     assert not bertcalc.read(text.replace("BertEncoder", "RotaryEmbeddings")).is_at_least
+
+
+def test_the_arguments_of_a_training_are_no_log() -> None:
+    arguments = {"model_name_or_path": "bert-base-uncased", "learning_rate": 2e-5, "per_device_train_batch_size": 32}
+    assert "These are the arguments of a training" in str(bertcalc.read(json.dumps(arguments)))

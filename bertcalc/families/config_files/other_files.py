@@ -155,7 +155,11 @@ _FILES = (
     ),
     _FileKind(
         N_("This is a training log: the model is described by its config.json."),
-        _any("log_history", "train_runtime", "eval_loss", "per_device_train_batch_size"),
+        _any("log_history", "train_runtime", "eval_loss"),
+    ),
+    _FileKind(
+        N_("These are the arguments of a training: the model is described by its config.json."),
+        _any("per_device_train_batch_size", "num_train_epochs"),
     ),
     _FileKind(
         N_("This is a DeepSpeed configuration: the model is described by its config.json."),
