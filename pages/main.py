@@ -21,7 +21,7 @@ with RUN_QUEUE.enter(st.session_state), rehearse():
     st.set_page_config(page_icon="🧮", layout="wide")
     style_page(present.STYLE, paper())
     address.restore()
-    kept.begin()
+    kept.begin(page_end.KEY)
     link.check(before_rerun=navigation)
     controls.begin()
     shown.begin()

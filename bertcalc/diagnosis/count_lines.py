@@ -146,9 +146,8 @@ def _lines(text: str) -> list[str]:
     for pattern, plain in _MARKUP:
         text = pattern.sub(plain, text)
     pieces = [_BULLET.sub("", piece.strip(), count=1) for piece in re.split(r"[\n\r;；]", text)]
-    pieces = [piece for piece in pieces if piece]
-    pieces = list(_without_headings(pieces))
-    return [line for piece in pieces if not _NO_ROW.fullmatch(piece) for line in _equations(piece)]
+    whole = _without_headings([piece for piece in pieces if piece])
+    return [line for piece in whole if not _NO_ROW.fullmatch(piece) for line in _equations(piece)]
 
 
 def _without_headings(pieces: Sequence[str]) -> Iterator[str]:

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from functools import partial
-from itertools import product
 from math import prod
 from typing import Any
 
@@ -269,16 +268,14 @@ def _shared_always(tree: PrintedTree) -> dict[str, int]:
         for path, module, _copies in tree.root.modules()
         if _EMBEDDING.search(module.class_name) and (weight := module.parameters.get("weight"))
     }
-    stacks = (f"{stack}.embed_tokens" for stack in ("encoder", "decoder"))
     return {
         path: prod(weight)
-        for shared, stack in product((path for path in tables if _SHARED.search(path)), [*stacks])
-        for path, weight in [(shared.removesuffix("shared") + stack, tables[shared])]
-        if tables.get(path) == weight
+        for path, weight in tables.items()
+        if (stack := _STACK_TABLE.search(path)) and tables.get(f"{path[: stack.start()]}shared") == weight
     }
 
 
-_SHARED = re.compile(r"(?:^|\.)shared$")
+_STACK_TABLE = re.compile(r"(?<![^.])(?:encoder|decoder)\.embed_tokens$")
 
 
 def _of_shared(tree: PrintedTree, count: int) -> tuple[PossibleCount, ...]:

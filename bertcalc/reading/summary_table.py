@@ -189,10 +189,9 @@ def read_table(text: str) -> TextReading:
     is_at_least = table.total is None or _UNBUILT in text
     if _UNBUILT in text:
         notes.append(Problem.of(N_("Layers that are not built yet have no parameters in the table.")))
-    empty = list(_empty_containers(table))
     tensors = tuple(Tensor(row.name or row.kind, (row.parameters,), 1) for row in counted if row.parameters)
     matched = model_of_rows(table.kind, counted, count)
-    if empty and matched is None:
+    if matched is None and (empty := list(_empty_containers(table))):
         is_at_least = True
         notes.append(Problem.of(_EMPTY, names=", ".join(map(shorten, empty[:3]))))
     if matched is None and (tied := count_of_tied(table.kind, counted, count)):

@@ -154,33 +154,29 @@ def test_only_so_much_is_kept() -> None:
 
 def test_a_text_of_the_tab_is_taken_where_the_new_session_has_none() -> None:
     texts = {"a": "long ago", "b": "before", "c": 7}
-    state: dict[str, Any] = {
-        kept.COMPONENT: {"reloaded": json.dumps({"kept": {"texts": texts}})},
-        kept._KEY: {"texts": {"b": "newer"}},
-        "a": "",
-        "b": "newer",
-    }
+    sent = {"reloaded": json.dumps({"kept": {"texts": texts}})}
+    state: dict[str, Any] = {kept._KEY: {"texts": {"b": "newer"}}, "a": "", "b": "newer"}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("streamlit.session_state", state)
-        kept.take_texts()
+        kept.take_texts(sent)
         for field in ("a", "b", "c"):
             kept.hold_text(field)
         assert (state["a"], state["b"], state.get("c")) == ("long ago", "newer", None)
         assert state[kept._KEY] == {"texts": {"a": "long ago", "b": "newer"}}
         state["a"] = ""  # emptied by the reader
         kept.hold_text("a")
-        state[kept.COMPONENT]["kept"] = "{}"  # after a restart, the browser sends both, and this is newer
-        kept.take_texts()
+        kept.take_texts({**sent, "kept": "{}"})  # after a restart, the browser sends both, and this is newer
         kept.hold_text("a")
     assert state["a"] == ""
 
 
 def test_a_text_of_the_tab_becomes_the_text_of_a_field_only() -> None:
     texts = {kept._KEY: "x", "drawn choices": "x"}
-    state: dict[str, Any] = {kept.COMPONENT: {"reloaded": json.dumps({"kept": {"texts": texts}})}, "drawn choices": {}}
+    sent = {"reloaded": json.dumps({"kept": {"texts": texts}})}
+    state: dict[str, Any] = {"drawn choices": {}}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("streamlit.session_state", state)
-        kept.take_texts()
+        kept.take_texts(sent)
     assert state["drawn choices"] == {}
     assert isinstance(state[kept._KEY], dict)
 

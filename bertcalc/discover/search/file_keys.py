@@ -207,8 +207,7 @@ class _Measured:
         """How a derived field follows from others: a multiple of their product, or of the first per the second."""
         if not leaders or not {*leaders} <= self.discovery.fields.keys():
             return None
-        forms = [(leaders, []), (leaders[:1], leaders[1:])] if leaders[1:] else [(leaders, [])]
-        ratios: list[set[Fraction]] = [set() for _form in forms]
+        tried: list[tuple[int, dict[str, int]]] = []  # the field's value for some sizes
         for leader, factor in product(leaders, (1, 2, 3)):
             sizes = {field: self.discovery.fields[field] for field in leaders}
             sizes[leader] *= factor
@@ -218,11 +217,13 @@ class _Measured:
                     return None
             except Exception:  # transformers raises exceptions of all types
                 continue
-            for (by, per), of_form in zip(forms, ratios, strict=True):
-                of_form.add(Fraction(value * prod(sizes[size] for size in per), prod(sizes[size] for size in by)))
-        for (by, per), of_form in zip(forms, ratios, strict=True):
-            if len(of_form) == 1 and min(of_form) > 0:
-                [ratio] = of_form
+            tried.append((value, sizes))
+        for by, per in ((leaders, []), (leaders[:1], leaders[1:])):
+            ratios = {
+                Fraction(value * prod(sizes[size] for size in per), prod(sizes[size] for size in by))
+                for value, sizes in tried
+            }
+            if len(ratios) == 1 and (ratio := ratios.pop()) > 0:
                 return {"times": ratio.numerator, "over": ratio.denominator, "by": by, "per": per}
         return None
 

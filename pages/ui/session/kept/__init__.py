@@ -6,6 +6,7 @@ loses the values, except the texts of text fields, which the tab keeps until it 
 """
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -18,13 +19,15 @@ LONGEST = 60_000  # characters of JSON for all values, which go with each answer
 _KEY = "kept by the browser"
 _TEXTS = "texts"
 _RELOADED = "reloaded texts"  # the fields whose texts a tab has kept over a reload, and which have yet to show them
-COMPONENT = "page end"  # the key of the component that sends the values (pages/ui/shell/page_end)
 
 
-def begin() -> None:
-    """At the start of a run, before anything is restored: read what the browser has kept, in a new session."""
+def begin(component: str) -> None:
+    """At the start of a run, before anything is restored: read what the browser has kept, in a new session.
+
+    ``component`` is the key of the component that sends the values.
+    """
     if _KEY not in st.session_state:
-        st.session_state[_KEY] = _read(sent_by(COMPONENT))
+        st.session_state[_KEY] = _read(sent_by(component))
 
 
 def _read(text: str) -> dict[str, Any]:
@@ -84,9 +87,8 @@ def values() -> dict[str, Any]:
     return kept
 
 
-def take_texts() -> None:
+def take_texts(sent: Mapping[str, Any]) -> None:
     """Callback: restore the texts that a tab has kept over a reload, unless the new session has newer ones."""
-    sent = st.session_state[COMPONENT]
     texts = _read(sent.get("reloaded") or "").get(_TEXTS)
     if sent.get("kept") or not isinstance(texts, dict):  # values that were kept since are newer
         return

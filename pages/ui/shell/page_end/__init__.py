@@ -13,6 +13,7 @@ from pages.ui.session import kept
 from pages.ui.session.component import component
 from pages.ui.shell import live, panel
 
+KEY = "page end"
 _PAGE_END = component(
     "bertcalc_page_end",
     *("session/kept/kept.js", "shell/page_end/theme.js"),
@@ -24,7 +25,7 @@ _PAGE_END = component(
 def show(page: str, pages: Collection[str], live_data: Mapping[str, Any]) -> None:
     """Tell the browser that ``page`` is drawn; ``live_data`` is what ``live.end`` gave, ``pages`` all addresses."""
     _PAGE_END(
-        key=kept.COMPONENT,
+        key=KEY,
         data={
             "kept": kept.values(),
             "theme": {"page": page, "pages": list(pages)},
@@ -32,8 +33,8 @@ def show(page: str, pages: Collection[str], live_data: Mapping[str, Any]) -> Non
             "drawn": panel.drawn(page),
         },
         on_kept_change=lambda: None,
-        on_reloaded_change=kept.take_texts,
+        on_reloaded_change=lambda: kept.take_texts(st.session_state[KEY]),
         on_paper_change=lambda: None,
-        on_mismatch_change=lambda: live.log_mismatch(st.session_state.get(kept.COMPONENT, {}).get("mismatch")),
+        on_mismatch_change=lambda: live.log_mismatch(st.session_state.get(KEY, {}).get("mismatch")),
         on_lost_change=lambda: None,  # a browser that lost its program asks for it: a run that sends it again
     )
