@@ -127,8 +127,9 @@ _BYTES = re.compile(
     re.IGNORECASE,
 )
 _TOTALS_ALONE = re.compile(
+    r"(?:(?:Non-)?trainable param\w*\s?[:=]\s?[0-9][0-9,_]{0,30}[,;\s]{1,4}){0,2}"
     r"Total param\w*\s?[:=]\s?(?P<number>[0-9][0-9,_]{0,30}[0-9])"
-    r"(?:[,;\s]{1,4}(?:Non-)?trainable param\w*\s?[:=]\s?[0-9][0-9,_]{0,30}){1,2}",
+    r"(?:[,;\s]{1,4}(?:Non-)?trainable param\w*\s?[:=]\s?[0-9][0-9,_]{0,30}){0,2}",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -202,6 +203,8 @@ def number_asked(text: str) -> str:
     ('66,955,010', 'pooler = 590,592')
     >>> number_asked("Total params: 109,483,778\\nTrainable params: 1,538\\nParams size (MB): 437.94")
     '109,483,778'
+    >>> number_asked("Trainable params: 66,955,010\\nNon-trainable params: 0\\nTotal params: 66,955,010")
+    '66,955,010'
     """
     if totals := _TOTALS_OF_SUMMARY.fullmatch(text) or _TOTALS_ALONE.fullmatch(text.strip()):
         return totals["number"]
