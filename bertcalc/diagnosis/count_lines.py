@@ -29,7 +29,8 @@ _TWO_DIGITS = 20  # a value with two digits is at least this many times its unce
 class TypedLine(NamedTuple):
     """A line of a hand count: its name, which may be empty, and the value of its calculation, if it can be read.
 
-    A rounded value may be off by ``reach``, or by ``rough`` if its trailing zeros are not significant.
+    A rounded value may be off by ``reach``, or by ``rough`` if its trailing zeros are not significant. ``times`` is the
+    number of layers in a line such as "x 12 layers", whose value is that of the lines above it.
     """
 
     name: str
@@ -38,6 +39,7 @@ class TypedLine(NamedTuple):
     problem: Problem | None = None  # why it cannot be read, or that its sides are not equal
     reach: Fraction = Fraction(0)
     rough: Fraction = Fraction(0)
+    times: int = 0
 
     @property
     def exact(self) -> int | None:
@@ -138,6 +140,13 @@ _NOTE = re.compile(
     r"(?<=[\w)\]）])(?:\s*[(（][^()（）0-9]*[)）]|\s+(?:per|for|in|each|every|of)\b[^0-9=]*|\s*[/／]\s*(?:layer|层))$",
     re.I,
 )
+# A line that only multiplies the lines above it: "x 12 layers", "12 层", "repeated 12 times".
+_TIMES = re.compile(
+    r"(?:(?:\.\.\.|…)?\s*[*x×·]\s*|all\s+|repeat(?:ed)?\s+|重复|共|所有)?(?P<times>[1-9][0-9]?)\s*"
+    r"(?:(?:(?:identical|encoder|transformer|such)\s+)*(?:layers?|blocks?|times)|个?(?:编码器|encoder)?层|次|个)?\W*",
+    re.I,
+)
+_TIMES_WORD = re.compile(r"[*x×·]|layer|block|times|层|次", re.I)
 # Words before the terms of a sum: embedding(768*2) + ffn(768*2).
 _TERM_NOUN = re.compile(r"[^\W\d][\w-]{2,}(?=[(（][0-9])")
 
@@ -168,6 +177,9 @@ def _equations(text: str) -> list[str]:
 
 
 def _read(text: str, names: Mapping[str, int]) -> TypedLine:
+    if (multiplied := _TIMES.fullmatch(text)) and _TIMES_WORD.search(text):
+        problem = Problem("terms", text, N_("There are no lines of one layer above this one to multiply."), {})
+        return TypedLine(text, text, None, problem, times=int(multiplied["times"]))
     name, sides = _parts(text, names)
     try:
         values = [_side(side, names) for side in sides]

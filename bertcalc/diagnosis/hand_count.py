@@ -142,7 +142,8 @@ def check(model: Model, config: Config, lines: Sequence[TypedLine]) -> TermsRepo
 
 
 def _judged(lines: Sequence[TypedLine], count: _CountedModel) -> list[LineVerdict]:
-    walk = any(map(_is_of_other_layers, lines)) or _multiplies_layer(lines, count.model.config.num_hidden_layers)
+    walk = any(line.times or _is_of_other_layers(line) for line in lines)
+    walk = walk or _multiplies_layer(lines, count.model.config.num_hidden_layers)
     verdicts = _verdicts(lines, count, walk=walk)
     if not walk and any(map(_goes_through_one_layer, verdicts)) and not any(map(_is_of_all_layers, verdicts)):
         verdicts = _verdicts(lines, count, walk=True)
@@ -168,12 +169,24 @@ def _verdicts(lines: Sequence[TypedLine], count: _CountedModel, *, walk: bool) -
     verdicts: list[LineVerdict] = []
     for line in lines:
         right = set().union(*map(_names, verdicts))
+        line = _multiplied(line, verdicts) if line.times else line
         verdict = _verdict(line, count, open_elements, right, walk=walk)
         if len(lines) > 1 and _is_total(verdict, verdicts):
             verdict = verdict._replace(kind="total")
         verdicts.append(verdict)
         open_elements = _open(count.tensors, verdicts)
     return verdicts
+
+
+def _multiplied(line: TypedLine, above: Sequence[LineVerdict]) -> TypedLine:
+    """A line such as "x 12 layers" with its value: the lines directly above it that are about layers, times 12."""
+    layer = Fraction(0)
+    for verdict in reversed(above):
+        value, part = verdict.line.value, verdict.counted
+        if not verdict.is_term or value is None or (part and not any("*" in tensor.name for tensor in part.tensors)):
+            break
+        layer += value
+    return line._replace(value=line.times * layer, problem=None) if layer else line
 
 
 def _elements(tensors: Sequence[Tensor]) -> dict[str, int]:

@@ -543,6 +543,27 @@ def test_lines_that_a_later_line_multiplies_are_of_one_layer_although_they_are_w
     assert all(verdict.explanation for verdict in verdicts[:3])
 
 
+@pytest.mark.parametrize(
+    "times", ["12 layers", "x 12", "× 12 layers:", "... x 12 identical layers", "12 层", "重复12次"]
+)
+def test_a_line_multiplies_the_lines_of_one_layer_above_it(times: str) -> None:
+    real = Case(BertConfig()).real()
+    layer = "Q, K, V: 3*(H*H+H)\noutput: H*H+H\nffn: 2*H*I+I+H\nLayerNorms: 4*H"
+    found = report(f"embeddings: (V+P+T)*H + 2*H\n{layer}\n{times}\npooler: H*H+H", BertConfig())
+    assert kinds(found) == ["parameters", *["step"] * 4, "parameters", "parameters"]
+    assert all(verdict.is_right for verdict in found.verdicts)
+    assert found.typed == real.num_parameters()
+    layers = sum(tensor.numel() for tensor in real.encoder.parameters())
+    assert found.verdicts[5].line.value == layers
+    assert report(f"Q, K, V: 3*H*H\n{times}", BertConfig()).verdicts[1].line.value == 12 * 3 * 768 * 768
+
+
+def test_a_line_that_multiplies_nothing_says_so() -> None:
+    for text in ("12 layers\npooler: H*H+H", "pooler: H*H+H\nx 12"):
+        [line] = [verdict.line for verdict in report(text, BertConfig()).verdicts if verdict.line.times]
+        assert "no lines of one layer above" in str(line.problem)
+
+
 def test_a_heading_is_no_line_unless_only_a_number_is_below_it() -> None:
     assert [line.name for line in read("per layer:\nQ, K, V: 3*H*H\nW = H*I", BertConfig())] == ["Q, K, V", "W"]
     lines = read("per layer:\npooler: 590592\nLayer norms:\n36864\n12层：\n85054464\nhead:", BertConfig())

@@ -147,7 +147,12 @@ def _value(verdict: LineVerdict) -> str:
 
 
 def _verdict(verdict: LineVerdict) -> str:
-    """Whether a line is right, and the part of the model that it counts."""
+    """Whether a line is right, the part of the model that it counts, and whether it is a step of a later line."""
+    step = _("A later line multiplies it.") if verdict.kind == "step" else ""
+    return "  \n".join(filter(None, (_part(verdict), step)))
+
+
+def _part(verdict: LineVerdict) -> str:
     if verdict.kind == "modules":
         return _(":material/check_circle: a number of modules")
     if verdict.kind == "size":
@@ -170,8 +175,6 @@ def _verdict(verdict: LineVerdict) -> str:
 def _miscounts(verdict: LineVerdict, present: KnownCount) -> str:
     """A line for each miscount, with its formula and the parameters that it adds, or the reason why there is none."""
     texts = [sentence(verdict.line.problem)] if verdict.line.problem else []
-    if verdict.kind == "step":
-        texts.append(_("A later line multiplies this, so it is not added."))
     if verdict.above is not None and verdict.line.value is not None:
         texts.append(_sum_above(verdict.above, verdict))
     elif verdict.explanation is None and verdict.line.problem:
