@@ -31,6 +31,7 @@ from bertcalc.reading.explained import (
 )
 from bertcalc.reading.fvcore_table import read_fvcore, rows_of
 from bertcalc.reading.json_files import json_kind, read_config, read_json_file
+from bertcalc.reading.lightning_table import lightning_table, read_lightning
 from bertcalc.reading.listing import Listing, is_list_of_counts, listed, names_alone, read_listing
 from bertcalc.reading.plain_lines import checked_length, sentences
 from bertcalc.reading.printed_model import read_printed
@@ -108,8 +109,10 @@ def _read_config(text: str) -> TextReading:
 
 
 def _read_listing(text: str) -> TextReading:
-    table = rows_of(text)
-    return read_fvcore(table) if table else read_listing(text)
+    if table := rows_of(text):
+        return read_fvcore(table)
+    summary = lightning_table(text)
+    return read_lightning(summary) if summary else read_listing(text)
 
 
 _TIMES = str.maketrans(dict.fromkeys(TIMES, "×"))
@@ -178,7 +181,7 @@ def _is_judged(text: str) -> bool:
 
 def _structure(text: str, model: Model) -> Kind | None:
     """A printed model or a listing, unless the text is prose with some shapes in it."""
-    if rows_of(text):
+    if rows_of(text) or lightning_table(text):
         return "listing"
     lines = sum(bool(line.strip()) for line in text.split("\n"))
     trees = printed_models(text)
