@@ -35,6 +35,8 @@ def judge_chain(entry: WrittenNumber) -> Judged | None:
     sides = entry.sides
     if len(sides) < 2:
         return None
+    if any(map(_rounds_vocabulary, sides)):
+        sides = tuple(side for side in sides if not side.letters) or sides
     first = next((side for side in sides if side.is_calculation or side.is_shape), sides[0])
     if len(sides) > _OF_PLAIN and _is_sum_in_steps(sides):
         return Judged("right")
@@ -45,6 +47,13 @@ def judge_chain(entry: WrittenNumber) -> Judged | None:
     return Judged("right")
 
 
+def _rounds_vocabulary(side: ChainSide) -> bool:
+    """Whether a calculation has a vocabulary in thousands, which its letters have exactly: V × d = 30k × 768."""
+    operands = side.operands if side.is_calculation and not side.letters else ()
+    return any(operand.value >= _LEAST_VOCABULARY and operand.value % 1000 == 0 for operand in operands)
+
+
+_LEAST_VOCABULARY = 20_000
 _OF_PLAIN = 2  # sides
 _TORN = re.compile(r"[0-9]\s*$|[*×·⋅/^]\s*$")  # before the rest of a calculation: 110 × 1 0 6 × 4 bytes
 

@@ -111,10 +111,17 @@ def judge(
         if _is_of_larger_model(judged, entry, context, model):
             return UNKNOWN
     if arithmetic and arithmetic.verdict == "conditional" and judged.verdict != "wrong":
+        if model is not None and len(entry.sides) > _OF_RESULT and entry.sides[-2].value == arithmetic.right_value:
+            exact = judge(entry._replace(sides=entry.sides[:-1]), context, model, sure=sure, published=published)
+            if exact.verdict == "wrong":  # 108,808,704 ≈ 104M lacks biases, whatever M means
+                return exact
         return arithmetic._replace(counts=judged.counts, counted=judged.counted)
     if judged.verdict == "unknown" and arithmetic and arithmetic.verdict == "right" and _is_in_numbers(entry):
         return judged._replace(reasons=(Problem.of(N_("The calculation is right; what it counts is not recognized.")),))
     return judged
+
+
+_OF_RESULT = 2  # sides
 
 
 def _is_of_larger_model(judged: Judged, entry: WrittenNumber, context: Context, model: Model) -> bool:

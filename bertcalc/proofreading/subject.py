@@ -339,6 +339,9 @@ def read(text: str, model: Model | None = None) -> Subject:
     if best and is_other and fit(model_of(best), numbers) >= subject.fit(numbers) + _CLEARLY_MORE:
         sizes = sizes_of(best)
         subject = Subject(model_of(best), best, False, (), sizes, sizes)
+    by_name = {mention.preset for mention in mentions_in(text)}
+    if subject.preset not in by_name and (preset := _of_total(text, subject)):
+        subject = Subject(model_of(preset), preset, False)
     starts, continued = _sentences(text)
     return replace(
         subject,
@@ -350,6 +353,28 @@ def read(text: str, model: Model | None = None) -> Subject:
         topics=_topics_by_numbers(text, mentions, subject),
         stated={**stated_sizes(text), **_facts(text, mentions)},
     )
+
+
+def _of_total(text: str, subject: Subject) -> str:
+    """The published BERT of which a text that names none states a total; empty if the text fits its subject.
+
+    The total of a class, with or without the pooler, is as good as a name: 102,267,648 is bert-base-chinese.
+    """
+    totals = {number for number in long_numbers(text) if number >= _LEAST_TOTAL}
+    if not totals or not (subject.assumed or re.search("bert", text, re.I)) or subject.fit(totals):
+        return ""
+    return next((preset for number, preset in _totals_of_berts().items() if number in totals), "")
+
+
+_LEAST_TOTAL = 10**7
+
+
+@lru_cache(maxsize=1)
+def _totals_of_berts() -> Mapping[int, str]:
+    """The first published BERT that has each total with one of its classes."""
+    berts = {name: entry.config for name, entry in PRESETS.items() if family_of(entry.config).name == "bert"}
+    counts = [(count.total, name) for name, config in berts.items() for count in known_counts(config)]
+    return dict(reversed(counts))
 
 
 def _without_warnings(text: str) -> str:

@@ -142,13 +142,16 @@ _UNUSUAL = ("ForNextSentencePrediction", "ForMultipleChoice")
 
 def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged | None:
     """The verdict on a named model's number of parameters that no way of counting gives."""
-    beside = " ".join(context.names[:2])
+    is_of_text = any(map(_TOTAL_OF_TEXT.match, context.names[:1]))
+    beside = context.names[0] if is_of_text else " ".join(context.names[:2])
     plain = re.search(r"\b(?:has|have|contains?|with|is|are)\b|有|为|总|共|total", beside, re.I)
     about = (re.search(r"param|参数|total|总", beside, re.I) and plain) or is_name(context.names[:1])
     names_one = any(len(models_named(heading)) == 1 for heading in context.headings[:1])
     about = about or (names_one and any(map(_IS_COUNT_OF_ALL.fullmatch, context.names[:1])))
     in_brackets = any(re.match("param|参数", name, re.I) for name in context.names[:2])
     about = about or (in_brackets and names_model(context.before) and bool(_IN_BRACKETS.search(context.before)))
+    names_count = any(map(_NAMED_COUNT.search, context.names[:1])) and names_model(beside[:_LONGEST_NAME])
+    about = about or names_count
     about = about or any(_OF_NAME.match(name) and names_model(name[:_NEAR]) for name in context.names[:2])
     in_list = _ends_list_of_sizes(context) and side.unit in (None, "parameters") and not context.supposes
     if in_list and not OWN_MODEL.search(context.line) and _is_power_of_ten_apart(side, model):
@@ -159,10 +162,10 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     if OWN_MODEL.search(" ".join((*context.names, *context.headings[:1], context.line))) or _is_other_column(context):
         return None
     right = model.num_parameters()
-    is_named = is_name(context.names[:1]) and bool(_COUNTS.match(context.after))
+    is_counted = _COUNTS.match(context.after) or _COUNTED_ALL.search(context.header)
+    is_named = is_name(context.names[:1]) and bool(is_counted)
     counts_all = is_named or any(map(_COUNTED_ALL.search, context.names[:2]))
-    of_named = is_name(context.names[:1]) or _is_in_list_of(context)
-    is_of_text = _TOTAL_OF_TEXT.match(beside)
+    of_named = is_name(context.names[:1]) or _is_in_list_of(context) or names_count
     if (is_of_text or (of_named and counts_all)) and not context.supposes and _is_power_of_ten_apart(side, model):
         return total_is(model)
     most_apart = _OF_PROGRAM if context.names[:1] == (OF_PROGRAM,) else 4 if is_named else 2
@@ -251,6 +254,9 @@ _CLOSE_SIZE = 10  # a tenth: 70B may be meant, in a family that also has a model
 
 # After the name of a model: BERT-base (12 layers, hidden size 768, 110M parameters)
 _IN_BRACKETS = re.compile(r"[(（](?:[^()（）]*[,，、;；])?\s?(?:about |约)?$")
+_NAMED_COUNT = re.compile(
+    r"(?:param(?:eter)?s?|parameter count|参数(?:总?量|数量?)?)[^,.;，。；:：\d]{0,8}[(（](?:about |~|≈|约)?\s?$", re.I
+)
 _IS_COUNT_OF_ALL = re.compile(
     r"(?:(?:#|total|number of|num|model|all|trainable) ?)*(?:of )?param(?:eter)?s|(?:模型)?总?参数(?:总?量|数)?", re.I
 )
@@ -379,7 +385,7 @@ _DIFFERENCE = N_("The numbers of parameters of {first} and {second} differ by {c
 _TOTAL_OF_TEXT = re.compile(
     r"\W*(?:(?:so|thus|in)\W+)?(?:the\s)?(?:total|overall)\s(?:number of\s)?param(?:eter)?s?(?:\scount)?"
     r"\W*(?:is|are|=|:)?\W*$"
-    r"|\W*(?:总参数[量数]?|参数(?:量|数)?总[计数量]|总的?参数(?:量|数)?)\W*(?:[为是共约]|一共)?\W*$",
+    r"|\W*(?:总参数[量数]?|参数(?:量|数)?总[计数量]|总的?参数(?:量|数)?)\W*(?:[为是共大约]{1,3}|一共)?\W*$",
     re.I,
 )
 _TOTAL_IS = N_("{architecture} has {count} parameters.")

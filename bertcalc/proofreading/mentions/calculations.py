@@ -119,7 +119,7 @@ _DIGITS = (
 )
 _SUFFIX = (
     r"(?:\s{0,3}(?:[Mm]illion|[Bb]illion|[Tt]housand|[Tt]rillion|mio|mln|bn)\b(?:\s(?:bytes|FLOPs|MACs)\b)?"
-    r"|\s{0,3}(?:[kKMGTP]?(?:FLOPs?|FLOPS|MACs?)|[kKMGT]i?B|[kmg]b(?=\s?/|\s?per\b)|[kKMGTB]|bytes?)(?![A-Za-z0-9_])"
+    r"|\s{0,3}(?:[kKMGTP]?(?:FLOPs?|FLOPS|MACs?)|[kKMGT]i?B|[kmg]b(?=\s?/|\s?per\b)|[kKMGTB]|(?<=[0-9]{8})b|bytes?)(?![A-Za-z0-9_])"
     r"|\s?(?:[十百千万亿]{1,2}(?:[0-9]{1,4}[百千万]{0,2}){0,3})(?:\s?字节)?|\s?字节|\s?(?:%|percent(?!age)\b|per\scent\b))"
 )
 _TOKEN = re.compile(
@@ -160,12 +160,28 @@ def find(text: str, letters: Mapping[str, int], bound: Collection[str] = ()) -> 
 
 
 def _with_products(line: str) -> str:
-    """A line of the same length with products for shapes in a sum, (2, 768) + (768) * 2, and (...) for [...] * 12."""
+    """A line of the same length with products for shapes in a sum, (2, 768) + (768) * 2, and (...) for [...] * 12.
+
+    How a term is computed is left out: 4,718,592 (3072*768*2) + 768.
+    """
+    line = _COMPUTED_TERM.sub(_without_calculation, line)
     line = _TIME.sub(lambda time: " " * len(time[0]), line)
     line = _FACTOR_IN_BRACKETS.sub(lambda factor: f"({factor['inside']})", line)
     return _SHAPE_IN_SUM.sub(lambda shape: shape[0].replace(",", "*"), line)
 
 
+def _without_calculation(term: re.Match[str]) -> str:
+    try:
+        is_result = evaluate(term["calculation"], {}) == int(term["value"].replace(",", ""))
+    except InputError:
+        return term[0]
+    return f"{term['value']}{' ' * (len(term[0]) - len(term['value']))}" if is_result else term[0]
+
+
+_COMPUTED_TERM = re.compile(
+    r"(?<![0-9,.])(?P<value>[0-9][0-9,]{3,14})\s?"
+    r"[(（](?P<calculation>[0-9][0-9 ]{0,9}[*×·+][0-9 *×·+]{1,60})[)）](?=\s?[+=])"
+)
 _SIZES_OF_SHAPE = r"(?<![A-Za-z_])[(（][0-9]{1,6}, ?[0-9]{1,6}[)）]"
 _TIME = re.compile(r"(?<![0-9:])[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,6})?(?![0-9:])")  # of a log
 _FACTOR_IN_BRACKETS = re.compile(r"\[(?P<inside>[0-9\s()*×·+^-]{3,200}[*×·+][0-9\s()*×·+^/-]{1,200})\](?=\s?[*×·])")
@@ -251,7 +267,7 @@ def _token(match: re.Match[str]) -> _Token:
 
 
 _PERCENT = re.compile(r"\s?(?:%|per\s?cent)$")
-_BYTES = re.compile(r"[0-9]{1,3}(?:,[0-9]{3}){1,5}\s?B|[0-9]{6,18}\s?B")  # 440,473,133 B, not billions
+_BYTES = re.compile(r"[0-9]{1,3}(?:,[0-9]{3}){1,5}\s?B|[0-9]{6,18}\s?B|[0-9]{8,18}b")  # 440,473,133 B, not billions
 _typed = lru_cache(maxsize=4096)(typed)
 
 

@@ -216,7 +216,16 @@ _TIMES = re.compile(f"[{TIMES}]")
 _NARROW = re.compile("(?<=[0-9])[\u00a0\u2009\u202f](?=[0-9]{3}(?![0-9]))")
 _SPACED_COMMAS = re.compile(r"(?<=[0-9]) , (?=[0-9]{3}(?![0-9]))")  # as MathJax writes digits: 23 , 440 , 896
 _SPACED = re.compile(r"(?<=[=≈] )[0-9]{1,3}(?: [0-9]{3})+(?![0-9]|[ ,.][0-9])")
-# A Chinese comma in a result: = 393，216
+# A line whose result is in groups of four digits: 1662 2592 + 708 7872 = 2371 0464
+_FOURS = r"(?!(?:19|20)[0-9]{2} (?:19|20)[0-9]{2})[0-9]{2,4} (?=[0-9]{4}[ \t]{0,3}"
+_TERM_IN_FOURS = re.compile(
+    rf"(?m)(?<![\w.,])(?<![0-9] ){_FOURS}[+=][^\n=]{{0,300}}=? ?[0-9]{{2,4}} [0-9]{{4}}[ \t]{{0,3}}$)"
+)
+_RESULT_IN_FOURS = re.compile(rf"(?m)(?:(?<=[=:：])|(?<=[=:：] )){_FOURS}$)")
+# A calculation that goes on in the next line: a + b +\n(c + d) = ...
+_GOES_ON = re.compile(r"(?:(?<=[)\w])|(?<=[)\w] ))\+[ \t]{0,4}\n[ \t]{0,20}(?=[(\w][^\n=]{3,300}=[ \t]?[0-9])")
+# Chinese commas in a number, or one in a result: 23，835，648; = 393，216
+_CHINESE_COMMAS = re.compile("(?<![0-9\uff0c])[0-9]{1,3}(?:\uff0c[0-9]{3}){2,4}(?!\uff0c?[0-9]|\\s?[)\uff09\\]])")
 _CHINESE_COMMA = re.compile(
     "(?:" + "|".join(f"(?<=[=≈]{space}[0-9]{{{digits}}})" for space in ("", " ") for digits in (1, 2, 3)) + ")"
     "\uff0c(?=[0-9]{3}(?![0-9]))"
@@ -241,6 +250,7 @@ _STEPS: tuple[tuple[re.Pattern[str], re.Pattern[str], Rewrite], ...] = (
     (_FULL_WIDTH, _FULL_WIDTH, lambda match: unicodedata.normalize("NFKC", match[0])),
     (_NARROW, _NARROW, lambda _match: ","),
     (_SPACED_COMMAS, _SPACED_COMMAS, lambda _match: ","),
+    (_CHINESE_COMMAS, _CHINESE_COMMAS, lambda match: match[0].replace("\uff0c", ",")),
     (re.compile("\uff0c"), _CHINESE_COMMA, lambda _match: ","),
     (re.compile("://"), re.compile(r"https?://[^\s()<>\[\]\"'，。]{1,2000}"), lambda _match: ""),
     (_LATEX, re.compile(r"\{,\}|(?<=[0-9])\\[,;](?=[0-9]{3})"), lambda _match: ","),
@@ -283,10 +293,13 @@ _STEPS: tuple[tuple[re.Pattern[str], re.Pattern[str], Rewrite], ...] = (
     (_LATEX, re.compile(r"(?<=[0-9])\$?~(?=[A-Za-z])"), lambda _match: " "),
     (re.compile("[`$]"), re.compile(r"[`$]"), lambda _match: ""),
     (_SPACED, _SPACED, lambda match: match[0].replace(" ", ",")),
+    (_TERM_IN_FOURS, _TERM_IN_FOURS, lambda match: match[0].rstrip()),
+    (_RESULT_IN_FOURS, _RESULT_IN_FOURS, lambda match: match[0].rstrip()),
     # A derivation over several lines is one calculation.
     (
         re.compile(r"\n[ \t]{0,20}(?:[-•] )?[=≈]"),
         re.compile(r"\n(?:[ \t]{0,20}[-•] (?=[=≈][ \t]?~?[0-9(])|(?=[ \t]{0,20}[=≈][ \t]{0,4}~?[0-9(]))"),
         lambda _match: " ",
     ),
+    (_GOES_ON, _GOES_ON, lambda _match: "+ "),
 )
