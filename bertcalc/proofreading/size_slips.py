@@ -109,12 +109,17 @@ def judge_size(stated: StatedSize, context: Context, model: Model, published: Co
     is_beside = re.search(rf"(?<![0-9,.]){right}(?![0-9])", context.sentence)  # 786 and 768 in one sentence
     if is_slip_of_size(field, size, published) and not is_beside and not _OF_OTHER_PART.search(context.sentence):
         message = MISTYPED
-    elif stated.is_fact and not is_of_other_model(context.line):
+    elif stated.is_fact and (stated.kind or not is_of_other_model(_around(stated, context))):
         message = N_("The {field} of the model is {right}, not {written}.")
     else:
         return None
     values = {"field": field, "right": right, "written": in_words(Fraction(size))}
     return Judged("wrong", Fraction(right), None, (Problem.of(message, **values),))
+
+
+def _around(stated: StatedSize, context: Context) -> str:
+    """The words that may change a size: the sentence for the units of a feed-forward network, otherwise the line."""
+    return context.sentence if stated.field == "intermediate_size" else context.line
 
 
 # Things in a sentence about a model that have sizes themselves.

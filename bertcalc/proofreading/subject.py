@@ -87,6 +87,7 @@ _SIZE_ALONE = re.compile(
 )
 
 
+_NEAR_BEFORE = 300  # characters
 _OF_OTHER_MODEL = 2  # sizes of a row that the model does not have: the XL of another model, 24 | 2048
 _SIZE_FIRST = re.compile(rf"(?:the )?(?P<size>{SIZE_NAMES})\b(?!-)", re.I)
 
@@ -181,6 +182,14 @@ class Subject:
         if size := _SIZE_FIRST.match(text.strip(" *`")):
             return self._sibling(size["size"]) if self.preset else None
         return self.of(first_named(text) or (DEFAULT_PRESET if _BERT_ALONE.match(text.strip(" *`")) else ""))
+
+    def named_before(self, start: int) -> Iterator[str]:
+        """The presets that the text names in the few lines before a position, the nearest first."""
+        index = bisect_right(self._starts, start)
+        near = (
+            mention for mention in self.mentions[max(0, index - 20) : index] if start - mention.start < _NEAR_BEFORE
+        )
+        return (mention.preset for mention in reversed([*near]) if mention.preset)
 
     def compared_at(self, line: int) -> tuple[Model | None, Model | None] | None:
         """The models on the last line above ``line`` that names models, if it names exactly two."""

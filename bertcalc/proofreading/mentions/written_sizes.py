@@ -95,6 +95,7 @@ class StatedSize(NamedTuple):
     field: str
     size: int
     is_fact: bool = False  # whether it is stated as a fact, not as a choice
+    kind: str = ""  # base or large, if it is one of two sizes for both
 
 
 def _assigned(text: str) -> Iterator[StatedSize]:
@@ -141,6 +142,10 @@ def stated_sizes(text: str) -> dict[int, StatedSize]:
     for units in _UNITS.finditer(text):
         size = int(units["count"].replace(",", ""))
         stated[units.start("count")] = StatedSize(units.start("count"), "intermediate_size", size, is_fact=True)
+    for pair in _UNITS_OF_BOTH.finditer(text):
+        for kind in ("base", "large"):
+            size, place = int(pair[kind].replace(",", "")), pair.start(kind)
+            stated[place] = StatedSize(place, "intermediate_size", size, is_fact=True, kind=kind)
     return dict(sorted(stated.items()))
 
 
@@ -245,6 +250,14 @@ _GROUPED = {
 _UNITS = re.compile(
     r"(?<!second )(?<!output )(?<!final )(?<!last )\b(?:feed[ -]?forward|ffn|mlp)(?: (?!output|input|second)\w+){0,5}?"
     rf" (?:ha[sd]|have|with|of|contains?|uses?|comprises?) {_COUNT}[ -](?:(?:hidden|inner) )?(?:units|neurons|nodes)\b",
+    re.I,
+)
+# Hidden units for base and large: larger feedforward networks (768 and 1024 hidden units respectively)
+_UNITS_OF_BOTH = re.compile(
+    r"(?:(?:feed[ -]?forward|ffn)[ -]?(?:neural )?(?:networks?|layers?)?|前馈(?:神经)?(?:网络|层))"
+    r"\s?(?:[(（,，]\s?)?(?:with |of |having |sizes? )*(?:分别?[为是有]?)?\s?"
+    r"(?P<base>[0-9][0-9,]{2,5}) ?(?:and|和|与|/) ?(?P<large>[0-9][0-9,]{2,5})\s?个?(?:hidden |隐藏层?)?"
+    r"(?:units|neurons|nodes|单元|神经元|节点)",
     re.I,
 )
 _PATTERNS = {field: [re.compile(pattern, re.I) for pattern in patterns] for field, patterns in _GROUPED.items()}
