@@ -20,7 +20,7 @@ The code above the line says which adapter it is:
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -134,7 +134,11 @@ _ARGUMENT = re.compile(
 )
 _TEXTS = re.compile(r"[\"']([\w.-]{1,60})[\"']")
 _IGNORED = ("lora_alpha", "lora_dropout", "inference_mode", "use_rslora", "init_lora_weights", "fan_in_fan_out")
-_LABELS = re.compile(r"\bnum_labels\s?=\s?(?P<number>[0-9]{1,4}\b)?")
+_LABELS = re.compile(r"\bnum_labels\s?=\s?(?:self\.)?(?P<number>[0-9]{1,4}\b|[A-Za-z_]\w{0,40}(?![\w(]))")
+_CONSTANT = re.compile(
+    r"(?m)^[ \t]{0,20}(?:self\.)?(?P<name>[A-Za-z_]\w{0,40})(?:\s?:\s?[\w\[\]]{1,20})?\s?=\s?"
+    r"(?P<value>[0-9]{1,6}|\[[^\]\n]{1,200}\]|[\"'][\w./-]{1,80}[\"'])\s?,?\s?(?:#[^\n]{0,200})?$"
+)
 _USUAL_LABELS = 2
 # Code that changes the counts in other ways; quantization leaves those of the adapter as they are.
 _OTHERWISE = re.compile(r"resize_token|add_tokens|\.requires_grad\s?=", re.I)
@@ -258,7 +262,8 @@ def adapted_by_code(text: str, model: Model) -> Model | None:
     loaded = last_loaded(text)
     if call is None or _OTHERWISE.search(text) or (loaded and not names_model(loaded)):
         return None
-    arguments = _arguments(_COMMENT.sub("", call["arguments"]))
+    constants = _constants(text)
+    arguments = _arguments(_COMMENT.sub("", call["arguments"]), constants)
     if arguments is None:
         return None
     task = next((task for task, name in TASK_TYPES.items() if name == arguments.get("task_type")), "base")
@@ -267,9 +272,10 @@ def adapted_by_code(text: str, model: Model) -> Model | None:
         architecture = model.architecture  # LLaMA is counted as a EuroBERT, which has no class for this task
         arguments.pop("task_type")
     labels = next(reversed([*_LABELS.finditer(text)]), None)
-    if architecture is None or (labels and not labels["number"]):
+    written = constants.get(labels["number"], labels["number"]) if labels else f"{_USUAL_LABELS}"
+    if architecture is None or not written.isdigit():
         return None
-    number = int(labels["number"]) if labels else _USUAL_LABELS
+    number = int(written)
     try:
         config = replace(model.config, num_labels=number) if type(model.config).has("num_labels") else model.config
         base = model.changed(config=config, architecture=architecture, changes=())
@@ -278,11 +284,24 @@ def adapted_by_code(text: str, model: Model) -> Model | None:
         return None
 
 
-def _arguments(code: str) -> dict[str, Any] | None:
+def _constants(text: str) -> dict[str, str]:
+    """The names to which a program assigns a single number, text or list: LORA_R = 8.
+
+    >>> _constants("LORA_R = 8  # rank\\nTARGETS = ['query', 'value']\\nr = 4\\nr = 8")
+    {'LORA_R': '8', 'TARGETS': "['query', 'value']"}
+    """
+    values: dict[str, set[str]] = {}
+    for constant in _CONSTANT.finditer(text):
+        values.setdefault(constant["name"], set()).add(constant["value"])
+    return {name: next(iter(assigned)) for name, assigned in values.items() if len(assigned) == 1}
+
+
+def _arguments(code: str, constants: Mapping[str, str]) -> dict[str, Any] | None:
     """The arguments that change which parameters are trained; None unless all are clear."""
     arguments: dict[str, Any] = {}
     for argument in _ARGUMENT.finditer(code):
         name, value = argument["name"], argument["value"].strip()
+        value = constants.get(value.removeprefix("self."), value)
         texts = _TEXTS.findall(value)
         if name in _IGNORED:
             continue

@@ -232,6 +232,8 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         return NO_CLAIM if alone else UNKNOWN._replace(verdict="unknown" if len(entry.sides) > 1 else None)
     if modules := _modules(side, context, model):
         return modules
+    if sure and (norm := _norm_as_matrix(entry, context, model)):
+        return norm
     is_named = _OF_TENSORS.search(" ".join(context.names[:2]))
     if not alone and len(entry.sides) > 1 and side.value in _sizes_computed(model) and not is_named:
         return Judged("right", counts=Problem.of(N_("a size of the model")))
@@ -375,6 +377,21 @@ def _half_norm(entry: WrittenNumber, context: Context, model: Model) -> Judged |
         return None
     one_of_two = bool(_SCALE.search(words)) != bool(_SHIFT.search(words))
     return None if _HALF_OF_NORM.search(words) or one_of_two else right_for(of_norm, model)
+
+
+def _norm_as_matrix(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
+    """The verdict on a LayerNorm that is counted as a matrix: layernorm = 768 * 768."""
+    hidden = Fraction(model.config.hidden_size)
+    is_matrix = any([operand.value for operand in side.operands][:2] == [hidden] * 2 for side in entry.sides)
+    if not is_matrix or entry.best.value not in (hidden**2, hidden**2 + hidden):
+        return None
+    if not any(map(_NORM_ALONE.fullmatch, context.names[:1])):
+        return None
+    norms = (norm for norm in scoped("LayerNorm of the attention", model) if norm.layers == "one")
+    return next((right_for(norm, model) for norm in norms), None)
+
+
+_NORM_ALONE = re.compile(r"\W*(?:the )?(?:layer[ _-]?norm(?:ali[sz]ation)?|(?:层)?归一化层?)(?:的?参数量?)?\W*", re.I)
 
 
 def _multiplies_vocabulary(side: ChainSide, model: Model) -> bool:
@@ -583,10 +600,20 @@ _VARIABLE = re.compile(r"(?<!\w)\w+(?:/\w+){2,12}/(?:kernel|bias|gamma|beta|\w+_
 def _with_tensors(context: Context) -> Context:
     """The context, with PyTorch's names for TensorFlow's variables, and "Decoder layers" for a column "Decoder"."""
     names = (_VARIABLE.sub(lambda name: pytorch_tensor(name[0], ())[0], name) for name in context.names)
-    named = (_STACK.sub(r"\1 layers", name) if name == context.header else name for name in names)
+    named = [_STACK.sub(r"\1 layers", name) if name == context.header else name for name in names]
+    if (
+        not context.after
+        and not any(map(_TENSOR.match, named[:1]))
+        and (variable := _NAMED_VARIABLE.match(context.line))
+    ):
+        named = [pytorch_tensor(variable["name"], ())[0], *named]
     return context._replace(names=tuple(named))
 
 
+# A line that TensorFlow's names begin: name = bert/pooler/dense/bias:0, shape = (768,) ...
+_NAMED_VARIABLE = re.compile(
+    r"\W{0,9}name ?= ?(?P<name>\w+(?:/\w+){2,12}/(?:kernel|bias|gamma|beta))(?::0)?\W{1,3}shape ?="
+)
 _STACK = re.compile(r"^\W*((?:transformer )?(?:de|en)coder|transformer)\W*$", re.I)
 
 
@@ -665,6 +692,8 @@ def _right(part: Counted, side: ChainSide, context: Context, model: Model) -> Ju
     """The verdict on a right count; conditional if it leaves something out and its words do not say so."""
     described = part_in_words(part, model)
     judged = Judged("right", counts=described, counted=part)
+    if norms := _with_norms(part, context, model):
+        return right_for(norms, model)
     if part.part in WHOLE_OR_BODY and (whole := _with_pooler(part, context, model)):
         return whole
     if _is_smaller(part, context, model):
@@ -688,6 +717,21 @@ def _right(part: Counted, side: ChainSide, context: Context, model: Model) -> Ju
         message = N_("It is rounded: the exact count is {count}.")
         return judged._replace(reasons=(Problem.of(message, count=part.right),))
     return judged
+
+
+def _with_norms(part: Counted, context: Context, model: Model) -> Counted | None:
+    """The part with its LayerNorm, if the label of its count says that it includes it: (Q/K/V/O/biases/LN)."""
+    if part.part not in ("attention", "feed-forward") or not any(map(_AND_NORM.search, context.names[:1])):
+        return None
+    wider = scoped(f"{part.part} with LayerNorm", model)
+    return next((other for other in wider if other.layers == part.layers and other.right != part.right), None)
+
+
+_AND_NORM = re.compile(
+    r"(?:bias(?:es)?|[kqvo])(?:\s?[/+,、]\s?|,? (?:and|plus) )(?:LN|layer.?norms?|层归一化)(?!\w)"
+    r"(?!.{0,12}(?:separate|单独|另))",
+    re.I,
+)
 
 
 def _is_smaller(part: Counted, context: Context, model: Model) -> bool:

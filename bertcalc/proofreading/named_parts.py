@@ -222,7 +222,7 @@ _AROUND_LABEL = re.compile(
     r"(?:[\W_]|\b(?:of|in|and|plus|per|for|alone"
     r"|only|just|has|have|is|are|contains?|with|takes?|needs?|adds?|gives?|parameters?|params"
     r"|accounts?|sums?|amounts?|comes|to|costs?|uses?|holds?|requires?)\b"
-    r"|为|是|有|共|约|参数|数|量|个|的){1,20}$"
+    r"|为|是|有|共|约|可训练|参数|数|量|个|的){1,20}$"
     r"|^(?:[\W_]|\([a-z]\)|[a-z]\)|\b(?:so|for|are|is|per|to|of them|only|whereas|how many|does|do"
     r"|and|while|but|plus|then|thus|hence|its|an?|one|each|in|has"
     r"|have|with|所以|因此)\b|[一每]个|的){1,20}",
@@ -428,7 +428,7 @@ _EACH = re.compile(
 _ALL_LAYERS = (
     r"(?:the |all )?(?:[0-9]+|all|six|twelve|twenty-four|十二|二十四)[ 个]*(?:transformer|encoder|identical)? ?"
     r"(?:layers|blocks|层|block)"
-    r"|[0-9]+ ?个?层 ?(?:transformer|encoder|编码器)"
+    r"|[0-9]+ ?个?层 ?(?:transformer|encoder|编码器)|(?:所有|全部)的? ?(?:transformer|encoder|编码器)? ?层"
     r"|(?:the )?(?:transformer|encoder) (?:layers|blocks)"
     r"|(?:the )?(?:whole|entire|full) ?(?:stack|set) of (?:\w+ )?(?:layers|blocks)|整个(?:编码器|encoder|transformer)"
 )

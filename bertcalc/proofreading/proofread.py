@@ -58,6 +58,7 @@ from bertcalc.proofreading.shares import (
     judge_ratio,
     judge_relative,
     judge_share,
+    judge_share_beside,
     judge_share_of,
     judge_share_of_wrong,
     judge_times,
@@ -255,6 +256,7 @@ class _Verdicts:
             or self._table_in_every_layer(entry, context, judged)
             or divided_count(entry, self._earlier.right_value)
             or self._earlier.multiplied(entry, judged, model)
+            or self._share_beside(entry)
             or self._share_of_last(entry, context, judged, model)
             or self._relative(entry, context)
             or self._among_shares(entry, context, judged, model)
@@ -516,6 +518,14 @@ class _Verdicts:
             return UNKNOWN if judged.verdict or not entry.cells else None  # the share of a number that may be wrong
         value = Fraction(part.right) if part and counted.reach else counted.value
         return judge_share_of(value, entry.stated, model, self._text, of_model=self._is_among_shares(entry, model))
+
+    def _share_beside(self, entry: WrittenNumber) -> Judged | None:
+        """The verdict on a percentage beside the two numbers that it compares: 294,912 / 109,482,240 (0.27%)."""
+        if not entry.stated.text.endswith("%") or printed_by_peft(self._around.line(entry.line)):
+            return None
+        start = self._text.rfind("\n", 0, entry.start) + 1
+        before = self._text[max(start, entry.start - _MOST_OF_SENTENCE) : entry.start]
+        return judge_share_beside(before, self._text[entry.end : entry.end + _MOST_OF_SENTENCE], entry.stated)
 
     def _relative(self, entry: WrittenNumber, context: Context) -> Judged | None:
         """The verdict on a percentage relative to the first row of its column, which is 100%."""

@@ -442,6 +442,39 @@ def judge_quotient(first: Fraction, second: Fraction, side: ChainSide) -> Judged
     return _ratio_is(larger / smaller, side, Problem.of(N_("the ratio of the two previous numbers")))
 
 
+def judge_share_beside(before: str, after: str, side: ChainSide) -> Judged | None:
+    """The verdict on a percentage beside the two numbers that it compares; None if there are none.
+
+    >>> from bertcalc.proofreading.mentions.calculations import find
+    >>> [_numbers, share] = find("294,912 / 109,482,240 (2.7%)", {})
+    >>> print(judge_share_beside("294,912 / 109,482,240 (", ")", share.best).reasons[0])
+    294,912 of 109,482,240 are 0.27 %.
+    """
+    beside = _TWO_BEFORE.search(before) or _TWO_AFTER.match(after)
+    if beside is None:
+        return None
+    part, whole = (int(beside[group].replace(",", "")) for group in ("part", "whole"))
+    if not 0 < part < whole:
+        return None
+    right, counts = Fraction(part, whole), Problem.of(N_("the share that the two numbers beside it give"))
+    if abs(right - side.value) <= 2 * side.reach:  # rounded, or cut off
+        return Judged("right", counts=counts)
+    digits = _percent(right, side)
+    reason = Problem.of(N_("{part} of {whole} are {share} %."), part=part, whole=whole, share=digits)
+    return Judged("wrong", right, counts, (reason,))
+
+
+_LONG = r"[0-9]{1,3}(?:,[0-9]{3}){1,4}|[0-9]{5,15}"
+_TWO_BEFORE = re.compile(
+    rf"(?<![\w.,/*+-])(?P<part>{_LONG})\s?(?:/|out of|of)\s?(?P<whole>{_LONG})"
+    r"(?: (?:total )?param(?:eter)?s)?\s?[(（=≈,]\s?[~≈]?$"
+)
+_TWO_AFTER = re.compile(
+    rf"[^\n]{{0,80}}trainable params:\s?(?P<part>{_LONG})\W{{1,6}}all params:\s?(?P<whole>{_LONG})"
+    r"(?!\W{1,6}trainable)"
+)
+
+
 def judge_relative(count: ChainSide, whole: ChainSide, side: ChainSide) -> Judged | None:
     """The verdict on the ratio of a count to another one in its table; None if it is roughly right."""
     right = count.value / whole.value

@@ -58,6 +58,7 @@ from bertcalc.proofreading.mentions.written_sizes import (
     size_groups,
     stated_sizes,
 )
+from bertcalc.proofreading.named_parts import count_of_part
 from bertcalc.proofreading.size_slips import is_of_other_model, is_published, without_slips
 from bertcalc.text.amounts import typed
 from bertcalc.text.records import dataclass
@@ -367,23 +368,30 @@ def read(text: str, model: Model | None = None) -> Subject:
 def _of_total(text: str, subject: Subject) -> str:
     """The published BERT of which a text that names none states a total; empty if the text fits its subject.
 
-    The total of a class, with or without the pooler, is as good as a name: 102,267,648 is bert-base-chinese.
+    The total of a class, or that of the embeddings, is as good as a name: 102,267,648 is bert-base-chinese.
     """
     totals = {number for number in long_numbers(text) if number >= _LEAST_TOTAL}
-    if not totals or not (subject.assumed or re.search("bert", text, re.I)) or subject.fit(totals):
+    is_bert = subject.assumed or re.search("bert", text, re.I)
+    if not totals or not is_bert or subject.model is None or totals & _with_vocabulary(subject.model.config):
         return ""
-    return next((preset for number, preset in _totals_of_berts().items() if number in totals), "")
+    berts = (name for name, entry in PRESETS.items() if family_of(entry.config).name == "bert")
+    return next((name for name in berts if totals & _with_vocabulary(PRESETS[name].config)), "")
 
 
 _LEAST_TOTAL = 10**7
 
 
-@lru_cache(maxsize=1)
-def _totals_of_berts() -> Mapping[int, str]:
-    """The first published BERT that has each total with one of its classes."""
-    berts = {name: entry.config for name, entry in PRESETS.items() if family_of(entry.config).name == "bert"}
-    counts = [(count.total, name) for name, config in berts.items() for count in known_counts(config)]
-    return dict(reversed(counts))
+@lru_cache(maxsize=64)
+def _with_vocabulary(config: Config) -> frozenset[int]:
+    """The counts that depend on the vocabulary: those of each class, and of the embeddings with and without LayerNorm.
+
+    >>> 16_622_592 in _with_vocabulary(PRESETS["bert-base-chinese"].config)
+    True
+    """
+    model = build(config)
+    names = ("embeddings", "embeddings without LayerNorm", "word embeddings")
+    tables = (count_of_part(name, model) for name in names)
+    return frozenset((*tables, *(count.total for count in every_count(config, known_counts))))
 
 
 def _without_warnings(text: str) -> str:

@@ -162,7 +162,7 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     if OWN_MODEL.search(" ".join((*context.names, *context.headings[:1], context.line))) or _is_other_column(context):
         return None
     right = model.num_parameters()
-    is_counted = _COUNTS.match(context.after) or _COUNTED_ALL.search(context.header)
+    is_counted = _COUNTS.match(context.after) or _OF_PARAMETERS.search(context.header)
     is_named = is_name(context.names[:1]) and bool(is_counted)
     counts_all = is_named or any(map(_COUNTED_ALL.search, context.names[:2]))
     of_named = is_name(context.names[:1]) or _is_in_list_of(context) or names_count
@@ -277,7 +277,7 @@ def _is_of_layers(side: ChainSide, model: Model) -> bool:
 _OF_TABLE = 2  # factors
 _OF_PROGRAM = 12  # times that a total in a program may be too small, as with one layer
 _COUNTS = re.compile(r"\s?(?:param|个?参数)", re.I)
-_COUNTED_ALL = re.compile(r"param|参数量", re.I)
+_COUNTED_ALL, _OF_PARAMETERS = re.compile(r"param|参数量", re.I), re.compile(r"param|参数", re.I)
 _PARTS = 50  # a fiftieth of a rounded number
 _FOUR_DIGITS = 2000  # times half a unit in the last of four digits: such a number is meant to be exact
 

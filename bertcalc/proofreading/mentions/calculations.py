@@ -162,9 +162,10 @@ def find(text: str, letters: Mapping[str, int], bound: Collection[str] = ()) -> 
 def _with_products(line: str) -> str:
     """A line of the same length with products for shapes in a sum, (2, 768) + (768) * 2, and (...) for [...] * 12.
 
-    How a term is computed is left out: 4,718,592 (3072*768*2) + 768.
+    How a term is computed is left out: 4,718,592 (3072*768*2) + 768, or 2,359,296 + (768*4=3072).
     """
     line = _COMPUTED_TERM.sub(_without_calculation, line)
+    line = _RESULT_IN_BRACKETS.sub(_without_sides, line)
     line = _TIME.sub(lambda time: " " * len(time[0]), line)
     line = _FACTOR_IN_BRACKETS.sub(lambda factor: f"({factor['inside']})", line)
     return _SHAPE_IN_SUM.sub(lambda shape: shape[0].replace(",", "*"), line)
@@ -178,6 +179,17 @@ def _without_calculation(term: re.Match[str]) -> str:
     return f"{term['value']}{' ' * (len(term[0]) - len(term['value']))}" if is_result else term[0]
 
 
+def _without_sides(brackets: re.Match[str]) -> str:
+    try:
+        is_result = evaluate(brackets["calculation"], {}) == int(brackets["value"].replace(",", ""))
+    except InputError:
+        return brackets[0]
+    return f"({brackets['value']:>{len(brackets[0]) - 2}})" if is_result else brackets[0]
+
+
+_RESULT_IN_BRACKETS = re.compile(
+    r"[(（](?P<calculation>[0-9][0-9 ]{0,9}[*×·+][0-9 *×·+]{1,60})=\s?(?P<value>[0-9][0-9,]{1,14})[)）](?=\s?[+=])"
+)
 _COMPUTED_TERM = re.compile(
     r"(?<![0-9,.])(?P<value>[0-9][0-9,]{3,14})\s?"
     r"[(（](?P<calculation>[0-9][0-9 ]{0,9}[*×·+][0-9 *×·+]{1,60})[)）](?=\s?[+=])"

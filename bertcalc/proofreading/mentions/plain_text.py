@@ -222,6 +222,8 @@ _TERM_IN_FOURS = re.compile(
     rf"(?m)(?<![\w.,])(?<![0-9] ){_FOURS}[+=][^\n=]{{0,300}}=? ?[0-9]{{2,4}} [0-9]{{4}}[ \t]{{0,3}}$)"
 )
 _RESULT_IN_FOURS = re.compile(rf"(?m)(?:(?<=[=:：])|(?<=[=:：] )){_FOURS}$)")
+# The line that peft prints, broken in a comment.
+_BROKEN_LINE = re.compile(r"[ \t]{0,9}\n[ \t]{0,20}(?:#|//)[ \t]{0,30}(?=\|\| ?(?:all params|trainable ?%))")
 # A calculation that goes on in the next line: a + b +\n(c + d) = ...
 _GOES_ON = re.compile(r"(?:(?<=[)\w])|(?<=[)\w] ))\+[ \t]{0,4}\n[ \t]{0,20}(?=[(\w][^\n=]{3,300}=[ \t]?[0-9])")
 # Chinese commas in a number, or one in a result: 23，835，648; = 393，216
@@ -301,5 +303,6 @@ _STEPS: tuple[tuple[re.Pattern[str], re.Pattern[str], Rewrite], ...] = (
         re.compile(r"\n(?:[ \t]{0,20}[-•] (?=[=≈][ \t]?~?[0-9(])|(?=[ \t]{0,20}[=≈][ \t]{0,4}~?[0-9(]))"),
         lambda _match: " ",
     ),
+    (re.compile("trainable params:"), _BROKEN_LINE, lambda _match: " "),
     (_GOES_ON, _GOES_ON, lambda _match: "+ "),
 )
