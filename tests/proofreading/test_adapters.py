@@ -96,6 +96,12 @@ def test_the_code_says_what_peft_prints(r: int, targets: list[str], labels: int)
     wrong = printed_claims(CODE.format(trained=294_912 + 1_538, **(values | {"all": 109_780_228, "share": 0.27})))
     assert [claim.right_value for claim in wrong[:2]] == [trained, whole]
     assert round(float(wrong[2].right_value or 0), 4) == round(100 * trained / whole, 4)
+    named = CODE.replace("r={r}", "r=RANK").replace("{targets})", "TARGETS)").replace("{labels}", "self.labels")
+    named = f"RANK = {r}  # low\nTARGETS = {{targets}}\n\ndef __init__(\n    labels: int = {labels},\n){named}"
+    broken = named.replace("|| all", "\n#     || all").format(trained=trained, **values)
+    assert [claim.verdict for claim in printed_claims(broken)] == ["right"] * 3
+    wrong = printed_claims(named.format(trained=294_912, **values))
+    assert wrong[0].right_value == trained
 
 
 def test_the_code_above_a_line_says_which_model_is_adapted() -> None:

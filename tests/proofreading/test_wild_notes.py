@@ -1,0 +1,225 @@
+"""Claims as public notes and articles write them, judged by what transformers builds."""
+
+from functools import cache
+
+import pytest
+import torch
+import transformers
+
+from bertcalc.proofreading.claims import CheckedClaim
+from bertcalc.proofreading.proofread import proofread
+
+BASE = {"vocab_size": 30522}
+CHINESE = {"vocab_size": 21128}
+MINILM = {"hidden_size": 384, "num_hidden_layers": 6, "intermediate_size": 1536, "num_attention_heads": 12}
+LARGE = {"hidden_size": 1024, "num_hidden_layers": 24, "intermediate_size": 4096, "num_attention_heads": 16}
+
+
+@cache
+def real(name: str = "BertModel", **sizes: int) -> torch.nn.Module:
+    cls = getattr(transformers, name)
+    with torch.device("meta"):
+        return cls(cls.config_class(**sizes))
+
+
+def count(module: torch.nn.Module) -> int:
+    return sum(tensor.numel() for tensor in module.parameters())
+
+
+def claims(text: str) -> list[CheckedClaim]:
+    return list(proofread(text).claims)
+
+
+def rights(text: str) -> list[int]:
+    """The right values of the numbers that are marked as wrong."""
+    return [int(claim.right_value or 0) for claim in proofread(text).of("wrong")]
+
+
+def test_chinese_commas_separate_thousands() -> None:
+    layers, total = count(real().encoder), count(real())
+    wide = f"{total:,}".replace(",", "，")
+    [claim] = claims(f"BERT-base 总共 {wide} 个参数，都要训练。")
+    assert (claim.verdict, int(claim.value), claim.text) == ("right", total, wide)
+    product = f"{layers // 12:,} * 12 = {layers:,}".replace(",", "，")
+    assert [claim.verdict for claim in claims(f"BERT-base 所有层：{product}")] == ["right"]
+    assert not claims("BERT 的形状是（12，512，768）。")
+
+
+def test_digits_in_groups_of_four_are_one_number() -> None:
+    total, pooler = count(real(num_hidden_layers=1, **CHINESE)), count(real().pooler)
+    embeddings, layer = count(real(**CHINESE).embeddings), count(real().encoder.layer[0])
+
+    def fours(number: int) -> str:
+        return f"{number // 10_000} {number % 10_000:04}"
+
+    text = (
+        "BERT，词表 21128，hidden 768，num_hidden_layers = 1\n"
+        f"总数：{fours(total)}\n"
+        f"{fours(embeddings)} + {fours(layer)} + {fours(pooler)} = {fours(total)}"
+    )
+    assert [(int(claim.value), claim.verdict) for claim in claims(text)][-2:] == [(total, "right")] * 2
+    assert not rights("BERT-base: 训练于 2018 2019\n版本: 2018 2019")
+
+
+def test_a_term_may_have_its_calculation_behind_it() -> None:
+    layer = count(real().encoder.layer[0])
+    assert (
+        claims(f"BERT-base 一层：4*(768*768+768)+768*4+4,718,592（3072*768*2）+3,840 = {layer:,}")[-1].verdict
+        == "right"
+    )
+    second = real().encoder.layer[0].output.dense
+    text = "BERT-base feed forward：\n linear2：w(3072 * 768) + b(768*4=3072) = 2,362,368"
+    assert rights(text) == [count(second)]
+
+
+def test_a_sum_goes_on_in_the_next_line() -> None:
+    attention = count(real().encoder.layer[0].attention)
+    text = (
+        "BERT-base，hidden_size：768，attention 加 LayerNorm：\n"
+        "(hidden_size * hidden_size + hidden_size) * 3 +\n"
+        f"(hidden_size * hidden_size + hidden_size) + 2 * hidden_size = {attention}"
+    )
+    assert not rights(text)
+    assert rights(text.replace(f"{attention}", f"{attention + 1}"))
+
+
+def test_a_vocabulary_in_thousands_is_no_slip_of_its_letter() -> None:
+    [_vocabulary, claim] = claims("BERT-base (d=768, V=30k):\nEmbeddings: V × d = 30k × 768 ≈ 23M")
+    assert claim.verdict == "right"
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        ("计算 Bert 参数量：总参数量：{total}个，总大小：{bytes}b，约{mib}MB", CHINESE),
+        ("BERT: total {total:,} parameters, {bytes:,} bytes, {mib} MB", CHINESE),
+        ("A BERT encoder has {total:,} parameters, {bytes:,} bytes, {mib} MB", {"vocab_size": 28996}),
+        ("An encoder of sentences: {total:,} parameters in all, or {bytes:,} bytes, {mib} MB", MINILM),
+    ],
+)
+def test_a_total_says_which_bert_a_text_is_about(text: str, sizes: dict[str, int]) -> None:
+    total = count(real(**sizes))
+    report = proofread(text.format(total=total, bytes=4 * total, mib=round(4 * total / 2**20)))
+    assert report.model is not None
+    assert report.model.num_parameters() == total
+    assert [claim.verdict for claim in report.claims] == ["right", "right", "conditional"]  # MB for MiB
+
+
+def test_the_count_of_a_class_or_of_the_embeddings_says_which_bert_a_text_is_about() -> None:
+    masked, embeddings = count(real("BertForMaskedLM", **CHINESE)), count(real(**CHINESE).embeddings)
+    text = f"model = BertForMaskedLM(config)\n# 总参数量: {masked:,}"
+    assert proofread(text).preset == "bert-base-chinese"
+    assert not rights(text)
+    text = f"BERT 的参数：embedding {embeddings:,}，总参数：102,858,240"
+    assert rights(text) == [count(real(**CHINESE))]
+    named = f"bert-base-uncased has {count(real(**CHINESE)):,} parameters"
+    assert proofread(named).preset == "bert-base-uncased"
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        (
+            "bert-base-chinese 包含 12 层 Transformer 编码器，隐藏层维度为 768，总参数量约为 1.1 亿。",
+            count(real(**CHINESE)),
+        ),
+        ("BERT-base通常参数量较小（约110亿），适用于内存有限的环境", count(real())),
+        (
+            "XLM-RoBERTa\n\n| 版本 | 参数量 | 层数 |\n|---|---|---|\n| Base | 125M | 12 |",
+            count(real("XLMRobertaModel", vocab_size=250002, max_position_embeddings=514, type_vocab_size=1)),
+        ),
+        ("BERT的参数总量为：23835648 + 28311552 + 56623104 + 38400 = 108808704 ≈ 104M", count(real())),
+        ("BERT-base\nlayernorm = 768 * 768 = 589824", count(real().embeddings.LayerNorm)),
+        ("BERT-base\n所有Transformer层可训练参数 = 103359744", count(real().encoder)),
+        (
+            "BERT-base\nname = bert/encoder/layer_0/attention/self/value/bias:0, shape = (768,)所以是768维的向量589824",
+            768,
+        ),
+        (
+            "| BERT-base | Parameters |\n|---|---|\n| Attention (12 blocks: Q/K/V/O/biases/LN) | 28,348,416 |",
+            12 * count(real().encoder.layer[0].attention),
+        ),
+    ],
+)
+def test_a_wrong_count_has_the_right_value(text: str, right: int) -> None:
+    assert rights(text) == [right]
+
+
+DISTILLED, WHOLE = count(real("DistilBertModel")), count(real())
+XXLARGE = count(
+    real("AlbertModel", hidden_size=4096, intermediate_size=16384, num_attention_heads=64, num_hidden_layers=12)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        (
+            "DistilBERT is a distilled version of BERT; it is {}% smaller than BERT, and fast.",
+            100 - 100 * DISTILLED / WHOLE,
+        ),
+        (
+            "Student: DistilBERT (6 layers)\n\nResult: 2× faster, {}% smaller, 97% performance",
+            100 - 100 * DISTILLED / WHOLE,
+        ),
+        ("- DistilBERT: 66M parameters (6 layers, 768 hidden) - {}% of BERT-base", 100 * DISTILLED / WHOLE),
+        (
+            "ALBERT-xxlarge performs better than BERT-large while having {}% fewer parameters!",
+            100 - 100 * XXLARGE / count(real(**LARGE)),
+        ),
+    ],
+)
+def test_a_relative_size_is_that_of_the_two_models(text: str, right: float) -> None:
+    wrong = next(
+        claim for claim in claims(text.format(round(right) + 25)) if claim.text.startswith(f"{round(right) + 25}")
+    )
+    assert wrong.verdict == "wrong"
+    assert float(wrong.right_value or 0) == pytest.approx(right, rel=1e-6)
+    assert not proofread(text.format(round(right))).of("wrong")
+
+
+def test_a_size_without_a_model_is_not_judged_by_the_one_before() -> None:
+    assert not rights("DistilBERT retains 97% of BERT's performance. A pruned model is 60% smaller, with no loss.")
+    assert not rights("BERT-base is large. TinyBERT is 7.5x smaller and 9.4x faster. Ours is 20% smaller, and faster.")
+
+
+def test_a_model_has_times_fewer_parameters() -> None:
+    ratio = WHOLE / count(real("AlbertModel", hidden_size=768, intermediate_size=3072, num_attention_heads=12))
+    assert not rights(f"ALBERT-base has {round(ratio)}x fewer parameters than BERT-base.")
+    [claim] = proofread("ALBERT-base has 18x fewer parameters than BERT-base.").of("wrong")
+    assert float(claim.right_value or 0) == pytest.approx(ratio)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "BERT comes as base and large. Both have larger feedforward-networks ({} and {} hidden units respectively).",
+        "BERT base 和 BERT large 的前馈网络（分别为 {} 和 {} 个隐藏单元）更大。",
+    ],
+)
+def test_the_hidden_units_of_base_and_large_are_those_of_the_feed_forward(text: str) -> None:
+    widths = [real().config.intermediate_size, real(**LARGE).config.intermediate_size]
+    assert rights(text.format(768, 1024)) == widths
+    assert not rights(text.format(*widths))
+
+
+def test_the_units_of_a_feed_forward_network_in_a_paragraph_are_judged() -> None:
+    text = (
+        "BERT-base has 12 layers, each on top of the other. The feedforward network in it consists of {} hidden units."
+    )
+    assert rights(text.format(768)) == [real().config.intermediate_size]
+    assert not rights(text.format(3072))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "BERT-base with LoRA. 可训练参数: 294,912 / 109,777,152 ({}%)",
+        "BERT-base: 294,912 of 109,777,152 parameters ({}%) are trained",
+        "BERT-base with LoRA: trainable% is {}% (trainable params: 294,912 || all params: 109,777,152)",
+    ],
+)
+def test_a_percentage_is_the_share_of_the_two_numbers_beside_it(text: str) -> None:
+    assert not proofread(text.format("0.27")).of("wrong")
+    [claim] = proofread(text.format("2.7")).of("wrong")
+    assert float(claim.right_value or 0) == pytest.approx(100 * 294_912 / 109_777_152)
