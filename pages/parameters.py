@@ -35,6 +35,7 @@ if not presenting():
         live.markdown(answer.sentence(choice))
         st.page_link(page_at("lecture"), label=_("Take the tour →"), query_params=present_model.link() | BEGINNING)
         st.page_link(page_at("change"), label=_("Make it smaller →"))
+        st.page_link(page_at("bring"), label=_("And yours? →"))
 
 difference = total - preset_of(choice).model.num_parameters()
 against = _("against {preset}").format(preset=choice.preset)
