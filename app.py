@@ -15,7 +15,7 @@ import pages.server  # noqa: F401  # prints the reason and ends the process if n
 # isort: split
 import streamlit as st
 from starlette.middleware import Middleware
-from streamlit.starlette import App  # even Streamlit 1.54 detects an app by this import, and runs it at its start
+from streamlit.starlette import App  # even Streamlit 1.54 recognizes an app by this import, and runs the file at start
 
 from pages.server import scripts
 from pages.server.assets import Assets
@@ -36,7 +36,7 @@ FAILURES = LimitedLog("A page failed")
 
 
 def say_sorry(error: Exception) -> bool:
-    """Show a sentence instead of a traceback, which goes to the log, at most once a minute for each place."""
+    """Show a sentence and log the traceback, at most once a minute for each place in the code."""
     FAILURES.trace(error)
     _ = translator()
     st.error(
@@ -49,7 +49,7 @@ def say_sorry(error: Exception) -> bool:
 
 
 def preloaded(page: str, presents: bool) -> tuple[str, ...]:
-    """The tags that make a browser load the files of a page early."""
+    """The HTML tags that make a browser load a page's files early."""
     return scripts.preloaded(page, sheets(page, presents=presents))
 
 

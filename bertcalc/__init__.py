@@ -1,4 +1,4 @@
-"""Exact parameter counts of BERT and its relatives: one program per architecture, run on integers, symbols or arrays.
+"""Exact parameter counts of BERT and related models: one program per architecture, run on integers, symbols or arrays.
 
 >>> bert = load("bert-base-uncased")  # a preset, the path of a config.json, a dictionary or a configuration
 >>> bert.num_parameters()
@@ -115,4 +115,4 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
-ARCHITECTURES = {cls.name: cls for cls in _BERT.classes}  # BERT's; bertcalc.families.CLASSES has those of every family
+ARCHITECTURES = {cls.name: cls for cls in _BERT.classes}  # BERT only; bertcalc.families.CLASSES has every family's

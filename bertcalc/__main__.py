@@ -53,7 +53,7 @@ from bertcalc.text.suggestions import nearest
 _OTHERS = (
     "For other models, use the page Any model of the dashboard, or python -m bertcalc.discover for their defaults."
 )
-# Remarks on the figures, after their units.
+# Remarks that are printed after the units of figures.
 _MORE = {"training_memory": ", in a loop that holds the outputs until the next forward pass has returned"}
 _CONSTANTS = {"True": "true", "False": "false", "None": "none"}
 
@@ -121,7 +121,7 @@ def _text_of(name: str) -> str:
 
 
 def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
-    """The model and the batch of the command line. Raises InputError."""
+    """The command line's model and batch. Raises InputError."""
     preset, changes = _read_fields(fields)
     if preset and asked.config:
         raise wrong("Give a preset or --config, not both.")
@@ -147,7 +147,7 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
 
 
 def _of_another_family(item: ModelRef, start: Model) -> str:
-    """A sentence that names the preset to start from, if the class belongs to another family than the preset."""
+    """A sentence that names a suitable preset, if the class belongs to a different family than the given preset."""
     architecture = dict(item.changes).get("architecture", start.architecture)
     family = CLASSES[architecture]
     if family is start.family:
@@ -157,7 +157,7 @@ def _of_another_family(item: ModelRef, start: Model) -> str:
 
 
 def _with_heads(item: ModelRef, start: Model) -> ModelRef:
-    """Add the number of heads that keeps the head size, if only hidden_size is changed, as on the dashboard."""
+    """If only hidden_size is changed, add the number of heads that keeps the head size, as the dashboard does."""
     changes = dict(item.changes)
     if "hidden_size" not in changes or "num_attention_heads" in changes:
         return item
@@ -178,7 +178,7 @@ def _described(path: Path) -> Model:
 
 
 def _read_fields(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
-    """The preset, if there is one, and the fields as links write them: hidden_size-1024."""
+    """The preset (None if there is none), and the fields in the notation of links: hidden_size-1024."""
     preset, changes, rest = None, [], list(arguments)
     while rest:
         argument = rest.pop(0)
@@ -208,7 +208,7 @@ def _figures(case: Case) -> dict[str, int | InputError]:
             key: partial(EVERY_QUANTITY[key].of, case)
             for key in (*own, "forward", "training", "weights", "activations")
         },
-        # Not from EVERY_QUANTITY, whose peaks need SymPy.
+        # EVERY_QUANTITY has the peaks, too, but needs SymPy for them.
         "inference_memory": lambda: inference_peak_bytes(changed.in_inference(), *sizes),
         "training_memory": lambda: training_peak_bytes(changed.in_training(case.plan), *sizes),
     }

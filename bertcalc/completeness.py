@@ -1,4 +1,4 @@
-"""Checks that a family is complete, so that nothing is missing on a page or silently counts as zero.
+"""Checks that a family is complete: a missing part could leave gaps on pages, or silently count as zero.
 
 >>> from bertcalc.families import FAMILIES
 >>> missing_parts(FAMILIES["bert"])
@@ -27,10 +27,10 @@ from bertcalc.teach.lessons import has_lesson
 
 
 def missing_parts(family: Family) -> list[str]:
-    """List what a family lacks, one sentence each; an empty list means that it is complete.
+    """List a family's missing parts, one sentence per part. The list is empty if the family is complete.
 
-    Declares and runs every class in its default and its fullest configuration. Call it while you write a family; the
-    tests call it for every registered family.
+    The function declares and runs every class in its default and its fullest configuration. Call it while you write a
+    family; the tests call it for every registered family.
     """
     if declaration := list(_missing_in_declaration(family)):
         return declaration
@@ -48,7 +48,7 @@ def missing_parts(family: Family) -> list[str]:
 
 
 class _CannotRunError(Exception):
-    """The exception for a family's program that fails."""
+    """Raised if a family's program fails."""
 
 
 def _missing_in_declaration(family: Family) -> Iterator[str]:
@@ -75,9 +75,9 @@ def _missing_in_declaration(family: Family) -> Iterator[str]:
 
 
 def _runs(family: Family) -> Iterator[tuple[Model, list[Step]]]:
-    """Yield each class in its default and its fullest configuration, with the steps of a run of each.
+    """Yield the models of all classes and the steps of their runs.
 
-    Each runs with and without an encoder's output.
+    Every class runs in its default and its fullest configuration, with and without an encoder's output.
     """
     for cls, config, encoder in product(family.classes, (family.config.default(), family.fullest()), (None, 1)):
         try:
@@ -123,7 +123,7 @@ def _missing_in_run(model: Model, steps: list[Step]) -> Iterator[str]:
 
 
 def _wrong_ties(model: Model, shapes: Mapping[str, Shape]) -> Iterator[str]:
-    """A sentence for each tied tensor whose owner is missing or has a different shape; the total would omit it."""
+    """A sentence for each tied tensor whose owner is missing or has a different shape; totals omit tied tensors."""
     for path, module, _copies in model.modules():
         for last, owner in module.tied.items():
             if owner not in shapes:

@@ -29,7 +29,10 @@ def _style() -> str:
 
 
 class FormulaWidget(anywidget.AnyWidget):
-    """A model whose sizes a notebook's reader can change: ``sizes`` by their shared names, and ``model``."""
+    """A notebook widget in which the reader changes a model's sizes.
+
+    ``sizes`` maps shared field names to values; ``model`` is the resulting model.
+    """
 
     _esm = _script()
     _css = _style()
@@ -44,8 +47,8 @@ class FormulaWidget(anywidget.AnyWidget):
 
     @property
     def model(self) -> Any:
-        """The model at the present sizes. Raises ConfigError if the sizes set from Python fit no model."""
+        """The model at the present sizes. Raises ConfigError if Python code has set sizes that no model has."""
         sizes = {**self.sizes}
         vocabulary = sizes.pop("vocab_size")
         config = replace(self._start.config, **sizes)
-        return self._start.changed(moved(config, "vocab_size", vocabulary))  # with its padding token
+        return self._start.changed(moved(config, "vocab_size", vocabulary))  # also moves the padding token

@@ -32,7 +32,7 @@ sizes = any_model.size_steps(selection)
 discovery = selection.discovery
 any_model.show_wrong_in_link()
 if not presenting():
-    own_config.show_bring(selection)  # above the answer, so that it is in sight
+    own_config.show_bring(selection)  # above the answer, so that readers notice the controls
 
 if discovery is None:
     discovering.show_discovery(selection)

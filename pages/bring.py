@@ -1,4 +1,4 @@
-"""Bring anything: a text, a config.json, a name on the Hub, or a file of weights, read, counted and compared."""
+"""Bring anything: the page reads, counts and compares a text, a config.json, a Hub model or a weights file."""
 
 import streamlit as st
 

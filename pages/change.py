@@ -18,7 +18,7 @@ steps, wrong = step_controls.steps_of_link()
 models, impossible = changed_models(choice.model, steps)
 made = steps[: len(models) - 1]
 
-# Each has its own place, whatever is drawn above it: a control that moves loses its parameter in the link.
+# Each section has a fixed container, so that no control moves: Streamlit drops a moved control's link parameter.
 menus = st.container(horizontal=True, gap="small")
 problems, headline, start, chart, cards, settings, fits, details = (st.container() for _part in range(8))
 with menus:
@@ -41,7 +41,7 @@ with settings, st.container(horizontal=True, vertical_alignment="bottom"):
     batch = choose_batch(choice.config)
     recompute = RECOMPUTATION.show(recompute_options(choice.model))
     precision, optimizer, attention = TRAINING_DTYPE.show(width=180), OPTIMIZER.show(), ATTENTION.show()
-    # The masks are those of a GPU, as the device below is one.
+    # The dropout masks are those of a GPU, because the device chosen below is a GPU.
     plan = checkpointed(Plan(precision, optimizer, attention, fused_dropout=True), recompute)
 with settings:
     show_unfused(choice.model)

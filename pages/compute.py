@@ -47,7 +47,7 @@ elif view == "conventions":
         rules.show_element_costs(count.steps)
 else:
     if problem := unknown_training(choice.model):
-        # Only the number of labels has a control.
+        # Only num_labels has a control, so remedies for other fields are left out.
         show_problem(problem if problem.field == "num_labels" else problem._replace(remedies=()))
         st.stop()
     training_run.say_batch(count)

@@ -56,11 +56,11 @@ if kind == "file":
 heading_place.markdown(f"## {title}", width="content")
 
 designs = result.designs[: nearest.FEW if presenting() else nearest.LISTED]
-# Each button stands beside the row of its model: style.css makes both equally high.
+# Each button stands beside its model's table row: style.css gives both the same height.
 with st.container(horizontal=True, gap="xsmall", key="designs"):
     with st.container(width="content", key="designs-take"):
         for rank, design in enumerate(designs, 1):
-            # The shortcut is shown beside the label, which numbers the rows.
+            # Streamlit shows the shortcut beside the label, so the shortcuts number the rows.
             st.button(_("Use"), key=f"take {rank}", shortcut=f"{rank}", on_click=change, args=(design.fields,))
     rows = nearest.columns(question, designs, choice.config)
     show_table(rows, _("The nearest models, with their distance to the budget"))

@@ -20,7 +20,7 @@ row = st.container(horizontal=True, vertical_alignment="center", key="lecture-ro
 fill = screens.filler(choice)
 if lecture := screens.choose_lecture(row, fill):
     titles = screens.titles_of(lecture, fill)
-    with st.container(key="lecture-state"):  # hidden controls, with the values of the link
+    with st.container(key="lecture-state"):  # hidden controls that hold the link's values
         asked, speaking = screen_files.SCREEN.show(), screen_files.NOTES.show()
     screen = screens.screen_of(lecture, asked)
     notes = screens.notes_of(screen, titles, fill)

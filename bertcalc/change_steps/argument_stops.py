@@ -1,4 +1,4 @@
-"""Where the slider of a step's argument stops: at round numbers, each a few percent above the previous one."""
+"""The stops of the slider for a step's argument: round numbers that grow by a few percent."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -13,7 +13,7 @@ from bertcalc.text.problem import InputError
 
 
 def sliding_arguments(change: Change) -> dict[str, int]:
-    """The arguments of a change that have a letter in formulas and a value, with their values.
+    """Map the arguments of a change that have a letter in formulas to their values; arguments with None are left out.
 
     >>> from bertcalc import Lora, ResizeVocabulary
     >>> sliding_arguments(Lora(r=16)), sliding_arguments(ResizeVocabulary(pad_to_multiple_of=64))

@@ -1,7 +1,7 @@
-"""The figures of changed models as live numbers: of the model's sizes, and of the arguments of its changes.
+"""The figures of changed models as live numbers, which depend on the model's sizes and on the changes' arguments.
 
-The name of an argument's size begins with the number of its change, from 0, because two changes can have an argument of
-the same name.
+The name of an argument's size begins with the number of its change, counted from 0, because two changes can have an
+argument of the same name.
 
 >>> from bertcalc import Lora, load
 >>> from bertcalc.change_steps.effects import changed_models
@@ -32,12 +32,12 @@ from bertcalc.text.live_numbers import FigureBound, Live, is_live, live, node_of
 
 
 def argument_size(number: int, argument: str) -> str:
-    """The name of the size of an argument, which begins with the number of its change."""
+    """The name of an argument's size: the number of the change, and the argument."""
     return f"{number} {argument}"
 
 
 def argument_sizes(model: Model) -> dict[str, int]:
-    """The values of the arguments that have sliders in a model's changes, by the names of their sizes."""
+    """The values of all arguments with sliders in a model's changes, keyed by ``argument_size``."""
     return {
         argument_size(number, argument): value
         for number, change in enumerate(model.changes)
@@ -75,17 +75,17 @@ def live_effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
 
 
 class LiveSizes:
-    """The sizes of a model and of its changes, live, by the names of their letters."""
+    """The live sizes of a model and of its changes."""
 
     def __init__(self, model: Model, batch: Batch | None = None) -> None:
         self._model = model
         self._present = {**model.letter_values(), **(batch.sizes() if batch else {})}
         self._sizes = live_sizes(model.config)
-        self._bounds: tuple[FigureBound, ...] = ()  # within them, Python can change the model so
+        self._bounds: tuple[FigureBound, ...] = ()  # within the bounds, the changes are possible
         config = unchecked(model.config, **self._sizes)
         for number, change in enumerate(model.changes):
             lively = copy(change)
-            for argument, value in sliding_arguments(change).items():  # not by ``replace``, which checks and copies it
+            for argument, value in sliding_arguments(change).items():  # ``replace`` would check and copy the value
                 object.__setattr__(lively, argument, live_size(argument_size(number, argument), value))
             self._sizes |= lively.letter_values(config)
             self._bounds += tuple(_bounds(lively, config))
@@ -94,14 +94,14 @@ class LiveSizes:
     def number(self, number: int, expression: Callable[[], Any]) -> int:
         """Attach a formula to a number; without one, the number has a value only at the present sizes (``held``)."""
         formula = expression()
-        if formula == number:  # the same at all sizes
+        if formula == number:  # a constant
             return self._bounded(number)
         lively = self.replaced(with_formula(number, formula, self._present))
-        named = any(change.by_layer for change in self._model.changes)  # other numbers of layers have other formulas
+        named = any(change.by_layer for change in self._model.changes)  # the formula depends on the number of layers
         return cast(int, within(lively, (staying(self._sizes["num_hidden_layers"]),))) if named else lively
 
     def replaced(self, number: int) -> int:
-        """Replace the letters of the changes in a live number by their arguments, and keep these within their limits.
+        """Replace the changes' letters in a live number by the arguments, and keep the arguments within their limits.
 
         A number without a formula is ``held``.
         """
@@ -121,7 +121,7 @@ class LiveSizes:
 
 
 def _bounds(change: Change, config: Config) -> Iterator[FigureBound]:
-    """The limits of a change's numbers that move with the sizes."""
+    """Those limits of a change that depend on the sizes."""
     for limit in change.limits(config):
         yield from (
             FigureBound(room, 0) for room in (limit.value - limit.low, limit.high - limit.value) if is_live(room)

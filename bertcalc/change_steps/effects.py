@@ -24,12 +24,12 @@ _NOT_TRAINED = N_("Quantized weights are frozen: add an adapter after the quanti
 _FROZEN = N_("Nothing is trained: the layers of a model in {format} pass no gradient.")
 _NO_INFERENCE = N_("The peak of inference is not simulated for weights in {format}.")
 
-FLOAT32 = 4  # bytes; of all tensors that are not quantized
+FLOAT32 = 4  # bytes per entry of a tensor that is not quantized
 
 
 @dataclass(frozen=True)
 class ChangedModel:
-    """A model after some steps; ``base`` is the part that is quantized, if a step quantizes it."""
+    """A model after some steps; ``base`` is the quantized model, or None if no step quantizes."""
 
     model: Model
     base: QuantizedModel | None = None
@@ -46,7 +46,7 @@ class ChangedModel:
 
     @cached_property
     def adapted(self) -> AdaptedModel | None:
-        """The quantized model with the adapter on it; None if nothing is quantized."""
+        """The quantized model with its adapter; None if nothing is quantized."""
         return AdaptedModel(self.base, self.model) if self.base else None
 
     @property
@@ -60,21 +60,21 @@ class ChangedModel:
         return (*changes[:before], self.base.format, *changes[before:])
 
     def check_trained(self) -> None:
-        """Raise InputError if nothing is trained: a quantized model trains only what is added after quantization."""
+        """Raise InputError if nothing is trained: quantized weights are frozen, unlike an adapter added later."""
         if self.base and self.model == self.base.model:
             message = _NOT_TRAINED if self.base.format.takes_adapters else _FROZEN
             raise wrong(message, "changes", format=self.base.format.title)
 
     def in_training(self, plan: Plan) -> Model:
-        """The model as a training step runs it: quantized weights are packed, others have the precision's dtype.
+        """The model in a training step: quantized weights are packed, other tensors have the precision's dtype.
 
-        Raises InputError if nothing is trained, or training on such weights is not simulated.
+        Raises InputError if nothing is trained, or if training on such weights is not simulated.
         """
         self.check_trained()
         return self.adapted.packed(PRECISIONS[plan.precision].dtype) if self.adapted else self.model
 
     def in_inference(self) -> Model:
-        """The model of a forward pass without gradients. Raises InputError for a quantized one."""
+        """The model in a forward pass without gradients. Raises InputError if the model is quantized."""
         if self.base:
             raise wrong(_NO_INFERENCE, "changes", format=self.base.format.title)
         return self.model
@@ -99,8 +99,9 @@ class ChangedModel:
 class StepEffect(NamedTuple):
     """The figures of a model after some steps.
 
-    ``adapter_bytes`` is the part of ``file_bytes`` in the adapter's own file. A figure that cannot be computed is None;
-    ``unknown`` has the reasons. ``flops`` are those of a forward pass, and ``peak`` the bytes of a training step.
+    ``adapter_bytes`` is the part of ``file_bytes`` in the adapter's own file. ``flops`` is the cost of a forward pass,
+    and ``peak`` the peak memory of a training step in bytes. A figure that cannot be computed is None; ``unknown`` has
+    the reasons.
     """
 
     changed: ChangedModel

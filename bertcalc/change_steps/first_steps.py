@@ -1,4 +1,4 @@
-"""The step that readers are offered for each kind, with arguments that fit the model."""
+"""The step that pages offer for each kind, with arguments that fit the model."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -26,11 +26,11 @@ from bertcalc.text.problem import InputError
 
 
 def first_step(kind: str, model: Model) -> ChangeStep:
-    """A step of a kind in ``KINDS``, with half of the model's layers, heads or width, or with its own modules.
+    """A step of a kind in ``KINDS`` that halves the model's layers, heads or width, or that names the model's modules.
 
-    Adapters target peft's default modules, or the same projections under the model's names, and train the head of the
-    model's task. bitsandbytes does not quantize that head, because quantized weights are not trained. GGUF mixes types
-    if llama.cpp can convert the model.
+    Adapters target peft's default modules, or the same projections under the model's names, and train the task's head.
+    bitsandbytes does not quantize that head, because quantized weights are not trained. GGUF mixes types if llama.cpp
+    can convert the model.
 
     >>> from bertcalc import load
     >>> first_step("layers", load("bert-base-uncased"))
@@ -82,7 +82,7 @@ def first_step(kind: str, model: Model) -> ChangeStep:
 
 
 def added(steps: Sequence[ChangeStep], step: ChangeStep) -> list[ChangeStep]:
-    """Insert a step where it is possible: sizes first, then the quantization, then adapters and freezing.
+    """Insert a step at its place in the order: sizes first, then quantization, then adapters and freezing.
 
     >>> [type(step).__name__ for step in added([Lora(r=8)], DropLayers([0]))]
     ['DropLayers', 'Lora']
@@ -104,7 +104,7 @@ def _half(size: int) -> int:
 
 
 def _names(model: Model, *roles: str) -> tuple[str, ...]:
-    """The shortest names in the layers that mean the modules with these roles, and, if possible, no others."""
+    """The shortest names that match the layers' modules with the given roles and, if possible, no other modules."""
     paths = {path: module.place for path, module, _copies in model.modules() if "*" in path and not module.children}
     names = []
     for path, place in paths.items():

@@ -1,4 +1,4 @@
-"""Changes that people often make, ready to use with any model."""
+"""Common changes, ready to use with any model."""
 
 from typing import NamedTuple
 
@@ -9,11 +9,11 @@ from bertcalc.text import N_
 
 
 class ChangeRecipe(NamedTuple):
-    """Steps as text; if the text has only kinds, the arguments are those that fit the model (``first_step``).
+    """Steps as text; if the text has only kinds, ``first_step`` chooses arguments that fit the model.
 
-    ``architecture`` is BERT's class for the recipe's task; the recipe needs the class of the model's family for the
-    same task. A model whose vocabulary has fewer than ``tokens`` is replaced by ``preset``. ``device`` is the GPU that
-    the recipe is for, as in bertcalc/memory/devices.py.
+    ``architecture`` is BERT's class for the recipe's task; for other families, the recipe uses their class for the same
+    task. A model with fewer than ``tokens`` tokens in its vocabulary is replaced by ``preset``. ``device`` is the GPU
+    that the recipe is for, named as in bertcalc/memory/devices.py.
     """
 
     title: str

@@ -66,7 +66,7 @@ KINDS: dict[str, type[ChangeStep]] = {
     "ln_tuning": LNTuning,
     "bitfit": BitFit,
 }
-# Other common names of arguments, with peft's or transformers' names.
+# Maps other common names of arguments to peft's or transformers' names.
 _SYNONYMS: Mapping[str, str] = {
     **dict.fromkeys(("rank", "lora_rank", "lora_r"), "r"),
     "alpha": "lora_alpha",
@@ -106,10 +106,10 @@ def argument_texts(step: ChangeStep, always: Collection[str] = ()) -> dict[str, 
 
 
 def with_argument(step: ChangeStep, name: str, text: str) -> ChangeStep:
-    """A copy of a step with an argument as a person types it; an empty text stands for the default.
+    """A copy of a step with an argument that the user typed; an empty text stands for the default.
 
-    For a list, the text is one name, or several with commas. If two flags exclude each other, setting one changes the
-    other. Raises InputError for a wrong value.
+    The text of a list is one name, or several separated by commas. If two flags exclude each other, setting the first
+    changes the second. Raises InputError for a wrong value.
 
     >>> with_argument(Lora(), "target_modules", "query, value").target_modules
     ('query', 'value')
@@ -155,7 +155,7 @@ def _value(value: object, between: str = "+") -> str:
 
 
 def without_spaces(text: str) -> str:
-    """A text of steps, as a person types it, without the spaces around its commas and semicolons.
+    """A text of steps that the user typed, without the spaces around commas and semicolons.
 
     >>> without_spaces("layers, layers=3+4; lora")
     'layers,layers=3+4;lora'
@@ -164,10 +164,10 @@ def without_spaces(text: str) -> str:
 
 
 def read_steps(text: str) -> tuple[ChangeStep, ...]:
-    """The steps that a text describes. Raises InputError if a part of it is wrong.
+    """The steps that a text describes. Raises InputError if a part of the text is wrong.
 
-    Each step is checked on its own; whether a model can be changed that way is known once it is built. Arguments have
-    the names of peft and transformers; ``rank``, ``alpha``, ``dropout`` and ``targets`` are understood, too.
+    Each step is checked on its own; only building a model shows whether the steps suit it. Arguments have peft's and
+    transformers' names; ``rank``, ``alpha``, ``dropout`` and ``targets`` are understood, too.
 
     >>> written(read_steps("lora,rank=16,alpha=32"))
     'lora,r=16,lora_alpha=32'
@@ -206,7 +206,7 @@ def _step(text: str) -> ChangeStep:
 
 
 def _read(text: str, hint: Any, between: str = "+") -> Any:
-    """Convert a text to a value of the annotated type; a text that does not fit stays a text, which checks refuse."""
+    """Convert a text to the annotated type. If that is impossible, return the text, which the step's checks refuse."""
     if mapping := _dictionary_of(hint) if ":" in text else None:
         key, member = get_args(mapping)
         pairs = (part.partition(":") for part in text.split("+") if part)

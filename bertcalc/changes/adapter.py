@@ -1,4 +1,4 @@
-"""The base of all adapters of peft: the base model is frozen, and some modules are trained as a whole."""
+"""The base of all peft adapters: the base model is frozen, and some modules are trained as a whole."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -15,8 +15,8 @@ from bertcalc.text.live_numbers import between, fill
 from bertcalc.text.patterns import check_patterns
 from bertcalc.text.problem import InputError, Problem
 
-ADAPTER_NAME = ".default"  # peft's name of the adapter, in the names of all its tensors
-COPY = f".modules_to_save{ADAPTER_NAME}"  # of a module that is trained as a whole
+ADAPTER_NAME = ".default"  # peft's name of the adapter, part of the names of all adapter tensors
+COPY = f".modules_to_save{ADAPTER_NAME}"  # follows the name of a module that is trained as a whole
 _ADAPTED = N_("{module} has an adapter already: leave it out of target_modules, or of modules_to_save.")
 _FIRST_LAYER = N_(
     "bertcalc counts the parameters of an adapter of {architecture}, but not its FLOPs and memory: a convolution "
@@ -31,7 +31,7 @@ _TIED = N_("{module} shares a tensor with another module: bertcalc does not coun
 
 
 class PeftChange(Change):
-    """The base of peft's adapters, with the arguments that most of them have.
+    """The base of peft's adapters, with the arguments that most adapters have.
 
     ``adapt`` freezes the model and adds the adapter. ``peft_config`` is peft's class for the arguments, and
     ``peft_type`` peft's name of the method.
@@ -69,7 +69,7 @@ class PeftChange(Change):
 
     def targets(self, names: Names) -> Targets:
         """The modules that the adapter targets, without those that are trained as a whole."""
-        heads = HEADS["SEQ_CLS"] if self.task_type == "SEQ_CLS" else ()  # peft adds the others later
+        heads = HEADS["SEQ_CLS"] if self.task_type == "SEQ_CLS" else ()  # peft adds other tasks' heads later
         saved = (*(self.modules_to_save or ()), *heads)
         return Targets(names, self.exclude_modules, self.layers_to_transform, self.layers_pattern, saved)
 
@@ -109,7 +109,7 @@ def save_modules(rewriting: Rewriting, names: Collection[str]) -> None:
 
 
 def copies(model: Model) -> dict[str, int]:
-    """The parameters of each module that peft copies, by its name: the original is frozen, and the copy is trained.
+    """Map the modules that peft copies to their parameters: the original is frozen, and the copy is trained.
 
     >>> from bertcalc import Lora, load
     >>> copies(load("bert-base-uncased", "BertForSequenceClassification").adapted(Lora(task_type="SEQ_CLS")))
@@ -152,7 +152,7 @@ class ParameterDict(Module):
 
 
 def set_places(module: Module, place: Place) -> Module:
-    """Give a new module and all below it a place."""
+    """Give a new module and all modules below it a place."""
     for _path, inside, _copies in module.modules():
         inside.place = place
     return module

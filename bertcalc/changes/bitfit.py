@@ -1,4 +1,4 @@
-"""BitFit (Zaken et al. 2021, arXiv:2106.10199): only the biases and the head of the task are trained."""
+"""BitFit (Zaken et al. 2021, arXiv:2106.10199): only biases and the task's head are trained."""
 
 from bertcalc.changes.adapter import freeze, train_all, train_biases
 from bertcalc.model.change import Change
@@ -10,7 +10,7 @@ from bertcalc.text.records import dataclass
 
 @dataclass(frozen=True)
 class BitFit(Change):
-    """Train only the biases of the body, including the betas of LayerNorms; with ``head``, also the whole head.
+    """Train only biases, including the betas of LayerNorms; with ``head``, also the whole head.
 
     >>> from bertcalc import load
     >>> load("bert-base-uncased").adapted(BitFit()).trainable_parameters

@@ -1,4 +1,4 @@
-"""Factorized embeddings (Lan et al. 2020, arXiv:1909.11942, section 3.1): narrow rows, projected to the hidden size."""
+"""Factorized embeddings (Lan et al. 2020, arXiv:1909.11942, section 3.1): a narrow table and a projection."""
 
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
@@ -25,9 +25,9 @@ class FactorizeEmbeddings(Resizing):
     """Narrow the word table to ``embedding_size`` columns, and add a linear layer that projects to the hidden size.
 
     V x H becomes V x E + E x H, as in the paper, with a bias as in ALBERT's embedding_hidden_mapping_in. In front of a
-    decoder that is tied to the table, another layer projects to E, like the dense layer of ALBERT's head. The table
-    becomes a ``Sequential`` of both modules, and so does the decoder. ALBERT and ELECTRA have a field for it: there,
-    position and token type embeddings get the same width.
+    decoder that is tied to the table, another layer projects to E, like the dense layer of ALBERT's head. The table and
+    its projection become a ``Sequential``, and so do the decoder and its projection. ALBERT and ELECTRA have a field
+    for ``embedding_size``, which also sets the width of position and token type embeddings.
 
     >>> from bertcalc import load
     >>> load("bert-base-uncased").adapted(FactorizeEmbeddings(128)).num_parameters()

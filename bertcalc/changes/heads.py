@@ -26,10 +26,10 @@ _ALL = N_("All {count} heads of a layer would be pruned: keep at least one.")
 
 @dataclass(frozen=True)
 class PruneHeads(Resizing):
-    """Prune heads: ``heads`` of them in each layer or, if it maps layer numbers to lists, the heads in the lists.
+    """Prune heads: a number of ``heads`` in every layer, or listed heads if ``heads`` maps layer numbers to lists.
 
-    This is ``model.prune_heads({layer: [head, ...]})`` of transformers up to 4.57; later versions have no such method.
-    Cross attention keeps its heads. ALBERT's shared layer has number 0.
+    In transformers up to 4.57: ``model.prune_heads({layer: [head, ...]})``; later versions have no such method. Cross
+    attention keeps its heads. ALBERT's shared layer has number 0.
 
     >>> from bertcalc import load
     >>> load("bert-base-uncased").adapted(PruneHeads({0: [0, 1], 11: [3]})).num_parameters()
@@ -52,7 +52,7 @@ class PruneHeads(Resizing):
         return isinstance(self.heads, Mapping)
 
     def configured(self, model: Model, config: Config) -> Config:
-        if model.family.prunes != "yes":  # its _prune_heads raises an error, or there is none
+        if model.family.prunes != "yes":  # there is no _prune_heads, it raises an error, or the pruned model cannot run
             message = _NO_METHOD if model.family.prunes == "no" else _DISTANCES
             raise InputError(Problem.of(message, "heads", None, family=model.family.name))
         self.check(config)
@@ -84,7 +84,7 @@ class PruneHeads(Resizing):
             trace.pruned_heads = self.heads
 
     def rewrite_with(self, model: Model, root: Module, steps: list[Step] | None, twin: Twin) -> None:
-        """Split the layers by their number of heads; take each group from a run with that many heads pruned."""
+        """Group the layers by the number of pruned heads, and take each group from a run with that number pruned."""
         if not isinstance(self.heads, Mapping):
             return
         counts = {layer: len(heads) for layer, heads in self.heads.items() if heads}
@@ -101,7 +101,7 @@ class PruneHeads(Resizing):
 
 
 def _layer(name: str) -> int:
-    """The number of the layer that a module is in, by its full name."""
+    """The layer number in a module's full name."""
     return int(split_layer(name)[0].rpartition(".")[2])
 
 

@@ -35,7 +35,7 @@ class IA3(PeftChange):
     title = "IA3"
     peft_config, peft_type = "IA3Config", "IA3"
 
-    packed_in_16_bits = False  # its outputs are float32, and a product accepts no 16-bit factor with them
+    packed_in_16_bits = False  # the scaled outputs are float32, and a matrix product accepts no 16-bit factor then
 
     target_modules: Names | None = None
     feedforward_modules: Names | None = None
@@ -89,7 +89,7 @@ class IA3(PeftChange):
 
 @dataclass(frozen=True)
 class LNTuning(PeftChange):
-    """LayerNorm tuning: train copies of the LayerNorms; peft keeps the originals, so that LayerNorms count twice.
+    """LayerNorm tuning: train copies of the LayerNorms. peft keeps the originals, so LayerNorms count twice.
 
     The arguments are those of ``peft.LNTuningConfig``. peft has defaults for GPT-2 only.
 
@@ -101,7 +101,7 @@ class LNTuning(PeftChange):
     title = N_("LayerNorm tuning")
     peft_config, peft_type = "LNTuningConfig", "LN_TUNING"
 
-    in_16_bits = False  # the copies are float32, and CUDA's kernel accepts no 16-bit input with them
+    in_16_bits = False  # the copies are float32, and CUDA's LayerNorm kernel accepts no 16-bit input then
 
     target_modules: Names | None = None
     task_type: TaskType | None = None

@@ -1,4 +1,4 @@
-"""Fewer layers: some are dropped by their numbers."""
+"""Fewer layers: drop layers by number."""
 
 from collections.abc import Collection, Iterator
 
@@ -16,11 +16,11 @@ _ALL = N_("All {count} layers would be dropped: keep at least one.")
 
 @dataclass(frozen=True)
 class DropLayers(Resizing):
-    """Drop the layers with these numbers, counted from 0; the others move up.
+    """Drop the layers whose numbers, counted from 0, are in ``layers``; the remaining layers move up.
 
-    This is ``model.encoder.layer = ModuleList(kept)`` with ``config.num_hidden_layers`` set to the number of those that
-    stay; a decoder that fills a cache also needs new numbers in ``layer_idx``. ALBERT's layers share their tensors:
-    there, fewer layers run, but the parameters stay.
+    In transformers: ``model.encoder.layer = ModuleList(kept)``, with ``config.num_hidden_layers`` set to the number of
+    remaining layers; a decoder that fills a cache also needs new numbers in ``layer_idx``. ALBERT's layers share their
+    tensors: dropping layers runs fewer layers, but removes no parameters.
 
     >>> from bertcalc import load
     >>> load("bert-base-uncased").adapted(DropLayers([1, 3, 5, 7, 9, 11])).num_parameters()

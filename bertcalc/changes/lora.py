@@ -28,9 +28,9 @@ _NO_BIAS = N_("peft adds no lora_bias to an Embedding: leave {module} out of the
 class Lora(PeftChange):
     """LoRA: train two matrices of (r, in) and (out, r) beside each targeted weight of (out, in).
 
-    The arguments are those of ``peft.LoraConfig``. By default, ``target_modules`` are peft's for the family. The head
-    of ``task_type`` is trained as a whole; peft keeps the original head, too, so that it counts twice. ``lora_alpha``,
-    ``alpha_pattern`` and ``use_rslora`` set the scaling, which changes no count.
+    The arguments are those of ``peft.LoraConfig``. ``target_modules`` defaults to peft's default for the family. The
+    head for ``task_type`` is trained as a whole; peft keeps the original head, too, so the head counts twice.
+    ``lora_alpha``, ``alpha_pattern`` and ``use_rslora`` set the scaling, which changes no count.
 
     >>> from bertcalc import load
     >>> bert = load("bert-base-uncased", "BertForSequenceClassification")
@@ -91,7 +91,7 @@ class Lora(PeftChange):
             self._add(rewriting, spot)
 
     def rank(self, name: str) -> int:
-        """The rank of the adapter of a module, by its full name."""
+        """The rank of the adapter of a module, given the module's full name."""
         matches = (r for key, r in self.rank_pattern.items() if re.match(rf"(.*\.)?({key})$", name))
         return next(matches, self.r)
 
@@ -106,7 +106,7 @@ class Lora(PeftChange):
         rewriting.wrap(spot, wrapper, "base_layer", lambda step: self._steps(wrapper, step, spot.path))
 
     def _wrapper(self, base: Module, r: int, name: str) -> Module:
-        """The wrapper of a module with its two matrices, without the module itself."""
+        """A module's wrapper with the two matrices, without the module itself."""
         linear: dict[str, dict[str, Module]] = {"lora_A": {}, "lora_B": {}}
         tables: dict[str, dict[str, Shape]] = {"lora_embedding_A": {}, "lora_embedding_B": {}}
         match base:
@@ -143,7 +143,7 @@ class Lora(PeftChange):
         if children["lora_A"].children:
             narrow, wide = (children[name].children["default"] for name in ("lora_A", "lora_B"))
             r = narrow.parameters["weight"][0]
-            if self.use_dora and step.operation == "linear":  # the product of the matrices, for the unit matrix
+            if self.use_dora and step.operation == "linear":  # peft applies the matrices to a unit matrix
                 unit = x._replace(name=f"{step.name}.unit", shape=(x.shape[-1], x.shape[-1]))
                 product = recording.made("dora_A", "matmul", (unit,), (x.shape[-1], r))
                 recording.made("dora_B", "matmul", (product,), (x.shape[-1], shape[-1]))
@@ -170,7 +170,7 @@ class Lora(PeftChange):
 
 
 def _dora(units: int) -> Module:
-    """The module with DoRA's magnitudes, one for each output."""
+    """The module with DoRA's magnitudes, one per output unit."""
     module = Module("lora.dora.DoraLinearLayer")
     module.parameters = {"weight": (units,)}
     return module

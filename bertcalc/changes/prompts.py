@@ -19,7 +19,7 @@ from bertcalc.text.problem import InputError, Problem
 from bertcalc.text.records import dataclass
 from bertcalc.transformers4.version import version_of
 
-NAMES_OF_WIDTH = ("hidden_size", "n_embd", "d_model")  # the fields in which peft looks for the width
+NAMES_OF_WIDTH = ("hidden_size", "n_embd", "d_model")  # the fields from which peft reads the width
 Encoder = Literal["MLP", "LSTM"]
 _NO_TASK = N_("peft adds virtual tokens to a model only for a task: give task_type, such as {task_type}.")
 _NO_WIDTH = N_("peft finds no hidden size in the configuration of {family}: give token_dim, such as {hidden_size}.")
@@ -95,7 +95,7 @@ class Prompts(PeftChange):
         raise NotImplementedError
 
     def unsimulated(self, model: Model) -> Problem | None:
-        """Also a problem with trained tables of distances, because their forward methods differ."""
+        """Like the base's, but also refuses models with tables of distances, whose forward methods differ."""
         if version_of(model.config).distances:
             return self.not_simulated(model)
         return super().unsimulated(model)
@@ -137,7 +137,7 @@ class Prompts(PeftChange):
 
 
 class _Encoding:
-    """The steps of an encoder of virtual tokens; ``x`` is its last value, ``within`` the name of the encoder."""
+    """The steps of an encoder of virtual tokens; ``x`` is the last step's value, ``within`` the encoder's name."""
 
     within = "prompt_encoder.default"
 
@@ -147,7 +147,7 @@ class _Encoding:
         self.x = Value("prompt_tokens", (batch, count), ids=True)
 
     def call(self, name: str, operation: Operation, units: int, role: str = ADAPTER) -> None:
-        """Call a module of the encoder, which gives ``units`` for each virtual token."""
+        """Call a module of the encoder that outputs ``units`` activations per virtual token."""
         module = self._encoder.get_submodule(name)
         place, path = _place(role), f"{self.within}.{name}"
         tensors = tuple(Tensor(f"{path}.{last}", shape, 1, place) for last, shape in module.parameters.items())
@@ -168,9 +168,9 @@ class _Encoding:
                 self.call(f"{name}.{number}", "activation", self.x.shape[-1])
 
     def lstm(self, name: str, layers: int) -> None:
-        """Run an LSTM in both directions: a product for each token and, after the first, one for each earlier output.
+        """Run an LSTM in both directions: every token needs a product with its input, and one with the previous output.
 
-        The output before the first token is zeros, to which no gradient flows.
+        The first token's previous output is zeros, to which no gradient flows.
         """
         shapes, count = self._encoder.children[name].parameters, self.x.shape[1]
         for layer in range(layers):
@@ -195,17 +195,17 @@ class _Encoding:
         self.steps.append(Step(gives.name, "linear", (x,), gives, tensors, 1, place=place, again=again))
 
     def held_as(self, name: str, frame: str = WRAPPER) -> None:
-        """Record that a variable of a forward method holds the last value."""
+        """Record that a variable in a forward method holds the last step's value."""
         self.steps[-1] = self.steps[-1]._replace(variable=(frame, name))
 
 
 class SoftPrompts(Prompts):
-    """The base of prompt tuning and p-tuning, which put virtual tokens in front of the words of each sequence."""
+    """The base of prompt tuning and p-tuning, which put virtual tokens in front of every sequence."""
 
     width_message = _OTHER_WIDTH
 
     def needed_width(self, config: Config) -> int:
-        """The size of a word embedding, which can be smaller than the hidden size."""
+        """The width of the word embeddings, which can be smaller than the hidden size."""
         width: int = config.embedding_size if config.has("embedding_size") else config.hidden_size  # type: ignore[attr-defined]
         return width
 
@@ -273,7 +273,7 @@ def _place(role: str) -> Place:
 
 
 def _step(gives: Value, *takes: Value) -> Step:
-    """A step of peft's own forward method, whose result a variable of the same name holds."""
+    """A step of peft's own forward method, which holds the result in a variable of the same name."""
     place = _place(gives.name)
     return Step(gives.name, "copy", takes, gives, (), 1, place=place, variable=(WRAPPER, gives.name))
 
@@ -322,7 +322,7 @@ class PrefixTuning(Prompts):
     def encoder(self, rewriting: Rewriting) -> Module:
         config: Any = rewriting.model.config
         width = self.width(rewriting)
-        if config.has("num_key_value_heads"):  # peft needs as many units as there are in the keys of a token
+        if config.has("num_key_value_heads"):  # peft uses the width of a token's keys
             heads = config.num_attention_heads if config.num_key_value_heads is None else config.num_key_value_heads
             width = heads * config.attention_head_size
         in_layers = 2 * config.num_hidden_layers * width
@@ -413,7 +413,7 @@ class PromptEncoder(SoftPrompts):
         encoding.network("mlp_head")
 
     def _lstm(self, width: int, hidden: int) -> Module:
-        """torch.nn.LSTM in both directions: four gates, each with weights for the input and for its own output."""
+        """torch.nn.LSTM in both directions: four gates, with weights for the input and for the previous output."""
         lstm = Module("LSTM")
         shapes: dict[str, Shape] = {}
         for layer in range(self.encoder_num_layers):
@@ -426,7 +426,7 @@ class PromptEncoder(SoftPrompts):
 
 
 def _network(*sides: tuple[int, int]) -> Module:
-    """Linear modules with ReLUs between them; ``sides`` are (in, out) of each."""
+    """Linear modules with ReLUs between them; ``sides`` has (in, out) for each linear module."""
     layers: dict[str, Module] = {}
     for number, (inputs, outputs) in enumerate(sides):
         layers[str(2 * number)] = Linear(inputs, outputs)

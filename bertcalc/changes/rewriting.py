@@ -16,7 +16,7 @@ Steps = list[Step]
 
 
 class Spot(NamedTuple):
-    """A module in a tree: its path in the folded tree, its parent, its name there."""
+    """A module in a tree: its path in the folded tree, its parent, and its name in the parent."""
 
     path: str
     parent: Module
@@ -40,7 +40,7 @@ class Rewriting:
         yield from _spots(self.root, "")
 
     def full_names(self, spot: Spot) -> list[str]:
-        """The names of the module in all of its layers; only in the first if the number of layers is a symbol."""
+        """The names of the module in all of its layers; only the first layer's if the number of layers is a symbol."""
         return _numbered(self.root, spot.path)
 
     def names_first_layer_apart(self) -> bool:
@@ -65,11 +65,12 @@ class Rewriting:
         resize: Callable[[Step], Step] = lambda step: step,
         in_front: bool = False,
     ) -> None:
-        """Put a wrapper in the place of a module, which is its child ``within``, such as base_layer.
+        """Replace a module by a wrapper that holds the module as child ``within`` (such as base_layer).
 
         - ``resize``: changes the sizes of the module's own step, if they differ inside the wrapper.
-        - ``insert``: returns the steps that the wrapper adds after the module's; the last one gives the module's former
-          value. With ``in_front``, it adds them before the module's step, on the module's input.
+        - ``insert``: returns the steps that the wrapper adds after the module's step; the last step outputs the value
+          that the module's own step used to output. With ``in_front``, the wrapper adds the steps before the module's
+          step, on the module's input.
         """
         before, bare = spot.path, self.model.without_prefix(spot.path)
         wrapper.place = spot.module.place
@@ -91,7 +92,7 @@ class Rewriting:
             self.steps[index] = step._replace(tensors=tensors)
 
     def _rename(self, before: str, after: str) -> None:
-        """Change the names of the tensors below a module, where steps use them and ties refer to them."""
+        """Rename the tensors below a module, in steps and in ties."""
 
         def renamed(name: str) -> str:
             return after + name.removeprefix(before) if name.startswith(f"{before}.") else name
@@ -104,10 +105,10 @@ class Rewriting:
             self.steps[index] = _with_tensors(step, renamed)
 
     def split_layers(self, mark: Callable[[str], Hashable]) -> None:
-        """Split groups of equal layers where a change treats them differently; ``mark`` tells how it treats a module.
+        """Split groups of equal layers whose modules ``mark`` maps to different values.
 
-        Consecutive layers that are treated alike stay a group, named by their numbers: 0-5. Raises MixedError if the
-        number of layers is a column.
+        Consecutive layers with the same marks stay a group, named by their numbers: 0-5. Raises MixedError if the
+        number of layers is a column and a group would be split.
         """
         stacks = {spot.path: spot.module for spot in self.spots() if "*" not in spot.path}
         for path, layers in stacks.items():
@@ -155,7 +156,7 @@ def _spots(parent: Module, path: str) -> Iterator[Spot]:
 
 
 def _numbered(root: Module, path: str) -> list[str]:
-    """The names that a path stands for, with layer numbers; of a symbolic number of layers, only the first."""
+    """The names with layer numbers that a path stands for; only the first if the number of layers is a symbol."""
     module, choices = root, []
     for name in path.split("."):
         if isinstance(module, ModuleList):
@@ -178,7 +179,7 @@ def copied(module: Module) -> Module:
 
 
 def _is_in(step: Step, module: str) -> bool:
-    """Whether a step belongs to a module; ``module`` is its name without the body's prefix."""
+    """Whether a step belongs to a module, whose name is given without the body's prefix."""
     return step.name in (module, f"{module}_again") or step.name.startswith(f"{module}.")
 
 
@@ -211,7 +212,7 @@ def _with_tensors(step: Step, renamed: Callable[[str], str]) -> Step:
 
 
 def _split_steps(steps: Steps, group: str, parts: list[tuple[str, int]], base: str) -> Steps:
-    """Repeat the steps of a group of layers for each of its ``parts``; ``base`` is the prefix of the body."""
+    """Repeat a group's steps for each of the ``parts`` into which the group is split; ``base`` is the body's prefix."""
     bare = group.removeprefix(base)
     split: Steps = []
     for inside, equal in groupby(steps, key=lambda step: split_layer(step.name)[0] == bare):

@@ -1,4 +1,4 @@
-"""The modules that an adapter targets, and those that it trains as a whole, by the rules of peft 0.21.
+"""The modules that an adapter targets, and those that it trains as a whole, by peft 0.21's rules.
 
 The rules are in peft/tuners/tuners_utils.py and peft/peft_model.py, the defaults in peft/utils/constants.py.
 """
@@ -18,21 +18,21 @@ Names = str | Collection[str]
 Kinds = tuple[type[Module], ...]
 LINEAR: Kinds = (Linear, Conv1D)
 
-# The modules that peft trains as a whole, by the type of the task.
+# Maps types of tasks to the modules that peft trains as a whole.
 HEADS: Mapping[str | None, tuple[str, ...]] = {
     "SEQ_CLS": ("classifier", "score"),
     "TOKEN_CLS": ("classifier", "score"),
     "QUESTION_ANS": ("qa_outputs",),
 }
-# peft's name for each task.
+# Maps tasks to peft's names.
 TASK_TYPES: Mapping[Task, TaskType] = {
     "sequence-classification": "SEQ_CLS",
     "token-classification": "TOKEN_CLS",
     "question-answering": "QUESTION_ANS",
     "causal-lm": "CAUSAL_LM",
 }
-# peft's default targets, by the type of the model: its TRANSFORMERS_MODELS_TO_..._MODULES_MAPPING, where the dots
-# stand for LORA_TARGET, IA3_TARGET, IA3_FEEDFORWARD and LNTUNING_TARGET.
+# peft's default targets, keyed by model type: TRANSFORMERS_MODELS_TO_..._MODULES_MAPPING, where the dots stand for
+# LORA_TARGET, IA3_TARGET, IA3_FEEDFORWARD and LNTUNING_TARGET.
 LORA_TARGETS: Mapping[str, Names] = {
     **dict.fromkeys(("bert", "roberta", "xlm-roberta", "electra"), ("query", "value")),
     "deberta-v2": ("query_proj", "value_proj"),
@@ -50,10 +50,11 @@ IA3_FEED_FORWARD: Mapping[str, Names] = {
     "gpt2": ("mlp.c_proj",),
 }
 LAYER_NORMS: Mapping[str, Names] = {"gpt2": ("ln_1", "ln_2", "ln_f")}
-EMBEDDING_LAYERS = ("embed_tokens", "lm_head")  # EMBEDDING_LAYER_NAMES: peft saves the table of such a target
+# peft's EMBEDDING_LAYER_NAMES: peft saves the whole table of such a target.
+EMBEDDING_LAYERS = ("embed_tokens", "lm_head")
 ALL_LINEAR = "all-linear"
-# Names that people give to target_modules; peft adapts each module whose name ends in one of them, such as both c_proj
-# of a layer of GPT-2.
+# Common values of target_modules. peft adapts every module whose name ends in one of the names: c_proj means both
+# modules of that name in a GPT-2 layer.
 NAMED_TARGETS: tuple[Names, ...] = (
     *(("dense",), ("query", "value", "dense"), ("c_attn", "c_proj"), ("c_attn", "c_proj", "c_fc"), ALL_LINEAR),
 )
@@ -112,7 +113,7 @@ def _matches(names: Names, name: str) -> bool:
 
 
 def matching(rewriting: Rewriting, targets: Targets, kinds: Kinds = LINEAR) -> list[Spot]:
-    """The targets in the tree. Raises InputError if there are none, and recommends modules of these ``kinds``."""
+    """The targets in the tree. If there are none, raises InputError with a recommendation of modules of ``kinds``."""
     spots = [spot for spot in rewriting.spots() if targets.match(rewriting.full_names(spot)[0])]
     if not spots:
         raise _nothing(rewriting, targets, kinds)
@@ -120,7 +121,7 @@ def matching(rewriting: Rewriting, targets: Targets, kinds: Kinds = LINEAR) -> l
 
 
 def named_by_layer(names: Names | None) -> bool:
-    """Whether names or a pattern may select only some layers, by a number or (in a pattern) a character class."""
+    """Whether names or a pattern may select only some layers, by a digit or (in a pattern) a character class."""
     if isinstance(names, str):
         return bool(re.search(r"[0-9.\[\\]", re.sub(r"\\\.|\.[*+]", "", names)))
     return any(re.search("[0-9]", name) for name in names or ())
@@ -134,7 +135,7 @@ def resolved(
     task_type: TaskType | None,
     kinds: Kinds = LINEAR,
 ) -> Names:
-    """The names in a field, peft's default for the family (for None), or all linear modules (for "all-linear")."""
+    """The names in a field. None stands for peft's default for the family, "all-linear" for all linear modules."""
     family = rewriting.model.family.name
     if names is None:
         if family not in defaults:
@@ -174,7 +175,7 @@ def _listed(values: Collection[object] | int) -> str:
 
 
 def _example(rewriting: Rewriting, kinds: Kinds) -> str:
-    """The names of two modules of these kinds in the layers, those of the attention first."""
+    """The names of the first two modules of these kinds in the layers."""
     spots = [spot for spot in rewriting.spots() if isinstance(spot.module, kinds)]
     names = dict.fromkeys(spot.name for spot in spots if split_layer(spot.path)[0]) or {spots[0].name: None}
     return ", ".join([*names][:2])

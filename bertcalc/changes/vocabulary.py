@@ -1,4 +1,4 @@
-"""Another vocabulary: the word table and the decoder, as transformers' ``resize_token_embeddings`` resizes them."""
+"""Another vocabulary: resize the word table and the decoder like transformers' ``resize_token_embeddings``."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
@@ -75,10 +75,13 @@ class ResizeVocabulary(Resizing):
                 self._biases(rewriting, spot)
 
     def _biases(self, rewriting: Rewriting, decoder: Spot) -> None:
-        """If the head and its untied decoder each have a bias, keep the head's or tie it, as transformers does."""
+        """If the head and its untied decoder each have a bias, do as transformers does: keep both, or tie them.
+
+        If transformers keeps both, the head's bias keeps its size.
+        """
         module, model = decoder.module, rewriting.model
         assert isinstance(module, Linear)
-        if "bias" not in module.parameters:  # it is the same tensor, which transformers ties again
+        if "bias" not in module.parameters:  # the decoder has the head's bias, which transformers ties again
             return
         own = f"{decoder.path.rpartition('.')[0]}.bias"
         before = (model.config.vocab_size,)
@@ -103,7 +106,7 @@ class ResizeVocabulary(Resizing):
 
 
 def _forget_padding(table: Embedding) -> None:
-    """Set padding_idx to None if the table no longer has its row, as transformers does."""
+    """Set padding_idx to None if the table no longer has the padding token's row, as transformers does."""
     rows, padding = table.parameters["weight"][0], table.padding_idx
     if padding is not None and is_int(rows) and padding >= rows:
         table.padding_idx = None

@@ -32,15 +32,15 @@ from bertcalc.model.totals import summed
 from bertcalc.text.arguments import checked
 from bertcalc.text.live_numbers import FigureBound, staying, within
 
-# Of the trained tensors: N_t parameters; R rows and C columns of matrices, v parameters of vectors; N_s parameters in
-# tensors too small for 8 bits, K blocks of the others.
+# The sizes of the trained tensors: N_t parameters in total; R rows and C columns of matrices; v parameters of vectors;
+# N_s parameters in tensors too small for 8-bit states; K blocks of the other tensors.
 _SIZES = StateSizes(COUNT_SYMBOLS["trained_parameters"], *sympy.symbols("R C v N_s K"))
 _LAYERS, _HEADS = SYMBOLS["num_hidden_layers"], SYMBOLS["num_attention_heads"]
 _BATCH, _LENGTH = CALL_SYMBOLS["batch_size"], CALL_SYMBOLS["sequence_length"]
 
 
 class KeptFormulas(NamedTuple):
-    """Formulas for the saved activations: by tensor, by component, by module, and the total as plain text."""
+    """Formulas for the saved activations: per tensor, per component, per module, and the total as plain text."""
 
     saved: tuple[SavedActivation, ...]
     components: Mapping[Component, Formula]
@@ -50,7 +50,7 @@ class KeptFormulas(NamedTuple):
 
 @checked
 def kept_formulas(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> KeptFormulas:
-    """The formulas of ``footprint.kept``, in its order; sizes matter only if a size of 1 changes what is saved."""
+    """The formulas for ``footprint.kept``, in its order; a size matters only where a size of 1 changes the result."""
     layers = plan.freezing.layers
     if layers == model.config.num_hidden_layers and "num_hidden_layers" in model.config.letters_of_sizes():
         plan = plan._replace(freezing=replace(plan.freezing, layers=_LAYERS))
@@ -60,7 +60,7 @@ def kept_formulas(model: Model, plan: Plan, batch_size: int, sequence_length: in
 def live_modules(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> dict[str, int]:
     """The saved bytes of each module (see ``saved.by_module``) as live numbers.
 
-    A live number has no value at sizes where a single head or a single layer changes what is saved.
+    A live number has no value at sizes where a single head or a single layer changes the saved tensors.
     """
     config, batch = model.config, {"batch_size": batch_size, "sequence_length": sequence_length}
     modules = by_module(kept(model, plan, **batch))
@@ -93,7 +93,7 @@ def state_expression(precision: Precision, optimizer: Optimizer) -> Any:
 
 
 def _symbolic(model: Model, batch_size: int, sequence_length: int) -> tuple[Model, Any, Any]:
-    """The model, batch size and sequence length as symbols; a 1 stays numeric where it changes what is saved."""
+    """The model, batch size and sequence length as symbols; a size of 1 stays a number if it changes saved tensors."""
     config = model.config
     sizes = {_HEADS: config.num_attention_heads, _BATCH: batch_size, _LENGTH: sequence_length}
     ones = config.ones_matter

@@ -9,9 +9,8 @@ from bertcalc.text.digits import brief, fixed
 from bertcalc.text.live_choices import rounded_up
 
 _MIB, _GIB = 2**20, 2**30
-# The size in a device's name is not its exact memory. These are totals that nvidia-smi reports ("0MiB / 15360MiB") in
-# output that users posted; those of T4, L4, A100 and H100 also stand in
-# https://github.com/modal-labs/modal-client/pull/2797.
+# The size in a device's name is not its exact memory. The values are totals from nvidia-smi output ("0MiB / 15360MiB")
+# that users posted; https://github.com/modal-labs/modal-client/pull/2797 also lists those of T4, L4, A100 and H100.
 DEVICES: dict[str, int] = {
     "RTX-4060-8GB": 8_188 * _MIB,
     "RTX-3060-12GB": 12_288 * _MIB,
@@ -31,19 +30,19 @@ DEFAULT = "T4-16GB"
 # global memory: 42298834944 bytes") and about 15,100 of a T4's 15,360; a process's CUDA context takes a few hundred MiB
 # more.
 KEPT_FREE = 1.5
-# Overhead of a run in per cent of its tensors, for cuBLAS workspaces and allocator blocks. Measured: at most 5.2 with
+# Overhead of a run in percent of its tensors, for cuBLAS workspaces and allocator blocks. Measured: at most 5.2 with
 # expandable segments, 2 to 29 with PyTorch's default settings (benchmarks/gpu_memory.md).
 GAPS = 6
 LARGEST_GAPS = 29
-# GPUs of compute capability 7.x; bfloat16 came with 8.0 (Ampere). On older ones PyTorch emulates it: see
+# GPUs of compute capability 7.x; bfloat16 came with 8.0 (Ampere). On older GPUs PyTorch emulates bfloat16: see
 # torch.cuda.is_bf16_supported(including_emulation=False).
 WITHOUT_BFLOAT16 = ("T4-16GB", "V100-32GB")
 
 
 class Device(NamedTuple):
-    """A device's memory: its name, total bytes, bytes kept free, and a run's overhead in per cent of its tensors.
+    """A device's memory: its name, total bytes, bytes kept free, and a run's overhead in percent of its tensors.
 
-    A device without ``has_bfloat16`` emulates this dtype.
+    PyTorch emulates bfloat16 on a device without ``has_bfloat16``.
     """
 
     name: str
@@ -63,13 +62,13 @@ class Device(NamedTuple):
         return self.usable * 100 // (100 + self.overhead)
 
     def needed(self, tensors: int) -> int:
-        """The bytes that a run needs for this many bytes of tensors, overhead included; live if these are."""
+        """The bytes that a run needs for this many bytes of tensors, overhead included; live if ``tensors`` is live."""
         return rounded_up(tensors * (100 + self.overhead), 100)
 
 
 @checked
 def kept_free(device: Device, gibibytes: float) -> Device | Problem:
-    """Return the device with this many GiB kept free, or the problem if it does not have that many."""
+    """The device with this many GiB kept free, or a Problem if the device has less memory."""
     if 0 <= gibibytes < device.num_bytes / _GIB:
         return device._replace(kept_free=round(gibibytes * _GIB))
     message = N_("{field} {value} is not possible: it must be at least 0, and less than the {high} GiB of the device.")

@@ -2,15 +2,15 @@
 
 from bertcalc.model.trace import Step, Value, any_is_one
 
-EQUATIONS = {"query_distances": "bhld,lrd->bhlr", "key_distances": "bhrd,lrd->bhlr"}  # by the role of the step
+EQUATIONS = {"query_distances": "bhld,lrd->bhlr", "key_distances": "bhrd,lrd->bhlr"}  # keyed by the step's role
 
 
 def laid_out(step: Step) -> Value:
-    """The first factor of a product as it is saved: einsum makes a contiguous copy.
+    """The first factor of a product as autograd saves it: einsum makes a contiguous copy.
 
-    There is no copy if there is nothing to reorder: a single sequence, head or token. With a cache all queries have one
-    row of distances, so the order of the sequences does not matter, and keys are contiguous as they come from the
-    cache. Columns and symbols count as sizes above 1.
+    einsum makes no copy if there is nothing to reorder: a single sequence, head or token. With a cache, all queries
+    have one row of distances, so the order of the sequences does not matter, and keys from the cache are already
+    contiguous. Columns and symbols count as sizes above 1.
     """
     (factor, other) = step.takes
     role, axes = step.place.role, factor.shape[:3]

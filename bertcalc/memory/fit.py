@@ -14,8 +14,8 @@ LIMITS: tuple[Limit, ...] = get_args(Limit)
 class Polynomial(NamedTuple):
     """Bytes as a polynomial of one integer, with non-negative integer coefficients.
 
-    It is valid from ``start`` up to ``end`` (exclusive). The value at 1 is ``first``, which can be smaller: for a
-    single sequence or token, products with distances need no copy.
+    The polynomial is valid from ``start`` up to ``end`` (exclusive). The value at 1 is ``first``. ``first`` can be
+    smaller than the polynomial's value: for a single sequence or token, products with distances need no copy.
     """
 
     first: int
@@ -42,7 +42,7 @@ class Polynomial(NamedTuple):
 
 
 class LargestFit(NamedTuple):
-    """The largest batch or sequence: the limit from memory with its polynomial, and the model's own limit."""
+    """The largest batch or sequence: the memory limit with its polynomial, and the model's own limit."""
 
     memory: int | None  # None: no limit
     growth: Polynomial
@@ -64,7 +64,7 @@ class LargestFit(NamedTuple):
 
 @mirrored
 def most_fitting(growths: Sequence[Polynomial], usable: int, positions: int | None) -> tuple[int, int]:
-    """The number of ``most`` (-1: no limit) and the index of the deciding limit in LIMITS; live if the growths are."""
+    """The result of ``most`` (-1: no limit) and the index of its limit in LIMITS; live if the growths are live."""
     answer = most([Polynomial(*growth) for growth in growths], usable, positions)
     return -1 if answer.number is None else answer.number, LIMITS.index(answer.limit)
 

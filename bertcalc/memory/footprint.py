@@ -15,14 +15,14 @@ from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.transformers4.version import ABSOLUTE
 
-# Bits of one weight; the scales that int8 and 4-bit formats add are left out.
+# Bits per weight, without the scales that int8 and 4-bit formats add.
 WEIGHT_BITS = {"float32": 32, "bfloat16, float16": 16, "int8": 8, "4-bit": 4}
 Checkpoint = Literal["weights", "every name", "with states"]
 
 
 @checked
 def weight_bytes(parameters: int, bits: int) -> int:
-    """The bytes of ``parameters`` weights of ``bits`` bits each, rounded up.
+    """The bytes of ``parameters`` weights at ``bits`` bits each, rounded up.
 
     >>> weight_bytes(109_482_240, 4)
     54741120
@@ -32,7 +32,7 @@ def weight_bytes(parameters: int, bits: int) -> int:
 
 @checked
 def weights_of(model: Model, bits: int) -> int:
-    """The bytes of a model's weights with ``bits`` bits each, rounded up."""
+    """The bytes of a model's weights at ``bits`` bits each, rounded up."""
     return weight_bytes(model.num_parameters(), bits)
 
 
@@ -69,10 +69,10 @@ def kept(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> lis
 
 @checked
 def korthikanti(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> list[tuple[str, int]]:
-    """The saved bytes of one layer by Korthikanti et al. 2022 (arXiv:2205.05198), and the differences from ours.
+    """The saved bytes of one layer by Korthikanti et al. 2022 (arXiv:2205.05198), and the differences from bertcalc's.
 
-    Starting from their model, the function changes one setting after another to those of ``model`` and ``plan``. Each
-    change gives one entry: the reason and its bytes. The entries sum to one trained layer of our model.
+    Starting from the paper's model, the function changes one setting after another to that of ``model`` and ``plan``.
+    Each change gives one entry: the reason and its bytes. The entries sum to one trained layer of ``model``.
     """
     tokens, config = batch_size * sequence_length, model.config
     hidden = tokens * config.hidden_size
@@ -101,7 +101,7 @@ def korthikanti(model: Model, plan: Plan, batch_size: int, sequence_length: int)
     return [(reason, difference) for (reason, _fields, _changes), difference in zip(_REASONS, differences, strict=True)]
 
 
-# Their model, then each difference from it, with the fields of configuration and plan that cause it.
+# The paper's model, then each difference from it, with the config and plan fields that cause the difference.
 _REASONS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     (N_("Korthikanti et al. 2022"), (), ()),
     (N_("mean and standard deviation of each LayerNorm, in float32"), (), ()),

@@ -17,7 +17,7 @@ Value = TypeVar("Value")
 
 
 def held(value: Value, model: Model) -> Value:
-    """Mark a number or text that has no formula: it has a value only at the model's present sizes."""
+    """Mark a number or text that has no formula as valid only at the model's present sizes."""
     return cast(Value, within(value, tuple(staying_sizes(model, SLIDERS))))
 
 

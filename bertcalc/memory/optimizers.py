@@ -1,6 +1,6 @@
 """The memory of training besides activations: weights, master weights, gradients and optimizer states.
 
-Sums are over the tensors of a model. Every rule works with numbers and with symbols.
+All sums are over a model's tensors. Every rule works with numbers and with symbols.
 """
 
 from collections.abc import Callable, Iterable
@@ -26,15 +26,15 @@ class StateSizes(NamedTuple):
     """The sizes that weights, gradients and states depend on, summed over the tensors of a model."""
 
     elements: int = 0
-    rows: int = 0  # of all matrices
+    rows: int = 0  # rows of all matrices
     columns: int = 0
     vectors: int = 0  # elements of tensors with one axis
     small: int = 0  # elements of tensors whose states 8-bit Adam leaves in float32
-    blocks: int = 0  # of all other tensors
+    blocks: int = 0  # blocks of all other tensors
 
 
 class BytesRule(NamedTuple):
-    """The bytes of a parameter in each part, the dtype of the weights, and the dtype of torch.autocast, if it is on."""
+    """The bytes per parameter in each part, the dtype of the weights, and the torch.autocast dtype (None: off)."""
 
     weight: int
     master: int
@@ -45,7 +45,7 @@ class BytesRule(NamedTuple):
 
     @property
     def state(self) -> int:
-        """The bytes of a state's element: states have the dtype of the master weights, if any, or of the weights."""
+        """The bytes per state element: states have the dtype of the master weights, if any, else of the weights."""
         return self.master or self.weight
 
 
@@ -96,8 +96,9 @@ PRECISIONS: dict[Precision, BytesRule] = {
     ),
 }
 
-# The bytes of the states, given the bytes of a state's element; step counters are left out. These are PyTorch's own
-# optimizers, whose states have the dtype of the weights; transformers' Adafactor has float32 states for 16-bit weights.
+# The bytes of the states, given the bytes per state element; step counters are left out. All except 8-bit Adam are
+# PyTorch's optimizers, whose states have the dtype of the weights; transformers' Adafactor has float32 states for
+# 16-bit weights.
 OPTIMIZERS: dict[Optimizer, Callable[[StateSizes, int], int]] = {
     "adamw": lambda sizes, width: 2 * width * sizes.elements,  # two averages; Adam has the same
     # bitsandbytes uses one byte or float32, whatever the dtype of the weights.
@@ -110,12 +111,14 @@ OPTIMIZERS: dict[Optimizer, Callable[[StateSizes, int], int]] = {
 
 @checked
 def sizes(tensors: Iterable[Tensor]) -> StateSizes:
-    """Sum the sizes over tensors with all their copies."""
+    """The sizes of the tensors, summed over all their copies."""
     return StateSizes(*map(sum, zip(StateSizes(), *map(_sizes, tensors), strict=True)))
 
 
 def least_training_bytes(parameters: int) -> int:
-    """The bytes that training in float32 with Adam always needs for parameters that are all trained; live if they are.
+    """The bytes that float32 training with Adam always needs if all parameters are trained.
+
+    The result is live if ``parameters`` is live.
 
     >>> least_training_bytes(109_482_240)
     1751715840

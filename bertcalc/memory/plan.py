@@ -16,11 +16,11 @@ RECOMPUTE: tuple[Recompute, ...] = get_args(Recompute)
 class Plan(NamedTuple):
     """The settings of a training step.
 
-    - ``keep_outputs``: the loop holds all outputs, not only the loss, in a variable until the next forward pass has
-      returned.
+    - ``keep_outputs``: the training loop keeps all outputs, not only the loss, in a variable until the next forward
+      pass has returned.
     - ``accumulate``: gradients of earlier batches exist already, and the step adds to them.
     - ``input_require_grads``: the output of the word embeddings gets a gradient even if they are frozen, as after
-      transformers' ``enable_input_require_grads()``, which its gradient checkpointing calls.
+      transformers' ``enable_input_require_grads()``. Gradient checkpointing in transformers calls this method.
 
     ``changes_in`` (memory/peak) describes the other settings.
     """
@@ -37,7 +37,7 @@ class Plan(NamedTuple):
 
     @property
     def uses_bfloat16(self) -> bool:
-        """Whether weights or matrix products have to be bfloat16: other mixed precision may be float16 as well."""
+        """Whether weights or matrix products have to be bfloat16; with other 16-bit plans, float16 works as well."""
         return self.precision in ("bf16", "amp-bf16")
 
 

@@ -19,7 +19,7 @@ from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.text.problem import InputError, Problem, wrong
 
-# The operations whose backward passes are implemented here: bertcalc/completeness.py refuses any other.
+# The operations whose backward pass this module implements; bertcalc/completeness.py refuses any other operation.
 KNOWN_OPERATIONS: frozenset[Operation] = frozenset(
     (
         "input", "lookup", "unused", "linear", "matmul", "norm", "dropout", "activation", "add", "scale",
@@ -45,12 +45,12 @@ CHANGED = N_(
 class SavedActivation(NamedTuple):
     """A tensor saved for the backward pass, or all its copies in a repeated layer."""
 
-    name: str  # of a value, or of a step and the tensor that it makes for backward
-    step: str  # the first step that needs it
+    name: str  # a value's name, or a step's name and that of the tensor that the step creates for backward
+    step: str  # the first step that needs the tensor
     shape: Shape
     item_bytes: int
     copies: int
-    place: Place = NOWHERE  # of the step
+    place: Place = NOWHERE  # the step's place
 
     def num_bytes(self) -> int:
         """Bytes of all copies together."""
@@ -90,15 +90,15 @@ def total_bytes(kept: Sequence[SavedActivation]) -> int:
 
 @checked
 def saved_activations(model: Model, batch: Batch, plan: Plan) -> list[SavedActivation]:
-    """The tensors that autograd saves, in order; those of a layer appear once, with the number of copies.
+    """The tensors that autograd saves, in order; a layer's tensors appear once, with the number of copies.
 
-    With gradient checkpointing (``recompute``), only the inputs of each attention core (selective) or layer (full) are
-    saved, and the backward pass runs it again. Nothing is saved before the first trained tensor. With transformers'
-    gradient checkpointing, gradients would still flow to the embeddings unless its ``disable_input_require_grads()`` is
-    called.
+    With gradient checkpointing (``recompute``), autograd saves only the inputs of each attention core (selective) or
+    layer (full), and the backward pass runs that part again. Nothing is saved before the first trained tensor. With
+    transformers' gradient checkpointing, gradients would still flow to the embeddings unless the user calls
+    ``disable_input_require_grads()``.
 
     Raises InputError if the model cannot run or does not support the plan's ``recompute``, if the saved tensors depend
-    on the labels, and with autocast, whose copies are only in the simulated step (bertcalc/memory/peak).
+    on the labels, or with autocast: only the simulated step (bertcalc/memory/peak) has the 16-bit copies.
     """
     check_recompute(model, plan.recompute)
     if problem := cannot_run(model) or by_labels(model):
@@ -139,7 +139,7 @@ def check_recompute(model: Model, recompute: Recompute) -> None:
 def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[SavedActivation]:
     """The tensors that autograd saves for the steps of a forward pass: see ``saved_activations``.
 
-    ``masks``: whether layers with local attention have a mask; the fused kernel saves a copy of it for each of them.
+    ``masks``: whether layers with local attention have a mask; the fused kernel saves a copy of the mask per layer.
     """
     recompute, freezing = plan.recompute, plan.freezing
     if plan.attention == "fused":
@@ -150,8 +150,8 @@ def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Save
     mask = 1 if plan.fused_dropout else width
     regions = {step.name: recomputed_in(step, recompute) for step in steps}
     runs_again = {regions[step.name] for step in steps if step.name in flowing}
-    storages: dict[str, Value] = {}  # for each view the value that it is a view of
-    pieces: set[str] = set()  # views of a part of a wider value
+    storages: dict[str, Value] = {}  # maps each view's name to the value that owns its storage
+    pieces: set[str] = set()  # names of views of a part of a wider value
     angles = {step.gives.name for step in steps if step.operation == "angles"}
     saved: dict[str, SavedActivation] = {}
 
@@ -164,14 +164,15 @@ def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Save
         root = value if apart else storages.get(value.name, value)
         if root.name in tables:
             return
-        from_outside = root.name in angles or value.name in once or root.name not in regions  # which all layers read
+        from_outside = root.name in angles or value.name in once or root.name not in regions  # all layers share these
         copies = 1 if from_outside else step.runs
         saved.setdefault(root.name, SavedActivation(root.name, step.name, root.shape, width, copies, step.place))
 
     for step in steps:
         if region := regions[step.name]:
             for value in step.takes if region in runs_again else ():
-                # transformers passes masks, and what all layers read, to a checkpoint in a way that autograd ignores.
+                # transformers passes masks, and values that all layers read, to a checkpoint in a way that autograd
+                # ignores.
                 outside = regions.get(value.name) != region and not value.name.endswith("mask")
                 unseen = value.ids or value.name in angles or (recompute == "full" and value.name in once)
                 if outside and not unseen:
@@ -209,9 +210,9 @@ def _outside(steps: Sequence[Step]) -> set[str]:
 
 
 def _local_layers(steps: Sequence[Step]) -> dict[str, int]:
-    """The number of layers with local attention, by the name of the attention module in them.
+    """Map the name of each attention module to the number of its copies with local attention.
 
-    These layers rotate queries by other angles than the first layer does.
+    Layers with local attention rotate queries by other angles than the first layer does.
     """
     first = next((step.gives for step in steps if step.operation == "angles"), None)
     numbers: dict[str, int] = {}
@@ -221,7 +222,7 @@ def _local_layers(steps: Sequence[Step]) -> dict[str, int]:
             if step.place.role == "query_rotated" and step.turns:
                 period = len(step.turns)
                 places = [place for place, angles in enumerate(step.turns) if angles != first]
-                # Of the layers in front of layer n, (n - place + period - 1) // period are at a place of the period.
+                # (n - place + period - 1) // period of the layers before layer n are at this place in their period.
                 numbers[step.within] = sum(
                     (end - place + period - 1) // period - (group.start - place + period - 1) // period
                     for place in places
@@ -231,7 +232,7 @@ def _local_layers(steps: Sequence[Step]) -> dict[str, int]:
 
 @checked
 def by_module(kept: Sequence[SavedActivation]) -> dict[str, int]:
-    """The saved bytes of each direct child of a layer and of each other top-level module, all copies together."""
+    """The saved bytes of each direct child of a layer and of each other top-level module, summed over all copies."""
     sums: dict[str, int] = {}
     for saved in kept:
         layer, inside = split_layer(saved.step)
@@ -306,8 +307,8 @@ def is_view(step: Step) -> bool:
 def _kept_values(step: Step, trained: set[str], flows: Sequence[bool], width: int) -> tuple[Value, ...]:
     """The inputs and outputs of a step that its backward pass needs.
 
-    ``trained``: its tensors that are trained; ``flows``: for each input whether a gradient flows to it; ``width``:
-    bytes of an element.
+    ``trained``: the names of the step's trained tensors; ``flows``: for each input, whether a gradient flows to it;
+    ``width``: bytes per element.
     """
     match step.operation, step.module:
         case "linear", _:
@@ -333,14 +334,14 @@ def _kept_values(step: Step, trained: set[str], flows: Sequence[bool], width: in
 
 
 def _lays_out(step: Step) -> bool:
-    """Whether a step copies a slice of a wider value in order to save it: a product over several sequences or heads."""
+    """Whether a step copies an input that is a slice of a wider value: a product over several sequences or heads."""
     return step.operation == "matmul" and not _is_fused(step) and not any_is_one(*step.takes[0].shape[:2])
 
 
 def _kept_besides(
     step: Step, trained: set[str], flows: Sequence[bool], width: int, mask: int
 ) -> Iterator[tuple[str, Shape, int]]:
-    """The tensors that a step creates only for its backward pass: name, shape, and bytes of an element."""
+    """The tensors that a step creates only for its backward pass: name, shape, and bytes per element."""
     shape = step.gives.shape
     match step.operation, step.module:
         case "norm", Norm(written_out=True, centers=centers):
@@ -379,7 +380,7 @@ def _kept_besides(
 
 
 def recomputed_in(step: Step, recompute: Recompute) -> str:
-    """The checkpointed region that a step is in (a part of the model that the backward pass runs again), or ""."""
+    """The name of the step's checkpointed region (the part of the model that the backward pass runs again), or ""."""
     if recompute == "selective" and _in_core(step):
         return step.within
     if recompute == "full" and step.place.component == "encoder":
@@ -388,7 +389,7 @@ def recomputed_in(step: Step, recompute: Recompute) -> str:
 
 
 def _in_core(step: Step) -> bool:
-    """Whether a step is in the attention core: between the heads of query, key and value and the context."""
+    """Whether a step is in the attention core: from the query, key and value heads to the context."""
     return step.core and step.operation not in ("view", "copy")
 
 
@@ -399,8 +400,8 @@ def _is_fused(step: Step) -> bool:
 def _asks_for_gradient(step: Step) -> bool:
     """Whether the first trained layer saves less than the other layers when its input needs no gradient.
 
-    A norm that is computed step by step saves nothing for such an input. If the query has no bias and its weight is
-    frozen, no gradient flows to it in that layer.
+    A norm that is computed step by step saves nothing for such an input. If the query projection has no bias and its
+    weight is frozen, no gradient flows to the query in that layer.
     """
     if isinstance(step.module, Norm):
         return step.module.written_out

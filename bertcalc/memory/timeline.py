@@ -14,10 +14,10 @@ class MemoryChange(NamedTuple):
     """An allocation in an area, a release (negative bytes), or a move from another area."""
 
     phase: Phase
-    where: str  # the step of the forward pass that it belongs to, the loss, or the name of a parameter
+    where: str  # the change's step of the forward pass, the loss, or the name of a parameter
     area: Area
     num_bytes: int
-    storage: int  # the number that an allocation and its release have in common
+    storage: int  # a number that an allocation shares with its release and its moves
     moved_from: Area | None = None
 
 

@@ -80,17 +80,17 @@ from bertcalc.text.problem import Problem, wrong
 
 LONGEST = 100_000
 MOST_CLAIMS = 5_000
-MOST_JUDGED = 600  # different numbers in different words; further ones are not judged
-_MOST_SEARCHES = 3  # searches of a text, each of which takes a second
-_LEAST_OF_OTHERS = 10**6  # smaller numbers are some part of some other model by chance
+MOST_JUDGED = 600  # distinct pairs of words and number; later numbers are not judged
+_MOST_SEARCHES = 3  # searches per text; one search takes about a second
+_LEAST_OF_OTHERS = 10**6  # smaller numbers match parts of other models by chance
 
 
 @checked
 def proofread(text: str, model: Model | None = None) -> Proofread:
     """Check every number and calculation of a text.
 
-    ``text`` is Markdown, HTML, LaTeX, a notebook or plain, of up to 100,000 characters, in English or Chinese.
-    ``model`` is the model that it is about; without it, the text says which.
+    ``text`` is Markdown, HTML, LaTeX, a notebook or plain text of at most 100,000 characters, in English or Chinese.
+    ``model`` is the model that the text is about; by default, it is read from the text.
 
     Raises InputError if the text is too long.
     """
@@ -124,7 +124,7 @@ _ADDS = re.compile(r"\bplus\b|\+|\band\b|加上?", re.I)
 
 
 def _simplified(finding: Finding, words: str) -> Judged:
-    """The verdict; conditional if the words say that its formula is a simplification, and it is nearly right."""
+    """The verdict; conditional for a nearly right number if the words call its formula a simplification."""
     judged, value = finding.judged, finding.entry.best.value
     is_near = judged.right_value and abs(judged.right_value - value) * _NEARLY <= judged.right_value
     if judged.verdict == "wrong" and is_near and not is_arithmetic(finding) and _SIMPLIFIED.search(words):
@@ -133,7 +133,7 @@ def _simplified(finding: Finding, words: str) -> Judged:
 
 
 _OF_LAYER = re.compile(r"\b(?:per|each|one|a|single|every)\b.{0,30}\b(?:layer|block)|每一?个?.{0,20}层", re.I)
-_NEARLY = 20  # a twentieth
+_NEARLY = 20  # nearly right: within a twentieth
 _MOST_BEFORE_SIMPLIFIED = 200  # characters of the paragraph
 _SIMPLIFIED = re.compile(
     r"\bsimplif|rule of thumb|\b(?:back|order)[ -]of[ -](?:the|magnitude)|\bapproximat\w+ formula"
@@ -145,7 +145,7 @@ _NOT_JUDGED = Judged("unknown", reasons=(Problem.of(N_("The text has too many nu
 
 
 def _with_name(finding: Finding, about: subject.Subject) -> Finding:
-    """The finding; a sentence with the count of another published model than the text's has its name."""
+    """The finding; if it gives the total of a published model other than the text's, the reason names that model."""
     model = finding.model
     if model is None or about.model is None or model.config == about.model.config:
         return finding
@@ -171,7 +171,7 @@ def _claim(finding: Finding, text: str, start: int, end: int) -> CheckedClaim:
 
 
 class _Verdicts:
-    """The verdicts on the numbers of a text, in its order; a verdict may depend on earlier ones."""
+    """The verdicts on a text's numbers, in the text's order; a verdict may depend on earlier verdicts."""
 
     def __init__(self, text: str, about: subject.Subject, entries: Sequence[WrittenNumber], written: str) -> None:
         self._about = about
@@ -181,7 +181,7 @@ class _Verdicts:
         self._earlier = EarlierNumbers()
         self._findings = self._earlier.findings
         self._searches = 0
-        self._names: tuple[int, tuple[str, ...]] = (-1, ())  # the line of the last number, and its words
+        self._names: tuple[int, tuple[str, ...]] = (-1, ())  # the last number's line and words
         self._lora = LoraClaims(text)
         self._training = TrainingClaims(text)
         self._cache = CacheClaims(text)
@@ -307,7 +307,7 @@ class _Verdicts:
         return judge_printed(entry.start, entry.stated.value, context, model) if model else None
 
     def _counted_right(self, entry: WrittenNumber, model: Model) -> list[Counted]:
-        """The parts of a model of which the text so far, or a term of this calculation, gives the exact counts."""
+        """The parts of a model whose exact counts appear earlier in the text or as terms of this calculation."""
         return parts_of_terms(entry, model) + [
             finding.judged.counted
             for finding in self._findings
@@ -320,7 +320,10 @@ class _Verdicts:
         return self._around if self._written == self._text else Surroundings(self._written)
 
     def _continued(self, entry: WrittenNumber, context: Context) -> Context:
-        """The context, with the words of the previous number if the number's own words only name a number of layers."""
+        """The context, plus the previous number's words if the number's own words name only a number of layers.
+
+        A percentage after another percentage also takes the previous words if its own words name no part.
+        """
         line, names = self._names
         last = self._findings[-1].entry.stated.text if self._findings else ""
         is_next_share = line == entry.line and last.endswith("%") and entry.stated.text.endswith("%")
@@ -432,7 +435,7 @@ class _Verdicts:
         return None if any(self._training.fits(entry, other) for other in others) else training
 
     def _of_cache(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
-        """The verdict on a KV cache; if its line names no model, it may be right for any model of the text."""
+        """The verdict on a KV cache. Outside tables, if the words name no model, any model of the text may fit."""
         is_named = entry.cells or any(map(names_model, (context.sentence, *context.names[:1])))
         others = (
             [] if is_named else [other for other in (self._about.model, *self._about.others()) if other is not model]
@@ -608,7 +611,7 @@ class _Verdicts:
     def _quotient(
         self, entry: WrittenNumber, context: Context, model: Model, times: re.Match[str] | None
     ) -> Judged | None:
-        """The verdict on a ratio: of the parameters of two models, or of the two previous numbers."""
+        """The verdict on the ratio of two models' parameters, or of the two previous numbers."""
         counts = [
             finding
             for finding in self._row(entry)
@@ -628,7 +631,7 @@ class _Verdicts:
         return judge_times(entry.stated, smaller, larger)
 
     def _row(self, entry: WrittenNumber) -> list[Finding]:
-        """The findings on the line of a number, the last one first."""
+        """The findings on a number's line, the last one first."""
         return [*takewhile(lambda finding: finding.entry.line == entry.line, reversed(self._findings))]
 
     def _last_in_row(self, entry: WrittenNumber) -> Finding | None:
@@ -653,7 +656,7 @@ class _Verdicts:
         return names_it and (is_total(context) or bool(re.search(r"param|参数", header, re.I)))
 
     def _searched(self, finding: Finding, context: Context) -> Judged | None:
-        """The verdict on a total that has no simpler explanation: the mistakes that lead to it, in any class."""
+        """The verdict on a total without a simpler explanation: the mistakes, in any class, that lead to the total."""
         value, model = finding.entry.best.value, finding.model
         open_ = finding.judged.verdict == "unknown" or is_total_of_model(finding.judged)
         total = open_ and not finding.entry.best.reach and value >= _LEAST_OF_OTHERS
@@ -757,7 +760,7 @@ _NO_SUBJECT = re.compile(
 )
 _GOES_ON = re.compile(r"(?:it|which|this model|the (?:resulting )?model|它|该模型)\b|[它该]", re.I)
 _SUBJECT = re.compile(r"^\W*(?:so|thus|hence|then|therefore|also|and|but)?[ ,]*", re.I)
-# The column header for shares of the model.
+# A header of a column with shares of the model.
 _SHARE_COLUMN = re.compile(r"\bshare|fraction|percent|proportion|^\W*%\W*$|% of|of total|占比|比例|百分比", re.I)
 _SHORT = 40
 # Words between a count and its share of the model.
@@ -778,7 +781,7 @@ _UNTIED = re.compile(r"\bnot tied|\bun-?tied|without (?:weight )?t(?:ying|ie)|�
 
 
 def _is_total(finding: Finding) -> bool:
-    """Whether a number counts its whole model."""
+    """Whether a number is a right or conditional count of its whole model."""
     part = finding.judged.counted
     known = bool(part) and finding.judged.verdict in ("right", "conditional")
     return known and part is not None and part.part in WHOLE_OR_BODY

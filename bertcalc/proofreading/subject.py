@@ -63,7 +63,7 @@ from bertcalc.proofreading.size_slips import is_of_other_model, is_published, wi
 from bertcalc.text.amounts import typed
 from bertcalc.text.records import dataclass
 
-# A model named only by its size, which no model in bertcalc has: a 7B model; 7B 参数的模型.
+# A model named only by a size that no model in bertcalc has: a 7B model; 7B 参数的模型.
 _BILLIONS = re.compile(
     r"(?<![0-9.,])[0-9]{1,3}(?:\.[0-9])?\s?B(?![A-Za-z])"
     r"(?:[ -]param\w*)?(?: \w+)? ?(?:models?|LLMs?|大?模型|参数(?:的|量的)?模型|级)"
@@ -72,7 +72,7 @@ _BILLIONS = re.compile(
     re.I,
 )
 _BERT = re.compile(r"(?<![A-Za-z])bert(?![A-Za-z])", re.I)
-# BERT without a size or a kind behind it, which is part of another model's name.
+# BERT, unless a size or kind follows, as in another model's name: BERT-large.
 _BERT_NAMED = re.compile(
     r"(?<![A-Za-z])bert(?![A-Za-z]|[ -]?(?:large|tiny|mini|small|medium|chinese|multilingual))", re.I
 )
@@ -89,29 +89,29 @@ _SIZE_ALONE = re.compile(
 
 
 _NEAR_BEFORE = 300  # characters
-_OF_OTHER_MODEL = 2  # sizes of a row that the model does not have: the XL of another model, 24 | 2048
+_OF_OTHER_MODEL = 2  # sizes in a row that differ from the model's: another model's XL, 24 | 2048
 _SIZE_FIRST = re.compile(rf"(?:the )?(?P<size>{SIZE_NAMES})\b(?!-)", re.I)
 
 
 @dataclass(frozen=True)
 class Subject:
-    """The model of a text, all models that it names, and where it names them."""
+    """The model that a text is about, and the positions of all models that the text names."""
 
-    model: Model | None  # None: the text is about models that bertcalc does not count
+    model: Model | None  # None: the text is about models that bertcalc does not support
     preset: str
     assumed: bool
     mentions: tuple[Mention, ...] = ()
-    sizes: Mapping[str, int] = field(default_factory=dict)  # those that are counted
-    written: Mapping[str, int] = field(default_factory=dict)  # those that the text gives
-    bert: bool = False  # whether it names BERT without a size
-    sentences: Sequence[int] = ()  # where each sentence but the first begins
-    clauses: Sequence[int] = ()  # where each clause but the first begins
-    continued: Collection[int] = ()  # the sentences that continue the subject of the previous one
-    topics: Sequence[str | None] = ()  # the model that the heading above each line names; None if it names none
-    stated: Mapping[int, StatedSize] = field(default_factory=dict)  # the sizes that the text states, by their places
+    sizes: Mapping[str, int] = field(default_factory=dict)  # the text's sizes that the model uses
+    written: Mapping[str, int] = field(default_factory=dict)  # all sizes that the text gives, used or not
+    bert: bool = False  # whether the text names BERT without a size
+    sentences: Sequence[int] = ()  # the start of each sentence except the first
+    clauses: Sequence[int] = ()  # the start of each clause except the first
+    continued: Collection[int] = ()  # indices of sentences about the previous sentence's subject
+    topics: Sequence[str | None] = ()  # for each line, the preset from headings or numbers; None without one
+    stated: Mapping[int, StatedSize] = field(default_factory=dict)  # maps a position in the text to its size
 
     def differing(self) -> dict[str, tuple[int, int]]:
-        """The sizes that differ between the text and the model that it names: the text's and the model's."""
+        """Map each field in which the text differs from the model that it names to the text's and the model's size."""
         preset = preset_of(self.preset)
         config = PRESETS[preset].config if is_described(self.preset) else self.published
         if config is None or preset not in PRESETS:
@@ -120,7 +120,10 @@ class Subject:
         return {name: pair for name, pair in sizes.items() if pair[0] != pair[1]}
 
     def model_in_table(self, row: TableRow, model: Model | None) -> Model | None:
-        """The model that a column's header names or the row's sizes describe; ``model`` if there is none."""
+        """The model that a column's header names or the row's sizes describe, or else ``model``.
+
+        None if the row gives several sizes that differ from the model's.
+        """
         if labelled := self._by_label.get(row.header.strip(" *`").lower()):
             return self.of(labelled)
         if mention := model_name_pattern().search(row.header):
@@ -134,7 +137,7 @@ class Subject:
         return _resized(model, tuple(sizes.items())) if "num_hidden_layers" in sizes else model
 
     def model_in_named_row(self, row: TableRow, model: Model | None) -> Model | None:
-        """The model that a row names, with the row's layers if the row counts them: | BERT-base | 6 | 67M |."""
+        """The model that a row names, with the row's number of layers if its counts fit: | BERT-base | 6 | 67M |."""
         layers = _sizes_in_row(row.headers, row.cells).get("num_hidden_layers", 0)
         if model is None or layers in (0, model.config.num_hidden_layers):
             return model
@@ -143,8 +146,8 @@ class Subject:
     def model_at(self, start: int, line: int, *words: Sequence[str], owner: int = 0) -> Model | None:
         """The model that a position in the text is about: the last one named on its line, or else the text's.
 
-        ``words`` surround the position, the nearest first; they may only name the size, such as "large".
-        ``owner`` is the position of a name that the number belongs to: 124.4M for GPT-2.
+        ``words`` are the words around the position, the nearest first; they may name only a size, such as "large".
+        ``owner`` is the position of the model name that the number belongs to: 124.4M for GPT-2.
         """
         index = bisect_right(self._starts, start)
         if owner and (named := [mention for mention in self.mentions[index : index + 2] if mention.start == owner]):
@@ -166,7 +169,7 @@ class Subject:
         return next(filter(None, map(self._of_size, words)), self._of_topic(line))
 
     def stated_at(self, start: int, size: int, row: TableRow) -> StatedSize | None:
-        """The size that a number states, by the words around it, or by its column in a row with a model's name."""
+        """The size that a number states according to the surrounding words or, in a named model's row, its column."""
         field = _field_of_column(row.header) if size else ""
         label = next(filter(None, row.cells), "").strip(" *`")
         if start in self.stated or not field or not (name := model_name_pattern().fullmatch(label)):
@@ -179,7 +182,7 @@ class Subject:
         return StatedSize(start, field, size, is_fact=is_fact)
 
     def named_first(self, text: str) -> Model | None:
-        """The model whose name or size a text begins with: "base" in "than base"; None if it names none."""
+        """The model whose name or size a text begins with, such as "base"; None if the text begins with neither."""
         if size := _SIZE_FIRST.match(text.strip(" *`")):
             return self._sibling(size["size"]) if self.preset else None
         return self.of(first_named(text) or (DEFAULT_PRESET if _BERT_ALONE.match(text.strip(" *`")) else ""))
@@ -248,23 +251,22 @@ class Subject:
 
     @cached_property
     def _by_label(self) -> dict[str, str]:
-        """The described models by the names that the text gives them."""
+        """A map from the names that the text gives to described models, in lower case, to the models' presets."""
         described = (mention for mention in self.mentions if mention.spelling and is_described(mention.preset))
         return {mention.spelling.lower(): mention.preset for mention in described}
 
     @cached_property
     def _named(self) -> tuple[str, ...]:
-        """The presets that the text names, in their order."""
+        """The presets that the text names, in order of their first mention."""
         return tuple(dict.fromkeys(mention.preset for mention in self.mentions if mention.preset))
 
     @cached_property
     def _lines(self) -> frozenset[int]:
-        """The lines that name a model."""
         return frozenset(mention.line for mention in self.mentions)
 
     @property
     def bound(self) -> frozenset[str]:
-        """The letters of the sizes that the text states."""
+        """The formula letters of the sizes that the text states and the model has."""
         config = self.model.config if self.model else None
         return frozenset(
             EVERY_LETTER[field]
@@ -277,18 +279,18 @@ class Subject:
         return line in self._lines
 
     def for_operands(self, values: Collection[int], model: Model | None) -> Model | None:
-        """The model that a calculation is about: another model of the text, if only that has its hidden size."""
+        """``model``, or another model of the text if only that model's hidden size is an operand of the calculation."""
         if model is None or model.config.hidden_size in values:
             return model
         others = [other for other in self.others() if other.config.hidden_size in values]
         return others[0] if others else model
 
     def is_bert_alone(self, sentence: str, model: Model) -> bool:
-        """Whether a sentence only says BERT, and the model is BERT-base, whose 110M are often quoted."""
+        """Whether a sentence says just "BERT" and the model is BERT-base (often quoted with 110M parameters)."""
         return model.config == PRESETS[DEFAULT_PRESET].config and bool(_BERT_ALONE.search(sentence))
 
     def others(self) -> list[Model]:
-        """The other models that the text names, in their order; BERT-base if it only says BERT."""
+        """The first few other models that the text names; "BERT" without a size means BERT-base."""
         names = [*self._named, *([DEFAULT_PRESET] if self.bert else [])]
         return [model_of(name) for name in dict.fromkeys(names) if name != self.preset][:_MOST_OTHERS]
 
@@ -311,14 +313,14 @@ class Subject:
         return model.config if is_published(model.config) else None
 
     def of(self, preset: str) -> Model | None:
-        """The model of a preset, with the text's sizes if they belong to it; None for an empty name."""
+        """The model of a preset, with the text's sizes if the preset is the text's; None for an empty name."""
         if not preset:
             return None
         return self.model if preset == self.preset else model_of(preset)
 
 
 def read(text: str, model: Model | None = None) -> Subject:
-    """Find the model of a text without markup, or take ``model``, and read what the text names."""
+    """Find the model of a text without markup (``model`` if given), and the models and sizes in the text."""
     text = _without_warnings(text)
     mentions = tuple(sorted((*mentions_in(text), *mentions_of_classes(text))))
     sizes = assigned_sizes(text)
@@ -366,9 +368,9 @@ def read(text: str, model: Model | None = None) -> Subject:
 
 
 def _of_total(text: str, subject: Subject) -> str:
-    """The published BERT of which a text that names none states a total; empty if the text fits its subject.
+    """The published BERT whose total a text states without naming the model; empty if the total fits ``subject``.
 
-    The total of a class, or that of the embeddings, is as good as a name: 102,267,648 is bert-base-chinese.
+    The total of any class, or of the embeddings, identifies a model: 102,267,648 is bert-base-chinese.
     """
     totals = {number for number in long_numbers(text) if number >= _LEAST_TOTAL}
     is_bert = subject.assumed or re.search("bert", text, re.I)
@@ -395,7 +397,7 @@ def _with_vocabulary(config: Config) -> frozenset[int]:
 
 
 def _without_warnings(text: str) -> str:
-    """The text with spaces in place of sentences that transformers writes for every model, with BERT as an example."""
+    """The text with spaces in place of transformers' standard warnings, whose class names are not the text's model."""
     return _WARNING.sub(lambda match: " " * len(match[0]), text)
 
 
@@ -403,7 +405,7 @@ _WARNING = re.compile(
     r"\((?:e\.g\. )?initializing an? \w{1,60} model from an? \w{1,60} model\)"
     r"|You're using an? \w{1,60}TokenizerFast tokenizer",
 )
-# A class of another model, in a text that names no BERT; AutoModel may be any, and a program's own class is its own.
+# Another model's class, in a text that names no BERT. AutoModel may be any model; a class defined here is the text's.
 _OTHER_CLASS = re.compile(
     r"(?<!class )\b(?!(?:TF|Flax)?AutoModel)[A-Z][A-Za-z0-9]{1,40}"
     r"For(?:SequenceClassification|TokenClassification|QuestionAnswering|MultipleChoice|MaskedLM"
@@ -412,7 +414,7 @@ _OTHER_CLASS = re.compile(
 
 
 def _is_of_others(text: str, mentions: Sequence[Mention]) -> bool:
-    """Whether a text is about models that bertcalc does not count: it names only such models, or its title does."""
+    """Whether a text, or its title, names only models that bertcalc does not support."""
     title = text[: len(text) - len(text.lstrip())].count("\n")  # the first line that is not empty
     of_title = text.split("\n")[title]
     if any(mention.line == title for mention in mentions) and not re.search("bert", of_title, re.I):
@@ -421,7 +423,7 @@ def _is_of_others(text: str, mentions: Sequence[Mention]) -> bool:
     return bool(is_of_others) and not re.search("bert", text, re.I)
 
 
-# The likely models of a text that names none, or whose numbers do not fit the one that it names.
+# The likely models of a text that names no model, or whose numbers do not fit the named model.
 _USUAL = (
     "bert-base-uncased",
     "gpt2",
@@ -430,11 +432,11 @@ _USUAL = (
     "bert-large-uncased",
     "albert-base-v2",
 )
-_CLEARLY_MORE = 2  # more numbers that fit a model than the one named most often
+_CLEARLY_MORE = 2  # additional fitting numbers that another model needs to replace the one named most often
 
 
 def _most_named(text: str, mentions: Sequence[Mention], named: Counter[str]) -> Subject:
-    """The model that a text names most, with the sizes that it assigns; without a name, the BERT whose sizes fit."""
+    """The model that a text names most often, or else the BERT whose sizes fit best, with the text's sizes."""
     preset = named.most_common(1)[0][0] if named else ""
     own_text = _without_others(text, mentions, preset)
     sizes = assigned_sizes(own_text)
@@ -450,7 +452,8 @@ def _most_named(text: str, mentions: Sequence[Mention], named: Counter[str]) -> 
         sizes.pop("vocab_size")
     written = dict(sizes)
     if preset and _gives_total(text, preset):
-        # It is about the published model, whatever sizes it states, unless it counts the table of its vocabulary.
+        # The text is about the published model, whatever sizes the text states.
+        # The exception is a vocabulary whose word embeddings the text counts.
         sizes = {"vocab_size": sizes["vocab_size"]} if _counts_table(text, sizes, PRESETS[preset].config) else {}
     kept = _without_conflicts(sizes, base, own_text)
     if _keeps_feed_forward(kept, base, text):
@@ -474,7 +477,7 @@ def _keeps_feed_forward(sizes: Mapping[str, int], preset: str, text: str) -> boo
 
 
 def _has_other_groups(text: str, config: Config) -> bool:
-    """Whether a text states another number of key and value heads than a configuration has: it is another model."""
+    """Whether a text's number of key-value heads differs from a configuration's, which means a different model."""
     stated = {int(match[1]) for match in _KEY_VALUE_HEADS.finditer(text)}
     groups = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
     return bool(stated) and groups not in stated
@@ -484,7 +487,7 @@ _KEY_VALUE_HEADS = re.compile(r"(?:num|n)_(?:key_value|kv)_heads['\"]?\s?[:=]{1,
 
 
 def _counts_table(text: str, sizes: Mapping[str, int], config: Config) -> bool:
-    """Whether a text has the count of the word embeddings with the vocabulary that it states: 50,304 for GPT-2."""
+    """Whether a text counts the word embeddings with its stated vocabulary size, such as 50,304 for GPT-2."""
     width = getattr(config, "embedding_size", config.hidden_size)
     return "vocab_size" in sizes and sizes["vocab_size"] * width in long_numbers(text)
 
@@ -543,7 +546,7 @@ _UNLISTED = re.compile(
 
 
 def _renamed(text: str, mentions: Collection[Mention], described: Collection[Mention]) -> Iterator[Mention]:
-    """The mentions; names that the text gives to described models mean these models."""
+    """The mentions, where a name that the text gives to a described model means that model."""
     names = {mention.spelling.lower(): mention.preset for mention in described if mention.spelling}
     for mention in mentions:
         yield mention._replace(preset=names.get(mention.spelling.lower(), mention.preset))
@@ -562,9 +565,9 @@ _BERT_WITH_NUMBER = re.compile(
 
 
 def _plain_bert(text: str, named: Counter[str]) -> Iterator[Mention]:
-    """The places where a text about another family states a number of plain BERT, which means BERT-base.
+    """The places where a text about another family states a number for "BERT" without a size, meaning BERT-base.
 
-    ``named`` are the presets that it names, and how often.
+    ``named`` counts how often the text names each preset.
     """
     most = next((preset for preset, _count in named.most_common() if preset in PRESETS), "")
     if most and family_of(PRESETS[most].config).name != "bert":
@@ -573,7 +576,7 @@ def _plain_bert(text: str, named: Counter[str]) -> Iterator[Mention]:
 
 
 def _topics_by_numbers(text: str, mentions: Collection[Mention], subject: Subject) -> list[str | None]:
-    """The model that each line is about: by the headings above it, or by the numbers of its paragraph."""
+    """For each line, the model that the headings above or the numbers in its paragraph indicate."""
     topics = _topics(text, mentions)
     options = [mention for mention in mentions if mention.preset and not mention.is_supposed]
     lines = text.split("\n")
@@ -645,7 +648,7 @@ def _numbers_of(text: str, mentions: Collection[Mention], preset: str) -> dict[s
 
 
 def _behind_names(text: str, mentions: Iterable[Mention]) -> Iterator[tuple[Mention, re.Match[str]]]:
-    """The numbers of layers directly after the names of models."""
+    """The mentions directly followed by a number of layers, each with the match of that number."""
     for mention in mentions:
         name = model_name_pattern().match(text, mention.start)
         if name and (match := _LAYERS_BEHIND_NAME.match(text, name.end())):
@@ -653,7 +656,7 @@ def _behind_names(text: str, mentions: Iterable[Mention]) -> Iterator[tuple[Ment
 
 
 def _facts(text: str, mentions: Collection[Mention]) -> dict[int, StatedSize]:
-    """Wrong numbers of layers and heads that a text states for a published model: GPT-2 Large (16 layers)."""
+    """A published model's wrong numbers of layers and heads, keyed by position: GPT-2 Large (16 layers)."""
     facts = {}
     lines = text.split("\n")
     starts = sorted({mention.start for mention in mentions})
@@ -685,7 +688,7 @@ def _facts(text: str, mentions: Collection[Mention]) -> dict[int, StatedSize]:
 _LEAST_FACTS = {
     "num_hidden_layers": 1,
     "num_attention_heads": 4,
-}  # two heads: those for masked words and next sentences
+}  # fewer may be output heads, such as those for masked words and next sentences
 _NEAR_NAME = 25  # characters
 _SENTENCE_OF_FACT = re.compile(r"(?:[^\n.。;；]|[.](?![\s]|$)){1,200}")
 _IS_FACT = re.compile(r"['\"`*_]{0,4}\s?(?:[(（|]|has|uses|contains|consists of|comprises|有|是|为|包含|使用)")
@@ -695,7 +698,7 @@ _IS_LABEL = re.compile(r"['\"`*_]{0,4}\s?[:：]")  # if the line names no other 
 
 
 def _is_chosen(text: str, preset: str, layers: int) -> bool:
-    """Whether a different number of layers is plausible: fewer for a smaller model, or one more for the embeddings.
+    """Whether a different number of layers is plausible: a divisor (a smaller model), or one more (the embeddings).
 
     Any number is plausible if the text counts the model with that number of layers instead of the published number.
     """
@@ -736,7 +739,7 @@ _CLAUSE = re.compile(r"[。！？；;，]|[.!?,](?![0-9])|\n|\b(?:while|whereas)
 
 
 def _sentences(text: str) -> tuple[list[int], set[int]]:
-    """Where each sentence but the first begins, and which sentences continue the subject of the previous one."""
+    """The start of each sentence except the first, and the indices of sentences about the previous one's subject."""
     ends = list(SENTENCE.finditer(text))
     return [end.end() for end in ends], {number for number, end in enumerate(ends, 1) if end["goes_on"]}
 
@@ -752,7 +755,7 @@ _SIZE_IN_HEADING = re.compile(
 
 
 def _topics(text: str, mentions: Collection[Mention]) -> list[str | None]:
-    """The model that the heading above each line names, if it names only one; a short line may also be a heading."""
+    """For each line, the model that the nearest heading above names alone. A short line may also be a heading."""
     named: dict[int, set[str]] = {}
     for mention in mentions:
         named.setdefault(mention.line, set()).add(mention.preset)
@@ -795,9 +798,9 @@ _NO_HEADING = re.compile(
 
 
 def _without_others(text: str, mentions: Sequence[Mention], preset: str) -> str:
-    """The text without the words about other models, whose sizes are not this model's.
+    """The text without the passages about other models, so that no size of another model is read.
 
-    Words are about the last model that their sentence names, otherwise about that of the sentence before.
+    A passage is about the last model that its sentence names, or else about the previous sentence's model.
     """
     kept: list[str] = []
     is_own, index = True, 0
@@ -818,9 +821,9 @@ def _without_others(text: str, mentions: Sequence[Mention], preset: str) -> str:
 _BERT_ALONE = re.compile(r"(?<![\w-])BERT(?![\w-])(?! ?(?:like|style|famil|model family|系|类))")
 
 
-@lru_cache(maxsize=16)  # read again for every number of a row
+@lru_cache(maxsize=16)  # cached, because every number in a row reads it
 def _sizes_in_row(header: Sequence[str], cells: Sequence[str]) -> Mapping[str, int]:
-    """The sizes in a row of a table whose header names them: L, H and A; layers, hidden size."""
+    """The sizes in a table row, keyed by the field that the column header names (L, H, layers, hidden size, ...)."""
     sizes = {}
     for name, cell in zip(header, cells, strict=False):
         if (field := _field_of_column(name)) and re.fullmatch("[0-9]{1,3}(?:,?[0-9]{3})?", cell):
@@ -831,7 +834,7 @@ def _sizes_in_row(header: Sequence[str], cells: Sequence[str]) -> Mapping[str, i
 
 
 def _field_of_column(header: str) -> str:
-    """The size that the header of a column names; empty if it names none."""
+    """The config field that a column header names; empty if there is none."""
     return next((field for field, pattern in _COLUMNS.items() if re.fullmatch(pattern, header.strip(" #`"), re.I)), "")
 
 
@@ -869,10 +872,10 @@ def _fitting(sizes: Mapping[str, int], text: str) -> str:
 
 
 def _without_conflicts(sizes: Mapping[str, int], base: str, text: str) -> dict[str, int]:
-    """A text's sizes for a preset, with another preset's vocabulary if only that one occurs in the text."""
+    """A text's sizes, plus another preset's vocabulary size if the text has that size and not the one of ``base``."""
     config, kept = PRESETS[base].config, dict(sizes)
     numbers = literals(text)
-    is_named = re.search(re.escape(base), text, re.I)  # with its kind: bert-base-cased
+    is_named = re.search(re.escape(base), text, re.I)  # by its full name, such as bert-base-cased
     if "vocab_size" not in kept and not numbers[config.vocab_size] and not is_named:
         same = [entry.config.vocab_size for entry in PRESETS.values() if family_of(entry.config) is family_of(config)]
         others = [size for size in dict.fromkeys(same) if numbers[size]]
@@ -882,7 +885,7 @@ def _without_conflicts(sizes: Mapping[str, int], base: str, text: str) -> dict[s
 
 
 def _is_rounded(sizes: Mapping[str, int], config: Config) -> bool:
-    """Whether the vocabulary size is a configuration's, rounded to thousands: 30,000 for 30,522."""
+    """Whether the stated vocabulary size is a configuration's size rounded to thousands: 30,000 for 30,522."""
     size, vocabulary = sizes.get("vocab_size", 0), config.vocab_size
     return size % 1000 == 0 and 0 < abs(size - vocabulary) <= vocabulary // 20
 

@@ -8,7 +8,7 @@ from bertcalc.model.modules import Shape
 from bertcalc.text import N_
 from bertcalc.text.arguments import quoted
 
-Container = Literal["", "tuple", "DynamicCache", "EncoderDecoderCache"]  # what past_key_values and the like come in
+Container = Literal["", "tuple", "DynamicCache", "EncoderDecoderCache"]  # of past_key_values
 
 ABSOLUTE: dict[str, Any] = {"position_embedding_type": "absolute"}
 RELATIVE = {"position_embedding_type": "relative_key"}
@@ -18,10 +18,10 @@ RELATIVE_BOTH_WAYS = {"position_embedding_type": "relative_key_query"}
 class Version(NamedTuple):
     """A major version of transformers: its pip requirement, its configurations, forward methods and memory.
 
-    - ``lacks``: fields that its configurations do not have.
-    - ``unknown``: activations that it does not have.
+    - ``lacks``: fields that the version's configurations do not have.
+    - ``unknown``: activations that the version does not have.
     - ``need_weights``: activations that cannot be built on the meta device.
-    - ``distances``: each attention has a table of distances, as wide as a head; there are no position embeddings.
+    - ``distances``: every attention has a table of distances, as wide as a head; there are no position embeddings.
     - ``cache``: the container of keys and values in a model without cross attention.
     - ``whole_tuples``: with ``return_dict=False``, a class returns all outputs of its body, None for a missing pooler.
     - ``states_first``: the body returns hidden_states before past_key_values.
@@ -77,7 +77,7 @@ def unknown_activation(values: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def only_absolute(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:
-    """The problem if ``values`` ask for relative positions in a family that has only absolute ones.
+    """The problem if ``values`` ask for relative positions in a family that has only absolute positions.
 
     ``values`` can be the content of a config.json. transformers 4 builds tables of distances for these families, too;
     transformers 5 ignores the field.
@@ -94,6 +94,6 @@ def only_absolute(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Pro
 def inferred_from_distances(hidden_size: int, table: Shape) -> dict[str, Any]:
     """Infer fields from the shape of a checkpoint's table of distances, and assume relative_key.
 
-    The table does not show whether queries use the distances as well (relative_key_query).
+    The shape does not show whether queries use the distances as well (relative_key_query).
     """
     return {**RELATIVE, "num_attention_heads": hidden_size // max(1, table[1])}

@@ -2,4 +2,4 @@
 
 from pages.server.requirements import check
 
-check()  # before the other modules are imported, which need what it checks
+check()  # before the other modules are imported: they need the versions that ``check`` requires

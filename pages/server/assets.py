@@ -34,7 +34,7 @@ class Assets:
             await self._app(scope, receive, send)
         elif path in self._files:
             headers, body = self._files[path]
-            await send({"type": _START, "status": 200, "headers": [*headers.raw]})  # a copy, as others add to it
+            await send({"type": _START, "status": 200, "headers": [*headers.raw]})  # a copy, which middleware extends
             await send({"type": _BODY, "body": body})
         else:
             self._in_progress.add(path)

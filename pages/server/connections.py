@@ -1,6 +1,6 @@
 """Limits on connections: requests that do not arrive, messages that are too large, and refusals without headers.
 
-uvicorn has no settings for these, and it has already chosen its protocol classes when it imports the app. So
+uvicorn has no settings for these limits, and it has already chosen its protocol classes when it imports the app. So
 ``upstream`` replaces methods of these classes. Each limit has a test with a real server
 (tests/server/test_connections.py).
 """
@@ -20,7 +20,8 @@ from pages.server.upstream.uvicorn_internals import HttpPeer, SocketPeer
 # Seconds that a request may take to arrive; its body, and the next request of a connection, may take twice as long.
 PATIENCE = 10.0
 _FILES = 10_000  # open files; each browser takes six connections
-# Limits on incomplete messages: bytes of all together; fragments of one message, and seconds until it is complete.
+# Limits on incomplete messages: bytes of all such messages together; fragments of one message, and seconds until that
+# message must be complete.
 _MOST_INCOMPLETE, _MOST_FRAGMENTS, _SLOWEST = 32_000_000, 1_000, 60.0
 
 
@@ -93,7 +94,7 @@ def _limit_fragments(peer: SocketPeer) -> None:
 
 
 def _complete(peer: SocketPeer) -> None:
-    """Stop watching the message of a connection; its next one has its own time."""
+    """Stop watching a connection's message; its next message has its own time limit."""
     if message := _incomplete.pop(peer, None):
         message.end.cancel()
 

@@ -1,9 +1,9 @@
-"""Make the files of downloads in turns, so that the reports of one reader do not delay other readers.
+"""Make download files in turns, so that one reader's reports do not delay other readers.
 
 Streamlit 1.67 makes all files in the six threads that asyncio has on two cores, first come, first served: 160 reports
-for eight sessions delay the table of another reader by 20 seconds, and they delay every run of a script. Here one file
-is made at a time, for the session that has used the least time. A second file may be made in parallel for a session
-that has used almost none.
+for eight sessions delay another reader's table by 20 seconds, and they delay every script run. Here one file is made at
+a time, for the session that has used the least time. A second file may be made in parallel for a session that has used
+almost no time.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from pages.server.upstream.streamlit_internals import DownloadError, UnknownFile
 MOST_WAITING = 8  # files that a session may wait for
 ALMOST_NONE = 0.1  # seconds of making files
 _HALF_LIFE = 60.0  # seconds after which half of the time that a session has used is forgotten
-_MOST_REMEMBERED = 500  # sessions that are remembered
+_MOST_REMEMBERED = 500  # sessions whose used time is remembered
 TOO_MANY = N_("Your earlier downloads are still being prepared. Try again when they have arrived.")
 GONE = N_("The server has restarted. Reload the page or change something on it, then try again.")
 FAILED = N_("This file could not be created.")
@@ -39,7 +39,7 @@ class Turns:
     def __init__(self) -> None:
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
         self._making: set[str] = set()
-        self._used: dict[str, tuple[float, float]] = {}  # seconds, and the time of this sum
+        self._used: dict[str, tuple[float, float]] = {}  # maps a session to its seconds, and when they were summed
         self._threads = ThreadPoolExecutor(2, "download")
 
     async def run(self, session: str, make: Callable[[], R]) -> R:

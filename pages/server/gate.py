@@ -57,8 +57,8 @@ def _refusal(scope: Scope) -> ASGIApp | None:
 def allowed(origin: str | None, host: str | None) -> bool:
     """Whether a page of this origin may open a WebSocket.
 
-    Streamlit 1.67 also allows the server's external IP address. It asks another host for it at every handshake from
-    another site, and all readers wait for the answer.
+    Streamlit 1.67 also allows the server's external IP address. Streamlit asks another host for this address at every
+    handshake from another site, and all readers wait for the answer.
     """
     if origin is None or not st.get_option("server.enableCORS"):
         return True

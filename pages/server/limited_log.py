@@ -7,19 +7,19 @@ _QUIET = 60.0  # seconds between two entries of a kind
 
 
 class LimitedLog:
-    """Log entries that begin with ``text``, at most one a minute; all others are only counted."""
+    """A log whose entries begin with ``text``: at most one entry a minute for each kind; others are only counted."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        # Of each kind: the time of its last entry, and how many were omitted since.
+        # Maps each kind to the time of its last entry and the number of entries omitted since.
         self._last: dict[object, tuple[float, int]] = {}
 
     def note(self, reason: object) -> None:
-        """Write a line with the reason; all such lines are of one kind."""
+        """Write a line with the reason. All lines that this method writes are one kind."""
         self._write(logging.WARNING, None, reason)
 
     def trace(self, error: Exception) -> None:
-        """Write the traceback of an exception; those raised at the same place are of one kind."""
+        """Write an exception's traceback. Exceptions of one type raised at the same place are one kind."""
         place = error.__traceback__
         while place and place.tb_next:
             place = place.tb_next

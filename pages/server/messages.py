@@ -19,7 +19,7 @@ from pages.server.upstream.streamlit_internals import BrowserMessage, read_messa
 LARGEST = 2_000_000
 # Messages of a connection: a slider sends ten a second, and a browser that was offline sends its backlog.
 BURST, A_SECOND = 100, 40.0
-# Bytes of a connection; bytes of the large messages of all connections together.
+# Bytes of a connection; the size above which a message is large; bytes of large messages on all connections together.
 BYTES_BURST, BYTES_A_SECOND = 2.0 * LARGEST, 250_000.0
 LARGE, ALL_BURST, ALL_A_SECOND = 65_536, 4.0 * LARGEST, 1_000_000.0
 # Bytes of large messages that may wait for their turn in this process.
@@ -140,7 +140,7 @@ def _check(message: BrowserMessage) -> None:
     """Refuse a message that would become more objects than any page needs."""
     if message.size > _MOST_ITEMS:
         raise RefusedMessage(1008, f"it has more than {_MOST_ITEMS:,} values")
-    # Without its strings: a pasted file, which the browser keeps as one, may have any number of brackets.
+    # Strings are removed first: a pasted file arrives as a single string, and may contain any number of brackets.
     texts = [_STRING.sub("", text) for text in message.json_texts]
     if message.value_count + sum(text.count(",") for text in texts) > _MOST_VALUES:
         raise RefusedMessage(1008, f"it has more than {_MOST_VALUES:,} values")

@@ -1,4 +1,4 @@
-"""Title and description in the served HTML, for programs that show previews of links, and scripts to load early."""
+"""Title and description in the served HTML, for programs that show link previews, and scripts to load early."""
 
 import gzip
 import posixpath
@@ -19,9 +19,9 @@ _OF_BYTES = (b"accept-encoding", b"range", b"if-range", b"if-none-match", b"if-m
 class Preview:
     """Middleware that writes a page's title and description into the HTML that Streamlit serves for all pages.
 
-    ``about`` returns the language, title and description of a page, by its address and the language in a link; None if
-    there is no such page. ``preloaded`` returns the tags of scripts and style sheets that the page at an address will
-    need, with or without ``present=1`` in the link.
+    ``about`` maps a page's address and the link's language to the language, title and description of the page, or to
+    None if there is no such page. ``preloaded`` returns the tags of scripts and style sheets that the page at an
+    address will need, with or without ``present=1`` in the link.
     """
 
     def __init__(

@@ -17,10 +17,10 @@ STREAMLIT = (1, 66)
 
 
 def check() -> None:
-    """End the process with a sentence if no page can work; log a warning with another version than the tested one.
+    """End the process with a sentence if no page can work; log a warning if this Streamlit version is not tested.
 
     Streamlit without App does not import the launcher but runs it in a thread for the first visitor, where SystemExit
-    would end nothing.
+    would not end the process.
     """
     if problem := problem_of(streamlit.__version__, sys.flags.optimize):
         print(problem, file=sys.stderr, flush=True)

@@ -3,7 +3,8 @@
 The page in the browser stays as it was, and the next action sends the values of all controls to a session that has
 drawn none of them. Streamlit 1.67 knows no callbacks then: a pressed button, a submitted form and a typed number have
 no effect, and the typed text disappears. So the page is first drawn from the link alone, without sending anything to
-the browser (a rehearsal); then the message is handled like any other. tests/server/test_restarts.py fails without this.
+the browser (a rehearsal); then the message is handled like any other. Without the rehearsal,
+tests/server/test_restarts.py fails.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ _NOTE = "first message of the browser"
 
 
 class _FirstMessage:
-    """The values that are held back until the page has been drawn once; None if nothing is held back."""
+    """The values that are held back until the page has been drawn once; ``held`` is None if nothing is held back."""
 
     def __init__(self) -> None:
         self.held: Values | None = None

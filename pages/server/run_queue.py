@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 # Seconds after which the next run begins in any case; a longer run continues in parallel.
 PATIENCE = 1.0
 # Limits on the seconds that a run counts for: even the shortest run counts, and a slow page is not locked out. A run
-# that is ended by the next message of its reader counts as MOST.
+# that is ended by its reader's next message counts as MOST.
 LEAST, MOST = 0.001, 0.1
 # Seconds of its share that an idle session can save up: enough to go before sessions that always want a turn.
 SAVED = 0.1
@@ -40,7 +40,7 @@ class Share:
 
 
 class _Turn(NamedTuple):
-    """A run in the line, in the order of its virtual start time and its number; ``begun`` begins it."""
+    """A run in the line. Runs are ordered by virtual start time, then by number; setting ``begun`` starts the run."""
 
     start: float
     number: int
@@ -54,8 +54,8 @@ class RunQueue:
     def __init__(self) -> None:
         self._change = threading.Lock()
         self._line: list[_Turn] = []  # a heap
-        self._count = 0  # of all turns
-        self._clock = 0.0  # the virtual time: the seconds that a session would have used that always wanted a turn
+        self._count = 0  # number of turns so far
+        self._clock = 0.0  # the virtual time: the seconds that a session would have used if it always wanted a turn
         self._active: _Turn | None = None
         self._since = 0.0
         self._thread = threading.local()
@@ -116,14 +116,18 @@ class RunQueue:
         self._thread.turn = None
         with self._change:
             turn.share.until = turn.start + used
-            # Not by the next start alone: a stream of new sessions, whose start is the present, would stop the clock.
+            # Advance by the time used. Taking the next run's start instead would stop the clock while new sessions
+            # keep arriving, because they start at the current time.
             self._clock += used / (len(self._line) + 1)
             if self._active is turn:
                 self._active = None
                 self._call_next()
 
     def _call_next(self) -> float:
-        """Start the first run in line if none is active or the active one is overdue; return the seconds until then."""
+        """Start the first run in line if no run is active or the active run is overdue.
+
+        Returns the seconds until the active run is overdue.
+        """
         moment = time.monotonic()
         if self._line and (self._active is None or moment - self._since >= PATIENCE):
             self._active, self._since = heapq.heappop(self._line), moment

@@ -14,7 +14,7 @@ from bertcalc.charts.vega import vega_script
 from pages.server.upstream.streamlit_internals import address_script, element_scripts
 
 _FOLDER = "_bertcalc"
-_TEXTS: dict[str, str] = {}  # by address
+_TEXTS: dict[str, str] = {}  # keyed by address
 _MAKING = Lock()
 
 
@@ -30,15 +30,15 @@ def offer(name: str, text: str, kind: str = "js") -> str:
 
 
 def script(address: str) -> str | None:
-    """The script at an address, made on first use; None if there is none."""
+    """The script at an address, made on first use; None for an unknown address."""
     with _MAKING:
         if address not in _TEXTS and address in _MAKERS:
             _TEXTS[address] = _MAKERS[address]()
     return _TEXTS.get(address)
 
 
-# This script runs before Streamlit's. Together with those Vega would delay them; after them the browser waits for the
-# first run.
+# This script runs before Streamlit's scripts. Vega would delay them if it loaded at the same time, so it loads after
+# them, while the browser waits for the first run.
 _EARLY = offer(
     "early",
     f"""{address_script('new URL("..", import.meta.url).href')}const load = () => import("./{VEGA.rpartition("/")[2]}");
@@ -49,12 +49,13 @@ else addEventListener("load", load);
 
 
 def preloaded(page: str, sheets: Collection[str]) -> tuple[str, ...]:
-    """The HTML tags that make a browser load a page's scripts and these style sheets before it needs them."""
+    """The HTML tags that make a browser load a page's scripts and the given style sheets early."""
     elements = element_scripts(page)
     small = [address for address in [*_TEXTS] if address.endswith(".js") and address not in (*_MAKERS, _EARLY)]
     return (
         *(f'<link rel="preload" as="style" href="{address}" />' for address in sheets),
-        # Browsers fetch in this order, and Streamlit's scripts without credentials, as its page does.
+        # Browsers fetch in this order. ``crossorigin`` loads Streamlit's scripts as its own page does, without
+        # credentials.
         *(f'<link rel="modulepreload" fetchpriority="low" crossorigin href="{file}" />' for file in elements),
         *(f'<link rel="modulepreload" fetchpriority="low" href="{address}" />' for address in small),
         f'<script type="module" src="{_EARLY}"></script>',

@@ -11,7 +11,7 @@ def keep_sessions() -> None:
 
     The runs of a session share one lock, callbacks finish before the next run, a page opens without changing the
     address, the sessions of two classes are stored, and controls read only the values that they need.
-    tests/server/test_sessions.py and tests/browser/test_links.py fail without this.
+    Without these changes, tests/server/test_sessions.py and tests/browser/test_links.py fail.
     """
     streamlit_internals.share_lock()
     streamlit_internals.finish_callbacks()

@@ -4,8 +4,8 @@ The step runs on simulated tensors, without data: bertcalc/memory/simulator has 
 variables, the operations, the backward pass and the optimizers; bertcalc/memory/family_steps has the family-specific
 overrides. The result equals that of the real model to the byte, storage by storage, under every plan except 8-bit Adam,
 which has not been measured. In float32 it is within a few elements of the memory that PyTorch's CPU allocator hands out
-(tests/memory/test_peak.py). Not counted are the workspace of a convolution's kernel, and a copy that the CPU makes of
-the gradient of its weight.
+(tests/memory/test_peak.py). The simulation leaves out the workspace of a convolution kernel, and the copy that the CPU
+makes of a convolution weight's gradient.
 """
 
 from collections.abc import Sequence
@@ -174,7 +174,7 @@ def moments_of_step(model: Model, how: Plan | Inference, batch_size: int, sequen
 
 @checked
 def run_of(model: Model, where: str) -> tuple[str, int | None]:
-    """The name of the step at a point in time and, in a layer that runs several times, the number of the run from 1."""
+    """The name of the step at a point in time and, in a layer that runs several times, the run's number (from 1)."""
     name = model.without_prefix(where)
     layers = split_layer(name)[0].rpartition(".")[0]
     shared = model.body().get_submodule(layers) if layers else model
@@ -193,7 +193,7 @@ def run_of(model: Model, where: str) -> tuple[str, int | None]:
 def changes_in(model: Model, how: Plan | Inference, batch: Batch) -> list[MemoryChange]:
     """The allocations and releases, in order, of a forward pass of ``model.eval()`` under ``torch.no_grad()``.
 
-    With a plan, those of one step of the usual training loop in steady state:
+    With a plan, the changes are those of one step of the usual training loop in steady state:
 
         outputs = model(**batch, labels=labels)
         outputs.loss.backward()
@@ -201,13 +201,13 @@ def changes_in(model: Model, how: Plan | Inference, batch: Batch) -> list[Memory
         optimizer.zero_grad(set_to_none=True)
 
     The loss of GPT2DoubleHeadsModel is ``outputs.loss + outputs.mc_loss``. A body such as BertModel takes no labels and
-    has no loss; here it is the sum of everything that it returns, without a cache:
+    has no loss; the simulation uses the sum of all its outputs, without a cache:
     ``loss = sum(output.sum() for output in outputs.to_tuple())``. All sequences have labels (DeBERTa's loss selects
-    those that have).
+    the sequences that have labels).
 
-    The batch consists of input_ids and labels. If it is ``padded``, it also has token_type_ids, if the family has
-    them, and an attention_mask that contains zeros, so that the model makes an additive mask. With an
-    ``encoder_sequence_length`` it also has encoder_hidden_states for the cross-attention.
+    The batch consists of input_ids and labels. A ``padded`` batch also has token_type_ids, if the family has them, and
+    an attention_mask that contains zeros, so that the model makes an additive mask. With an
+    ``encoder_sequence_length`` the batch also has encoder_hidden_states for the cross-attention.
 
     The variable ``outputs`` is overwritten when the next forward pass has returned: until then the previous logits
     are alive. Without ``plan.keep_outputs``, the loop is ``loss = model(...).loss`` and holds only the loss: the
@@ -224,9 +224,9 @@ def changes_in(model: Model, how: Plan | Inference, batch: Batch) -> list[Memory
     - ``optimizer``: those of torch.optim with ``foreach=False``. 8-bit Adam is that of bitsandbytes, whose kernels work
       in place: its states follow its rule, and there are no temporary tensors. This has not been measured.
     - ``attention``: "fused" is the flash kernel of scaled_dot_product_attention, which saves query, key, value, output
-      and a float32 for each row of scores. On the CPU PyTorch chooses it only if the attention has no dropout; on CUDA
-      it also has a seed of 16 bytes. With a mask, each layer makes and saves an additive copy of it.
-    - ``fused_dropout``: dropout masks of one byte an element, as PyTorch saves them on CUDA.
+      and a float32 for each row of scores. On the CPU PyTorch chooses this kernel only if the attention has no dropout;
+      on CUDA the kernel also has a seed of 16 bytes. If there is a mask, each layer makes and saves an additive copy.
+    - ``fused_dropout``: dropout masks of one byte per element, as PyTorch saves them on CUDA.
     - ``recompute``: torch.utils.checkpoint with ``use_reentrant=False`` around each layer ("full", which is
       transformers' gradient checkpointing) or each attention core ("selective"). The saved states of random number
       generators are not counted: about 5 kB each, on the CPU.
@@ -255,7 +255,7 @@ def _check(model: Model, batch: Batch, *, training: bool) -> None:
     cls = model.cls
     values = {"architecture": cls.name}
     one_of_them = cls.task == "double-heads" and config.choice_token in ("first", "last")
-    # The chosen one of several tokens is not contiguous: PyTorch uses another product.
+    # With several choices, the chosen token's hidden states are not contiguous: PyTorch uses another product.
     if not model.family.peaks or (one_of_them and batch.num_choices > 1):
         raise NotSimulatedError(Problem("architecture", cls.name, UNKNOWN, values))
     for change in model.changes:

@@ -1,7 +1,7 @@
 """The peak of a step as live numbers: a browser evaluates the formulas of all candidate points in time.
 
-The formulas hold for models of one structure: the same sizes are 1 and, if there are few layers, the number of layers
-is the same. At other sizes a live number has no value.
+The formulas hold for models of the same structure: the same sizes are 1 and, if there are few layers, the number of
+layers is equal. At other sizes a live number has no value.
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.text.live_numbers import evaluated
@@ -43,7 +43,8 @@ from bertcalc.model.model import Model
 from bertcalc.text.live_choices import largest, place_of_largest
 from bertcalc.text.live_numbers import FigureBound, LiveNode, live, node_of, plain_value, staying, within
 
-# The sizes that sliders move, in which the bytes are polynomials: hidden_size is heads times the size of a head.
+# The sizes in which the bytes are polynomials: those that sliders move, except that the head size replaces hidden_size,
+# which is the number of heads times the head size.
 _MOVED = (field for field in SLIDERS if field != "hidden_size")
 _FREE = (*_MOVED, "attention_head_size", "layer_periods", *CHANGE_SIZES)
 
@@ -88,7 +89,7 @@ def live_growths(
 ) -> list[Polynomial]:
     """The polynomials of ``peak_formulas.growths`` with live coefficients.
 
-    There can be more than in ``growths``, because at other sizes other polynomials are the largest.
+    The list can be longer than that of ``growths``, because at other sizes other polynomials are the largest.
     """
     call = {"batch_size": batch_size, "sequence_length": sequence_length}
     first = live_peak(model, how, **{**call, field: 1}).num_bytes
@@ -125,7 +126,7 @@ def _states_in_8_bits(model: Model, how: Plan | Inference) -> int:
 
 
 def live_steady_bytes(model: Model, plan: Plan) -> int:
-    """The bytes that training always needs: see ``footprint.steady_bytes``."""
+    """``footprint.steady_bytes``, the bytes that training always needs, as a live number."""
     if plan.freezing.layers:
         return held(steady_bytes(model, plan), model)
     return live_reading(steady_bytes, model, plan)
@@ -145,12 +146,12 @@ class _FreeSizes:
         self._products = Products([numbers.get(name, 1) for name in _FREE])
 
     def value(self, polynomial: "_LivePolynomial | None") -> int:
-        """The value of a polynomial, live; 0 for none."""
+        """The value of a polynomial as a live number; 0 for None."""
         return cast(int, live(self._products.sum(polynomial.terms), polynomial.node)) if polynomial else 0
 
 
 class _LivePolynomial(NamedTuple):
-    """A polynomial of the free sizes, and its node, which does not depend on their values."""
+    """A polynomial of the free sizes and its node; the node does not depend on the sizes' values."""
 
     terms: Terms
     node: LiveNode
@@ -200,7 +201,7 @@ def _head_size() -> LiveNode:
 
 
 def regime(model: Model, how: Plan | Inference, sequence_length: int) -> tuple[FigureBound, ...]:
-    """The figures that must stay within their bounds for the peak to have the same formulas as now."""
+    """The bounds within which the formulas of the peak stay the same as now."""
     config = model.config
     ones = ("vocab_size", "num_attention_heads", "intermediate_size")
     sizes = [live_size(field, getattr(config, field)) for field in ones if config.has(field)]
@@ -215,7 +216,7 @@ def regime(model: Model, how: Plan | Inference, sequence_length: int) -> tuple[F
 
 
 def _layers(model: Model, how: Plan | Inference, sequence_length: int) -> Iterator[FigureBound]:
-    """The bounds of the number of layers: few are simulated one by one; for more, formulas have a letter."""
+    """The bounds of the number of layers: a few layers are simulated one by one; more layers have a letter."""
     layers, period = model.config.num_hidden_layers, period_of(model, how, sequence_length)
     least = frozen_layers(how) + kept_apart(period)
     size = live_size("num_hidden_layers", layers)

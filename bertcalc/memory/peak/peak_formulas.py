@@ -1,8 +1,8 @@
 """The peak of a step as a formula: the simulation of bertcalc/memory/peak, run on SymPy symbols instead of sizes.
 
 The order of allocations and releases depends only on the number of layers and on which sizes are 1. So one run gives
-the bytes at every point in time as a formula for all sizes, integers and columns alike. Only points that can be the
-peak for some sizes are kept: about a dozen of a thousand.
+the bytes at every point in time as a formula for all sizes, integers and columns alike. The module keeps only the
+points that can be the peak for some sizes: about a dozen of a thousand.
 
 >>> from bertcalc import BertConfig
 >>> peak_bytes(Model(BertConfig(), "BertForMaskedLM"), Plan(), 123, 128)
@@ -70,7 +70,7 @@ _SYMBOLS: dict[str, Any] = {
 _NAMES = tuple(_SYMBOLS)
 _DERIVED = ("batch_size", "sequence_length", "attention_head_size", "layer_periods", *CHANGE_SIZES)  # not fields
 
-_SHARED = "num_key_value_heads"  # of some families; None if there are as many as heads
+_SHARED = "num_key_value_heads"  # a field of some families; None if each head has its own keys and values
 
 Monomial = tuple[int, ...]  # the exponent of each of _NAMES
 Terms = Mapping[Monomial, int]
@@ -79,9 +79,9 @@ _Designs = Callable[[int, int], Callable[[int], int]]  # heads and intermediate_
 
 
 class _LeftOut(NamedTuple):
-    """Layers that the symbolic run leaves out: copies of the ``period`` layers from number ``layer`` on.
+    """Layers that the symbolic run leaves out: copies of the ``period`` layers that start at number ``layer``.
 
-    They come after these layers: ``times`` copies of each, ``layers`` in total.
+    The copies come after those ``period`` layers: ``times`` copies of each, ``layers`` layers in total.
     """
 
     layer: int
@@ -90,12 +90,12 @@ class _LeftOut(NamedTuple):
     times: Any
 
 
-# A symbolic model with few layers, how it is run, symbolic batch_size and sequence_length, and the layers left out.
+# A symbolic model with few layers, its plan, the symbolic batch_size and sequence_length, and the layers left out.
 _Symbolic = tuple[Model, Plan | Inference, Any, Any, tuple[_LeftOut, ...]]
 
 
 class Products(dict[Monomial, Any]):
-    """The products of sizes by their exponents, computed on first use."""
+    """Maps exponents to the product of the sizes with these exponents; computed on first use."""
 
     def __init__(self, sizes: Sequence[Any]) -> None:
         self.sizes = sizes
@@ -123,14 +123,14 @@ class SymbolicMoment(NamedTuple):
     where: str
     areas: Mapping[Area, Terms]
     live: Terms
-    position: int  # the index of its change in the symbolic run
-    since: Terms  # ``live`` minus that of the previous point: only a few terms
+    position: int  # the index of the moment's change in the symbolic run
+    since: Terms  # ``live`` minus the previous moment's ``live``: only a few terms
 
 
 class TopMoments(tuple[Mapping[Area, Terms], ...]):
     """The bytes of each area, as polynomials of a few sizes, at the points in time that can be the peak.
 
-    They are compared by identity, so that results derived from them can be cached.
+    Instances are compared by identity, so that results derived from them can be cached.
     """
 
     __slots__ = ()
@@ -171,7 +171,8 @@ def peak_bytes(model: Model, how: Plan | Inference, batch_size: int, sequence_le
     sizes = _sizes(model, batch_size, sequence_length)
     if all(isinstance(size, int) for size in sizes):
         return _peak_bytes(model, how, sizes, sizes)
-    # Rows of one structure share a formula: which sizes are 1, which thresholds are reached, how many layers if few.
+    # Rows of one structure share a formula: the same sizes are 1, the same thresholds are reached and, if there are few
+    # layers, their number is equal.
     length, window, whole = sizes[_NAMES.index("sequence_length")], model.config.window, model.config.whole
     length = length + model.virtual_tokens
     period = model.config.layer_period
@@ -236,8 +237,8 @@ def peak_expression(
 ) -> Any:
     """The bytes at the peak, as an expression that holds for models with the structure of ``like``.
 
-    ``like`` is a model with a batch_size and a sequence_length for which all sizes have letters; in the structure of
-    ``model``, sizes of 1 and a small number of layers have none.
+    ``like`` is a model with a batch_size and a sequence_length at which all sizes have letters. In the structure of
+    ``model``, sizes of 1 and a small number of layers have no letter.
     """
     check_runs(model, how, sequence_length)
     symbolic = _symbolic(like[0], how, *like[1:])
@@ -247,7 +248,7 @@ def peak_expression(
 
 
 def layers_with_a_letter(model: Model, how: Plan | Inference, sequence_length: int) -> range:
-    """The numbers of layers, by whole periods, from the model's to the first for which formulas have a letter."""
+    """The numbers of layers, in steps of a period, from the model's to the first for which formulas have a letter."""
     layers, period = model.config.num_hidden_layers, period_of(model, how, sequence_length)
     missing = max(0, frozen_layers(how) + kept_apart(period) + period - layers)
     return range(layers, layers + missing + period, period)
@@ -255,7 +256,7 @@ def layers_with_a_letter(model: Model, how: Plan | Inference, sequence_length: i
 
 @checked
 def growths(model: Model, how: Plan | Inference, field: str, batch_size: int, sequence_length: int) -> list[Polynomial]:
-    """The bytes at each point in time that can be the peak, as polynomials of ``field``: a size of the batch.
+    """The bytes at each point in time that can be the peak, as polynomials of ``field``, a size of the batch.
 
     If a batch can only be one sequence (``most_sequences``), the polynomial of batch_size is a constant.
     """
@@ -282,12 +283,12 @@ def growth_ranges(model: Model, field: str) -> list[tuple[int, int | None]]:
 
 @checked
 def most_sequences(model: Model) -> int | None:
-    """The largest batch that a class accepts, whatever the memory: 1, or None for no limit, as for most classes."""
+    """The largest batch that a class accepts, regardless of memory: 1, or None (no limit) for most classes."""
     return 1 if unpadded(model.cls, model.config, 2) else None
 
 
 def peak_of_designs(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Designs:
-    """The peak bytes of models that differ only in heads, intermediate_size and layers, with heads of the same size.
+    """The peak bytes of models that differ only in heads, intermediate_size and layers, with the same head size.
 
     Raises InputError if these models cannot run.
     """
@@ -362,7 +363,7 @@ def top_moments(
     check_runs(model, how, sequence_length)
     places = tuple(map(_NAMES.index, free))
     sizes = _sizes(model, batch_size, sequence_length)
-    # hidden_size is in no polynomial: it is heads times the size of a head.
+    # hidden_size is in no polynomial: polynomials have the number of heads times the head size instead.
     still = {*places, _NAMES.index("hidden_size")}
     numbers = tuple(1 if place in still else size for place, size in enumerate(sizes))
     return _top_moments(_symbolic(model, how, batch_size, sequence_length), numbers, places)
@@ -386,7 +387,7 @@ def _added(polynomials: Iterable[Terms]) -> Terms:
 
 
 def can_be_largest(items: Iterable[_Item], terms_of: Callable[[_Item], Terms]) -> list[_Item]:
-    """The items that can be the largest for some sizes; of two equal ones, the first."""
+    """The items that can be the largest for some sizes; of two equal items, only the first."""
     candidates: list[_Item] = []
     for item in items:
         terms = terms_of(item)
@@ -400,17 +401,18 @@ def is_in_8_bits(how: Plan | Inference) -> TypeGuard[Plan]:
 
 
 def bytes_in_8_bits(model: Model, how: Plan | Inference, like: Model | None = None) -> int:
-    """The bytes of the states of an 8-bit optimizer; 0 with any other.
+    """The bytes of an 8-bit optimizer's states; 0 with any other optimizer.
 
     ``model`` can be in letters if no layer is frozen; ``like`` is then the model with its sizes.
 
-    They are not a polynomial of the sizes, because blocks are rounded up and small tensors have float32 states. They
-    are always alive, and the optimizer has no temporary tensors, so the rest of the step is that of SGD.
+    The bytes are not a polynomial of the sizes, because blocks are rounded up and small tensors have float32 states.
+    The states are always alive, and the optimizer has no temporary tensors, so the rest of the step is that of SGD.
     """
     if not is_in_8_bits(how):
         return 0
-    # A run with momentum shows which tensors are trained: each has one state. Master weights are left out, because
-    # tensors without a gradient have them as well; float32 gradients exist from the beginning, for every tensor.
+    # A run with momentum shows which tensors are trained: each of them has one state. The run has no master weights,
+    # because tensors without a gradient have master weights as well; float32 gradients exist from the beginning, for
+    # every tensor.
     rule = PRECISIONS[how.precision]
     precision = "bf16" if rule.gradient == rule.weight else how.precision
     momentum = how._replace(optimizer="momentum", precision=precision)
@@ -424,7 +426,7 @@ def bytes_in_8_bits(model: Model, how: Plan | Inference, like: Model | None = No
 
 
 def _sizes(model: Model, batch_size: Any, sequence_length: Any) -> list[Any]:
-    # A size that the family does not have is in no formula: its value does not matter.
+    # A field that the family does not have is in no formula, so its value does not matter.
     config = model.config
     numbers = {"batch_size": batch_size, "sequence_length": sequence_length}
     numbers["layer_periods"] = config.num_hidden_layers // config.layer_period
@@ -439,30 +441,30 @@ def frozen_layers(how: Plan | Inference) -> int:
 
 
 def _by_layer(model: Model) -> bool:
-    """Whether a change names layers by number, which a model with fewer layers may lack."""
+    """Whether a change names layers by number: a model with fewer layers may lack a named layer."""
     return any(change.by_layer or change.dropped for change in model.changes)
 
 
 def _all_layers(model: Model) -> bool:
-    """Whether the simulation leaves out no layers, so that its formulas hold for this number of layers alone."""
+    """Whether the simulation runs every layer, so that its formulas hold only for the model's number of layers."""
     return _by_layer(model) or any(change.in_front_of_layers for change in model.changes)
 
 
 def _fewest(layers: Any, period: int) -> Any:
-    """The smallest number of layers, or a column of them, in a model of the same structure with a period to leave out.
+    """The smallest number of layers (or a column of them) with the same structure and one period to leave out.
 
-    The first and the last layer stay, and a period of layers beside each of them.
+    The first and the last layer stay, each with a period of layers beside it.
     """
     surplus = layers - kept_apart(period) - period
     return layers - surplus // period * period * (surplus > 0)
 
 
 def period_of(model: Model, how: Plan | Inference, sequence_length: int) -> int:
-    """The number of layers after which the memory of a layer repeats; all of them if a change names some of them."""
+    """The number of layers after which the memory of a layer repeats; all layers if none can be left out."""
     config = model.config
     if _all_layers(model):
         return config.num_hidden_layers
-    # Layers differ in their masks, and by which of them is the last to need the angles of its kind.
+    # Layers differ in their masks, and the last layer that needs one kind of angles differs from the others.
     masks = config.masks_window(sequence_length + model.virtual_tokens)
     differ = frozen_layers(how) or (how.attention == "fused" and masks)
     return config.layer_period if differ else 1
@@ -473,7 +475,7 @@ def kept_apart(period: int) -> int:
 
 
 def _leave_out(layers: Any, layer: int, period: int) -> _LeftOut:
-    """Leave out ``layers`` layers, whole periods, after the period that starts at ``layer``."""
+    """Leave out ``layers`` layers (whole periods) after the period that starts at ``layer``."""
     if isinstance(layers, int):
         times = layers // period
     elif period == 1:
@@ -484,15 +486,15 @@ def _leave_out(layers: Any, layer: int, period: int) -> _LeftOut:
 
 
 def _in_layers(expression: Any, config: Config) -> Any:
-    """Replace the letter for the number of periods by the number of layers, which must differ by whole periods."""
+    """Replace the letter for the number of periods by the number of layers, which may change by whole periods only."""
     return in_whole_periods(expression.subs(_PERIODS, _LAYERS // config.layer_period), config.num_hidden_layers)
 
 
 def moments(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> tuple[SymbolicMoment, ...]:
     """The points in time that can be the peak of a model of this structure, in the order of the step.
 
-    Not ``checked``, because ``growths`` derives polynomials from longer sequences than the model takes. Raises
-    InputError as bertcalc/memory/peak does.
+    The sequence length is not checked, because ``growths`` derives polynomials from longer sequences than the model
+    accepts. Raises InputError as bertcalc/memory/peak does.
     """
     return _moments(*_symbolic(model, how, batch_size, sequence_length))
 
@@ -547,10 +549,10 @@ def _symbolic(model: Model, how: Plan | Inference, batch_size: int, sequence_len
     return symbolic, how, letters["batch_size"], letters["sequence_length"], tuple(folds)
 
 
-_changes = lru_cache(maxsize=32)(changes_of)  # a quarter of a MB each
+_changes = lru_cache(maxsize=32)(changes_of)  # 0.25 MB per entry
 
 
-@lru_cache(maxsize=64)  # a fifth of a MB each
+@lru_cache(maxsize=64)  # 0.2 MB per entry
 def _moments(
     model: Model, how: Plan | Inference, batch: Any, length: Any, folds: tuple[_LeftOut, ...]
 ) -> tuple[SymbolicMoment, ...]:
@@ -570,7 +572,7 @@ def _difference(later: Terms, earlier: Terms) -> Terms:
 
 def _covers(larger: Terms, smaller: Terms) -> bool:
     """Whether one polynomial is at least the other for all sizes: no coefficient is smaller."""
-    # Loops, as a quarter of the time of a page with a peak is spent here.
+    # Explicit loops for speed: a page with a peak spends a quarter of its time here.
     for powers, count in smaller.items():
         if larger.get(powers, 0) < count:
             return False
@@ -580,8 +582,8 @@ def _covers(larger: Terms, smaller: Terms) -> bool:
 def _tops(changes: Sequence[MemoryChange], folds: Sequence[_LeftOut]) -> Iterator[SymbolicMoment]:
     """The local maxima of the step: each point in time directly before memory is released.
 
-    The changes of the layers that were left out are added where they would occur: those of one layer, times the number
-    of layers. From one layer to the next the bytes change by a constant, so the maximum is at the first or the last.
+    The changes of the layers left out are added where they would occur: the changes of one layer, times the number of
+    layers. From one layer to the next the bytes change by a constant, so the maximum is in the first or last layer.
     """
     areas: dict[Area, Counter[Monomial]] = {area: Counter() for area in AREAS}
     left_out = _left_out(changes, folds)
@@ -607,12 +609,12 @@ def _tops(changes: Sequence[MemoryChange], folds: Sequence[_LeftOut]) -> Iterato
 def _left_out(
     changes: Sequence[MemoryChange], folds: Sequence[_LeftOut]
 ) -> Mapping[int, list[tuple[MemoryChange, Any]]]:
-    """The changes of the layers left out and how often each occurs, by the index of the change that follows them.
+    """Map the index of a change to the changes of omitted layers that precede it, each with its number of repetitions.
 
-    In each phase, a layer's changes last from its first one to the first one of the next layer, forward or backward.
-    Storages of a layer can also be allocated before the step, and released with those of all other layers, such as a
-    cache. Memory that is allocated outside of the layers, such as tables of angles, is released once, although this
-    happens in the backward pass of one layer.
+    In each phase, a layer's changes last from its first change to the next layer's first change, forward or backward.
+    Storages of a layer, such as a cache, can also be allocated before the step, and released with those of all other
+    layers. Memory that is allocated outside the layers, such as tables of angles, is released once, although the
+    release happens in the backward pass of one layer.
     """
     layers = [split_layer(change.where)[0].rpartition(".")[2] for change in changes]
     firsts: dict[tuple[Phase, str], int] = {}
@@ -660,7 +662,7 @@ def _terms(expression: Any) -> Terms:
 
 
 def _expression(terms: Terms) -> Any:
-    """A polynomial as an expression, with H / A for the size of a head."""
+    """A polynomial as an expression, with H / A for the head size."""
     polynomial = sympy.Poly.from_dict(dict(terms), *_SYMBOLS.values()).as_expr()
     return sympy.expand(polynomial.subs(_HEAD_SIZE, SYMBOLS["hidden_size"] / SYMBOLS["num_attention_heads"]))
 
@@ -686,7 +688,7 @@ def _written(
 def _temporaries(
     changes: Sequence[MemoryChange], folds: Sequence[_LeftOut], position: int
 ) -> Iterator[tuple[str, Terms]]:
-    """The live temporary tensors at a point in time: the bytes of each step, or of one step in all layers."""
+    """The live temporary tensors at a point in time: the bytes per step, or per step summed over all layers."""
     left_out = _left_out(changes, folds)
     made_for: dict[int, str] = {}
     sums: dict[str, Counter[Monomial]] = {}
@@ -720,7 +722,7 @@ def _unfolded(where: str, symbolic: _Symbolic, model: Model) -> str:
 
 
 def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
-    """The formulas of the number of parameters and of trained parameters, by their symbols N and N_t."""
+    """Map the symbols N and N_t to the formulas for the numbers of parameters and of trained parameters."""
     model, how, _batch, _length, folds = symbolic
     if model.changes:  # adapters have no letters here
         return {}
@@ -750,7 +752,7 @@ def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
 
 
 def _in_counts(expression: Any, counts: Mapping[Any, Any]) -> Any:
-    """The expression as bytes per parameter times N or N_t, plus a rest; None unless that is at most half as long."""
+    """The expression as bytes per parameter times N or N_t, plus a rest; None unless that halves its terms."""
     terms = expression.as_coefficients_dict()
     best, length = None, len(terms) / 2
     for letter, count in counts.items():

@@ -16,10 +16,9 @@ WRITTEN_FOR = {"streamlit": "1.67", "uvicorn": "0.54", "websockets": "17.4"}
 class Internal(NamedTuple):
     """Undocumented names of another package that a feature needs, and what is lost without the feature.
 
-    A name is ``module:Class.attribute``, or ``package:file#text`` for a text in a file of the package, whose name may
-    be a pattern, such as ``index.*.js``.
-    ``parameters`` are the first parameters of the first name, if it is a method that is replaced. ``issue`` is the
-    address of the public issue, "" if none was found.
+    A name is ``module:Class.attribute``, or ``package:file#text`` for a text in a package's file; ``file`` may be a
+    pattern, such as ``index.*.js``. If the app replaces the first name, a method, ``parameters`` are the method's first
+    parameters. ``issue`` is the address of the public issue, "" if none was found.
     """
 
     names: tuple[str, ...]
@@ -86,7 +85,7 @@ def _instance_attributes(owner: Any) -> Collection[str]:
     """Attributes that only instances of a class have: fields, and attributes that constructors set."""
     if not inspect.isclass(owner):
         return ()
-    if hasattr(owner, "DESCRIPTOR"):  # a message of protobuf
+    if hasattr(owner, "DESCRIPTOR"):  # a protobuf message
         return {*owner.DESCRIPTOR.fields_by_name}
     names: set[str] = {*getattr(owner, "__dataclass_fields__", ())}
     for constructor in (vars(base).get("__init__") for base in owner.__mro__):
@@ -97,11 +96,11 @@ def _instance_attributes(owner: Any) -> Collection[str]:
 
 
 Method: TypeAlias = Callable[..., Any]
-_originals: dict[Method, Method] = {}  # by the method that replaces it
+_originals: dict[Method, Method] = {}  # keyed by the replacement
 
 
 def replace(internal: Internal, make: Callable[[Method], Method]) -> None:
-    """Replace the first name, a method, by ``make(method)``, if it is usable."""
+    """Replace the first name, a method, by ``make(method)``, if ``internal`` is usable."""
     if is_usable(internal):
         owner_name, _, name = internal.names[0].rpartition(".")
         owner = look_up(owner_name)

@@ -225,7 +225,7 @@ _ON_MOST_PAGES = (
     *("Html", "ButtonGroup", "Button", "NumberInput", "Selectbox", "BidiComponent", "Metric"),
     *("rehype-katex", "rehype-raw"),  # formulas and HTML in Markdown
 )
-_ON_PAGES = {  # by the page's address
+_ON_PAGES = {  # keyed by the page's address
     "": ("PageLink",),
     "structure": ("Checkbox",),
     "outputs": ("Checkbox",),
@@ -265,7 +265,7 @@ def share_lock() -> None:
     def make(construct: Method) -> Method:
         def construct_shared(safe: Any, state: Any, *arguments: Any, **options: Any) -> None:
             construct(safe, state, *arguments, **options)
-            # The state itself takes no new attributes; its query parameters do, and live as long.
+            # The state itself takes no new attributes; its query parameters do, and exist as long as the state.
             lock = vars(state.query_params).setdefault("lock of session", safe._lock)
             object.__setattr__(safe, "_lock", lock)  # its own __setattr__ writes session state
 
@@ -279,7 +279,7 @@ def finish_callbacks() -> None:
 
     def make(begin_next: Method) -> Method:
         def begin_next_outside_callbacks(runner: Any) -> None:
-            # A run holds its session's lock while it calls callbacks, and otherwise only for moments.
+            # A run holds its session's lock while it calls callbacks, and otherwise only briefly.
             if not runner._session_state._lock._is_owned():
                 begin_next(runner)
 
@@ -355,7 +355,7 @@ def read_values_singly() -> None:
 
 
 def session_value(session_id: str, name: str) -> Any:
-    """Return a value of a session's state, outside the session's runs; None if there is none."""
+    """Return a value of a session's state, outside the session's runs; None if the session or value does not exist."""
     if not is_usable(OTHER_SESSION):
         return None
     from streamlit.runtime import get_instance
@@ -410,7 +410,7 @@ def json_of(values: Values, key: str) -> str:
 
 
 def session_notes() -> dict[str, Any]:
-    """The notes of ``filter_values`` about the session of this run; empty outside of runs."""
+    """The notes that ``filter_values`` passes to ``choose``, for this run's session; empty outside runs."""
     context = _context() if is_usable(FIRST_MESSAGE) else None
     if context is None:
         return {}
@@ -548,10 +548,10 @@ def went_back() -> bool:
 
 
 def restore_parameters() -> None:
-    """Read all query parameters of the address again; after Back, before any control is drawn.
+    """Read all query parameters of the address again. Call this after Back, before any control is drawn.
 
-    The browser gets the address, too: a run that Back ended may have overwritten it. An ``&`` at its end says that this
-    run has begun: see pages/ui/shell/panel/address.js.
+    The browser gets the address, too: a run that Back ended may have overwritten it. An ``&`` at the address's end
+    tells the browser that this run has begun: see pages/ui/shell/panel/address.js.
     """
     from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
@@ -587,7 +587,7 @@ class DownloadError(Exception):
 
 
 class UnknownFileError(Exception):
-    """The exception for a file that Streamlit cannot make: without a cause, it does not know the file."""
+    """The exception for a file that Streamlit cannot make. If it has no cause, Streamlit does not know the file."""
 
 
 def answer_downloads(make_file: Callable[[str, Callable[[], str]], Awaitable[str]]) -> None:
@@ -639,7 +639,10 @@ def with_head(page: bytes, language: str, tags: str) -> bytes:
 
 
 def address_script(address: str) -> str:
-    """A line of JavaScript that tells Streamlit the server's address, an expression; "" if this does not work."""
+    """A line of JavaScript that tells Streamlit the server's address; "" if this Streamlit has no such setting.
+
+    ``address`` is a JavaScript expression.
+    """
     if not is_usable(ADDRESS):
         return ""
     return f"window.__streamlit = {{ BACKEND_BASE_URL: {address}, ...window.__streamlit }};\n"
@@ -647,7 +650,7 @@ def address_script(address: str) -> str:
 
 @lru_cache
 def element_scripts(page: str) -> tuple[str, ...]:
-    """The scripts of the elements on a page, and all scripts that these import, written as in Streamlit's page.
+    """The addresses of a page's element scripts and of all scripts that they import, written as in Streamlit's page.
 
     Scripts that Streamlit's page already names are left out.
     """

@@ -1,4 +1,4 @@
-"""The undocumented parts of uvicorn and websockets: connections before the app gets a request, and their refusals."""
+"""The undocumented parts of uvicorn and websockets: connections before the app gets a request, and refusals."""
 
 from asyncio import TimerHandle, Transport
 from collections.abc import Callable, Mapping
@@ -78,7 +78,7 @@ class Peer:
 
     @property
     def _protocol(self) -> Any:
-        """The server's object; None once it is gone."""
+        """The server's object; None once the server has dropped it."""
         return self._reference()
 
     @property
@@ -87,7 +87,7 @@ class Peer:
         return self._protocol is not None and not self._protocol.transport.is_closing()
 
     def call_later(self, seconds: float, function: Callable[[], object]) -> TimerHandle:
-        """Call a function after this time in the event loop of the connection, which must not be gone."""
+        """Call a function after this many seconds in the connection's event loop. The connection must still exist."""
         handle: TimerHandle = self._protocol.loop.call_later(seconds, function)
         return handle
 
@@ -106,9 +106,9 @@ class HttpPeer(Peer):
         return super().is_open and self._protocol in self._protocol.connections
 
     def waiting_since(self) -> object:
-        """The last request of a connection that waits for the next request or for a body; None before the first one.
+        """The last request of a connection that waits for a request or a body; None before the first request.
 
-        If the connection does not wait, a new object, which equals no other.
+        Returns a new object, which equals no other, if the connection is not waiting.
         """
         from h11 import IDLE, SEND_BODY
 
@@ -125,7 +125,7 @@ class SocketPeer(Peer):
         return self._protocol is not None and bool(self._protocol.handshake_initiated)
 
     def limit_messages(self, size: int) -> None:
-        """Refuse messages with more bytes, when their header arrives."""
+        """Refuse messages of more than ``size`` bytes as soon as their header arrives."""
         self._protocol.conn.max_message_size = size
 
     @property
@@ -161,7 +161,7 @@ def _watch_connections(internal: Internal, begin: Callable[[Any], object]) -> No
 
 
 def watch_fragments(look: Callable[[SocketPeer], object]) -> None:
-    """Call a function with a WebSocket whenever bytes arrive on it, each time with the same object."""
+    """Call a function whenever bytes arrive on a WebSocket, with the same SocketPeer each time."""
     peers: WeakKeyDictionary[Any, SocketPeer] = WeakKeyDictionary()
 
     def make(data_received: Method) -> Method:
@@ -184,7 +184,7 @@ def add_headers_to_refusals(headers: Mapping[str, str]) -> None:
         import h11
 
         def refuse(protocol: Any, message: str) -> None:
-            """Send nothing if a response is under way."""
+            """Close the connection, and answer before closing unless a response is under way."""
             if protocol.cycle:
                 protocol.cycle.disconnected = True
             if protocol.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):

@@ -66,7 +66,7 @@ def _show_count(discovery: Discovered, sizes: Mapping[str, int]) -> None:
             show_problem(error.problem)
             return
         call = {"batch_size": batch_size, "sequence_length": length}
-        # Such as the experts for each token, on which no count of parameters depends.
+        # Includes fields on which only FLOPs depend, such as the experts for each token.
         defaults = {**discovery.compute.fields, **discovery.fields, **call}
         sizes_now = {**defaults, **arguments}
         before = whole(discovery.count_flops(**call), discovery.flops, defaults)

@@ -27,7 +27,7 @@ _MOST = 3
 
 
 def show_link(model_type: str, cls: str | None = None, fields: Mapping[str, Any] | None = None) -> None:
-    """Show a link to the page with a model type, a class and those fields that fit into a link."""
+    """Show a link to the page Any model with a model type, a class and the fields that fit into the link."""
     if model_type not in types():
         return
     ref = ModelRef.of_class(model_type, cls or classes_of(model_type)[0], config=_within(dict(fields or {})))
@@ -68,7 +68,7 @@ def _within(fields: dict[str, Any]) -> str:
 
 
 def show_config_link(text: str) -> bool:
-    """If a config.json has another model type, show its count and a link to the page; return whether it has."""
+    """If a config.json has another model type, show its count and a link to the page; return whether this was so."""
     try:
         config: ParsedConfig = read_config(text)
     except InputError:
@@ -85,7 +85,7 @@ def show_config_link(text: str) -> bool:
 
 
 def _show_count(config: ParsedConfig) -> str:
-    """Count a config.json with the formula for its class and return the class; "" with the reason if there is none."""
+    """Show a config.json's count by its class's formula and return the class; otherwise show why, and return ""."""
     try:
         counted = counted_config(config.model_type, config.cls, config.fields)
     except InputError as error:

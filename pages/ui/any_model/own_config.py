@@ -41,7 +41,7 @@ def show_bring(selection: TypeSelection) -> None:
 
 
 def _show_derived(selection: TypeSelection) -> None:
-    """Name the given fields whose values are those that transformers derives: a file lists every field."""
+    """Name the given fields whose values transformers would derive anyway: a config.json lists every field."""
     derived = selection.discovery.derived if selection.discovery else {}
     for name in (name for name in selection.fields if name in derived):
         message = _("{field} has the value that transformers derives, so it follows {leaders} here.")

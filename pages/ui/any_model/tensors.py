@@ -123,7 +123,7 @@ def show_tensors(discovery: Discovered, values: Mapping[str, int]) -> None:
 
 
 def tensor_columns(discovery: Discovered, values: Mapping[str, int]) -> Columns:
-    """Return the columns of the table of tensors, whose parameters sum to the model's."""
+    """Return the columns of the tensor table; its parameters sum to the model's."""
     tensors = sorted(discovery.tensors, key=lambda tensor: tensor.name)
     counts = [count([tensor], values) for tensor in tensors]
     total = sum(counts)

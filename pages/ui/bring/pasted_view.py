@@ -1,4 +1,4 @@
-"""The box for any text: its kind, its model, its counts and its differences from the model."""
+"""The box for any text: the text's kind, its model, its counts, and its differences from that model."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -43,7 +43,7 @@ _MOST_PARTS = 200  # rows of a table of differences
 
 
 class _Read(NamedTuple):
-    """The reading of a text, and its source: reading it again in every run would take too long."""
+    """A cached reading, and the input that it was made from: reading the text in every run would take too long."""
 
     asked: tuple[str, str, Model]
     reading: TextReading | None
@@ -111,7 +111,7 @@ def _show_box() -> tuple[str, str]:
 
 
 def _take_linked() -> None:
-    """Before the box is drawn: take the text of the link at the start of a session and after Back."""
+    """Before the box is drawn: put the link's text into the box, at the start of a session and after Back."""
     linked = st.query_params.get(LINKED.name)
     if linked is not None and ("pasted_text" not in st.session_state or address.went_back()):
         st.session_state["pasted_text"] = linked
@@ -163,7 +163,7 @@ def _show_reading(reading: TextReading, model: Model, text: str) -> None:
 
 
 def _show_hand_count(reading: TextReading, model: Model, text: str) -> None:
-    """Show the verdicts on a hand count, for the class with the head that it counts."""
+    """Show the verdicts on a hand count, for the class whose head the count includes."""
     st.markdown(sentence(reading.notes[0]))
     terms_view.show_verdicts(model, reading.detail)
     terms_view.show_corrections(model, reading.detail)
@@ -171,7 +171,7 @@ def _show_hand_count(reading: TextReading, model: Model, text: str) -> None:
 
 
 def _show_adapter(reading: TextReading, base: Model, adapted: Model) -> None:
-    """Show what an adapter trains, and a link to the page on which it can be changed."""
+    """Show the parameters that an adapter trains, and a link to the Change page with this adapter."""
     with st.container(horizontal=True, vertical_alignment="center"):
         matching.show_figure(_("Trained by peft"), adapted.num_parameters(only_trainable=True))
         matching.show_figure(_("With the adapter"), adapted.num_parameters())

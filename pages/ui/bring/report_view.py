@@ -1,4 +1,4 @@
-"""The proofread text: its model, its claims with their verdicts, the marked text, and both as files."""
+"""The proofread text: its model, its claims with their verdicts, and the marked text, also as a file."""
 
 from functools import partial
 
@@ -15,7 +15,7 @@ from pages.ui.shell.i18n import _, with_colon
 from pages.ui.widgets.numbers import metric_width
 from pages.ui.widgets.tables import show_rows
 
-_MOST_CLAIMS = 200  # rows of the table; the marked text has all
+_MOST_CLAIMS = 200  # rows of the table; the marked text has all claims
 
 
 AGAINST = Switch("against_sidebar", N_("Check it against the model in the sidebar"))
@@ -24,7 +24,7 @@ AGAINST = Switch("against_sidebar", N_("Check it against the model in the sideba
 def show(report: Proofread, present: Model, text: str) -> None:
     """Show a report: its summary, then each claim, then the text with its claims marked.
 
-    The reader can choose to check the text against the ``present`` model instead of the model that it names.
+    The reader can choose to check the text against the ``present`` model instead of the model that the text names.
     """
     if AGAINST.show():
         report = _checked_against(present, text)
@@ -44,7 +44,7 @@ def show(report: Proofread, present: Model, text: str) -> None:
         if report.model is not None:
             matching.offer(report.model, item_of(report.model))
     for part in report.summary():
-        if part != report.tally():  # which the figures show
+        if part != report.tally():  # the figures above show the tally
             st.markdown(sentence(part))
     rows = [(_claim(claim), _verdict(claim)) for claim in report.claims[:_MOST_CLAIMS]]
     if rows:
@@ -64,7 +64,7 @@ def show(report: Proofread, present: Model, text: str) -> None:
 
 
 def _checked_against(model: Model, text: str) -> Proofread:
-    """The report on a text about this model, kept in the session: making it takes up to seconds."""
+    """The report on a text checked against this model, kept in the session: proofreading can take seconds."""
     asked, report = st.session_state.get("text checked", (None, None))
     if asked == (text, model) and isinstance(report, Proofread):
         return report

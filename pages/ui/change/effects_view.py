@@ -76,7 +76,7 @@ _HEIGHT, _HIGHEST, _LOWEST = 150, 40, 24  # pixels: all bars together; each bar 
 def show_headline(figures: Sequence[StepEffect]) -> None:
     """Show the figures after the last step, each with its share of the figure before the first step.
 
-    For parameters, the difference takes the place of that figure.
+    For parameters, the difference is shown in place of the figure before the first step.
     """
     before, after = figures[0], figures[-1]
     shown = {}
@@ -84,7 +84,7 @@ def show_headline(figures: Sequence[StepEffect]) -> None:
         now, was = figure.of(after), figure.of(before)
         if now is None or was is None or name == "flops" or (name == "trained" and now == after.parameters):
             continue
-        if name == "memory" and not after.changed.base:  # float32, like the file
+        if name == "memory" and not after.changed.base:  # the weights in memory are float32, as in the file
             continue
         if len(figures) == 1:
             below = ""
@@ -156,7 +156,7 @@ def _exported(amount: int, difference: int) -> dict[str, object]:
 
 
 def _most_changed(known: dict[str, Figure], figures: Sequence[StepEffect]) -> str:
-    """The figure with the largest relative change from the first effect to the last, except trained parameters."""
+    """The name of the figure, other than trained parameters, that changes most from the first effect to the last."""
 
     def change(name: str) -> Fraction:
         before, after = known[name].of(figures[0]) or 0, known[name].of(figures[-1]) or 0
@@ -166,7 +166,7 @@ def _most_changed(known: dict[str, Figure], figures: Sequence[StepEffect]) -> st
 
 
 def show_table(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
-    """Show each figure before the first step, and after each one."""
+    """Show each figure before the first step and after each step."""
     steps = [f"{number} · {name}" if number else name for number, name in enumerate(names)]
     rows = [(_(figure.title), *(figure.exactly(effect) for effect in figures)) for figure in FIGURES.values()]
     with st.container(key="effects"):
@@ -224,7 +224,7 @@ def _explain_all(figures: Sequence[StepEffect]) -> None:
 
 
 def _legend(model: Model, formulas: Iterable[Formula]) -> str:
-    """The letters in formulas that have no slider, with their values and meanings."""
+    """The formulas' letters that have no slider, with their values and meanings."""
     values = model.letter_values()
     letters = {
         field: letter for counted in formulas for field, letter in counted.letters.items() if field not in SLIDERS

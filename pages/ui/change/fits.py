@@ -25,7 +25,7 @@ _IN_4_BITS = N_(
 
 
 def show_fits(before: StepEffect, after: StepEffect, batch: Batch, plan: Plan) -> None:
-    """Draw the choice of a device; say whether a training step fits, and show the largest batch that does.
+    """Draw the choice of a device; say whether a training step fits, and show the largest batch that fits.
 
     Show nothing if the peak after the steps is not known: the table of effects says why.
     """

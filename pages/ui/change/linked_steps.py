@@ -1,4 +1,4 @@
-"""The steps of the link, in exported files and on pages other than Change, where a line names them."""
+"""The link's steps in exported files, and on pages other than Change, which name the steps in a line."""
 
 from collections.abc import Sequence
 
@@ -19,13 +19,13 @@ from pages.ui.widgets.export.shown import ShownSteps, note_results, notes, shown
 
 
 def note_made(steps: Sequence[ChangeStep], changed: ChangedModel) -> None:
-    """Record the steps for the files of the model, if there are any."""
+    """Record the steps, if any, for the model's exported files."""
     if steps:
         notes().steps = ShownSteps(steps, [*map(summary, steps)], changed)
 
 
 def note_changes(steps: Sequence[ChangeStep], changed: ChangedModel, plan: Plan) -> None:
-    """Record the training settings, the steps and the page's last table for the files of the model."""
+    """Record the training settings, the steps and the page's last table for the model's exported files."""
     settings = assignments({TRAINING_DTYPE.name: plan.precision, OPTIMIZER.name: plan.optimizer})
     notes().settings = Settings(settings, plan)
     if steps:
@@ -34,7 +34,7 @@ def note_changes(steps: Sequence[ChangeStep], changed: ChangedModel, plan: Plan)
 
 
 def after_steps(model: Model) -> ChangedModel:
-    """The model after the steps of the link; draws a line that names them, or says why one is not possible."""
+    """The model after the link's possible steps; draws a line that names them, and says why a step is impossible."""
     steps, wrong = steps_of_link()
     models, impossible = changed_models(model, steps)
     made = steps[: len(models) - 1]

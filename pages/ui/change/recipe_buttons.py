@@ -1,4 +1,4 @@
-"""Examples on the Change page: recipes that keep the present model where they can."""
+"""Examples on the Change page: recipes that keep the present model where possible."""
 
 from collections.abc import Sequence
 
@@ -66,7 +66,7 @@ def _chosen(recipe: ChangeRecipe) -> ChosenModel:
 
 
 def _replaced(chosen: ChosenModel) -> str:
-    """A text on the parts of the present model that a recipe replaces; empty if it keeps all."""
+    """A text that names the preset or class that a recipe uses instead of the present one; "" if it keeps both."""
     present = present_model.track().present
     if chosen.preset != present.preset:
         return _("uses {preset}").format(preset=chosen.preset)

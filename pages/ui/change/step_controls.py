@@ -31,15 +31,15 @@ from pages.ui.session.shown_values import showing
 from pages.ui.shell.controls import Text, more_controls
 from pages.ui.shell.i18n import _, with_colon
 
-# Drawn here, and not bound to the link: the steps are in the model's history, which writes it.
+# Drawn here, but not bound to the link: the steps are part of the model's history, which writes the link.
 CHANGES = Text("changes", N_("The steps, as they are in the link"), "", 2_000)
 _VALUE = re.compile("=([^,;]*)")
 
 
 def steps_of_link() -> tuple[list[ChangeStep], list[tuple[str, Problem]]]:
-    """The steps of the link, and each part of it that is not a step, with the problem.
+    """The link's steps, and each part of the link that is not a step, with its problem.
 
-    A plus sign that is pasted into an address becomes a space.
+    A plus sign that is pasted into an address becomes a space, so spaces in values are read as plus signs.
     """
     steps, wrong = list[ChangeStep](), list[tuple[str, Problem]]()
     text = _VALUE.sub(lambda value: value[0].replace(" ", "+"), present_model.track().present.changes)
@@ -86,8 +86,8 @@ def offer_steps(steps: Sequence[ChangeStep], model: Model) -> None:
 def show_steps(steps: Sequence[ChangeStep], models: Sequence[ChangedModel], impossible: Problem | None = None) -> None:
     """Draw a card for each step, with its arguments and its problem, if any.
 
-    ``models`` are those before the first step and after each possible step; ``impossible`` is the problem with the step
-    after these.
+    ``models`` are the model before the first step and the models after each possible step; ``impossible`` is the
+    problem with the next step.
     """
     refused: _RefusedArgument | None = st.session_state.pop("refused argument", None)
     for number, step in enumerate(steps):
@@ -203,7 +203,7 @@ def _show_argument(
             part.name,
             step=1,
             width=max(130, 9 * len(part.name) + 45),
-            value=None,  # the one in the session is shown; an emptied field means the default
+            value=None,  # the session's value is shown; an emptied field means the default
             **look,
         )
     else:
@@ -250,7 +250,7 @@ def _put_argument(number: int, name: str, text: str, value: Any = None) -> None:
     put([*steps[:number], step, *steps[number + 1 :]])
 
 
-# The arguments with a control, those in the menu last; others are in the link only.
+# The arguments with a control; the second tuple of a step is in a menu. Other arguments are only in the link.
 _SHOWN: dict[str, tuple[tuple[str, ...], ...]] = {
     "lora": (
         ("r", "target_modules", "task_type"),

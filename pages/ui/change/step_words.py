@@ -36,7 +36,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         *("bitsandbytes", "torchao_int8", "torchao_intx", "torch_dynamic", "onnx_dynamic", "gguf", "gptq", "awq"),
     ),
 }
-# The meanings of arguments, by name; a name means the same in all kinds of steps.
+# Maps an argument's name to its meaning; a name means the same in all kinds of steps.
 HELP: Mapping[str, str] = {
     "r": N_("The rank of the adapter: each target gets two matrices, one with r rows and one with r columns."),
     "target_modules": N_(
@@ -113,7 +113,7 @@ def brief(step: ChangeStep) -> str:
     return summary(step, without=left_out)
 
 
-_ONE, _SEVERAL = 44, 32  # letters of a step with one argument, and with several
+_ONE, _SEVERAL = 44, 32  # most characters of a step with one argument, and with several
 
 
 def _arguments(step: ChangeStep) -> dict[str, str]:

@@ -51,7 +51,7 @@ def read_config(text: str) -> ConfigReading | None:
             st.session_state["config read last"] = read(text)
         except InputError as error:
             st.session_state["problems of config"] = error.problems
-            st.session_state.pop("config read last", None)  # no older number below the problems of this text
+            st.session_state.pop("config read last", None)  # no older model below this text's problems
     last: ConfigReading | None = last_read("config") if text.strip() or _problems("config") else None
     return last
 
@@ -100,7 +100,7 @@ def take_files_of_weights() -> None:
     try:
         weights = weights_of(chosen(files))
     except InputError as error:
-        st.session_state["problems of file"] = error.problems  # in these, a field is the name of a file
+        st.session_state["problems of file"] = error.problems  # in these problems, ``field`` is a file name
         return
     try:
         model, guessed = model_of_shapes(weights.tensors)
@@ -119,8 +119,8 @@ def forget(view: str) -> None:
 def show_problems(view: str, config: str = "") -> None:
     """Show each problem of a view, and say if the model below is an earlier one.
 
-    For a config.json of another type, whose text is ``config``, link to the page Any model. If a key is probably
-    misspelled, or the model type is missing, offer a button that corrects it.
+    ``config`` is the text of a config.json. If it has another model type, link to the page Any model. If a key is
+    probably misspelled, or the model type is missing, offer a button that corrects the text.
     """
     problems = _problems(view)
     if is_of_another_type(problems) and show_config_link(config):
@@ -135,7 +135,7 @@ def show_problems(view: str, config: str = "") -> None:
 
 
 def like_sidebar(config: Config) -> Model:
-    """A configuration with the class of the sidebar's model, or with its own family's class for the same task."""
+    """A model with this configuration and the sidebar's class, or its own family's class for the same task."""
     present, family = choice().model, family_of(config)
     if CLASSES[present.architecture] is family:
         return present.changed(config=config)
@@ -172,7 +172,7 @@ def show_remarks(text: str, described: ConfigReading) -> None:
 
 
 def _with_name(text: str, key: str, field: str) -> dict[str, Any]:
-    """The keys of a config.json, with one renamed."""
+    """The entries of a config.json, with one key renamed."""
     return {field if name == key else name: value for name, value in read_object(text).items()}
 
 
@@ -197,7 +197,7 @@ def _problems(view: str) -> Sequence[Problem]:
 
 
 def show_lost(view: str, brought: CheckpointReading | None) -> None:
-    """If the server has restarted, say that the read file is lost; otherwise have the browser keep its name."""
+    """If the server has restarted, say that the file is lost; otherwise have the browser keep the file's name."""
     if view in ("text", "config"):
         return
     if brought:

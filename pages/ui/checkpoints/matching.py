@@ -127,7 +127,7 @@ def show_groups(matching: Matching) -> None:
         rows.append((_(_WORDS[group]), *counts, example))
     rows.append((bold(_("the file has")), tensors, numbers, numbers, ""))
     titles = (_("What it is"), _("Tensors"), _("Elements"), _("Difference"), _("For example"))
-    # style.css makes it small: the first bracket in a name would end :small[...], even in code.
+    # style.css makes the table small, because the first bracket in a name would end :small[...], even in code.
     with st.container(key="groups"):
         show_rows(titles, rows, _("The tensors of the file in groups"))
 
@@ -186,7 +186,7 @@ def _changes_count(model: Model, name: str, value: Any) -> bool:
 
 
 def _take(model: Model, item: ModelRef) -> None:
-    """Copy a model to the sidebar; in a callback."""
+    """In a callback: copy a model to the sidebar."""
     changes = {field: value for field, value in item.changes if field in (*FIELDS, "add_pooling_layer", "architecture")}
     # Number fields with decimals accept 0.0, but not 0.
     decimals = {field: float(changes[field]) for field in DECIMALS if field in changes}

@@ -27,7 +27,7 @@ def names_of(items: Sequence[ModelRef], steps: Sequence[ChangeStep] = ()) -> lis
 
 
 def in_caption(name: str, item: ModelRef, model: str) -> str:
-    """A model's name for a caption without the sidebar beside it: ``model`` describes the current model."""
+    """A model's name for an exported file, which shows no sidebar: ``model`` describes the current model."""
     present = _("current model")
     if item.base != PRESENT:
         return name

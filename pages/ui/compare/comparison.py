@@ -68,7 +68,7 @@ class _ModelChoice(Select[str]):
         return MODELS.wrong(text)
 
     def choose(self, names: Mapping[str, str]) -> None:
-        """Draw the choice, with the names of the models; the link omits the first one, which is the default."""
+        """Draw the choice, with the models' names; the link omits the first model, which is the default."""
         options = [*names]
         if self.show(options, format_func=lambda item: names.get(item, item)) == options[0]:
             st.session_state["drawn choices"][self.name] = None
@@ -84,8 +84,8 @@ VERTICAL = Select(
     QUANTITY_NAMES,
     width=190,
 )
-FIGURES = ("forward", "training_memory", "inference_memory")  # of the table, beside parameters
-_OF_STEPS = ("trainable", "weights", "file")  # also, if a model has steps
+FIGURES = ("forward", "training_memory", "inference_memory")  # quantities in the table, in addition to parameters
+_OF_STEPS = ("trainable", "weights", "file")  # further quantities in the table, if a model has steps
 GLANCE = ("parameters", "embeddings", "forward", "training_memory")  # the columns of "At a glance"
 _ORDERS = {"descending": N_("Largest first"), "ascending": N_("Smallest first"), "chosen": N_("As chosen")}
 ORDER = Select[str]("order", N_("Order"), words=_ORDERS, width=250)
@@ -97,7 +97,7 @@ class ComparedModel(NamedTuple):
     item: ModelRef
     name: str
     model: Model | DiscoveredModel
-    follows: frozenset[str] = frozenset()  # the sizes in which it follows the sliders
+    follows: frozenset[str] = frozenset()  # the sizes that follow the sliders
     shown: int = 1  # 0 for a model that is shown once a slider moves
     base: QuantizedModel | None = None  # the part that a step quantizes
 
@@ -173,12 +173,12 @@ class Comparison(NamedTuple):
         return live_figure(measure, side) if side else figure(measure, self.case(model))
 
     def side(self, model: ComparedModel) -> LiveCase | None:
-        """A model that can follow the sliders, with its batch; None for one that was discovered."""
+        """A model that can follow the sliders, with its batch; None for a discovered model."""
         case = self.case(model)
         return LiveCase(case, model.follows) if isinstance(case, Case) else None
 
     def unknown(self) -> dict[str, list[str]]:
-        """The reasons for "–" in place of a figure in this view, each with the names of its models.
+        """Map each reason for a "–" in this view to the names of the models with that reason.
 
         Discovered models are not included (``show_limits`` explains theirs), and neither are reasons given elsewhere:
         the scatter plot leaves such models out, and the explained difference shows its own message.
@@ -233,8 +233,8 @@ def models_of_link(choice: Choice, present: PresentModel) -> tuple[list[ModelRef
 def begin(choice: Choice, present: PresentModel) -> list[ModelRef]:
     """The default comparison: the present model without and with its steps.
 
-    Without steps, it is the present model with bert-large-uncased, and that preset with bert-base-uncased. It does not
-    depend on sizes, so that a drag ends with the comparison that it shows.
+    Without steps, the second model is bert-large-uncased, or bert-base-uncased if bert-large-uncased is the present
+    preset. The comparison does not depend on sizes, so that it stays the same when a drag ends.
     """
     if present.steps or present.problem:
         return [_PRESENT.with_steps(()), _PRESENT]
@@ -298,7 +298,7 @@ def choose_models(items: Sequence[ModelRef], choice: Choice, present: PresentMod
 
 
 def add_preset(items: Sequence[ModelRef]) -> None:
-    """Draw a list of presets that adds the chosen one to the comparison, whose difference is then explained."""
+    """Draw a list of presets. Choosing a preset adds it to the comparison and explains its difference."""
     there = set(map(str, items))
     st.selectbox(
         _("Add a model"),

@@ -55,7 +55,7 @@ def how_found(comparison: Comparison, explanation: Breakdown) -> str:
 def show_parts(comparison: Comparison, explanation: Breakdown, *, changing: bool = False) -> None:
     """Draw the parts of a difference as a waterfall of bars, and their sum.
 
-    Parts of 0 are left out if there are many parts, or with ``changing``.
+    Parts of 0 are left out if there are many parts, or if ``changing`` is true.
     """
     changing = changing or len(explanation.parts) > _MANY
     shown = [(part, _is_shown(part, changing)) for part in explanation.parts]
@@ -133,7 +133,7 @@ def _show_inside(part: Attribution) -> None:
 
 
 def show_all(comparison: Comparison, chosen_explanation: Breakdown) -> None:
-    """Show the difference of each model from the first; ``chosen_explanation`` is that of the explained model."""
+    """Show the difference of each model from the first; ``chosen_explanation`` is for the explained model."""
     first, *others = comparison.models
     chosen = explained(comparison.models)
     st.markdown(_("**All models, compared to {first}**").format(first=first.name))
@@ -182,7 +182,7 @@ def _value_text(value: object) -> str:
 
 
 def _cancelled(part: Attribution) -> str:
-    """Say how much is removed and added, if both are equal; else empty."""
+    """The amounts that a part removes and adds, if they cancel out; otherwise ""."""
     if not part.moved:
         return ""
     message = _("{fewer} and {more} cancel out")

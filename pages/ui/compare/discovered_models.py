@@ -67,7 +67,7 @@ def show_limits(models: Mapping[ModelRef, DiscoveredModel], measure: str) -> Non
 def discover(items: Sequence[ModelRef]) -> None:
     """Discover the formulas that are not known yet, one after another, rerunning the page after each."""
     failed: dict[tuple[str, str], Problem] = {}
-    st.session_state[_FAILED] = failed  # of this run only: the next one tries again
+    st.session_state[_FAILED] = failed  # of this run only: the next run tries again
     for item in items:
         selection = selection_of(item.model_type, item.cls, item.fields())
         if selection.discovery or not real_model.installed():

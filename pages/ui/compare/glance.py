@@ -1,4 +1,4 @@
-"""Many models at a glance: a few figures of each, sorted; a click or a link opens a model."""
+"""Many models at a glance: a few figures of each model, sorted; a click or a link opens a model."""
 
 from urllib.parse import urlencode
 
@@ -95,7 +95,7 @@ def cells_of(comparison: Comparison, model: ComparedModel) -> list[Cell]:
     return [
         Cell(parts, short(whole, "parameters"), grouped(whole if count is None else count)),
         Cell({"embeddings": part}, label, exact),
-        # Abbreviated like the parameters beside them, although these are FLOPs, as the title says.
+        # FLOPs, abbreviated like the parameters beside them; the column's title gives the unit.
         unknown if flops is None else Cell({OTHER: flops}, short(per_token, "parameters"), fixed(per_token, 0)),
         unknown if memory is None else Cell({OTHER: memory}, short(memory, "bytes"), size(memory)),
     ]
@@ -116,7 +116,7 @@ def _named(model: ComparedModel) -> str:
 
 
 def _link(compared: ComparedModel, choice: Choice) -> str:
-    """The link of a model's first page, with the language and the projector view of this page."""
+    """The link to a model's page, with this page's language and projector view."""
     kept = {name: st.query_params[name] for name in ("lang", "present") if name in st.query_params}
     item, model = compared.item, compared.model
     if item.is_discovered:

@@ -53,7 +53,7 @@ def show_side_by_side(comparison: Comparison) -> None:
                 alt,
             )
     else:
-        # Columns with equal values are left out and figures come first, so that what matters fits on the screen.
+        # Columns with equal values are left out and figures come first, so that the differences fit on the screen.
         columns = {_("Model"): [model.name for model in models]}
         show_table(columns | {name: cells for name, cells in [*figures, *fields] if len(set(cells)) > 1}, alt)
 
@@ -185,7 +185,7 @@ def show_scatter(comparison: Comparison) -> None:
     titles = title_of(EVERY_QUANTITY["parameters"]), title_of(comparison.quantity)
     presets = _presets(comparison.batch, comparison.measure)
     moves = any(model.follows for model in comparison.models)
-    with live.older("scatter") if moves else st.container():  # the names are placed by the server
+    with live.older("scatter") if moves else st.container():  # the server places the names
         draw_chart(
             points_frame([*compared, *presets]),
             scatter(appearance(), *titles, projector=presenting()),

@@ -132,7 +132,7 @@ class Count(NamedTuple):
 
     @property
     def values(self) -> dict[str, Any]:
-        """The values of all letters by the names of fields."""
+        """The values of all letters, keyed by field name."""
         return {**self.choice.config.shared(), **self.sizes}
 
     @property
@@ -153,7 +153,7 @@ def part_costs(model: Model, call: Call, convention: Convention) -> dict[Part, i
 def choose_count(choice: Choice, *, trained: bool = False, pytorch: bool = False) -> Count:
     """Draw the controls and return their values, or the nearest possible ones.
 
-    ``trained`` is for a training run, ``pytorch`` for a view that counts as PyTorch does, without a choice.
+    ``trained`` draws the batch of a training run; ``pytorch`` counts as PyTorch does, without a choice of convention.
     """
     with st.container(horizontal=True, vertical_alignment="bottom"):
         call = _choose_call(choice.model, trained=trained)

@@ -34,7 +34,7 @@ def show_figures(count: Count) -> None:
     unit, forward, grown = count.convention.unit, count.total(), _growth(count)
     figures: list[tuple[str, Fraction | int, str]] = [
         (_("Forward, {unit}"), forward, grown.get("forward", "")),
-        # It grows like the forward pass; a third explanation would not fit into the row.
+        # Without a growth factor: a third explanation would not fit into the row.
         (_("Forward per token, {unit}"), quotient(forward, count.tokens), ""),
     ]
     if not unknown_training(count.choice.model):
@@ -100,7 +100,7 @@ def show_names(count: Count) -> None:
     cells = []
     for row in rows:
         module = f"`{split_layer(row.name)[1] or count.choice.architecture}`"
-        # The formula of a module with all layers is too wide for a column, and stands at the top of the page.
+        # The formula of a module that contains all layers is too wide for a column; the page shows it at the top.
         formula = f"${formulas[row.name].latex()}$" if row.name not in holding else ""
         share = percent(row.copies * row.cost, whole)
         copies = fill("{copies:,}\N{NO-BREAK SPACE}×", copies=row.copies)

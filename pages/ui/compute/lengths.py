@@ -49,7 +49,7 @@ def crossings(count: Count) -> list[Crossing]:
 
 
 def show_lengths(count: Count, crossed: Iterable[Crossing], look: str) -> None:
-    """Show each part's share over the sequence length, with marks: the present and the longest one, crossovers."""
+    """Show each part's share over the sequence length; mark the present length, the longest one and crossovers."""
     config = count.choice.config
     marks: list[tuple[float, str]] = [
         (count.call.sequence_length, "S ="),
@@ -67,7 +67,7 @@ def show_lengths(count: Count, crossed: Iterable[Crossing], look: str) -> None:
     ]
     names = {part: _(part) for part in PARTS}
     labels = [(length, f"{text} {fixed(length, 0)}") for length, text in marks if length <= longest]
-    with live.older("lengths"):  # its axis reaches to the marks
+    with live.older("lengths"):  # the server computes the axis from the marks
         draw_chart(
             length_frame(lengths, costs, names, labels, percent),
             lower(length_areas(look, _("Share")), 270),
@@ -77,7 +77,7 @@ def show_lengths(count: Count, crossed: Iterable[Crossing], look: str) -> None:
 
 
 def _reaching(count: Count, length: int) -> Model:
-    """The model, with more positions if it has too few for the length: the chart continues beyond its limit."""
+    """The model, with more positions if the length needs them: the chart continues beyond the model's limit."""
     model = count.choice.model
     config = model.config
     return model.changed(config=unchecked(config, max_position_embeddings=rows_for(config, length)))

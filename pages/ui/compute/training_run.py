@@ -34,7 +34,7 @@ DEVICE = Select(
 PRECISION = Select(
     "format", N_("Precision"), PRECISIONS, {"16bit": N_("16-bit"), "tf32": "TF32", "fp32": "FP32"}, width=90
 )
-# For several epochs, the sequences of all of them.
+# Amounts over all epochs together.
 AMOUNTS = {
     "steps": Number("steps", N_("Steps"), 10**6, width=150),
     "sequences": Number("sequences", N_("Sequences"), 10**6, width=150),

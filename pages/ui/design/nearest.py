@@ -35,7 +35,7 @@ from pages.ui.widgets.export.shown import draw_chart
 from pages.ui.widgets.numbers import counted, short, signed_percent, unbroken
 from pages.ui.widgets.quantity_words import reason, title_of
 
-# The quantity of each kind of budget.
+# Maps each kind of budget to its quantity.
 KINDS = {"parameters": "parameters", "FLOPs": "forward", "memory": "training_memory", "file": FILE}
 # The number of designs in the table on the projector, in the table, and in the chart.
 FEW, LISTED, DRAWN = 5, 8, 60
@@ -63,7 +63,7 @@ BUDGET_OF = Select(
     {"parameters": N_("Parameters"), "FLOPs": "FLOPs", "memory": N_("Memory"), "file": N_("File")},
     row=True,
 )
-# Of the formats with the same title, which differ in ONNX's exporter, the first one.
+# Formats that differ only in ONNX's exporter have the same title: only the first is offered.
 _FORMATS = {name: format.title for name, format in USUAL_FORMATS.items() if not name.startswith("onnx-int8-")}
 FORMAT = Select(
     "file_format",
@@ -73,7 +73,7 @@ FORMAT = Select(
     default="int8",
     width=220,
 )
-# One field for each kind of budget, so that each keeps its amount.
+# One field for each kind of budget, so that each kind keeps its amount.
 TARGETS = {
     name: Text(f"target_{name}", N_("Budget"), default, LONGEST, check=partial(_check, name), width=110)
     for name, default in {"parameters": "30M", "FLOPs": "5 GFLOPs", "memory": "16 GB", "file": "100 MB"}.items()
@@ -183,7 +183,7 @@ def unknown(question: BudgetQuestion) -> list[str]:
 
 
 def impossible(question: BudgetQuestion, result: Result) -> Problem:
-    """The problem of a budget that no model meets, with the nearest one as remedy."""
+    """The problem of a budget that no model meets, with the nearest possible amount as remedy."""
     amount, ends = question.budget.amount, (result.smallest, result.largest)
     nearest = result.smallest if amount < result.smallest.value else result.largest
     message = N_(

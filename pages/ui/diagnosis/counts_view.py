@@ -55,7 +55,7 @@ def show_matches(model: Model, matches: Sequence[Match]) -> None:
 
 
 def _beyond(match: Match, model: Model, present: int) -> str:
-    """The difference of known counts from the present model's, and the parts of the first one's difference."""
+    """The difference of a match from the present model's count, and the parts of its first known count's difference."""
     parts = match.known_counts[0].beyond(model)
     whole = signed_count(match.total - present)
     part = _("{difference} ({name})")
@@ -162,7 +162,7 @@ def show_claims(model: Model, claims: Sequence[Claim]) -> None:
 
 
 def show_elsewhere(origins: Sequence[OtherModelMatch]) -> None:
-    """Show the published models that have this count, or a part with it."""
+    """Show the published models that have this count, or a part with this count."""
     if not origins:
         return
     first = origins[0]
@@ -201,7 +201,7 @@ def offer_presets(presets: Sequence[str]) -> None:
 
 
 def show_slips(present: KnownCount, slips: Sequence[Slip], number: Typed) -> None:
-    """Show known counts that may have been mistyped; the present model's, and those that differ by 1, are likely."""
+    """Show known counts that may have been mistyped: probably, if one is the present model's or differs by 1."""
     if not slips:
         return
     counts = listed([_slip(present.model, slip) for slip in slips])

@@ -1,4 +1,4 @@
-"""Mistakes that lead to a number: those of a published hand count, the likeliest miscounts, and rarer ones."""
+"""Mistakes that lead to a number: a published hand count's mistakes, the likeliest miscounts, and rarer miscounts."""
 
 from collections.abc import Sequence
 

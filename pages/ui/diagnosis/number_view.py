@@ -24,8 +24,8 @@ _STYLE = Path(__file__).with_suffix(".css")
 def show_number(model: Model, text: str, *, is_named: bool = False, changed: ChangedModel | None = None) -> None:
     """Show how a text was read as a number, and its explanations, likeliest first; or answer a question about it.
 
-    If the page has named the number already (``is_named``), only a range is shown. ``changed`` is the model with its
-    steps, whose quantization ``model`` does not have.
+    If the page has named the number already (``is_named``), only a range is shown. ``changed`` is the model with all
+    its steps; ``model`` lacks their quantization.
     """
     if whole_line_of_peft(text):
         for meaning in meanings_of(model, text).sentences:
@@ -81,7 +81,7 @@ def _show_explanations(model: Model, number: Typed, text: str) -> None:
 
 
 def _show_other_meanings(model: Model, number: Typed, text: str) -> None:
-    """Show files, buffers, adapters or twice a count, where nothing else explains a number."""
+    """Show whether a number fits a file, buffers, an adapter or twice a count; if not, say that nothing explains it."""
     if meanings := meanings_of(model, text).sentences:
         for meaning in meanings:
             st.info(sentence(meaning))

@@ -168,7 +168,7 @@ def _part(verdict: LineVerdict) -> str:
     if verdict.counted:
         should = _("should be {count}").format(count=f"{verdict.counted.right:,}")
         part = with_colon(sentence(part_in_layers(verdict.counted)), "").rstrip()
-        return f":material/cancel: {part}  \n{should}"  # in a narrow column, the number is not torn off its word
+        return f":material/cancel: {part}  \n{should}"  # keeps the number with its word in a narrow column
     return ":material/cancel:" if verdict.line.problem and verdict.line.value is not None else ":material/help:"
 
 

@@ -50,7 +50,7 @@ def choose_exercise() -> str:
 
 
 def _move(by: int) -> None:
-    """Move from the exercise in the session, which may not be drawn yet: keys can outrun the page."""
+    """Move on from the session's exercise, which may not be drawn yet: key presses can be faster than the page."""
     position = NUMBERS.index(st.session_state["exercise"]) + by
     st.session_state["exercise"] = NUMBERS[min(max(position, 0), len(NUMBERS) - 1)]
 
@@ -68,7 +68,7 @@ def score(chosen: ChosenSheet) -> str:
 _Answer = str | tuple[str, ...]
 _Answers = dict[Place, tuple[_Answer, Verdict]]
 _LONGEST = 200  # characters of an answer that the browser keeps
-_MOST = 100  # answers that it keeps
+_MOST = 100  # answers that the browser keeps
 
 
 def last_answer(chosen: ChosenSheet, number: str) -> tuple[_Answer, Verdict | None]:
@@ -155,7 +155,7 @@ def show_verdict(verdict: Verdict) -> None:
 
 
 def show_sizes(exercise: Exercise) -> None:
-    """Show the sizes of an exercise's model, which its answer needs."""
+    """Show the sizes of an exercise's model, which the answer needs."""
     sizes = exercise.sizes()
     if preset := exercise.published():
         st.markdown(f"**{preset}**")

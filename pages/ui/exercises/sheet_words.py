@@ -1,4 +1,4 @@
-"""A sheet of exercises in words: questions, answers and solutions, and all of it as a document."""
+"""A sheet of exercises in words: questions, answers and solutions, and the whole sheet as a document."""
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -21,7 +21,7 @@ Place = tuple[str, Level, int, str]  # of an answer: family, level, seed, number
 
 
 class ChosenSheet(NamedTuple):
-    """A sheet, as in the link, whether its solutions are shown, and the address of the page."""
+    """A sheet as the link describes it, whether its solutions are shown, and the page's address."""
 
     level: Level
     seed: int

@@ -28,8 +28,8 @@ def _check(text: str) -> Reason | None:
 
 
 LECTURE = Text("lecture", "lecture", DEFAULT, 200, check=_check)
-# The page checks the name, because the screens depend on the lecture.
+# The page checks the screen's name, because the screens depend on the lecture.
 SCREEN = Text("screen", "screen", "", LONGEST)
 NOTES = Switch("notes", "notes", draw=st.checkbox)
-# A link to the Lecture page leads to the first screen of the first lecture, whatever the session showed before.
+# The query parameters of a link to the first screen of the first lecture, whatever the session showed before.
 BEGINNING = {control.name: control.default for control in (LECTURE, SCREEN)}

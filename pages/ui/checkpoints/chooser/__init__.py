@@ -1,4 +1,4 @@
-"""A component to choose files of any size, of which the browser sends only the bytes that are needed."""
+"""A component for choosing files of any size; the browser sends only the bytes that are needed."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -18,7 +18,7 @@ _ROOM = LARGEST - 100_000  # characters of the compressed headers in one message
 
 
 class AcceptedFiles(NamedTuple):
-    """The accepted types of files, whether several can be chosen, and which bytes are sent.
+    """The accepted file types, whether the user can choose several files, and which bytes are sent.
 
     Of a safetensors file only the header is sent. Files whose names end in ``whole`` are sent entirely, up to
     ``largest`` bytes.
@@ -46,7 +46,7 @@ def choose_files(key: str, wanted: AcceptedFiles, on_files: Callable[[], None]) 
 
 
 def take_files(key: str) -> object:
-    """The browser's untrusted message about chosen files, or None if there is no new one. For callbacks."""
+    """The browser's untrusted message about chosen files, or None if there is no new message. For callbacks."""
     match st.session_state.get(key, {}).get("files"):
         case {"number": int(number), "files": files} if number > _taken(key):
             st.session_state[f"taken {key}"] = number
