@@ -1,7 +1,7 @@
 """Judge a number of bytes: the size of the weights or of a file."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
@@ -28,7 +28,7 @@ from bertcalc.proofreading.named_parts import (
     with_and_without_biases,
 )
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged, should_be
-from bertcalc.proofreading.whole_counts import OWN_MODEL, claimed_counts, is_total
+from bertcalc.proofreading.whole_counts import OWN_MODEL, claimed_counts, is_total, opens_behind_name
 from bertcalc.text import N_
 from bertcalc.text.digits import fixed
 from bertcalc.text.problem import Problem
@@ -50,6 +50,8 @@ def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     if not stored:
         return _of_other_bytes(entry, context, model)
     fitting = [size for size in stored if width in (None, size.width)]
+    if width is None and not entry.computes and not of_part and (judged := _count_in_mb(fitting, context, model)):
+        return judged
     if width is None or fitting:
         return _in_its_unit(fitting[0], context)
     if not _is_of_model(context):
@@ -133,6 +135,19 @@ class _Stored(NamedTuple):
             else N_("the bytes of {known} in {dtype}")
         )
         return Problem.of(message, known=self.part, dtype=PRECISIONS[self.width])
+
+
+def _count_in_mb(stored: Sequence[_Stored], context: Context, model: Model) -> Judged | None:
+    """The verdict on a number of parameters with the unit of a size: bert-base-uncased (110MB)."""
+    is_of_bytes = all(size.width == 1 for size in stored)
+    is_count = opens_behind_name(context.before) or any(map(_LABEL_OF_COUNT.fullmatch, context.names[:1]))
+    if not (is_of_bytes and is_count) or not _is_of_model(context) or context.is_in_text(_EIGHT_BITS):
+        return None
+    return should_be(Fraction(4 * model.num_parameters()), Problem.of(N_("the bytes in float32")), "bytes")
+
+
+_LABEL_OF_COUNT = re.compile(r"\W*(?:total )?param(?:eter)?s?\W*|\W*总?参数(?:总?量|数)?\W*", re.I)
+_EIGHT_BITS = re.compile(r"int-?8|fp8|\b8[- ]?bits?\b|quanti[sz]|8 ?位|量化|压缩|compress", re.I)
 
 
 def _in_its_unit(size: _Stored, context: Context) -> Judged:

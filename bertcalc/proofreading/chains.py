@@ -21,7 +21,7 @@ from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.mentions.written_sizes import NUMBER_WORDS, in_digits
 from bertcalc.proofreading.verdicts import LEAST, UNKNOWN, Judged
 from bertcalc.text import N_, shorten
-from bertcalc.text.amounts import Unit
+from bertcalc.text.amounts import Unit, typed
 from bertcalc.text.arithmetic import evaluate
 from bertcalc.text.digits import fixed
 from bertcalc.text.problem import InputError, Problem
@@ -38,6 +38,10 @@ def judge_chain(entry: WrittenNumber) -> Judged | None:
     if any(map(_rounds_vocabulary, sides)):
         sides = tuple(side for side in sides if not side.letters) or sides
     first = next((side for side in sides if side.is_calculation or side.is_shape), sides[0])
+    if not (first.is_calculation or first.is_shape) and first.value < _LEAST_PLAIN < LEAST < sides[-1].value:
+        return None  # a small number before an equals sign is part of something else: f(x, 4) = 62,219,904
+    sides = _last_product(sides)
+    first = first if first in sides else sides[0]
     if len(sides) > _OF_PLAIN and _is_sum_in_steps(sides):
         return Judged("right")
     for number, side in enumerate(sides):
@@ -45,6 +49,24 @@ def judge_chain(entry: WrittenNumber) -> Judged | None:
             is_torn = side.unit == "bytes" and _TORN.search(entry.before)
             return UNKNOWN if is_torn or _has_lost_signs(first, side) else _disagreement(first, side)
     return Judged("right")
+
+
+def _last_product(sides: tuple[ChainSide, ...]) -> tuple[ChainSide, ...]:
+    """The sides from the last step on that multiplies the result before it: 4 × 768² = 2.4M × 12 = 28.3M."""
+    for index in range(len(sides) - 2, 0, -1):
+        step, before = sides[index], sides[:index]
+        factors = step.operands if step.is_calculation and _IS_PRODUCT.fullmatch(step.text) else ()
+        if len(factors) != _OF_PRODUCT or before[0].letters:
+            continue
+        shown = _TYPED_FACTOR.match(step.text)
+        reach = typed(shown[0]).reach(rounded=True) if shown else Fraction(0)
+        if all(abs(side.value - factors[0].value) <= reach + side.reach for side in before):
+            return sides[index:]
+    return sides
+
+
+_TYPED_FACTOR = re.compile(r"[0-9][0-9,.]*\s?[KMBG万亿]?")
+_LEAST_PLAIN = 1000
 
 
 def _rounds_vocabulary(side: ChainSide) -> bool:

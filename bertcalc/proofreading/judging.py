@@ -89,7 +89,8 @@ def judge(
 ) -> Judged:
     """Judge a number by the words around it.
 
-    ``model`` is None for a model that bertcalc does not count. Unless the model is ``sure``, no count is called wrong.
+    ``model`` is None for a model that bertcalc does not support. Unless the model is ``sure``, few counts are judged
+    wrong.
     ``published`` is the configuration of the published model that the text names.
     """
     if not entry.computes and COUNTS_OTHER_THINGS.match(entry.after):
@@ -125,7 +126,7 @@ _OF_RESULT = 2  # sides
 
 
 def _is_of_larger_model(judged: Judged, entry: WrittenNumber, context: Context, model: Model) -> bool:
-    """Whether a number is a total that a tool printed of a model around this one, not a slip or another preset's."""
+    """Whether a number is a tool's printed total of a larger model around this one, not a slip or another preset."""
     value, right = entry.best.value, model.num_parameters()
     if entry.computes or not _MEASURED.search(context.line) or not is_total(context):
         return False
@@ -139,17 +140,17 @@ def _totals_of_presets() -> frozenset[int]:
     return frozenset(Model(preset.config).num_parameters() for preset in PRESETS.values())
 
 
-_LARGER = 100  # by more than a hundredth
+_LARGER = 100  # larger by more than 1/100
 _MEASURED = re.compile(r"\b(?:total|trainable)\s?params\s?[:=]|\bnumber of trainable parameters\s?=", re.I)
 
 
 def _is_in_numbers(entry: WrittenNumber) -> bool:
-    """Whether a chain has a calculation, and two sides without letters."""
+    """Whether a chain has a calculation and at least two sides without letters."""
     return entry.computes and len([side for side in entry.sides if not side.letters]) > 1
 
 
 def _of_all_layers(entry: WrittenNumber, context: Context, model: Model | None) -> Context:
-    """Mark the context as about all layers if a calculation multiplies by them and exceeds the count of one layer."""
+    """Mark the context as covering all layers if a calculation uses their number and exceeds one layer's count."""
     layers = model.config.num_hidden_layers if model else 0
     operands = {operand.value for side in entry.sides for operand in side.operands}
     if model is None or layers < _LEAST_LAYERS or layers not in operands:
@@ -174,7 +175,7 @@ def _by_unit(entry: WrittenNumber, context: Context, model: Model, sure: bool) -
     return right_as(part, model) if is_but_one and part and not _OF_OTHERS.search(context.line) else judged
 
 
-# Words for all layers but one, without which their count is right only under this condition.
+# Words for all layers except one. Without such words, the count of the other layers is only conditionally right.
 _OF_OTHERS = re.compile(
     r"\b(?:others?|remaining|rest|except|but|without|freez\w*|frozen|prun\w*|drop\w*|remov\w*|first|last)\b"
     r"|\blayers?\W{0,2}[0-9]{1,2}\W{1,4}(?:to |through )?[0-9]{1,2}\b|\[1:\]|\[[0-9]{1,2}-[0-9]{1,2}\]"
@@ -273,6 +274,11 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
     particular = names_particular_part(context, model)
     if sure and part and (meant := exchanged(part, context, model)):
         return right_for(meant, model)
+    is_norm = side.value == 2 * model.config.hidden_size and any(map(_NORM.search, context.names[:1]))
+    if part and is_norm:
+        return Judged("right", counts=part_in_words(part, model), counted=part)
+    if part and _is_layer_times_layers(entry, part, model):
+        return Judged("right", counts=part_in_words(part, model), counted=part)
     if part and verdict and verdict.counted and _are_biases_of(part, verdict.counted):
         return Judged("right", counts=part_in_words(part, model), counted=part)
     if part and (lacking := _lacks_biases(entry, context, model)):
@@ -286,6 +292,8 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         if lacking is None and alone and _is_smaller(part, context, model):
             return right_as(part, model)
         return lacking or Judged("right", counts=part_in_words(part, model), counted=part)
+    if table := _table_of_rounded_vocabulary(side, context, model):
+        return table
     if verdict and verdict.explanation and verdict.counted:
         if _multiplies_vocabulary(side, model) and verdict.counted.part not in (*OF_VOCABULARY, *WHOLE_OR_BODY):
             return UNKNOWN
@@ -334,14 +342,21 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
 
 
 def _are_biases_of(part: Counted, whole: Counted) -> bool:
-    """Whether a part is some of the biases that the words mean: those of query, key and value, of the attention's."""
+    """Whether a part has only some of the biases that the words mean: query, key and value, but not the output."""
     names = {tensor.name for tensor in part.tensors}
     both = part.part.startswith("biases of") and whole.part.startswith("biases of")
     return both and part.layers == whole.layers and names < {tensor.name for tensor in whole.tensors}
 
 
+def _is_layer_times_layers(entry: WrittenNumber, part: Counted, model: Model) -> bool:
+    """Whether a calculation multiplies the right count of one layer by the number of layers: 12 * 7,087,872."""
+    layers = model.config.num_hidden_layers
+    factors = {operand.value for side in entry.sides for operand in side.operands}
+    return part.part == "layers" and part.layers == "all" and {layers, Fraction(part.right, layers)} <= factors
+
+
 def _rounded_part(line: TypedLine, context: Context, model: Model) -> Counted | None:
-    """The part that a number with trailing zeros counts, if its words name it: a pooler with 590,000 parameters."""
+    """The named part whose count a number with trailing zeros rounds: a pooler with 590,000 parameters."""
     if line.reach or not line.value or line.value % _THOUSAND or not names_particular_part(context, model):
         return None
     verdict = meant_by_words(line._replace(reach=line.rough), context, model)
@@ -369,7 +384,7 @@ _COUNTED = re.compile(r"\W{0,3}(?:more |other |additional |个)?(?:param|weights
 
 
 def _half_norm(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict on the count of a LayerNorm with only one of its two vectors: another 768 parameters."""
+    """The verdict on a LayerNorm count that includes only one of the two vectors: another 768 parameters."""
     words = " ".join((*context.names[:2], context.sentence))
     named = "LayerNorm of the embeddings" if _OF_EMBEDDINGS.search(words) else "LayerNorm of the attention"
     of_norm = next((part for part in scoped(named, model) if part.right == 2 * entry.best.value), None)
@@ -377,6 +392,22 @@ def _half_norm(entry: WrittenNumber, context: Context, model: Model) -> Judged |
         return None
     one_of_two = bool(_SCALE.search(words)) != bool(_SHIFT.search(words))
     return None if _HALF_OF_NORM.search(words) or one_of_two else right_for(of_norm, model)
+
+
+def _table_of_rounded_vocabulary(side: ChainSide, context: Context, model: Model) -> Judged | None:
+    """The verdict on the word embeddings with a vocabulary in thousands: 30,000 × 768; None for other calculations."""
+    vocabulary, hidden = model.config.vocab_size, model.config.hidden_size
+    factors = sorted(operand.value for operand in side.operands)
+    is_named = any(map(_OF_EMBEDDINGS.search, (*context.names, *context.headings[:1])))
+    if not side.is_calculation or len(factors) != _OF_MATRIX or factors[0] != hidden or not is_named:
+        return None
+    rounded = factors[1]
+    if rounded % 1000 or not 0 < abs(rounded - vocabulary) <= vocabulary // 20 or side.value != rounded * hidden:
+        return None
+    message = N_("The vocabulary has {count} tokens; {written} is rounded.")
+    reason = Problem.of(message, count=vocabulary, written=in_words(rounded))
+    words = next((part for part in scoped("word embeddings", model) if part.right == vocabulary * hidden), None)
+    return Judged("conditional", Fraction(words.right), part_in_words(words, model), (reason,)) if words else None
 
 
 def _norm_as_matrix(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
@@ -403,8 +434,8 @@ def _multiplies_vocabulary(side: ChainSide, model: Model) -> bool:
 
 
 _VOCABULARIES = 20_000, 300_000
-_EMBEDDED = re.compile(r"\bemb|嵌入|词向量", re.I)  # otherwise only the heading says that a table is of embeddings
-_MOST_OF_WHOLE = 2  # mistakes in a whole model, of a number that a part has exactly
+_EMBEDDED = re.compile(r"\bemb|嵌入|词向量", re.I)  # without these words, only the heading is about embeddings
+_MOST_OF_WHOLE = 2  # mistakes in a whole model's count, if a part has exactly this count
 
 
 def _otherwise(line: TypedLine, side: ChainSide, context: Context, model: Model, *, alone: bool) -> Judged | None:
@@ -422,7 +453,7 @@ def _otherwise(line: TypedLine, side: ChainSide, context: Context, model: Model,
 
 
 def _is_of_other_sizes(side: ChainSide, model: Model) -> bool:
-    """Whether a calculation has sizes, but none of the model's widths: it is about another model."""
+    """Whether a calculation contains sizes but none of the model's widths, so that it is about another model."""
     config = model.config
     widths = {config.hidden_size, config.intermediate_size, getattr(config, "embedding_size", config.hidden_size)}
     widths |= {times * config.hidden_size for times in (2, 3, 4)}
@@ -432,7 +463,7 @@ def _is_of_other_sizes(side: ChainSide, model: Model) -> bool:
 
 
 _LEAST_COUNTED, _MOST_OF_FACTOR = 10**4, 100
-_ROUNDED_TOO_FAR = 2  # of the reach of a rounded number: 590K for 590,592
+_ROUNDED_TOO_FAR = 2  # times a rounded number's reach: 590K for 590,592
 _DECAY = re.compile(r"\bdecay", re.I)
 
 
@@ -491,7 +522,7 @@ _PER_LAYER = re.compile(
 )
 
 
-_IS_SUM = re.compile(r"\W*(?:sum|together|sub-?total|小计|合计)", re.I)  # of some lines
+_IS_SUM = re.compile(r"\W*(?:sum|together|sub-?total|小计|合计)", re.I)  # a sum of some lines
 
 
 def _says_total(context: Context) -> bool:
@@ -547,7 +578,7 @@ _ABOUT = re.compile(r"[×x*]\s?[~≈约]\s?[0-9]")  # a factor that the text its
 
 
 def _matrices_alone(entry: WrittenNumber, part: Counted, context: Context, model: Model) -> Judged | None:
-    """The verdict on a sum of the matrices of a part without its biases, if the text speaks of parameters."""
+    """The verdict on the sum of a part's matrices without biases, unless the text says that it counts matrices."""
     whole = _OF_MATRICES.get(part.part)
     before = context.text[max(0, entry.start - _MOST_BEFORE) : entry.start]
     near = " ".join((*context.names[:2], *context.headings[:1], context.sentence, entry.after))
@@ -581,11 +612,11 @@ _WITH_BIASES_ALONE = (
     "feed-forward",
     "pooler",
 )
-_LEAST_OF_LETTERS = 10**6  # of a formula in letters, which may stand for something else
+_LEAST_OF_LETTERS = 10**6  # for a formula in letters, because its letters may mean something else
 
 
-_SIZE_TAKEN = re.compile("[A-Z]=")  # a formula in letters takes no size for another
-_FAR_FETCHED = ("decoder layers", "cross attention added")  # if another part has exactly this count
+_SIZE_TAKEN = re.compile("[A-Z]=")  # a formula in letters cannot confuse two sizes
+_FAR_FETCHED = ("decoder layers", "cross attention added")  # not believed if another part has exactly this count
 
 
 def _is_year(side: ChainSide) -> bool:
@@ -610,7 +641,7 @@ def _with_tensors(context: Context) -> Context:
     return context._replace(names=tuple(named))
 
 
-# A line that TensorFlow's names begin: name = bert/pooler/dense/bias:0, shape = (768,) ...
+# A line that begins with a TensorFlow variable's name: name = bert/pooler/dense/bias:0, shape = (768,) ...
 _NAMED_VARIABLE = re.compile(
     r"\W{0,9}name ?= ?(?P<name>\w+(?:/\w+){2,12}/(?:kernel|bias|gamma|beta))(?::0)?\W{1,3}shape ?="
 )
@@ -639,7 +670,7 @@ _VOCABULARY = re.compile(r"vocab|词表|词汇|词典|^V$|-?tokens?$", re.I)
 
 
 def _vocabulary(entry: WrittenNumber, context: Context, model: Model, published: Config | None) -> Judged | None:
-    """The verdict on a vocabulary size that is rounded, such as 30,000."""
+    """The verdict on a vocabulary size that is mistyped, or rounded as in 30,000."""
     side = entry.best
     is_other_model = OWN_MODEL.search(" ".join(context.names[:2])) or OF_OWN.search(context.sentence)
     is_vocabulary = _is_vocabulary(context) or _VOCABULARY_LETTER.search(context.before)
@@ -689,7 +720,7 @@ def _size(side: ChainSide, context: Context, model: Model) -> Judged | None:
 
 
 def _right(part: Counted, side: ChainSide, context: Context, model: Model) -> Judged:
-    """The verdict on a right count; conditional if it leaves something out and its words do not say so."""
+    """The verdict on a right count; conditional if the count leaves out a part and the words do not say so."""
     described = part_in_words(part, model)
     judged = Judged("right", counts=described, counted=part)
     if norms := _with_norms(part, context, model):
@@ -720,7 +751,7 @@ def _right(part: Counted, side: ChainSide, context: Context, model: Model) -> Ju
 
 
 def _with_norms(part: Counted, context: Context, model: Model) -> Counted | None:
-    """The part with its LayerNorm, if the label of its count says that it includes it: (Q/K/V/O/biases/LN)."""
+    """The part with its LayerNorm, if the count's label mentions the LayerNorm: (Q/K/V/O/biases/LN)."""
     if part.part not in ("attention", "feed-forward") or not any(map(_AND_NORM.search, context.names[:1])):
         return None
     wider = scoped(f"{part.part} with LayerNorm", model)
@@ -735,7 +766,7 @@ _AND_NORM = re.compile(
 
 
 def _is_smaller(part: Counted, context: Context, model: Model) -> bool:
-    """Whether the words before a number are the name of something larger than the part that it counts."""
+    """Whether the words before a number name something larger than the part that the number counts."""
     name = without_models(next(iter(context.names), ""))
     if part.part == "layers" and part.layers == "one" and model.config.num_hidden_layers > 1:
         return bool(_ENCODER.fullmatch(name))
@@ -762,7 +793,7 @@ _ATTENTION = re.compile(
 
 
 def _with_pooler(part: Counted, context: Context, model: Model) -> Judged | None:
-    """The verdict on a count with the pooler whose words say that it has none."""
+    """The verdict on a count that includes the pooler although the words exclude the pooler."""
     pooler = count_of_part("pooler", model)
     if not pooler or not any(map(_WITHOUT_POOLER.search, context.names[:1])):
         return None
@@ -794,7 +825,7 @@ def _slip(side: ChainSide, context: Context, model: Model) -> Judged | None:
 
 @lru_cache(maxsize=32)
 def _counts_of_parts(model: Model) -> list[tuple[int, Counted]]:
-    """The parts that people usually count, each after its count."""
+    """Pairs of count and part, for the parts that people usually count."""
     return [(part.right, part) for part in all_parts(model) if part.part in PARTS and part.heads == "all"]
 
 
@@ -838,13 +869,13 @@ _HEAD = re.compile(r"\b(?:attention )?head\b|单个头|每个头|一个头|头�
 
 @lru_cache(maxsize=32)
 def _by_count(model: Model) -> dict[int, Counted]:
-    """The parts, modules, tensors and heads by count; if several have the same count, the first one."""
+    """A map from each count to the first part, module, tensor or output head with that count."""
     return {part.right: part for part in reversed((*all_parts(model), *_heads(model))) if part.heads == "all"}
 
 
 @lru_cache(maxsize=32)
 def _heads(model: Model) -> tuple[Counted, ...]:
-    """The heads of the other classes of the family."""
+    """The output heads of the family's classes."""
     heads = []
     for cls in model.family.classes:
         try:

@@ -175,6 +175,8 @@ class LoraClaims:
         if judged.verdict == "right" and judged.counts is not None and not is_chance:
             return None
         setting = self._setting(entry, last, headers, context)
+        if "c_attn" in context.sentence and not any("c_attn" in path for path, _module, _copies in model.modules()):
+            return None  # of GPT-2, which the text names elsewhere
         if not setting.ranks:
             return None
         targets = setting.targets or self._implied

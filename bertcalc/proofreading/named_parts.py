@@ -438,7 +438,7 @@ _ONE_LAYER = (
     r"(?: (?:transformer|encoder|decoder|bert|full))? (?:layer|block)"
     r"(?:,? (?:has|have|contains|holds|takes|with|itself|therefore|about|approximately|roughly|around|a total of)){0,3}"
     r"|(?:.{0,20}[:：] ?)?(?:[每一]|单个?|每一?个)(?:transformer|encoder|编码器?|解码器?)? ?(?:层|block|块)"
-    r"的?(?:总?参数量?)?[大约共有为是]{0,3}"
+    r"的?(?:总?参数量?)?(?:合计|小计|总计)?[大约共有为是]{0,3}"
 )
 
 

@@ -446,7 +446,7 @@ def judge_share_beside(before: str, after: str, side: ChainSide) -> Judged | Non
     """The verdict on a percentage beside the two numbers that it compares; None if there are none.
 
     >>> from bertcalc.proofreading.mentions.calculations import find
-    >>> [_numbers, share] = find("294,912 / 109,482,240 (2.7%)", {})
+    >>> [share] = find("(2.7%)", {})
     >>> print(judge_share_beside("294,912 / 109,482,240 (", ")", share.best).reasons[0])
     294,912 of 109,482,240 are 0.27 %.
     """

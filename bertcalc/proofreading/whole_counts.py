@@ -153,6 +153,8 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     names_count = any(map(_NAMED_COUNT.search, context.names[:1])) and names_model(beside[:_LONGEST_NAME])
     about = about or names_count
     about = about or any(_OF_NAME.match(name) and names_model(name[:_NEAR]) for name in context.names[:2])
+    is_behind = _is_behind_name(side, context)
+    about, beside = (True, "") if is_behind else (about, beside)
     in_list = _ends_list_of_sizes(context) and side.unit in (None, "parameters") and not context.supposes
     if in_list and not OWN_MODEL.search(context.line) and _is_power_of_ten_apart(side, model):
         return total_is(model)
@@ -163,7 +165,7 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
         return None
     right = model.num_parameters()
     is_counted = _COUNTS.match(context.after) or _OF_PARAMETERS.search(context.header)
-    is_named = is_name(context.names[:1]) and bool(is_counted)
+    is_named = is_behind or (is_name(context.names[:1]) and bool(is_counted))
     counts_all = is_named or any(map(_COUNTED_ALL.search, context.names[:2]))
     of_named = is_name(context.names[:1]) or _is_in_list_of(context) or names_count
     if (is_of_text or (of_named and counts_all)) and not context.supposes and _is_power_of_ten_apart(side, model):
@@ -213,6 +215,30 @@ def _ends_list_of_sizes(context: Context) -> bool:
     return bool(counts and _SIZES_BETWEEN.fullmatch(between))
 
 
+def _is_behind_name(side: ChainSide, context: Context) -> bool:
+    """Whether a number of parameters is in brackets right behind a model's name: RoBERTa-base (110M params)."""
+    is_count = _COUNTS.match(context.after) or (_MILLIONS.search(side.text) and _CLOSED.match(context.after))
+    return bool(is_count) and opens_behind_name(context.before)
+
+
+def opens_behind_name(before: str) -> bool:
+    """Whether a text ends with the name of a known model and a bracket: We use RoBERTa-base (
+
+    >>> opens_behind_name("We use RoBERTa-base ("), opens_behind_name("a version of RoBERTa-base (")
+    (True, False)
+    """
+    mention = next(reversed([*model_name_pattern().finditer(before)]), None)
+    if mention is None or not preset_at(mention) or _DERIVED.search(before[: mention.start()]):
+        return False
+    return bool(_OPENED.fullmatch(before[mention.end() :]))
+
+
+_MILLIONS, _CLOSED = re.compile(r"(?:M|million|[万亿])$", re.I), re.compile(r"\s?(?:[)）,，;；]|[-–—] )")
+_OPENED = re.compile(r"[\s`*]{0,4}[(（]\s?[~≈约]?\s?")
+_DERIVED = re.compile(  # a version of BERT-base (66M parameters)
+    r"(?:\b(?:of|from|than|over|on|to|like|unlike|vs\.?|versus)|基于|相比|比|版|类似)\s?(?:the |a |an )?[`*]{0,2}$",
+    re.I,
+)
 _SIZES_BETWEEN = re.compile(
     r"(?:[\s,，、:：(（|*`]|[0-9.]+|\b(?:has|have|having|with|and|an?|of|is|the|its|layers?|blocks?|hidden|size"
     r"|dimensions?|heads?|attention|encoder|transformer|param(?:eter)?s?|total|about|around|roughly|model)\b"
@@ -324,7 +350,7 @@ _NAME = re.compile(
 _AROUND_NAME = re.compile(
     r"^(?:[\W_]|(?:and|or|vs|versus|while|for|in|the|estimated|total|number of|params|parameters|of|以及|和|而)\s)+"
     r"|(?:[\W_]|[的总大约共为是有具拥含仅只达]|参数(?:总?量|数量?)?|模型|包含"
-    r"|\b(?:has|have|contains?|with|is|only|just|total|count|params|parameters)\b)++$",
+    r"|\b(?:has|have|contains?|with|is|only|just|total|count|params|parameters?)\b)++$",
     re.I,
 )
 

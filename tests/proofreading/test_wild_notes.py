@@ -145,6 +145,54 @@ def test_a_wrong_count_has_the_right_value(text: str, right: int) -> None:
     assert rights(text) == [right]
 
 
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        (
+            "We fine-tune bert-base-multilingual-cased (110M params) to classify prompts.",
+            count(real(vocab_size=119547)),
+        ),
+        ("Sentence transformer model: all-MiniLM-L6-v2 (33M params)", count(real(**MINILM))),
+        ("The encoder is BERT-large (110M).", count(real(**LARGE))),
+        ("Use bert-base-uncased (110MB) on a small machine.", 4 * count(real())),
+        ("BERT-base (L=12, H=768, A=12, Total Param = 110MB)", 4 * count(real())),
+        ("GPT-2\n\n| Part | Params |\n|---|---|\n| 每个块合计 | 7,080,960 |", count(real("GPT2Model").h[0])),
+        ("GPT-2 parameter count: 123650000", count(real("GPT2Model"))),
+    ],
+)
+def test_a_number_behind_a_name_is_that_models(text: str, right: int) -> None:
+    assert rights(text) == [right]
+
+
+def test_a_number_behind_the_name_of_an_original_is_not_the_originals() -> None:
+    assert not rights("We distill a version of BERT-base (66M parameters). It is smaller than BERT-large (110M).")
+    assert not rights("bert-base-uncased (110MB) in int8, after quantization")
+
+
+def test_a_rounded_step_is_multiplied_further() -> None:
+    attention = 12 * sum(count(part) for part in real().encoder.layer[0].attention.children()) - 12 * 2 * 768
+    text = f"BERT-base\nAttention (Q, K, V, O): 4 × 768² = 2.4M × 12 = {attention / 10**6:.1f}M"
+    assert not rights(text)
+    assert rights(text.replace("28.3", "38.3").replace("28.4", "38.4"))
+
+
+def test_shapes_in_a_list_are_a_sum() -> None:
+    layer = real().encoder.layer[0]
+    text = (
+        "BERT-base\n- output FC:\n[768, 768], [768]\n= 590,592\n- FeedForward 1:\n[768, 3072], [3072]\n= {:,}\n"
+        "Transformer * 12\n- total: 12 * {layer} = {layers:,}"
+    )
+    values = {"layer": count(layer), "layers": 12 * count(layer)}
+    assert not rights(text.format(count(layer.intermediate), **values))
+    assert rights(text.format(count(layer.intermediate) + 9, **values)) == [count(layer.intermediate)]
+
+
+def test_a_vocabulary_in_thousands_makes_the_word_embeddings_conditional() -> None:
+    [claim] = claims("For BERT-base, token embeddings: 30,000 × 768 = 23,040,000 parameters")
+    assert claim.verdict == "conditional"
+    assert claim.right_value == count(real().embeddings.word_embeddings)
+
+
 DISTILLED, WHOLE = count(real("DistilBertModel")), count(real())
 XXLARGE = count(
     real("AlbertModel", hidden_size=4096, intermediate_size=16384, num_attention_heads=64, num_hidden_layers=12)

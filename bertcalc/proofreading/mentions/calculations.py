@@ -166,6 +166,7 @@ def _with_products(line: str) -> str:
     """
     line = _COMPUTED_TERM.sub(_without_calculation, line)
     line = _RESULT_IN_BRACKETS.sub(_without_sides, line)
+    line = _LIST_OF_SHAPES.sub(_as_sum, line)
     line = _TIME.sub(lambda time: " " * len(time[0]), line)
     line = _FACTOR_IN_BRACKETS.sub(lambda factor: f"({factor['inside']})", line)
     return _SHAPE_IN_SUM.sub(lambda shape: shape[0].replace(",", "*"), line)
@@ -177,6 +178,15 @@ def _without_calculation(term: re.Match[str]) -> str:
     except InputError:
         return term[0]
     return f"{term['value']}{' ' * (len(term[0]) - len(term['value']))}" if is_result else term[0]
+
+
+def _as_sum(shapes: re.Match[str]) -> str:
+    """A sum of the same length for shapes: [768, 3072], [3072]."""
+    inside = re.sub(r"\[[^\]]*\]", lambda shape: f"({shape[0][1:-1].replace(',', '*')})", shapes[0])
+    return re.sub(r"\),", ")+", inside)
+
+
+_LIST_OF_SHAPES = re.compile(r"(?:\[[0-9][0-9, ]{1,30}\], ?){1,5}\[[0-9][0-9, ]{1,30}\](?=\)?\s{0,3}=>? ?[0-9])")
 
 
 def _without_sides(brackets: re.Match[str]) -> str:

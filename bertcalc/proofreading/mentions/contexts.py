@@ -223,6 +223,8 @@ _DERIVED = re.compile(
 _OF_ANYTHING = re.compile(r"param|参数|model|模型|bert|gpt|total|size|shape|count|number|value|#|数|^\W*\w?\W*$", re.I)
 # A formula without any word: 2 d d_ff + d_ff + d =
 _IS_FORMULA = re.compile(r"^(?!.*(?:[^\W\d_]{3}|[㐀-鿿])).*[*+/^×·=⋅]")
+# Words before the share that follows in brackets: 15,560,457 (word embeddings account for 52.1%)
+_OF_NEXT = re.compile(r"\s*[(（][^()（）]{1,40}(?:占|account for|are|make up)\s*", re.I)
 # Words after the number before: 7,087,872 each, ... or 124.4M for GPT-2 and ...
 _OF_LAST = re.compile(
     r"^(?:(?:each|apiece|altogether|in total|(?:per|for each|in each) \w{1,12})\s?[,;，；]"
@@ -367,7 +369,7 @@ class Surroundings:
         behind = _as_one(entry.after[:200]).strip(" *`)）")
         is_part = _OF_NUMBER.search(self._text[max(0, entry.start - 20) : entry.start])
         after = _CLAUSE.split(behind if is_part else _APPOSITION.sub("", behind))[0]
-        if re.match(r"\s*[(（]?\s*[^\W\d_]", after):
+        if re.match(r"\s*[(（]?\s*[^\W\d_]", after) and not _OF_NEXT.fullmatch(after):
             yield _trimmed(after[:_MOST_AFTER])
         if clause != sentence:
             yield _trimmed(sentence[-_MOST_BEFORE:])

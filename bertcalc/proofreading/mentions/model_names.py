@@ -58,6 +58,7 @@ _ALIASES = {
     "gpt 2 medium": "gpt2-medium",
     "gpt 2 large": "gpt2-large",
     "gpt 2 xl": "gpt2-xl",
+    "gpt 2 extra large": "gpt2-xl",
     "gpt 2 345m": "gpt2-medium",
     "gpt 2 355m": "gpt2-medium",
     "gpt 2 774m": "gpt2-large",
