@@ -27,7 +27,7 @@ _NOT_CAUSAL = N_(
     "not."
 )
 _NESTED = N_("modules_to_save {names} matches {module} and modules inside of it: use a longer name.")
-_TIED = N_("{module} shares a tensor with another module: bertcalc does not count it as one of the modules_to_save.")
+_TIED = N_("{module} shares a tensor with another module: bertcalc does not support it as one of the modules_to_save.")
 
 
 class PeftChange(Change):

@@ -15,8 +15,8 @@ from bertcalc.text.problem import InputError, Problem
 from bertcalc.text.records import dataclass
 
 _PRODUCT = N_(
-    "The head of {architecture} multiplies by the word table itself, whose rows would be narrower than its vectors: "
-    "set legacy to True, or choose another class."
+    "The head of {architecture} uses the word embeddings as its output matrix. After factorization, their "
+    "rows would be narrower than the head's vectors: set legacy to True, or choose another class."
 )
 
 

@@ -555,6 +555,8 @@ def check_field(kind: type[Config], field: str, value: Any) -> Problem | None:
     if about.high:
         return _not_between(kind, shared_name, value, about.low, about.high, like=default)
     message = N_("{field} {value} is not possible: it must be {wanted}, for example {default}.")
+    if about.wanted == _show(default):
+        message = N_("{field} {value} is not possible: it must be {wanted}.")
     words = {"field": own_name, "value": _show(value), "wanted": about.wanted, "default": _show(default)}
     return Problem.of(message, shared_name, value, {shared_name: default}, **words)
 
@@ -703,5 +705,5 @@ def other_heads(kind: type[Config], content: Mapping[str, Any], key: str = "head
 
 def uncounted(key: str, value: Any, like: str) -> Problem:
     """The problem with a key of a config.json that changes the model unless its value is ``like``."""
-    message = N_("bertcalc does not count models with {field} {value}, only models with {like}.")
+    message = N_("bertcalc does not support models with {field} {value}, only models with {like}.")
     return Problem.of(message, key, value, field=key, value=f"{value!r:.20}", like=like)

@@ -96,7 +96,7 @@ _TOKEN_ID = (
 )
 _ONE = (N_("1"), lambda value: is_int(value) and value == 1)
 _TRUE = (N_("True"), lambda value: value is True)
-_FALSE = (N_("False: bertcalc does not count True"), lambda value: value is False)
+_FALSE = (N_("False"), lambda value: value is False)
 _BOOL = (N_("True or False"), lambda value: isinstance(value, bool))
 # Each size has one letter in every formula: V, H, L, A as in the papers; I, P and T as in the tensor names. The limit
 # of num_labels is low because Hugging Face's configurations have a dictionary entry for every label.
@@ -210,7 +210,10 @@ OWN_FIELDS: dict[str, Field] = {
         N_("Whether there is a LayerNorm over the table of relative embeddings."), _RELATIVE_NORMS, RELATIVE_NORMS
     ),
     "share_att_key": Field(
-        N_("Whether queries and keys of distances use the matrices of the tokens, instead of separate ones."),
+        N_(
+            "Whether position queries and position keys use the matrices of the tokens' queries and keys, "
+            "instead of their own."
+        ),
         *_BOOL,
     ),
     "pos_att_type": Field(

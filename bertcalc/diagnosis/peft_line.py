@@ -44,7 +44,7 @@ _ALL_WITH_COPY = N_(
     "Of all {all} parameters, {base} belong to the model, {adapter} to the adapter, and {copies} to a trained copy of "
     "{modules}. peft keeps the original, too, but freezes it."
 )
-_COUNTS_OF = N_("The two counts are those that peft prints for {model}.")
+_COUNTS_OF = N_("peft prints these two counts for {model}.")
 _SAME = N_("Other adapters give the same two counts: {adapters}.")
 _MOST_SAME = 2
 _SHARE = N_("{trainable} of {all} parameters are {share} %, not {written} %.")

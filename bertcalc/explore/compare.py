@@ -83,7 +83,7 @@ class FieldChange(NamedTuple):
         if sharing < 0:
             return N_("{count} layers, each with its own weights"), {"count": f"{-sharing:,}"}
         if field == "type_vocab_size" and not after:
-            return N_("without segment types"), {}
+            return N_("without token types"), {}
         if field in COUNTED_PHRASES:
             growth = after - before
             return _counted_phrase(COUNTED_PHRASES[field], growth), {"count": f"{abs(growth):,}"}

@@ -124,7 +124,8 @@ class DebertaV2Config(Disentangled):
             yield Problem.of(message, "norm_rel_ebd", values["norm_rel_ebd"], *ways_out)
         if values["conv_kernel_size"] and values["hidden_size"] == 1:
             message = N_(
-                "bertcalc does not count a convolution of a single unit: set hidden_size to 2 or conv_kernel_size to 0."
+                "bertcalc does not support a convolution of a single unit: set hidden_size to 2 or "
+                "conv_kernel_size to 0."
             )
             yield Problem.of(message, "hidden_size", 1, {"hidden_size": 2}, {"conv_kernel_size": 0})
 

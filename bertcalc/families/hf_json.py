@@ -155,7 +155,7 @@ def read_object(text: str) -> dict[str, Any]:
     return {"model_type": printed, **content} if printed else content
 
 
-_NO_OBJECT = N_("A config.json is a JSON object: {braces} with fields inside.")
+_NO_OBJECT = N_("This is not a config.json: expected a JSON object, {braces} with fields inside.")
 
 
 def _list_of(text: str) -> Any:

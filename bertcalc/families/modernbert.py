@@ -98,8 +98,9 @@ class ModernBertConfig(Config):
             yield Problem.of(message, "layer_types", kinds, count=len(kinds), layers=quoted(layers))
         elif kinds is not None and _interval(kinds, None) is None:
             message = N_(
-                "bertcalc does not count layer_types {value}: the first layer and every n-th after it must have "
-                "full_attention, all others sliding_attention. Without layer_types, the parameters are the same."
+                "bertcalc does not support layer_types {value}: the first layer and every n-th after it must "
+                "have full_attention, all others sliding_attention. Without layer_types, the parameters are "
+                "the same."
             )
             yield Problem.of(message, "layer_types", kinds, value=quoted(kinds))
 

@@ -96,8 +96,7 @@ def _multiple_choice(t: Trace, c: RobertaConfig, hidden: Hidden) -> None:
 
 POSITIONS = {
     "position_ids": N_(
-        "The position of each token; by default, padding tokens have their token id as position, and the other tokens "
-        "are numbered from the next one."
+        "Position ids. By default, padding tokens get pad_token_id; the other tokens count up from pad_token_id + 1."
     )
 }
 _CHOICES = ("input_ids", "token_type_ids", "attention_mask", "labels", "position_ids", "inputs_embeds")

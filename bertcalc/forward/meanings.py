@@ -38,7 +38,7 @@ MEANINGS: dict[str, str] = {
     "start_logits": N_("A score for each token as the start of the answer."),
     "end_logits": N_("A score for each token as the end of the answer."),
     "hidden_states": N_("The vectors from the embeddings and from each layer; the last ones are the model's result."),
-    "attentions": N_("How much each token attends to every other, for each head of each layer."),
+    "attentions": N_("How much each token attends to each token, for every head of every layer."),
     "cross_attentions": N_("How much each token attends to each token of the encoder, for each head of each layer."),
 }
 _FOR_CROSS_ATTENTION = N_("No effect: only a decoder with add_cross_attention reads an encoder's output.")

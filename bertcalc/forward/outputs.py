@@ -299,9 +299,9 @@ def _label_remarks(model: Model, call: Call) -> Iterator[Problem]:
     elif not _classifies(model):
         yield Problem.of(N_("With num_labels 1 this is regression: a label can be any number."), "label")
     elif call.label == IGNORED:
-        yield Problem.of(N_("Labels of -100 are ignored; if all of them are, the loss is nan."), "label")
+        yield Problem.of(N_("Labels of -100 are ignored; if every label is -100, the loss is NaN."), "label")
     if task in ("causal-lm", "double-heads") and not last:
-        yield Problem.of(N_("Each token predicts the next: with a single token, the loss is nan."), "label")
+        yield Problem.of(N_("Each token predicts the next: with a single token, the loss is NaN."), "label")
 
 
 def possible(model: Model, call: Call) -> Call:

@@ -41,8 +41,8 @@ def in_pairs(config: Config) -> Problem | None:
     near = max(1, hidden_size // (2 * heads)) * 2 * heads
     if hidden_size == heads:
         message = N_(
-            "bertcalc does not count heads of size 1: rotary positions rotate pairs of entries, and transformers turns "
-            "a single entry into two. {field} {near} would work."
+            "bertcalc does not support heads of size 1: rotary positions rotate pairs of entries, and "
+            "transformers turns a single entry into two. {field} {near} would work."
         )
         values = {"field": config.own_name("hidden_size"), "near": near}
         return Problem.of(message, "hidden_size", hidden_size, {"hidden_size": near}, **values)

@@ -76,7 +76,7 @@ _ALONE = re.compile(
     r"|\blora(?: param\w*| weights| matrices) (?:only|alone)\b|只[算计有]\S{0,3}\s?lora",
     re.I,
 )
-_WITH_HEAD = N_("LoRA's matrices alone have {lora}; the other {head} are the trained head.")
+_WITH_HEAD = N_("LoRA's matrices alone have {lora} parameters; the other {head} are in the trained head.")
 
 
 def _of_lora_alone(model: Model) -> int:

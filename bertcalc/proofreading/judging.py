@@ -470,7 +470,10 @@ _DECAY = re.compile(r"\bdecay", re.I)
 def _decayed(side: ChainSide, model: Model) -> Judged:
     """The verdict on the parameters with weight decay (usually all matrices) or without (the others)."""
     matrices = sum(tensor.num_parameters() for tensor in counted(model) if len(tensor.shape) > 1)
-    for count, words in ((matrices, N_("all matrices")), (model.num_parameters() - matrices, N_("all vectors"))):
+    for count, words in (
+        (matrices, N_("all matrices")),
+        (model.num_parameters() - matrices, N_("all biases and LayerNorms")),
+    ):
         if side.value == count:
             return Judged("right", counts=Problem.of(words))
     return UNKNOWN

@@ -151,7 +151,7 @@ def _change(content: Mapping[str, Any]) -> PeftChange:
     """The adapter as a change of a model. Raises InputError if bertcalc does not count it."""
     kind = _KINDS.get(f"{content['peft_type']}")
     if kind is None:
-        message = N_("bertcalc does not count adapters of this type. It counts {kinds}.")
+        message = N_("bertcalc does not support adapters of this type. It supports {kinds}.")
         raise InputError(Problem.of(message, kinds=", ".join(_KINDS)))
     for key, values in _NOT_COUNTED.items():
         if key in content and content[key] not in values:

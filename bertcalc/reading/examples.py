@@ -114,7 +114,7 @@ EXAMPLES: dict[str, Callable[[], str]] = {
     N_("an article"): _article,
     N_("a program"): _program,
     N_("a printed PyTorch model"): _printed,
-    N_("a listing of tensors"): _listing,
+    N_("a list of tensors"): _listing,
     N_("a torchinfo table"): lambda: torchinfo_table(build(DEFAULT_PRESET)),
     N_("TensorFlow's variables"): _tensorflow,
     N_("a safetensors header"): _header,

@@ -54,7 +54,7 @@ _SHORT = re.compile(
 )
 _NOTHING = N_(
     "bertcalc cannot recognize this: paste a number, a calculation, a config.json, the output of "
-    "print(model), a listing of tensors, a summary, or an article."
+    "print(model), a list of tensors, a summary, or an article."
 )
 
 

@@ -41,7 +41,7 @@ KIND_NAMES: dict[Kind, str] = {
     "peft-line": N_("a line printed by peft"),
     "config": N_("a config.json"),
     "printed-model": N_("a printed PyTorch model"),
-    "listing": N_("a listing of tensors"),
+    "listing": N_("a list of tensors"),
     "keras-summary": N_("a Keras summary"),
     "torchinfo": N_("a torchinfo table"),
     "torchsummary": N_("a torchsummary table"),

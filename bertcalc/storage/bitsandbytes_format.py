@@ -30,7 +30,7 @@ _OUTLIERS = N_(
     "memory than float32 weights. Outliers are not in the peak: each column with a value from llm_int8_threshold on "
     "adds 8 bytes to a layer, and keeps a copy of itself."
 )
-_NEITHER = N_("Set load_in_8bit or load_in_4bit to True, and only one of them.")
+_NEITHER = N_("Set exactly one of load_in_8bit and load_in_4bit to True.")
 
 
 @dataclass(frozen=True)

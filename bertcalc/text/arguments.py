@@ -369,7 +369,7 @@ def choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
         if plain == str(option).casefold() or plain in SYNONYMS.get(name, {}).get(option, ()):
             return option
     if reason := OTHERS.get(name, {}).get(plain):
-        message = N_("bertcalc does not count {argument} {value}: {reason}. It must be {wanted}.")
+        message = N_("bertcalc does not support {argument} {value}: {reason}. It must be {wanted}.")
         raise _error(message, name, value, reason=reason, wanted=_listed(choices))
     near = nearest(written, map(str, choices)) if written else None
     if near is not None and len(choices) > 2 and not _is_other_width(near, plain):

@@ -89,7 +89,7 @@ def test_layers_that_are_not_counted_here_have_parameters() -> None:
     model = bertcalc.of(real)
     assert isinstance(model, bertcalc.UnknownModel)
     assert model.num_parameters() == real.num_parameters()
-    assert model.reason.startswith("bertcalc does not count layer_types ")
+    assert model.reason.startswith("bertcalc does not support layer_types ")
 
 
 @pytest.mark.parametrize(

@@ -310,7 +310,7 @@ def test_distances_that_are_no_positions_are_named_with_their_number() -> None:
     with torch.device("meta"):
         real = transformers.DebertaModel(config)
     tensors = [StoredTensor(name, "F32", tuple(tensor.shape)) for name, tensor in real.named_parameters()]
-    with pytest.raises(InputError, match=r"^bertcalc does not count models with max_relative_positions 9"):
+    with pytest.raises(InputError, match=r"^bertcalc does not support models with max_relative_positions 9"):
         model_of_shapes(tensors)
 
 

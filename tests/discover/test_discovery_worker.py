@@ -51,8 +51,8 @@ def test_it_says_what_it_does_and_finds_what_is_shipped() -> None:
 @pytest.mark.parametrize(
     ("model_type", "cls", "given", "said"),
     [
-        ("gpt2", "GPT2LMHeadModel", {"n_embd": [1]}, "transformers does not build this model"),
-        ("gpt2", "GPT2LMHeadModel", {"n_embd": 13}, "transformers does not build this model"),
+        ("gpt2", "GPT2LMHeadModel", {"n_embd": [1]}, "transformers cannot build this model"),
+        ("gpt2", "GPT2LMHeadModel", {"n_embd": 13}, "transformers cannot build this model"),
         ("xlnet", "XLNetModel", {"n_layer": 2_000}, "GB of memory"),
         ("vit", "ViTModel", {"image_size": 10**9}, "image_size 1,000,000,000 is too large"),
         ("bert", "BertModel", {"hidden_size": 99_999_996, "num_hidden_layers": 2}, "can be shown here"),

@@ -76,10 +76,10 @@ def test_what_transformers_announces_is_said_as_well() -> None:
         return str(not_built(ValueError(text)))
 
     assert said("Class validation error:\n    ValueError: 256 is no 0\n\nmore") == (
-        "transformers does not build this model: ValueError: Class validation error: ValueError: 256 is no 0"
+        "transformers cannot build this model: ValueError: Class validation error: ValueError: 256 is no 0"
     )
-    assert said("\n\n") == "transformers does not build this model: ValueError: "
-    assert said("one:\n") == "transformers does not build this model: ValueError: one:"
+    assert said("\n\n") == "transformers cannot build this model: ValueError: "
+    assert said("one:\n") == "transformers cannot build this model: ValueError: one:"
     assert said("a\nb:\nc").endswith(": a")
     assert str(not_built(ValueError("a\nb"), line=-1)).endswith(": b")
     assert said("word " * 99).endswith("word wor ...")

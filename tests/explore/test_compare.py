@@ -260,7 +260,7 @@ def test_a_smaller_family_is_said_part_by_part() -> None:
     assert _parts(base, distil) == {
         "6 fewer layers": real(Model(replace(base.config, num_hidden_layers=6))) - real(base),
         "without a pooler": -(768 * 768 + 768),
-        "without segment types, DistilBertModel instead of BertModel": -2 * 768,
+        "without token types, DistilBertModel instead of BertModel": -2 * 768,
     }
     wide = AlbertConfig(**{**vars(albert.config), "embedding_size": 768})
     parts = _parts(base, albert)

@@ -194,13 +194,13 @@ def test_a_key_with_a_single_possible_value_is_not_said_to_have_no_effect() -> N
         ('{"num_labels": null}', "num_labels None is not possible"),
         ('{"num_labels": null, "id2label": {"0": "a"}}', "num_labels None is not possible"),
         ('{"initializer_range": -0.5}', "initializer_range -0.5 is not possible"),
-        ('{"model_type": "deberta", "talking_head": true}', "bertcalc does not count models with talking_head True"),
-        ('{"model_type": "deberta", "embedding_size": 9}', "bertcalc does not count models with embedding_size 9"),
-        ('{"model_type": "deberta", "type_vocab_size": 2}', "bertcalc does not count models with type_vocab_size 2"),
+        ('{"model_type": "deberta", "talking_head": true}', "bertcalc does not support models with talking_head True"),
+        ('{"model_type": "deberta", "embedding_size": 9}', "bertcalc does not support models with embedding_size 9"),
+        ('{"model_type": "deberta", "type_vocab_size": 2}', "bertcalc does not support models with type_vocab_size 2"),
         (
             '{"model_type": "deberta", "relative_attention": true, "pos_att_type": "p2c|c2p", '
             '"max_relative_positions": 9}',
-            "bertcalc does not count models with max_relative_positions 9, only models with -1",
+            "bertcalc does not support models with max_relative_positions 9, only models with -1",
         ),
         (
             '{"model_type": "deberta-v2", "conv_kernel_size": 3, "conv_groups": 2}',
@@ -210,9 +210,12 @@ def test_a_key_with_a_single_possible_value_is_not_said_to_have_no_effect() -> N
             '{"model_type": "deberta-v2", "attention_head_size": 32}',
             "not count models with attention_head_size 32",
         ),
-        ('{"model_type": "modernbert", "head_dim": 32}', "bertcalc does not count models with head_dim 32"),
-        ('{"model_type": "deberta-v2", "type_vocab_size": 2}', "bertcalc does not count models with type_vocab_size 2"),
-        ('{"model_type": "deberta-v2", "embedding_size": 9}', "bertcalc does not count models with embedding_size 9"),
+        ('{"model_type": "modernbert", "head_dim": 32}', "bertcalc does not support models with head_dim 32"),
+        (
+            '{"model_type": "deberta-v2", "type_vocab_size": 2}',
+            "bertcalc does not support models with type_vocab_size 2",
+        ),
+        ('{"model_type": "deberta-v2", "embedding_size": 9}', "bertcalc does not support models with embedding_size 9"),
         ('{"model_type": "deberta-v2", "pos_att_type": ["c2p"]}', "bertcalc needs p2c|c2p or None"),
         (
             '{"model_type": "deberta-v2", "relative_attention": true}',
@@ -220,7 +223,7 @@ def test_a_key_with_a_single_possible_value_is_not_said_to_have_no_effect() -> N
         ),
         (
             '{"model_type": "bert", "embedding_size": 128}',
-            "bertcalc does not count models with embedding_size 128, only models with hid",
+            "bertcalc does not support models with embedding_size 128, only models with hid",
         ),
         ('{"model_type": "gpt2", "reorder_and_upcast_attn": true}', "bertcalc does not count True"),
     ],

@@ -240,7 +240,7 @@ def test_layer_types_take_precedence_as_in_transformers() -> None:
 )
 def test_other_layer_types_are_refused(kinds: Any) -> None:
     """Instead of memory that is not theirs."""
-    with pytest.raises(InputError, match=r"^(bertcalc does not count )?layer_types "):
+    with pytest.raises(InputError, match=r"^(bertcalc does not support )?layer_types "):
         read(json.dumps({"model_type": "modernbert", "num_hidden_layers": 4, "layer_types": kinds}))
 
 

@@ -392,7 +392,7 @@ def test_of_many_changes_the_chart_shows_those_that_change_something() -> None:
     assert "pad_token_id" not in str(tables(app)[0])
     [without_effect] = [caption.value for caption in app.caption if "differ without an effect" in caption.value]
     assert "pad_token_id" in without_effect
-    [inside] = [text.value for text in app.markdown if text.value.startswith("**without segment types, as GPT2Model**")]
+    [inside] = [text.value for text in app.markdown if text.value.startswith("**without token types, as GPT2Model**")]
     assert "Token types −1,536 · LayerNorm (embeddings) −1,536 · Final LayerNorm +1,536" in inside
     few = open_app("compare.py", models="bert-base-uncased bert-large-uncased")
     assert 0 in list(chart_rows(few, "The parts of the difference")["difference"])

@@ -168,7 +168,7 @@ def test_a_bar_of_the_first_page_is_said_to_be_that_and_no_miscount() -> None:
 
 
 def test_write_up_004_term_by_term() -> None:
-    app = click(open_app("explain.py", explain="terms"), "a config.json in formulas")
+    app = click(open_app("explain.py", explain="terms"), "formulas with a config.json's values")
     rows = cells(app)
     assert "= −36,864" in rows[1][3]
     assert "= −25,952,256" in rows[1][3]
@@ -238,7 +238,7 @@ def test_equals_are_shown_with_what_tells_them_apart() -> None:
     rows = cells(app)
     assert [row[0] for row in rows if row[-1] == "−27,648"] == [
         "**1.** the biases of query, key and value are left out",
-        "**2.** both biases of the feed-forward are counted with the hidden size",
+        "**2.** both biases of the feed-forward are counted as if their size were the hidden size",
     ]
     assert ["attention", "28,320,768", "28,348,416"] in rows
 

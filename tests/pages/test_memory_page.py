@@ -430,7 +430,7 @@ def test_on_a_projector_the_figures_alone_say_the_most_that_fits() -> None:
 @pytest.mark.parametrize("view", ["fit", "training", "inference"])
 def test_heads_that_rotary_positions_cannot_turn_get_a_sentence(view: str) -> None:
     app = memory(view, preset="ModernBERT-base", num_attention_heads="768")
-    assert "bertcalc does not count heads of size 1" in " ".join(str(error.value) for error in app.error)
+    assert "bertcalc does not support heads of size 1" in " ".join(str(error.value) for error in app.error)
     assert not app.exception
     assert not app.metric
 

@@ -40,7 +40,7 @@ KINDS = {
     "a torchinfo table": ("torchinfo", "bert-base-uncased"),
     "TensorFlow's variables": ("listing", "bert-base-uncased"),
     "a safetensors header": ("safetensors-header", "distilbert-base-uncased"),
-    "a listing of tensors": ("listing", "bert-base-uncased"),
+    "a list of tensors": ("listing", "bert-base-uncased"),
     "a config.json": ("config", "albert-base-v2"),
 }
 

@@ -25,7 +25,7 @@ _RESET = N_(
     "Infer a formula with {nested} in the changes instead."
 )
 _NOT_BUILT = N_(
-    "If only some fields of {nested} are given, transformers does not build this model. Infer a formula with "
+    "If only some fields of {nested} are given, transformers cannot build this model. Infer a formula with "
     "{nested} in the changes instead."
 )
 

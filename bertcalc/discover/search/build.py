@@ -27,7 +27,7 @@ def not_built(error: Exception, line: int = 0) -> Refused:
         first += f" {rest.pop(0)}"
     text = visible(f"{type(error).__name__}: {first}")
     text = text if len(text) <= _REASON else f"{text[:_REASON]} ..."
-    return Refused.because(N_("transformers does not build this model: {reason}"), reason=text)
+    return Refused.because(N_("transformers cannot build this model: {reason}"), reason=text)
 
 
 @contextmanager

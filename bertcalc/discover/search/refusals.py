@@ -42,7 +42,9 @@ def _kind(reason: str, leaves: Mapping[str, Any]) -> Problem | None:
     path = next((path for path in leaves if match and path.split(".")[-1] == match[1]), None)
     if match is None or path is None or match[2] not in _KINDS:
         return None
-    message = N_("transformers does not build this model: {size} is {value} but must be {right}. It says: {reason}")
+    message = N_(
+        "transformers cannot build this model: {size} is {value} but must be {right}. transformers says: {reason}"
+    )
     return Problem.of(message, size=path, value=_written(leaves[path]), right=_KINDS[match[2]])
 
 
@@ -54,7 +56,8 @@ def _multiple(reason: str, leaves: Mapping[str, Any]) -> Problem | None:
         return None
     near = max(1, round(size / heads)) * heads
     message = N_(
-        "transformers does not build this model: {size} is not a multiple of {heads} (try {near}). It says: {reason}"
+        "transformers cannot build this model: {size} is not a multiple of {heads} (try {near}). "
+        "transformers says: {reason}"
     )
     return Problem.of(message, size=_named(size, leaves), heads=_named(heads, leaves), near=near)
 
@@ -74,16 +77,18 @@ def _at_fault(config: Any, cls: Any, fields: Mapping[str, Any], leaves: Mapping[
             usual = _default(reduced, path)
             if not isinstance(usual, int | float | str):
                 message = N_(
-                    "transformers does not build this model with {size} = {value}, but would without it. It says: "
-                    "{reason}"
+                    "transformers cannot build this model with {size} = {value}, but would without it. "
+                    "transformers says: {reason}"
                 )
                 return Problem.of(message, size=path, value=_written(value))
             message = N_(
-                "transformers does not build this model with {size} = {value}, but would with the default, "
-                "{usual}. It says: {reason}"
+                "transformers cannot build this model with {size} = {value}, but would with the default, "
+                "{usual}. transformers says: {reason}"
             )
             return Problem.of(message, size=path, value=_written(value), usual=_written(usual))
-    return Problem.of(N_("transformers does not build this model, and no single field is the cause. It says: {reason}"))
+    return Problem.of(
+        N_("transformers cannot build this model, and no single field is the cause. transformers says: {reason}")
+    )
 
 
 def _without(fields: Mapping[str, Any], path: list[str]) -> dict[str, Any]:

@@ -35,36 +35,34 @@ def _several(value: Any) -> bool:
 
 
 _JINA = N_(
-    "{key} {value}: this is jina-v2's BERT or one like it, with ALiBi instead of a position table or with gated "
-    "feed-forwards. bertcalc does not count it."
+    "{key} {value}: this is jina-v2's BERT or one like it, with ALiBi instead of a position table or with "
+    "gated feed-forwards. bertcalc does not support it."
 )
 _MOSAIC = N_(
     "{key} {value}: this is MosaicBERT (or DNABERT-2), with ALiBi instead of a position table and with gated "
-    "feed-forwards. bertcalc does not count it."
+    "feed-forwards. bertcalc does not support it."
 )
 _NEZHA = N_(
-    "{key} {value}: this is NEZHA, which has relative positions that are computed, and no position table. transformers "
-    "5 no longer has it, and bertcalc does not count it."
+    "{key} {value}: this is NEZHA, which has relative positions that are computed, and no position table. "
+    "transformers 5 no longer has it, and bertcalc does not support it."
 )
 _EXPERTS = N_(
-    "{key} {value}: this is a mixture of experts: some layers have several feed-forwards and a router. bertcalc "
-    "does not count it."
+    "{key} {value}: this is a mixture of experts: some layers have several feed-forwards and a router. "
+    "bertcalc does not support it."
 )
 _GLYPHS = N_(
-    "{key} {value}: this is ChineseBERT, whose embeddings also contain the glyph and the pinyin of each character. "
-    "bertcalc does not count it."
+    "{key} {value}: this is ChineseBERT, whose embeddings also contain the glyph and the pinyin of each "
+    "character. bertcalc does not support it."
 )
 _LORA = N_(
-    "{key} {value}: this is jina-embeddings-v3, with LoRA matrices for each task and rotary positions. bertcalc does "
-    "not count it."
+    "{key} {value}: this is jina-embeddings-v3, with LoRA matrices for each task and rotary positions. "
+    "bertcalc does not support it."
 )
 _LONGFORMER = N_(
-    "{key} {value}: this is a Longformer, whose layers have more matrices for global attention. bertcalc does not "
-    "count it."
+    "{key} {value}: this is a Longformer, whose layers have additional matrices for global attention. "
+    "bertcalc does not support it."
 )
-_MULTIQUERY = N_(
-    "{key} {value}: all query heads share one head of keys and values. bertcalc does not count such models."
-)
+_MULTIQUERY = N_("{key} {value}: all query heads share one key-value head. bertcalc does not support such models.")
 _EXPERT_KEYS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_every_n_layers", "num_experts_per_tok")
 _PROGRAMS = (
     _OtherProgram(_is_set, ("alibi_starting_size",), _MOSAIC),

@@ -35,7 +35,7 @@ class _Paths(Select[str]):
 
 
 OPEN = _Paths("part", N_("Open"), words={_WHOLE: N_("the whole model")}, label_visibility="collapsed", width=320)
-TENSORS = Fold("any_tensors", N_("Tensors: name, copies, shape in fields and in numbers"))
+TENSORS = Fold("any_tensors", N_("Tensors: name, copies, and shape as formula and in numbers"))
 
 
 def show_parts(discovery: Discovered, values: Mapping[str, int]) -> None:

@@ -106,7 +106,7 @@ def show_names(count: Count) -> None:
         copies = fill("{copies:,}\N{NO-BREAK SPACE}×", copies=row.copies)
         cells.append((module, formula, grouped(row.cost), copies, share))
     titles = (_("Module"), _("Formula of one"), _("One, {unit}").format(unit=unit), _("Copies"), _("Share"))
-    show_rows(titles, cells, _("What each module computes in a forward pass"))
+    show_rows(titles, cells, _("Operations of each module in a forward pass"))
 
 
 def show_verdict(count: Count) -> None:

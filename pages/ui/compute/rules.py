@@ -44,7 +44,7 @@ def show_rules(count: Count) -> None:
         ours = count.total(rule.phase)
         rows.append((name, grouped(nearest(theirs)), signed_percent(theirs - ours, ours), why))
     titles = (_("Convention"), _("FLOPs"), _("Against PyTorch"), _("What makes the difference"))
-    show_rows(titles, rows, _("What other conventions give"))
+    show_rows(titles, rows, _("Counts under other conventions"))
 
 
 def rule_latex(count: Count, rule: PublishedRule, look: str) -> str:

@@ -169,7 +169,7 @@ def show_runs(plan: TrainingRun, convention: Convention) -> None:
         )
         for run in RUNS
     ]
-    times = (_("Time reported"), _("Time at your utilization"), _("Utilization that matches"))
+    times = (_("Time reported"), _("Time at your utilization"), _("Implied utilization"))
     titles = (_("Run"), _("Hardware"), _("By the formula"), *times, _("Source"))
     show_rows(titles, rows, _("Published pre-training runs"))
     st.caption(

@@ -38,7 +38,7 @@ class Example(NamedTuple):
 
 
 EXAMPLES: dict[str, Example] = {
-    N_("a config.json in formulas"): Example(
+    N_("formulas with a config.json's values"): Example(
         "bert-base-chinese",
         """\
 embeddings = (21128 + 512 + 2) * 768

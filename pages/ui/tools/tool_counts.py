@@ -46,7 +46,7 @@ def show_counts(model: Model) -> None:
         reasons = (_main_reason(made[name], total - counts[name]) for name in counts)
         columns[_("Mostly because")] = [f":small[{why}]" for why in reasons]
     with st.container(key="reasons-below"):
-        show_table(columns, _("What the formulas of other tools give"))
+        show_table(columns, _("Counts by the formulas of other tools"))
 
 
 _BIASES = "layer biases"

@@ -100,8 +100,8 @@ def left_out(steps: ShownSteps) -> Iterator[str]:
     elif adapters or quantized:
         message = session_text(
             N_(
-                "The config.json leaves out {steps}. The Python program has every step; the steps that it cannot "
-                "run are comments."
+                "The config.json leaves out {steps}. The Python program has every step; steps that it cannot "
+                "run are commented out."
             )
         )
         yield message.format(steps=listed([*quantized, *adapters]))

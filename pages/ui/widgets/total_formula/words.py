@@ -17,7 +17,7 @@ COUNTED: dict[str, str] = {
     "hidden_size": N_("{value} hidden size"),
     "num_hidden_layers": N_("{value} layers"),
     "num_attention_heads": N_("{value} heads"),
-    "num_key_value_heads": N_("{value} heads of keys and values"),
+    "num_key_value_heads": N_("{value} key-value heads"),
     "intermediate_size": N_("{value} feed-forward"),
     "max_position_embeddings": N_("{value} positions"),
     "type_vocab_size": N_("{value} token types"),
