@@ -339,7 +339,7 @@ def _of_another(written: str, elsewhere: OtherModelMatch) -> Problem:
     model_or_part: Problem | str = elsewhere.preset
     if elsewhere.counted is not None:
         part = part_in_words(elsewhere.counted, build(PUBLISHED_CONFIGS[elsewhere.preset]))
-        model_or_part = Problem("", None, N_("a part of {preset}, {part}"), {"preset": elsewhere.preset, "part": part})
+        model_or_part = Problem("", None, N_("{preset}, {part}"), {"preset": elsewhere.preset, "part": part})
     elif (count := elsewhere.known_count) and not _is_usual(count):
         model_or_part = Problem.of(N_("{preset} as {known}"), known=known_in_words(count), preset=elsewhere.preset)
     values = {"number": written, "preset": model_or_part, "reading": Problem.of(READINGS[elsewhere.reading.key][0])}

@@ -137,8 +137,8 @@ def show_flops(counts: Sequence[FlopCount]) -> None:
         )
         for count in counts
     ]
-    titles = (_("What is counted"), _("Batch × tokens"), _("Convention"), _("Operations"))
-    show_rows(titles, rows, _("Operations with this count"))
+    titles = (_("What is counted"), _("Batch × tokens"), _("Convention"), _("FLOPs or MACs"))
+    show_rows(titles, rows, _("FLOPs or MACs with this count"))
 
 
 _CONVENTIONS = {

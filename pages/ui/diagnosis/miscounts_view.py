@@ -90,9 +90,9 @@ def _strength(diagnosis: Diagnosis) -> str:
 def _show_what_tells_them_apart(equals: Sequence[Miscounted]) -> None:
     if not (rows := told_apart(equals)):
         return
-    columns = {_("Your term would be"): [_(part) for part, _amounts in rows]}
+    columns = {_("Term"): [_(part) for part, _amounts in rows]}
     for number_of in range(len(equals)):
-        columns[_("by explanation {number}").format(number=number_of + 1)] = [
+        columns[_("Under explanation {number}").format(number=number_of + 1)] = [
             f"{amounts[number_of]:,}" for _part, amounts in rows
         ]
     st.markdown(_("**How to tell them apart**"))
