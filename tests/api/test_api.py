@@ -232,7 +232,7 @@ REFUSED: list[tuple[Any, str]] = [
     ("", "There is no preset '', and no file of that name. Presets are bert-base-uncased"),
     ("nowhere/config.json", "nowhere/config.json cannot be read: No such file or directory."),
     ("null\0.json", "cannot be read: embedded null byte"),
-    (Path(__file__), "A config.json is a JSON object"),
+    (Path(__file__), "This is not a config.json: expected a JSON object"),
     (Path(__file__).parent, "config.json cannot be read"),
     (b"bert-base-uncased", "source must be a preset, the path of a config.json, a dictionary or a configuration"),
     (None, "source must be a preset"),

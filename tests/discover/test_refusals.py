@@ -36,10 +36,10 @@ def test_a_refusal_says_what_is_wrong_and_what_would_be_right(
         discover(DiscoveryRequest(model_type, cls, given))
     text = str(refused.value)
     assert said in text
-    sentence, raw = text.split(" It says: ")
+    sentence, raw = text.split(" transformers says: ")
     assert raw == refused.value.problem.values["reason"]
     assert "Error" not in sentence
-    right = re.search(r"(?:with the default, |\(try )(\S+?)(?:\. It says|\))", sentence)
+    right = re.search(r"(?:with the default, |\(try )(\S+?)(?:\. transformers says|\))", sentence)
     if right:
         [size] = [name for name in given if f"{name} = " in sentence.split(";")[0]][:1]
         changes = {**given, size: json.loads(right[1].replace(",", ""))}

@@ -309,7 +309,7 @@ def test_a_config_that_is_none_is_refused_where_it_was_pasted(text: str, why: st
 def test_a_model_that_transformers_does_not_build_is_said_with_a_way_back() -> None:
     app = opened(fields='{"n_embd": 13}')
     assert app.error[0].value.startswith(
-        "transformers cannot build this model: n_embd = 13 is not a multiple of 12 (try 12). It says: ``"
+        "transformers cannot build this model: n_embd = 13 is not a multiple of 12 (try 12). transformers says: ``"
     )
     assert not app.metric
     app.button(key="any default").click().run()

@@ -150,7 +150,7 @@ def test_a_preset_is_recognized() -> None:
 WRONG = [
     ('{"a": [1', "This is not JSON: line 1, column 9: Expecting ',' delimiter."),
     ("{'a': b}", "This is not JSON: line 1, column 2: names and strings must be in straight double quotes."),
-    ("[]", "A config.json is a JSON object: { } with fields inside."),
+    ("[]", "This is not a config.json: expected a JSON object, { } with fields inside."),
     (
         '{"model_type": "no_type"}',
         f"model_type 'no_type' is a different kind of model: the families of bertcalc are {', '.join(FAMILIES)}.",

@@ -118,11 +118,11 @@ def test_notations_whose_meaning_is_certain(text: str, content: dict[str, Any]) 
         ("BertConfig(**{'hidden_size': 128})", "This is not JSON"),
         ("BertConfig(hidden_size=64 * 2)", "This is not JSON"),
         ("BertConfig(hidden_size=128).hidden_size", "This is not JSON"),
-        ("print(1)", "A config.json is a JSON object"),
+        ("print(1)", "This is not a config.json: expected a JSON object"),
         ("{'a': 1 /* never closed", "This is not JSON"),
-        ("hidden_size = 768", "A config.json is a JSON object"),
-        ("[1]", "A config.json is a JSON object"),
-        ("", "A config.json is a JSON object"),
+        ("hidden_size = 768", "This is not a config.json: expected a JSON object"),
+        ("[1]", "This is not a config.json: expected a JSON object"),
+        ("", "This is not a config.json: expected a JSON object"),
     ],
 )
 def test_what_is_not_certain_is_refused(text: str, why: str) -> None:

@@ -180,7 +180,7 @@ def test_why_it_is_not_smaller() -> None:
 @pytest.mark.parametrize(
     ("ask", "words"),
     [
-        (lambda: bertcalc.BitsAndBytesConfig(), "only one of them"),
+        (lambda: bertcalc.BitsAndBytesConfig(), "exactly one of load_in_8bit"),
         (lambda: bertcalc.BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="int4"), "bnb_4bit_quant_type"),  # type: ignore[arg-type]
         (lambda: bertcalc.PerGroup("x"), "group_size"),  # type: ignore[arg-type]
         (lambda: bertcalc.Gguf(typ="Q4_0"), r"Gguf\(\) has no argument typ: did you mean type\?"),  # type: ignore[call-arg]
