@@ -4,7 +4,7 @@ import ast
 import json
 import subprocess
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from pkgutil import walk_packages
@@ -182,6 +182,22 @@ def test_a_module_or_class_has_a_name_of_its_own() -> None:
             if isinstance(node, ast.ClassDef) and not extends_its_name(node):
                 classes[node.name.lstrip("_")].append(where)
     assert [found for found in (*modules.values(), *classes.values()) if len(found) > 1] == []
+
+
+def test_a_name_is_assigned_once_in_a_module() -> None:
+    """A second pattern or limit with a name of the first replaces it also where the first is meant."""
+    twice = []
+    for path in (ROOT / "bertcalc").rglob("*.py"):
+        assigned = Counter(
+            name.id
+            for node in ast.parse(path.read_text()).body
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            for name in ast.walk(target)
+            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+        )
+        twice += [f"{path.name}: {name}" for name, times in assigned.items() if times > 1]
+    assert not twice
 
 
 def extends_its_name(node: ast.ClassDef) -> bool:

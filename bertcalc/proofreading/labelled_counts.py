@@ -282,7 +282,7 @@ def judge_classifier_product(entry: WrittenNumber, context: Context, model: Mode
     is_head = any(map(_OF_CLASSIFIER.search, context.names[:1])) and not _BIAS.search(f"{context.line} {context.below}")
     words = " ".join((*context.names, context.sentence))
     is_count = len(entry.sides) == _OF_PRODUCT or _PARAMETERS.search(words) or _LABELS.search(words)
-    if not (is_head and is_count and 1 < factors[0] <= _MOST_LABELS):
+    if not (is_head and is_count and 1 < factors[0] <= _MOST_CLASSES):
         return None
     counts = Problem.of(N_("a classifier of {labels} labels"), labels=int(factors[0]))
     return should_be(factors[0] * (hidden + 1), counts)
@@ -296,7 +296,7 @@ def judge_with_classifier(entry: WrittenNumber, model: Model) -> Judged | None:
     if (
         side.reach
         or not {whole, hidden, labels} <= written
-        or not 1 < labels <= _MOST_LABELS
+        or not 1 < labels <= _MOST_CLASSES
         or bias not in (0, labels)
     ):
         return None
@@ -309,7 +309,7 @@ def judge_with_classifier(entry: WrittenNumber, model: Model) -> Judged | None:
     return Judged("right", counts=counts) if bias else should_be(Fraction(right), counts)
 
 
-_OF_PRODUCT, _MOST_LABELS = 2, 100
+_OF_PRODUCT, _MOST_CLASSES = 2, 100
 _OF_CLASSIFIER = re.compile(
     r"\bclassif\w+ (?:linear )?(?:head|layer)|classifier$|分类(?:线性)?(?:头|层|器)(?:的?参数量?)?$"
     r"|hidden_?(?:size|dim)\s?[*×x·]\s?num_(?:labels|classes)$",

@@ -389,7 +389,7 @@ class _Verdicts:
         last = self._findings[-1] if self._findings else None
         if last is None or not last.entry.computes or entry.computes or entry.line - last.entry.line > _NEAR_LINES:
             return None
-        if not context.names or not _FORMULA_GIVES.fullmatch(context.names[0]) or _ADDS.search(entry.before):
+        if not context.names or not _FORMULA_GIVES.fullmatch(context.names[0]) or _SUPPOSES.search(entry.before):
             return None
         value, stated = last.entry.best.value, entry.best
         reach = max(stated.reach, stated.rough, value * _ROUGH)
@@ -743,7 +743,7 @@ _TIMES = re.compile(
     re.I,
 )
 _MOST_TIMES, _OF_QUOTIENT = 100, 2
-_ADDS, _NEAR_LINES, _ROUGH = re.compile(r"\b(?:with|plus|add|other|instead)|加上|若|如果", re.I), 3, Fraction(1, 50)
+_SUPPOSES, _NEAR_LINES, _ROUGH = re.compile(r"\b(?:with|plus|add|other|instead)|加上|若|如果", re.I), 3, Fraction(1, 50)
 _IS_SHARE = re.compile(
     r"% ?of (?:the |all |its |total |whole |entire )*(?:model|param|weights|network|it\b|[\w-]{0,12}bert|gpt"
     r"|[0-9.]{1,6}\s?[MB]\b)"
