@@ -373,7 +373,7 @@ def _of_total(text: str, subject: Subject) -> str:
     The total of any class, or of the embeddings, identifies a model: 102,267,648 is bert-base-chinese.
     """
     totals = {number for number in long_numbers(text) if number >= _LEAST_TOTAL}
-    is_bert = subject.assumed or re.search("bert", text, re.I)
+    is_bert = re.search("bert", text, re.I)
     if not totals or not is_bert or subject.model is None or totals & _with_vocabulary(subject.model.config):
         return ""
     berts = (name for name, entry in PRESETS.items() if family_of(entry.config).name == "bert")

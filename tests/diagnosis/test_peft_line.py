@@ -51,7 +51,7 @@ def test_another_rank_is_said_and_what_is_not_peft_s_is_none() -> None:
     assert "are 0.2700 %" in str(CLASSIFIER.explain(line.replace("0.27", "0.37")))
     assert printed_by_peft("trainable params: 296,450") is None
     wrong_share = str(CLASSIFIER.explain(line.replace("0.27", "0.37")))
-    assert wrong_share.startswith("The two counts are those that peft prints for BertForSequenceClassification")
+    assert wrong_share.startswith("peft prints these two counts for BertForSequenceClassification")
 
 
 def test_all_params_without_the_adapter_are_explained() -> None:

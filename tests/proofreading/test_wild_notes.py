@@ -94,7 +94,7 @@ def test_a_vocabulary_in_thousands_is_no_slip_of_its_letter() -> None:
         ("计算 Bert 参数量：总参数量：{total}个，总大小：{bytes}b，约{mib}MB", CHINESE),
         ("BERT: total {total:,} parameters, {bytes:,} bytes, {mib} MB", CHINESE),
         ("A BERT encoder has {total:,} parameters, {bytes:,} bytes, {mib} MB", {"vocab_size": 28996}),
-        ("An encoder of sentences: {total:,} parameters in all, or {bytes:,} bytes, {mib} MB", MINILM),
+        ("A small BERT for sentences: {total:,} parameters in all, or {bytes:,} bytes, {mib} MB", MINILM),
     ],
 )
 def test_a_total_says_which_bert_a_text_is_about(text: str, sizes: dict[str, int]) -> None:
