@@ -1,4 +1,4 @@
-"""The live parts of a lecture's screens: each draws something of the present model."""
+"""The live parts of a lecture's screens: each part draws something about the present model."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
@@ -64,7 +64,7 @@ class ScreenPart(NamedTuple):
 
 
 def _row(choice: Choice, path: str) -> None:
-    """Draw one row of an embedding table: the number of its elements, and a square for each."""
+    """Draw one row of an embedding table: the number of its elements, and a square for each element."""
     numbers = live_reading(_row_length, choice.model, path)
     lines = live_reading(_full_lines, choice.model, path)
     letters = _row_length(symbolic_model(choice.model), path)
@@ -131,7 +131,7 @@ def _so_far(choice: Choice, path: str) -> None:
 
 
 def _heads(choice: Choice) -> None:
-    """Draw query, key and value head by head and as one matrix each: as sums, and as areas."""
+    """Draw the matrices of query, key and value, each head by head and as a whole: as sums, and as areas."""
     show_heads(choice.model)
     heads = live_size("num_attention_heads", choice.config.num_attention_heads)
     style = {"--heads": heads, "--color": _color(choice, place(_HEADS, choice))}
@@ -189,7 +189,7 @@ def _compare(choice: Choice, preset: str) -> None:
 
 
 def _since(choice: Choice, preset: str) -> None:
-    """Draw the changes from a published model to the present one, without those that do not affect the count."""
+    """Draw the changes from a published model to the present one, except changes that do not affect the count."""
     _explain(_comparison(choice, preset, _YOURS), changing=True)
 
 
@@ -204,7 +204,7 @@ def _relatives(choice: Choice, sort: str) -> None:
     draw_models(_comparison(choice, *WELL_KNOWN, _YOURS, measure=sort))
 
 
-_YOURS = ""  # the present model among presets
+_YOURS = ""  # stands for the present model among presets
 
 
 def _comparison(choice: Choice, *presets: str, measure: str = "parameters") -> Comparison:
@@ -257,14 +257,14 @@ def _proof(choice: Choice) -> None:
     if not installed():
         st.info(_("This needs torch and transformers, which are not installed here."))
         return
-    place = st.empty()  # so that no verdict on another model is visible while this one is built
+    place = st.empty()  # so that no verdict on another model is visible while PyTorch builds this model
     with place, st.spinner(_("Building the real model ...")):
         verdict_of(choice.model)
     with place.container():
         show_checks(show_verdict(choice.model).checks[:_MOST_CHECKS])
 
 
-_MOST_CHECKS = 4  # the first ones, which are of the whole model
+_MOST_CHECKS = 4  # the first checks, which are about the whole model
 
 
 def _steps(choice: Choice) -> list[Step]:
@@ -276,7 +276,7 @@ def _metric(label: str, value: str, below: str = "") -> None:
 
 
 def place(show: Show, choice: Choice) -> str:
-    """The path of the module that a part shows; empty if it shows the whole model, or several."""
+    """The path of the module that a part shows; "" if the part shows the whole model or several modules."""
     if show.part != "heads":
         return show.arguments.get("path", "")
     return next(step.name.rpartition(".")[0] for step in _steps(choice) if step.core)

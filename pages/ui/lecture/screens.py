@@ -33,7 +33,7 @@ NOTES = component("bertcalc_notes", "lecture/notes.css", "session/dom.js", "lect
 
 
 def where(page: str) -> tuple[str, str]:
-    """The lecture screen that this run will draw, and the preset that it is about; empty texts if there is none."""
+    """The lecture screen that this run will draw, and the screen's preset; empty texts if there is no screen."""
     if page != "lecture" or not (there := screen_files.names()):
         return "", ""
     name = _asked(screen_files.LECTURE) or there[0]
@@ -45,7 +45,7 @@ def where(page: str) -> tuple[str, str]:
 
 
 def _asked(control: Text) -> str:
-    """The value of a control before it is drawn: that of a link or of Back, or else the session's."""
+    """The value of a control before it is drawn: the link's after Back or when a page opens, else the session's."""
     linked = st.query_params.get(control.name)
     if address.went_back() or (linked is not None and address.is_opened()):
         return linked or control.default
@@ -54,12 +54,12 @@ def _asked(control: Text) -> str:
 
 
 def choose_lecture(row: DeltaGenerator, fill: Fill) -> Lecture | None:
-    """Draw the choice of a lecture if there are several; return it, or None and show an error if it is invalid."""
+    """Draw the choice of a lecture if there are several. Return the lecture; if it is invalid, show an error."""
     there = screen_files.names()
     if not there:
         st.error(_("There is no lecture in the folder {folder}.").format(folder="`pages/lectures`"))
         return None
-    # Hidden controls hold the values of the link; the visible ones have titles in the language of the session.
+    # Hidden controls hold the link's values; the visible controls have titles in the session's language.
     with st.container(key="lecture-link"):
         name = screen_files.LECTURE.show()
     name = name if name in there else there[0]
@@ -106,7 +106,7 @@ def _read_file(file: Path, changed_ns: int) -> Lecture | Problem:
 
 
 def filler(choice: Choice) -> Fill:
-    """A function that translates a text of a lecture and fills in the present model's numbers."""
+    """A function that translates a lecture's text and fills in the present model's numbers."""
     translate, numbers = translator(), values(choice)
     return lambda text: live_fill(translate(text), **numbers)
 
@@ -123,7 +123,7 @@ def offer_preset(lecture: Lecture, choice: Choice) -> None:
 
 
 def titles_of(lecture: Lecture, fill: Fill) -> dict[str, str]:
-    """The numbered title of each screen, by its name."""
+    """Maps the name of each screen to its numbered title."""
     count = len(lecture.screens)
     return {
         screen.name: f"{number} / {count} · {fill(screen.title)}" for number, screen in enumerate(lecture.screens, 1)
@@ -175,7 +175,7 @@ def screen_of(lecture: Lecture, name: str) -> Screen:
 
 def _jump(order: Collection[str]) -> None:
     screen = st.session_state["jump"]
-    if screen in order:  # titles contain numbers of the model: the browser may send an outdated one
+    if screen in order:  # titles contain the model's numbers: the browser may send an outdated title
         set_values({"screen": screen})
 
 
@@ -189,6 +189,6 @@ def show_part(show: Show, choice: Choice) -> None:
     """Draw a live part of a screen, or say that this model has no such module."""
     try:
         PARTS[show.part].draw(choice, **show.arguments)
-    except KeyError:  # of a module that this architecture does not have
+    except KeyError:  # the path of a module that this architecture does not have
         path = show.arguments["path"]
         st.info(_("{architecture} has no {path}.").format(architecture=choice.architecture, path=f"`{path}`"))

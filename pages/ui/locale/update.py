@@ -1,8 +1,8 @@
 """Update the catalogues: ``python -m pages.ui.locale.update``, which ``make messages`` runs.
 
-New messages of the source are added, and messages that it no longer has are removed. A long message has an id, its
-place in the source: pages/memory.py, show, the second long message. If its English is edited, it keeps its
-translation.
+The command adds new messages of the source, and removes messages that the source no longer has. A long message has an
+id, its place in the source: pages/memory.py, show, the second long message. If its English is edited, the message
+keeps its translation.
 """
 
 import ast
@@ -68,7 +68,7 @@ def _path(file: BinaryIO) -> str:
 
 
 def _scopes(tree: ast.AST, outer: str = "") -> Iterator[tuple[int, int, str]]:
-    """The first and last line of each definition, with its name; first those of the module."""
+    """The first and last line of each definition, with its name; the module comes first."""
     if not outer:
         yield 0, 10**9, "module"
     for node in ast.iter_child_nodes(tree):

@@ -31,7 +31,7 @@ from pages.ui.widgets.numbers import percent
 
 
 class Largest(NamedTuple):
-    """The largest batch or length with its limit (``most``), and both of these as live numbers."""
+    """The largest batch or length with its limit (``most``), and the same two values as live numbers."""
 
     most: LargestFit
     number: int
@@ -39,9 +39,9 @@ class Largest(NamedTuple):
 
 
 class WhatFits(NamedTuple):
-    """Whether a batch fits, and the longest sequence and the largest batch that would."""
+    """Whether a batch fits, and the longest sequence and the largest batch that fit."""
 
-    needed: int  # by the batch, with the allocator's share
+    needed: int  # bytes that the batch needs, with the allocator's share
     length: Largest
     batch: Largest
 
@@ -59,9 +59,9 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
     length = _largest(lengths, device, run.choice.config.longest)
     fit = WhatFits(device.needed(highest.num_bytes), length, _largest(batches, device, most_batches))
     first, second = _answer(run, fit, device)
-    # On the projector the metrics below have the second one.
+    # On the projector, the metrics below replace the second sentence.
     text = first if presenting() else fill("{first}  \n{second}", first=first, second=second)
-    # The box has the color and the icon of the verdict; style.css takes them off on its other side.
+    # The box has the verdict's color and icon; style.css removes both while a drag reverses the verdict.
     verdict = (
         FigureBound(fit.needed, 0, device.usable) if fit.fits(device) else FigureBound(fit.needed, device.usable + 1)
     )
@@ -128,7 +128,7 @@ def whether_it_fits(batch: Batch, needed: int, device: Device) -> str:
         _("**Fits:** {batch_size:,} × {sequence_length:,} tokens need {needed}, {share} of the {usable}."),
         _("**Does not fit:** {batch_size:,} × {sequence_length:,} tokens need {needed}, {share} of the {usable}."),
     )
-    # Both have a word in bold type and a rest.
+    # Both messages are a verdict in bold type, followed by the rest of the sentence.
     verdict, rest = zip(*(message[2:].split("**") for message in messages), strict=True)
     whether = place_of_largest((device.usable, needed))
     needs = text_at(tuple(fill(text, **batch.sizes(), **numbers) for text in rest), whether)
@@ -136,7 +136,7 @@ def whether_it_fits(batch: Batch, needed: int, device: Device) -> str:
 
 
 def _answer(run: Run, fit: WhatFits, device: Device) -> list[str]:
-    """Two sentences: whether the batch fits, and which sizes would."""
+    """Two sentences: whether the batch fits, and the largest sizes that fit."""
     values = {
         "number": _number(fit.batch),
         "length": f"{run.batch.sequence_length:,}",
@@ -149,7 +149,8 @@ def _answer(run: Run, fit: WhatFits, device: Device) -> list[str]:
         "{batch}."
     )
     fits = place_of_largest((0, distance(fit.length.number, 0) + distance(fit.batch.number, 0)))
-    # The browser replaces pieces of one style: all of them stay, those without text as spaces without width.
+    # The browser replaces the text of each piece of one style, so both sentences need the same pieces: a piece without
+    # text is a zero-width space.
     pieces = most.split("**")
     instead = [nothing, *(len(pieces) - 1) * [_EMPTY]]
     texts = (text_at(tuple(fill(text, **values) for text in both), fits) for both in zip(instead, pieces, strict=True))
@@ -183,7 +184,7 @@ def _batch_title(run: Run) -> str:
 
 
 def _largest(growths: Sequence[Polynomial], device: Device, positions: int | None) -> Largest:
-    """The largest number of a size of the batch that fits, from the polynomials of its bytes."""
+    """The largest batch size or sequence length that fits, from the polynomials of its bytes."""
     room = device.for_tensors
     answer = most(present_growths(growths), room, positions)
     return Largest(answer, *most_fitting(tuple(growths), room, positions))

@@ -64,7 +64,7 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
     changed = _("{difference} against {preset}").format(difference=f"+{size(before)}", preset=run.choice.preset)
     show_metrics(_figures(run, how, now.num_bytes, before), longest_below=changed)
     model = run.choice.model
-    layers = live_size("num_hidden_layers", model.config.num_hidden_layers)  # the step is in one of them
+    layers = live_size("num_hidden_layers", model.config.num_hidden_layers)  # the peak's step is in one of the layers
     with live.container_within((*now.bounds, staying(layers))):
         st.markdown(_when(model, highest))
     moments = moments_of_step(run.model, how, *run.batch.shape)
@@ -129,7 +129,7 @@ def _figures(run: Run, how: Plan | Inference, highest: int, before: int) -> dict
 
 
 def loop(run: Run, plan: Plan, needed: int) -> str:
-    """A sentence on the training loop that is counted, and one on the extra memory of a loop that keeps all outputs."""
+    """The training loop that is counted, and the extra memory of a loop that keeps all outputs, in sentences."""
     with_outputs = plan._replace(keep_outputs=True)
     kept_too = peak_bytes(run.model, with_outputs, *run.batch.shape)
     sentence = _("The training loop keeps only the loss, like that of transformers' Trainer.")

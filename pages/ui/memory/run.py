@@ -125,7 +125,7 @@ _LARGEST_GIB = 1_000_000
 class Run(NamedTuple):
     choice: Choice
     batch: Batch
-    batches: int = 1  # whose gradients are accumulated for one optimizer step
+    batches: int = 1  # batches whose gradients are accumulated for one optimizer step
 
     @property
     def model(self) -> Model:
@@ -141,17 +141,17 @@ class Run(NamedTuple):
         return Side(figures, formulas, {**self.model.config.shared(), **self.batch.sizes()})
 
     def growth(self, how: Plan | Inference) -> FigureGrowth:
-        """The growth of the peak from the preset's, with the same batch; none if the preset cannot take the batch."""
+        """The peak's growth from the preset's peak at the same batch; no growth if the preset cannot take the batch."""
         start = self.of_preset()
         if not start:
             return FigureGrowth(0, 0)
         highest = self.live_peak(how)
-        # The reason belongs to the point in time at which memory peaks now.
+        # The explanation holds only while memory peaks at the same step.
         growth = growths(start._peak_side(how), self._peak_side(how))[WHOLE]
         return growth._replace(after=within(highest.num_bytes, highest.bounds))
 
     def live_peak(self, how: Plan | Inference) -> LivePeak:
-        """The peak at the sizes of the sliders."""
+        """The peak, which follows the sliders."""
         return live_peak(self.model, how, *self.batch.shape)
 
     def _peak_side(self, how: Plan | Inference) -> Side:
@@ -164,9 +164,9 @@ class Run(NamedTuple):
 
 
 def choose_plan(choice: Choice, *, states: bool = True, on_gpu: bool = False) -> tuple[Run, Plan]:
-    """Draw the controls of batch and training; those of the optimizer only with ``states``.
+    """Draw the controls of batch and training; the optimizer's control only with ``states``.
 
-    ``on_gpu`` decides what dropout masks are like, unless the reader chooses it.
+    ``on_gpu`` decides how wide dropout masks are, unless the reader chooses.
     """
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         batch = choose_batch(choice.config)
@@ -181,7 +181,7 @@ def choose_plan(choice: Choice, *, states: bool = True, on_gpu: bool = False) ->
     if (typed := st.session_state[ACCUMULATE.name]) != batches and (problem := ACCUMULATE.problem(typed, 1, LARGEST)):
         show_problem(problem._replace(remedies=()))
     if problem := replace(freezing, layers=st.session_state["freeze_layers"]).problem(choice.config):
-        show_problem(problem._replace(remedies=()))  # also outside of the popover, where the remedies are
+        show_problem(problem._replace(remedies=()))  # also outside the popover, which has the remedies
     _show_remarks(choice)
     if options["fused_dropout"]:
         st.caption(_(ONE_BYTE_MASKS))
@@ -209,7 +209,7 @@ def _run(choice: Choice, batch: Batch, batches: int = 1) -> Run:
 
 
 def choose_precision(**look: Any) -> Precision:
-    """Draw the precision of training; when it changes, that of inference follows."""
+    """Draw the training precision; when it changes, the data type of inference follows."""
     precision = TRAINING_DTYPE.show(**{"help": TRAINING_DTYPE.meanings(_MEANINGS), **look})
     of_link = "last precision" not in st.session_state and DTYPE.is_changed
     if st.session_state.get("last precision", TRAINING_DTYPE.default) != precision and not of_link:
@@ -222,7 +222,7 @@ _MEANINGS = {precision: rule.meaning for precision, rule in PRECISIONS.items()}
 
 
 def _settings(plan: Plan, batches: int) -> dict[str, object]:
-    """The values of the controls; of those in the popover, what differs from a plain step."""
+    """The values of the controls; controls in the popover are included only if they differ from a plain step."""
     folded = {ACCUMULATE.name: batches} if batches > 1 else {}
     masks = {DROPOUT_MASKS.name: "true"} if plan.fused_dropout else {}
     return {
@@ -254,7 +254,7 @@ def _show_remarks(choice: Choice) -> None:
 
 
 def show_unfused(model: Model) -> None:
-    """Say that a model has no fused attention, if it is chosen."""
+    """If fused attention is chosen, say if the model does not support it."""
     if st.session_state["attention"] == "fused" and not can_fuse(model.steps(Batch())):
         st.caption(_("Fused attention does not support relative positions; eager attention is counted instead."))
 
@@ -288,7 +288,7 @@ def choose_device(controls: DeltaGenerator) -> Device:
                     "segments, 2 to 29 % without (measured on an H100)."
                 ),
             )
-    for problem in problems:  # outside of the popover, where it would be hidden
+    for problem in problems:  # outside the popover, which would hide it
         show_problem(problem)
     device = device._replace(overhead=overhead)
     limited = kept_free(device, typed)

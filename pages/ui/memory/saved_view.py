@@ -124,7 +124,7 @@ def _show_korthikanti(run: Run, plan: Plan) -> None:
     for (reason, amount), formula in zip(terms, formulas, strict=True):
         if amount:
             letters, numbers = run.written(formula)
-            count = signed_count(amount) if rows else f"{amount:,}"  # the first is the published formula
+            count = signed_count(amount) if rows else f"{amount:,}"  # the first row is the published formula
             rows.append((_(reason), f"${letters}$", f"${numbers}$", count))
     rows.append((_("together: bertcalc's count"), "", "", f"{sum(amount for _reason, amount in terms):,}"))
     titles = (_("One trained layer"), _("Formula, in bytes"), _("In numbers"), _("Bytes"))
@@ -139,7 +139,7 @@ def _show_korthikanti(run: Run, plan: Plan) -> None:
 
 
 def _show_verdict(run: Run, plan: Plan) -> None:
-    """Show PyTorch's own count, or why there is none."""
+    """Show PyTorch's own count, or why PyTorch cannot count."""
     model = run.model
     call = Call(*run.batch.shape, model.encoder_length(run.batch.sequence_length), num_choices=1)
     if plan.attention == "fused":

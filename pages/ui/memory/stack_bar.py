@@ -62,8 +62,8 @@ def show_bar(choice: Choice, use: DeviceUse) -> None:
 def bar_frame(use: DeviceUse, preset: str, end: int) -> Columns:
     """The data of the bar: a row for each part, for each mark ("limit" and "was"), and for the end of the axis.
 
-    Memory that is not for tensors, because it is kept free or taken by the allocator, is at the end of the device,
-    below the parts if they overlap it.
+    Memory that is not for tensors, because it is kept free or taken by the allocator, is drawn at the end of the
+    device's memory. If the parts overlap this memory, they are drawn over it.
     """
     rows: list[dict[str, Any]] = []
     whole, position, device = sum(use.parts.values()), 0, use.device

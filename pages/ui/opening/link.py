@@ -49,23 +49,23 @@ _LONGEST = 100  # characters of an unknown name that are compared with the known
 def check(before_rerun: Callable[[], object]) -> None:
     """Check the link that started the session; remove values that no control could show, and run again.
 
-    ``before_rerun`` has to call st.navigation: a run that ends before that would start again on the first page.
+    ``before_rerun`` has to call st.navigation: a run that ends before this call would start again on the first page.
 
-    Call it before any control reads the link: Streamlit raises an error for inf as a whole number, and reads 1e3 as
-    1000. Valid values that do not form a possible model are left to ``present_model.begin``, which takes the nearest
+    Call ``check`` before any control reads the link: Streamlit raises an error for inf as a whole number, and reads 1e3
+    as 1000. Valid values that do not form a possible model are left to ``present_model.begin``, which takes the nearest
     model.
     """
     if "rejected" in st.session_state:
         return
     parameters = st.query_params.to_dict()
-    # The link of a run that was interrupted below, that of a lost session, or this run's.
+    # The link of a run that was interrupted below, the link of a lost session, or this run's link.
     noted = st.session_state.get("link with notes") or present_model.noted_link() or parameters
     st.session_state["link with notes"] = noted
     if rejected := rejections(parameters):
         before_rerun()
         names = {name for name, *_why in rejected}
         st.query_params.from_dict({name: parameters[name] for name in parameters if name not in names})
-    # Set last: this run may be interrupted at any command, and the next one repeats all of this until it is set.
+    # Set last: this run may be interrupted at any command, and each run repeats the check until the key is set.
     st.session_state["rejected"] = rejections(noted)
     if rejected:
         st.rerun()
@@ -122,7 +122,7 @@ def _got_it() -> None:
 def _reason(name: str, parameters: Mapping[str, str]) -> Reason | None:
     if name in CONTROLS:
         return CONTROLS[name].wrong_in(parameters)
-    whole = [control for control in KNOWN if control == f"model_{name}"]  # class, type: of the model
+    whole = [control for control in KNOWN if control == f"model_{name}"]  # such as class for model_class
     if meant := [*whole, *get_close_matches(name[:_LONGEST], KNOWN, n=1, cutoff=0.8)]:
         return N_("{name} in the link is unknown: did you mean {nearest}?"), {"nearest": meant[0]}
     return None  # a parameter of another tool, such as utm_source

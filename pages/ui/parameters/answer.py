@@ -1,4 +1,4 @@
-"""The answer to the question of the first page: BERT's count, and how the present model differs from it."""
+"""The answer to the first page's question: BERT's count, and how the present model differs from BERT."""
 
 from collections.abc import Iterator
 from functools import cache, lru_cache
@@ -30,7 +30,7 @@ _SIZES = [field for field in FIELDS if field in SLIDERS]
 
 
 class SentencePart(NamedTuple):
-    """A change of a model: its phrases, the field's values, the difference that it makes.
+    """A change of a model: its phrases, the field's values, and the change's effect on the count.
 
     The phrases are for one more, several more, one fewer and several fewer; a single phrase stands for all of them.
     ``alike`` says whether each layer, row or unit makes the same difference; ``counted`` whether the field counts
@@ -54,7 +54,7 @@ class SentencePart(NamedTuple):
 def difference_sentence(parts: tuple[SentencePart, ...], messages: tuple[str, ...]) -> str:
     """A sentence with the changes that make the largest difference, and the difference; empty without a change.
 
-    ``messages`` are a sentence of counted changes, one of others, and those of ``_messages``.
+    ``messages`` are a sentence for counted changes, a sentence for other changes, and the messages of ``_messages``.
     """
     has, otherwise, same, more, in_all, whole, each, comma = messages
     changed = [part for part in parts if part.before != part.after]
@@ -98,9 +98,9 @@ def published() -> str:
 
 
 def yours(choice: Choice) -> str:
-    """Describe how the present model differs, with exact numbers; empty for bert-base-uncased itself.
+    """Describe how the present model differs from bert-base-uncased, with exact numbers; empty if it does not.
 
-    The model is compared with its preset in the same architecture, as under the total, and the preset with
+    The sentences compare the model with its preset in the same architecture, as under the total, and the preset with
     bert-base-uncased.
     """
     base, start = (preset_in_class(name, choice.architecture) for name in (DEFAULT_PRESET, choice.preset))
@@ -170,7 +170,7 @@ def _messages() -> tuple[str, ...]:
 
 
 def _parts(start: Model, goal: Model) -> tuple[SentencePart, ...]:
-    """The changes from one model to another; live if only sizes of sliders differ."""
+    """The changes from one model to another; live if the models differ only in the sliders' sizes."""
     before, after = values_of(start), values_of(goal)
     differing = {field for field in FIELDS if before.get(field) != after.get(field)}
     if differing <= {*_SIZES} and symbolic_model(start) is symbolic_model(goal):
@@ -180,7 +180,7 @@ def _parts(start: Model, goal: Model) -> tuple[SentencePart, ...]:
 
 
 def _live_parts(start: Model, goal: Model) -> Iterator[SentencePart]:
-    """A part for each slider, as if they were moved one after another in the order of FIELDS."""
+    """A part for each slider, as if the sliders were moved one after another in the order of FIELDS."""
     config, sizes = start.config, goal.config.shared()
     totals = [start.num_parameters()]
     fields = [field for field in _SIZES if config.has(field)]
@@ -200,7 +200,7 @@ def _with_sizes(model: Model, sizes: tuple[tuple[str, int], ...]) -> Any:
 
 
 def _part(part: Attribution) -> SentencePart:
-    """A change that does not move, with its phrase: without a number of heads that only follows another field."""
+    """A part that does not follow the sliders. Its phrase omits a number of heads that only follows another field."""
     changes = [change for change in part.changes if change.field != "num_attention_heads"] or part.changes
     sentences = (change.sentence(alone=len(changes) == 1) for change in changes)
     phrase = listed(_(message).format(**values) for message, values in sentences)

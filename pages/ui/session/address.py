@@ -32,7 +32,7 @@ def open_page(page: str) -> None:
     """Record the page of this run, and whether the last run, perhaps in a lost session, drew another page."""
     before = st.session_state.setdefault("page of the link", kept.get("page") or page)
     st.session_state["opened"] = before != page
-    if not is_rehearsal():  # else the next run opens the page again
+    if not is_rehearsal():  # after a rehearsal, the next run opens the page again
         st.session_state["page of the link"] = page
         kept.put("page", page)
 
@@ -51,9 +51,9 @@ def drop_with_next(names: Collection[str]) -> None:
 def write(names: Collection[str], values: Mapping[str, str]) -> None:
     """Replace the parameters ``names`` of the link by ``values``, in one message: one entry in the history.
 
-    ``st.query_params`` cannot remove several at once: each ``del`` would be a separate entry. In a run that opens a
-    page, the browser is told nothing here: the panel puts the whole address into it at the end of the run, without an
-    entry in the history.
+    ``st.query_params`` cannot remove several parameters at once: each ``del`` would be a separate entry. A run that
+    opens a page tells the browser nothing here: at the end of the run, the panel gives the browser the whole address,
+    without an entry in the history.
     """
     if not streamlit_internals.set_parameters(names, values if is_opened() else {}):
         for name in {*names} - values.keys():

@@ -18,9 +18,9 @@ _ASIDE = "model before the lecture"
 def begin(place: str = "", preset: str = "") -> None:
     """Read the model from the link in the first run, and after Back and Forward.
 
-    ``place`` names the screen of a lecture, and ``preset`` the preset that the screen is about, if any: the screen
-    starts with it, and it is the default preset of a link to the screen. Leaving the lecture brings back the model from
-    before its first such screen.
+    ``place`` names the screen of a lecture, and ``preset`` the screen's preset, if any: the screen starts with this
+    preset, which is also the default preset of a link to the screen. Leaving the lecture brings back the model from
+    before its first screen with a preset.
     """
     lecture = place.partition("/")[0]
     before, st.session_state["place"] = st.session_state.get("place"), place
@@ -36,7 +36,7 @@ def begin(place: str = "", preset: str = "") -> None:
         # When a page opens, its link has no model until the panel adds it.
         is_linked = address.went_back() or not address.is_opened() or not link.keys().isdisjoint(NAMES)
         st.session_state["stood in"] = problems or read(noted_link(), _meant())[1]
-        # Set last: this run may be interrupted at any use of the session's state; the next one repeats this until then.
+        # Set last: this run may be interrupted at any use of the session's state, and the next run then starts over.
         st.session_state["track"] = ModelHistory.restored(model, kept.get("steps"), is_linked=is_linked)
     elif address.went_back():
         model, st.session_state["stood in"] = read(st.query_params.to_dict(), _meant())
@@ -54,7 +54,7 @@ def _bring_back(lecture: str) -> None:
 
 
 def noted_link() -> dict[str, str]:
-    """The link whose notes are still open, as the browser keeps it; {} if there is none."""
+    """The link whose messages are still shown, as the browser keeps it; {} if there is no such link."""
     return _texts(kept.get(NOTED))
 
 
@@ -91,8 +91,8 @@ def linked(link: Mapping[str, str]) -> ChosenModel:
 def write_link() -> None:
     """Write the model of the last step into the link.
 
-    The run that opens another page does not write it: Streamlit drops parameters that it does not know from the address
-    of the new page, and adding them here would be another history entry. There the panel adds them, in the browser.
+    The run that opens another page does not write the model: Streamlit drops unknown parameters from the new page's
+    address, and adding them here would be another history entry. After such a run, the panel adds them in the browser.
     """
     kept.put("steps", track().written())
     present = track().present
@@ -127,8 +127,8 @@ def take_preset(preset: str, **changes: Any) -> None:
 def take(model: ChosenModel) -> None:
     """In a callback: load another model, in one step.
 
-    A run of the browser's Back or Forward ignores it: a control that the browser has not redrawn still sends its old
-    value, which Streamlit ignores only for controls that are bound to the link.
+    Ignored in a run that the browser's Back or Forward caused: a control that the browser has not redrawn still sends
+    its old value, which Streamlit ignores only for controls that are bound to the link.
     """
     if not address.went_back():
         track().take(model)

@@ -1,4 +1,4 @@
-"""The end of a chart's axis. It stays the same while sizes change, so that readers see a bar grow."""
+"""The end of a chart's axis, which stays the same while sizes change, so that readers see a bar grow."""
 
 from collections.abc import Hashable
 
@@ -10,7 +10,7 @@ from bertcalc.text.live_choices import largest, round_figure, widened
 def axis_end(place: str, looked_at: Hashable, before: int, present: int) -> int:
     """The end of the axis of the chart at ``place``: the largest figures of the preset and of the present model fit.
 
-    It moves out if necessary, and otherwise stays until the bars are hardly readable or ``looked_at`` changes.
+    The end moves out if necessary. Otherwise it stays until the bars are hardly readable or ``looked_at`` changes.
     """
     scales: dict[str, tuple[Hashable, int]] = st.session_state.setdefault("scales", {})
     seen, limit = scales.get(place, (None, 0))

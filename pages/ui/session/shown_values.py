@@ -2,7 +2,7 @@
 
 A browser that has not drawn the new value yet sends the old one with its next message, whatever the reader did. Under
 the same key, Streamlit would treat the old value as the reader's choice: a slider that was moved just before another
-page was opened went back. A new key tells both apart.
+page was opened went back. A new key distinguishes old values from choices.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ _EARLIER = 20  # values that a browser may still show
 
 
 class _ShownValue(NamedTuple):
-    """How often the model has changed a control's value, the shown value, and earlier values by their keys."""
+    """How often the model has changed a control's value, the shown value, and earlier pairs of key and value."""
 
     changes: int
     value: Any
@@ -46,7 +46,7 @@ def _take_choice(name: str, key: str, take: Callable[[Any], None]) -> None:
     value, controls = st.session_state[key], st.session_state[_CONTROLS]
     shown: _ShownValue = controls[name]
     if key == _key(name, shown):
-        controls[name] = shown._replace(value=value)  # it keeps its key if the model takes the value
+        controls[name] = shown._replace(value=value)  # the control keeps its key if the model takes the value
     elif (key, value) in shown.earlier:
         return
     take(value)
@@ -62,6 +62,6 @@ def _kept() -> dict[str, Any]:
 
 
 def _kept_changes(name: str) -> int:
-    """How often a value had changed in the browser's last session; its first message uses the keys of that session."""
+    """How often a value had changed in the browser's last session: the first message uses that session's keys."""
     changes = _kept().get(name)
     return changes if isinstance(changes, int) else 0

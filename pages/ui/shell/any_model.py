@@ -1,4 +1,4 @@
-"""The model of the page Any model, as stored in the link: type, class, given fields of the configuration, and sizes."""
+"""The model of the page Any model, as stored in the link: type, class, given configuration fields, and sizes."""
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
@@ -128,7 +128,7 @@ def choose(
     """Select a model and its sizes, effective from the next run."""
     text = json_of(fields)
     wanted = {MODEL_TYPE.name: model_type, MODEL_CLASS.name: cls or classes_of(model_type)[0]}
-    st.session_state["repair"] = st.session_state.get("repair", {}) | wanted  # a drawn widget cannot be set
+    st.session_state["repair"] = st.session_state.get("repair", {}) | wanted  # a drawn control cannot be set
     _hold(model_type, text, dict(fields))
     st.session_state["any carried"] = dict(sizes)
     st.session_state.pop("any lost", None)
@@ -136,14 +136,14 @@ def choose(
 
 
 def set_derived(field: str, value: int) -> None:
-    """Set a derived field, which then is a size like any other; the other sizes are kept."""
+    """Give a derived field a value, which makes it a size; the other sizes stay."""
     selection = selected()
     sizes = size_steps(selection)
     choose(selection.model_type, selection.cls, put(selection.fields, field, value), sizes.present if sizes else {})
 
 
 def _given(kind: str) -> dict[str, Any]:
-    """Return the fields of a config.json for this type; they are read from the link in the first run and after Back."""
+    """Return the given config.json fields of this type, read from the link in the first run and after Back."""
     linked = st.query_params.get(FIELDS.name, "")
     stored: tuple[str, str, dict[str, Any]] | None = st.session_state.get("any given")
     if stored is None or (_is_linked() and stored[1] != linked):
@@ -183,7 +183,7 @@ def size_steps(selection: TypeSelection) -> SizeHistory | None:
     stored: tuple[object, SizeHistory] | None = st.session_state.get("any steps")
     linked = st.query_params.get(SIZES.name, "")
     key = selection.model_type, selection.cls, json_of(selection.fields)
-    # A link is read only in the first run, when it leads here from another page, and after Back.
+    # The link is read only in the first run, when it opens this page from another page, and after Back.
     must_read = st.session_state.get("any sizes") != linked and (_is_linked() or "any sizes" not in st.session_state)
     if stored is None or stored[0] != key or must_read:
         carried = st.session_state.get("any carried", {})

@@ -34,7 +34,7 @@ Whole = TypeVar("Whole", bound=int | None)
 Option = TypeVar("Option", bound=str)
 # Why a text in the link is wrong: an English sentence with placeholders {name}, {text} and the keys of the dictionary.
 Reason = tuple[str, dict[str, str]]
-CONTROLS: dict[str, "Control[Any]"] = {}  # every control that a link can set, by its name there
+CONTROLS: dict[str, "Control[Any]"] = {}  # every control that a link can set, keyed by its name in the link
 
 
 class Control(Generic[Value]):
@@ -54,7 +54,7 @@ class Control(Generic[Value]):
 
     @property
     def is_changed(self) -> bool:
-        """Whether its value differs from the default, even before it is drawn."""
+        """Whether the control's value differs from the default, even before the control is drawn."""
         held = None if address.went_back() else st.session_state.get(self.name)
         return self.name in st.query_params if held is None else held != self.default
 
@@ -83,16 +83,16 @@ class Control(Generic[Value]):
             st.session_state[self.name] = self.default
         value = st.session_state.get(self.name, self.default)
         if value != self.default and self.name not in st.query_params:
-            with suppress(StreamlitAPIException):  # it is already this page's control, which writes the link itself
+            with suppress(StreamlitAPIException):  # the control is already this page's, and writes the link itself
                 address.write((), {self.name: _in_link(value)})
                 st.session_state[self.name] = value
         return {"label": self.title, "key": self.name, "bind": "query-params", **self.look, **look}
 
 
 class Number(Control[Whole]):
-    """A field for a whole number; its letter in the formulas, if it has one, follows the label.
+    """A field for a whole number; the number's letter in the formulas, if any, follows the label.
 
-    The number has no thousands separators: Streamlit 1.67 writes it with sprintf.js, which has none.
+    The field shows no thousands separators: Streamlit 1.67 formats with sprintf.js, which does not support them.
     """
 
     def __init__(self, name: str, label: str, default: Whole, *, letter: str = "", **look: Any) -> None:
@@ -168,7 +168,7 @@ class Switch(Control[bool]):
 
 
 def more_controls(label: str, changed: int) -> DeltaGenerator:
-    """Draw the button of a menu for controls that are seldom changed; it says how many of them are."""
+    """Draw the button of a menu for controls that are seldom changed; the label says how many are changed."""
     return st.popover(f"{label} ({changed})" if changed else label)
 
 
@@ -217,8 +217,8 @@ class Text(Control[str]):
 class Select(Control[Option]):
     """A choice of one option; ``words`` has the labels of options whose label differs from their name in the link.
 
-    Streamlit 1.67 writes the label of an option into the link, which depends on the language. So a choice is not
-    bound to the link: it is kept in the session, and ``write_link`` writes it.
+    Streamlit 1.67 writes the label of an option into the link, and the label depends on the language. So a choice is
+    not bound to the link: the session keeps the option, and ``write_link`` writes it.
     """
 
     def __init__(
@@ -272,7 +272,7 @@ class Select(Control[Option]):
         """Draw the choice among all options or among ``options``; return the chosen option."""
         offered = self.options if options is None else options
         value = self.value(offered)
-        st.session_state[self.name] = value  # in every run: else the browser keeps a label of another language
+        st.session_state[self.name] = value  # in every run; otherwise the browser keeps a label in another language
         words: dict[str, str] = {option: self.word(option) for option in offered}
         draw: Callable[..., object] = partial(st.segmented_control, required=True) if self._row else st.selectbox
         arguments: dict[str, object] = {
@@ -303,7 +303,7 @@ _NO_OPTION = N_("{name}={text} in the link is not possible: it must be one of th
 
 
 def _nearest(text: str, options: Collection[str]) -> str:
-    """The option nearest to a text, in which a model may have its owner on the Hub before its name."""
+    """The option nearest to a text; an owner on the Hub before a model's name is ignored."""
     return nearest(text.rpartition("/")[2], options, similarity=0.0) or next(iter(options))
 
 
@@ -321,7 +321,7 @@ def begin() -> None:
 
 
 def write_link() -> None:
-    """Write the drawn choices into the link, and remove those that the last run drew and this run did not."""
+    """Write the drawn choices into the link, and remove choices that the last run drew and this run did not."""
     drawn: dict[str, str | None] = st.session_state["drawn choices"]
     wanted = dict.fromkeys(st.session_state.get("choices in the link", ())) | drawn
     if any(st.query_params.get(name) != value for name, value in wanted.items()):
@@ -332,9 +332,9 @@ def write_link() -> None:
 
 
 def _restore() -> None:
-    """In a new session, restore the values that controls had in the last one, unless the link has others.
+    """In a new session, restore the controls' values from the last session, unless the link has other values.
 
-    The browser may send a parameter of another page, which Streamlit removes when that page is opened.
+    The browser may send a parameter of another page; Streamlit removes it when that page opens.
     """
     values = kept.get("controls")
     for name, value in values.items() if isinstance(values, dict) else ():
@@ -344,7 +344,7 @@ def _restore() -> None:
 
 
 def _keep() -> None:
-    """Have the browser keep the values that differ from the defaults."""
+    """Have the browser keep the controls' values that differ from the defaults."""
     values = {name: value for name, value in st.session_state.to_dict().items() if name in CONTROLS}
     kept.put("controls", {name: value for name, value in values.items() if value != CONTROLS[name].default})
 

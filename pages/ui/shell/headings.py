@@ -18,7 +18,7 @@ _MOST_CHANGES = 3  # changed fields in the title of a tab
 
 
 def show_heading(path: str, choice: Choice) -> None:
-    """Draw the heading of a page, and the line under it unless on the projector; set the tab's title."""
+    """Draw a page's heading and, except on the projector, the line under it; set the tab's title."""
     page = PAGES[path]
     if path == any_model.PAGE:
         state = any_model.state()

@@ -21,7 +21,7 @@ LOCALE = Path(__file__).parents[1] / "locale"
 
 
 class _ThreadTranslator(threading.local):
-    """The translator of the run in a thread. Hundreds of texts ask for it, and the session's state is slow."""
+    """The translator for the run in this thread. Each run translates hundreds of texts, and session state is slow."""
 
     translate: Translate | None = None
 
@@ -33,7 +33,8 @@ def choose_language() -> None:
     """Draw the language switch. The link has codes (lang=zh); readers see the languages' own names.
 
     Without a language in the link, the page uses the browser's. The link gets a language only if it had one, or once
-    the reader has chosen one: so a link with a language opens in it everywhere, and a link without one stays unchanged.
+    the reader has chosen one. So a link with a language opens in that language everywhere, and a link without a
+    language stays unchanged.
     """
     linked = st.query_params.get("lang")
     if "lang is chosen" not in st.session_state or address.went_back():
@@ -42,7 +43,7 @@ def choose_language() -> None:
         language = linked if linked in LANGUAGES else restored or _browser_language()
         st.session_state["lang"] = language
         st.session_state["lang is chosen"] = linked in LANGUAGES or language != _browser_language()
-    st.session_state["lang"] = st.session_state["lang"]  # else Streamlit drops it with the control of the last page
+    st.session_state["lang"] = st.session_state["lang"]  # or Streamlit drops it with the last page's control
     st.segmented_control(
         "Language / 语言",
         LANGUAGES,
@@ -65,7 +66,7 @@ def _choose() -> None:
 
 
 def _browser_language() -> str:
-    """The language of the browser, or English if there is no catalogue for it: zh-CN is zh."""
+    """The browser's language (zh for zh-CN), or English if that language has no catalogue."""
     code = (st.context.locale or "").partition("-")[0].lower()
     return code if code in LANGUAGES else LANGUAGES[0]
 
@@ -134,7 +135,7 @@ def catalogue(language: str) -> gettext.NullTranslations:
     """The messages of one language, compiled from its .po file, so that no binary can be out of date."""
     if language not in LANGUAGES[1:]:
         return gettext.NullTranslations()
-    from babel.messages.mofile import write_mo  # only a session that is not English needs it
+    from babel.messages.mofile import write_mo  # only sessions in other languages need Babel
     from babel.messages.pofile import read_po
 
     with (LOCALE / f"{language}.po").open("rb") as file:

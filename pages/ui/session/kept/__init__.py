@@ -1,6 +1,6 @@
 """Values of a session that are not in the link: the browser keeps them in the memory of its window.
 
-If the server restarts or drops the session, the browser sends them with its first message, so that they are not lost.
+If the server restarts or drops the session, the browser sends the values with its first message.
 The owner of a value restores it in a new session and checks it, since the browser can send anything. Reloading the page
 loses the values, except the texts of text fields, which the tab keeps until it is closed.
 """
@@ -18,11 +18,11 @@ from pages.server.restarts import sent_by
 LONGEST = 60_000  # characters of JSON for all values, which go with each answer of the server
 _KEY = "kept by the browser"
 _TEXTS = "texts"
-_RELOADED = "reloaded texts"  # the fields whose texts a tab has kept over a reload, and which have yet to show them
+_RELOADED = "reloaded texts"  # the fields that have yet to show the text that a tab has kept over a reload
 
 
 def begin(component: str) -> None:
-    """At the start of a run, before anything is restored: read what the browser has kept, in a new session.
+    """At the start of a new session's first run, before anything is restored: read the values that the browser sent.
 
     ``component`` is the key of the component that sends the values.
     """
@@ -42,7 +42,7 @@ def _read(text: str) -> dict[str, Any]:
 
 
 def get(name: str) -> Any:
-    """An unchecked value that the browser has kept; None if there is none."""
+    """An unchecked value that the browser has kept, or None."""
     return st.session_state.get(_KEY, {}).get(name)
 
 
@@ -88,7 +88,7 @@ def values() -> dict[str, Any]:
 
 
 def take_texts(sent: Mapping[str, Any]) -> None:
-    """Callback: restore the texts that a tab has kept over a reload, unless the new session has newer ones."""
+    """Callback: restore the texts that a tab has kept over a reload, unless the new session has newer texts."""
     texts = _read(sent.get("reloaded") or "").get(_TEXTS)
     if sent.get("kept") or not isinstance(texts, dict):  # values that were kept since are newer
         return

@@ -1,8 +1,8 @@
 """The live part of a page: its live numbers as one program, and the places of their texts, for the browser.
 
-While a page is drawn, each live text and chart adds its numbers to the program. The end of the page sends it
+While a page is drawn, each live text and chart adds its numbers to the program. The end of the page sends the program
 (pages/ui/shell/page_end), and live.js runs it in every frame of a drag. After a run, live.js compares Python's texts
-with its results.
+with its own results.
 """
 
 import re
@@ -34,7 +34,7 @@ class _Page:
 
 
 class _ThreadPage(threading.local):
-    """The page that a thread draws. Hundreds of numbers ask for it, and the session's state is slow."""
+    """The page that this thread draws. Each run adds hundreds of numbers to it, and session state is slow."""
 
     page: _Page | None = None
 
@@ -49,14 +49,14 @@ def begin(*, moves: bool = True) -> None:
 
 
 def _page() -> _Page:
-    if _RUN.page is None:  # a dialog, which is drawn without its page
+    if _RUN.page is None:  # in a dialog, which Streamlit draws without the page
         begin()
     assert _RUN.page is not None
     return _RUN.page
 
 
 def argument(value: Any) -> Any:
-    """The reference to the operation of the program that computes a value; None if the value does not move."""
+    """The reference to the program's operation that computes a value; None if the value does not move."""
     page = _page()
     if not (page.moves and isinstance(value, Live)):
         return None
@@ -68,7 +68,7 @@ def argument(value: Any) -> Any:
 
 def with_arguments(data: Any) -> Any:
     """The data of a component, with each live text replaced by the text and its reference to the program."""
-    if type(data) is str:  # most of it
+    if type(data) is str:  # most data
         return data
     if isinstance(data, Live):
         return {"text": str(data), "live": place} if (place := argument(data)) else str(data)
@@ -78,7 +78,7 @@ def with_arguments(data: Any) -> Any:
 
 
 def run_number() -> int:
-    """The number of this run; a component sends it with references, to tell which program they belong to."""
+    """The number of this run; a component sends it with references, to identify the program that they refer to."""
     number: int = st.session_state.get("live run", 0)
     return number
 
@@ -95,7 +95,7 @@ def key(kind: str = "live") -> str:
 
 
 def put(key: str, role: str, at: int, value: object, node: int = 0) -> None:
-    """Record the place of a text: its container, its role, and the numbers of its element and text node (live.js)."""
+    """Record the place of a text: its container, its role, and the indices of its element and text node (live.js)."""
     if (place := argument(value)) is not None:
         _page().places.append({"key": key, "role": role, "at": at, "value": place, "node": node})
 
@@ -185,7 +185,7 @@ def marked(text: LiveText) -> str:
     "&lt;b&gt; has <span class='live'>12</span>"
     """
     written = ((part, escape(part, quote=False)) for part in text.parts)
-    # An empty part has a space without width, as a place for what it becomes.
+    # An empty part becomes a zero-width space, which the browser replaces when the part gets a text.
     return "".join(
         f"<span class='live'>{html or '&#8203;'}</span>" if isinstance(part, LiveText) else html
         for part, html in written
