@@ -1,4 +1,4 @@
-"""Verify: the real Hugging Face model, built and compared with bertcalc's, and published counts."""
+"""Verify: the real Hugging Face model, compared with bertcalc's model, and published counts."""
 
 import streamlit as st
 

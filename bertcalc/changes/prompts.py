@@ -168,7 +168,7 @@ class _Encoding:
                 self.call(f"{name}.{number}", "activation", self.x.shape[-1])
 
     def lstm(self, name: str, layers: int) -> None:
-        """Run an LSTM in both directions: every token needs a product with its input, and one with the previous output.
+        """Run an LSTM in both directions: a product for every token's input, and one for every previous output.
 
         The first token's previous output is zeros, to which no gradient flows.
         """

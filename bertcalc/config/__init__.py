@@ -41,7 +41,7 @@ class ConfigError(InputError):
 
 
 class MixedError(InputError):
-    """Raised for columns whose rows describe models of different structure."""
+    """Raised for columns whose rows describe models with different structures."""
 
 
 def all_or_none(compared: Any) -> bool:
@@ -76,7 +76,7 @@ def _with_positional(kind: Any, args: tuple[Any, ...], named: Mapping[str, Any])
 
 
 def _plain(value: Any) -> Any:
-    """A value, converted to Python's int if it is an integer of NumPy's."""
+    """Convert a NumPy integer to a Python int; other values are returned unchanged."""
     return int(value) if isinstance(value, Integral) and not isinstance(value, int) else value
 
 
@@ -94,9 +94,9 @@ class _Shared:
 class Config(metaclass=_WithSharedNames):
     """The base of the families' configurations, which add their defaults and checks.
 
-    A field's shared name is the one that most families use. If a family has its own name for a field,
-    ``attribute_map`` maps the shared name to it, as in transformers; both names work. A field that a family lacks reads
-    as the value that describes its models (ABSENT).
+    A field's shared name is the name that most families use. If a family has its own name for a field,
+    ``attribute_map`` maps the shared name to the family's, as in transformers; both names work. A field that a family
+    lacks has a fixed value that describes the family's models (ABSENT).
 
     Raises ConfigError if no model can be built from the values.
     """
@@ -104,18 +104,18 @@ class Config(metaclass=_WithSharedNames):
     attribute_map: ClassVar[Mapping[str, str]] = {}
     undeclared: ClassVar[tuple[str, ...]] = ()  # fields that transformers reads but does not declare
     turns_pairs: ClassVar[bool] = False  # whether positions are rotary: pairs of activations are rotated
-    heads_of: ClassVar[int] = 1  # the size of a head must be a multiple of this
+    heads_of: ClassVar[int] = 1  # the head size must be a multiple of this number
     chunks: ClassVar[bool] = False  # whether the feed-forward can process a sequence in chunks
     whole_numbers: ClassVar[tuple[str, ...]] = ()  # keys of a config.json that are not fields but must be integers
     numbers: ClassVar[tuple[str, ...]] = ()  # keys of a config.json that are not fields but must be numbers
     decimal_numbers: ClassVar[tuple[str, ...]] = ()  # fields that a config.json must have as decimals: 0.0, not 0
     stores_masks: ClassVar[bool] = False  # whether files of older releases contain the causal mask of each layer
-    most: ClassVar[Mapping[str, Any]] = {}  # values that switch on all optional parts that only this family has
+    most: ClassVar[Mapping[str, Any]] = {}  # values that switch on the optional parts that only this family has
     # The fields other than sizes that determine a model's structure (not just what ``print`` shows).
     shaping: ClassVar[tuple[str, ...]] = (
         *("hidden_act", "position_embedding_type", "is_decoder", "add_cross_attention", "tie_word_embeddings"),
     )
-    if TYPE_CHECKING:  # readable on every configuration, whatever its own fields
+    if TYPE_CHECKING:  # readable on every configuration, even if the family lacks the field
         vocab_size: int = 0
         hidden_size: int = 0
         num_hidden_layers: int = 0
@@ -154,7 +154,7 @@ class Config(metaclass=_WithSharedNames):
             raise ConfigError(problem)
 
     def __eq__(self, other: object) -> bool:
-        """Whether all values are the same; columns are compared row by row."""
+        """Whether all values are equal; columns are compared row by row."""
         if type(other) is not type(self):
             return NotImplemented
         mine, others = vars(self), vars(other)
@@ -188,7 +188,7 @@ class Config(metaclass=_WithSharedNames):
 
     @classmethod
     def under_own_names(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Values by the family's own names; shared names take precedence. Raises ConfigError for unknown fields."""
+        """Key values by the family's own names; shared names take precedence. Raises ConfigError for unknown ones."""
         names = _names(cls)
         if values.keys() <= names:
             return dict(values)
@@ -206,7 +206,7 @@ class Config(metaclass=_WithSharedNames):
         return renamed
 
     def shared(self) -> dict[str, Any]:
-        """All values by their shared names."""
+        """All values, keyed by shared name."""
         shared = _shared_names(type(self))
         return {shared.get(name, name): value for name, value in vars(self).items()}
 
@@ -216,7 +216,7 @@ class Config(metaclass=_WithSharedNames):
 
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        """Problems between fields that are valid on their own; ``values`` are by shared name."""
+        """Problems between fields that are valid on their own; ``values`` is keyed by shared name."""
         hidden_size, heads = values["hidden_size"], values["num_attention_heads"]
         if hidden_size % (heads * cls.heads_of):
             yield _not_divisible(cls, hidden_size, heads)
@@ -232,17 +232,17 @@ class Config(metaclass=_WithSharedNames):
 
     @classmethod
     def own_relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        """Problems between fields that only this family has; a family extends those of the class it is derived from."""
+        """Problems that only this family's fields have with each other; a derived family extends its base's."""
         yield from ()
 
     @classmethod
     def if_missing(cls, content: Mapping[str, Any]) -> dict[str, Any]:
-        """Values that fields get if a config.json leaves them out, where these differ from the defaults."""
+        """The values of fields that a config.json leaves out, where the values differ from the defaults."""
         return {}
 
     @classmethod
     def converted(cls, content: Mapping[str, Any]) -> dict[str, Any]:
-        """Values that a config.json sets under keys that are not fields; they take precedence, as in transformers."""
+        """Field values that a config.json sets under other keys; such values take precedence, as in transformers."""
         return {}
 
     @classmethod
@@ -260,15 +260,15 @@ class Config(metaclass=_WithSharedNames):
         return {}
 
     def letters_of_sizes(self) -> dict[str, str]:
-        """The family's sizes, each mapped to the size whose letter it uses: itself, unless two sizes must be equal.
+        """Map the family's sizes to the sizes whose letters they use: to themselves, unless two sizes must be equal.
 
-        A size is left out if its present value gives the model a special structure.
+        A size whose present value gives the model a special structure is left out.
         """
         return {field: field for field in sizes_of(type(self))}
 
     @property
     def fewest_words(self) -> int:
-        """The smallest vocabulary: it must contain the padding token."""
+        """The size of the smallest vocabulary that contains the padding token."""
         return 1 if self.pad_token_id is None else self.pad_token_id + 1
 
     @property
@@ -289,7 +289,7 @@ class Config(metaclass=_WithSharedNames):
     def masks_window(self, sequence_length: Any) -> bool:
         """Whether layers with local attention need a mask for sequences of this length.
 
-        A symbol counts as shorter than any window except 0. Raises MixedError if only some rows of a column need one.
+        A symbol counts as shorter than any window except 0. Raises MixedError if only some rows need a mask.
         """
         if not self.window:
             return self.window == 0
@@ -303,7 +303,7 @@ class Config(metaclass=_WithSharedNames):
 
     @property
     def whole(self) -> int | None:
-        """The sequence length at which layers use a whole table of distances, not a slice; None without a table."""
+        """The sequence length at which layers use the whole table of distances, not a slice; None without a table."""
         return None
 
     @property
@@ -317,7 +317,7 @@ class Config(metaclass=_WithSharedNames):
 
     @property
     def reads_ids(self) -> bool:
-        """Whether transformers reads token or position ids if it is given no attention mask."""
+        """Whether transformers reads token or position ids if no attention mask is given."""
         return self.is_always_causal
 
     @property
@@ -327,7 +327,7 @@ class Config(metaclass=_WithSharedNames):
 
     @property
     def attention_head_size(self) -> int:
-        """Hidden units per head; exact, because the number of heads divides the hidden size."""
+        """Hidden units per head. The division is exact: the number of heads divides the hidden size."""
         return self.hidden_size // self.num_attention_heads
 
 
@@ -348,7 +348,7 @@ def _names(kind: type[Config]) -> frozenset[str]:
     return frozenset(_defaults(kind))
 
 
-# The value of a field in a family that lacks it, unless the family's class sets another value. The epsilon is BERT's.
+# The values of fields that a family lacks, unless the family's class sets other values. The epsilon is BERT's.
 ABSENT: dict[str, Any] = {
     "type_vocab_size": 0,
     "layer_norm_eps": 1e-12,
@@ -366,7 +366,7 @@ Kind = TypeVar("Kind", bound=Config)
 
 @cache
 def _shared_names(kind: type[Config]) -> Mapping[str, str]:
-    """Map the name of each field that a family names differently to the shared name."""
+    """Map a family's own names of fields to the shared names."""
     return {own_name: shared for shared, own_name in reversed([*kind.attribute_map.items()])}
 
 
@@ -378,12 +378,12 @@ def absent(kind: type[Config]) -> Mapping[str, Any]:
 
 @cache
 def sizes_of(kind: type[Config]) -> Mapping[str, str]:
-    """The letters of a family's sizes, by shared name."""
+    """The letters of a family's sizes, keyed by shared name."""
     return {field: letter for field, letter in SIZES.items() if kind.has(field)}
 
 
 def letters(config: Config) -> dict[str, int]:
-    """The values of a configuration's sizes by letter, as users type them: H is 768."""
+    """The values of a configuration's sizes, keyed by the letters that users type: H is 768."""
     fields_with = {**sizes_of(type(config)), **config.letters_of_sizes()}
     return {EVERY_LETTER[field]: size for field in fields_with if (size := getattr(config, field)) is None or size > 0}
 
@@ -442,7 +442,7 @@ def columns(config: Kind, **arrays: Any) -> Kind:
 
 
 def _column(kind: type[Config], field: str, values: Any) -> Any:
-    """Convert the values of a column to a NumPy array. Raises ConfigError, or ArgumentError if it is no dimension."""
+    """Convert a column's values to a NumPy array. Raises ConfigError, or ArgumentError if ``field`` is no dimension."""
     sizes = {kind.own_name(size): size for size in sizes_of(kind)}
     if kind.shared_name(field) not in sizes.values():
         message = N_("{field} is not a dimension: columns can be {names}.")
@@ -485,7 +485,7 @@ def _distinct(columns: Sequence[Any]) -> Iterator[tuple[int, ...]]:
 
 
 def _check_rows(config: Config, columns: Mapping[str, Any], zeros: Any) -> None:
-    """Raise ConfigError for the first row that violates a family's own relation between its fields."""
+    """Raise ConfigError for the first row that violates one of the family's own relations between fields."""
     kind, shared = type(config), config.shared()
     wide = [(array + zeros).ravel() for array in columns.values()]
     first = [column[:1].tolist() for column in wide]
@@ -500,7 +500,7 @@ def _check_rows(config: Config, columns: Mapping[str, Any], zeros: Any) -> None:
 def problems(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:
     """The problems with a configuration's values: field by field or, if all fields are valid, between fields.
 
-    ``values`` are by the family's own names, which the messages show; the problems' ``field`` is the shared name.
+    ``values`` is keyed by the family's own names, which the messages show; the problems' ``field`` is the shared name.
     """
     # Defaults need no check: the tests have checked them (bertcalc/completeness.py).
     wrong = [
@@ -518,7 +518,7 @@ def problems(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]
 
 @cache
 def _checks(kind: type[Config]) -> tuple[tuple[str, Any, Callable[[Any], bool]], ...]:
-    """The name, default and check of each field of a configuration class. Raises ValueError if it is incomplete."""
+    """The name, default and check of every field of a class. Raises ValueError if fields are missing or undescribed."""
     if lacking := [*undeclared_fields(kind)]:
         raise ValueError("\n".join(lacking))
     return tuple(
@@ -527,7 +527,7 @@ def _checks(kind: type[Config]) -> tuple[tuple[str, Any, Callable[[Any], bool]],
     )
 
 
-# Every family has these fields, under its own names or the shared ones: other modules rely on them.
+# Other modules rely on these fields: every family has them, under its own names or the shared names.
 _NEEDED = (
     *("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "hidden_act"),
     *("max_position_embeddings", "pad_token_id", "tie_word_embeddings", "num_labels"),
@@ -568,7 +568,7 @@ def _lacking(kind: type[Config], field: str, value: object) -> Problem:
 
 
 def no_field(kind: type[Config], name: str, value: object) -> Problem:
-    """The problem with a field that a configuration class does not have; the remedy is the probable field."""
+    """The problem with a field that a configuration class does not have; the remedy is the field probably meant."""
     near = near_field(kind, name)
     if near is None:
         message = N_("{config} has no {field}: its fields are {fields}.")
@@ -608,7 +608,7 @@ OTHER_NAMES = {
 
 
 def allowed(field: str) -> tuple[str, dict[str, str]]:
-    """The valid values of a field: an English phrase with placeholders, and the values that fill them."""
+    """The valid values of a field: an English phrase with placeholders, and the placeholders' values."""
     about = field_named(field)
     return about.wanted, {"low": f"{about.low:,}", "high": f"{about.high:,}"} if about.high else {}
 
@@ -640,7 +640,7 @@ def divisors(number: int) -> list[int]:
 
 
 def nearest_divisors(number: int, value: int) -> list[int]:
-    """All divisors of a number, those nearest to a value first."""
+    """All divisors of a number, sorted by distance from a value."""
     return sorted(divisors(number), key=lambda divisor: (abs(divisor - value), -divisor))
 
 
@@ -689,7 +689,7 @@ def _show(value: object) -> str:
         return quoted(value)
     try:
         text = f"{value:,}" if is_int(value) else repr(value)
-    except (ValueError, RecursionError):  # thousands of digits or nesting levels: Python refuses to print them
+    except (ValueError, RecursionError):  # Python does not print thousands of digits or nesting levels
         return N_("too long to show")
     return shorten(text)
 

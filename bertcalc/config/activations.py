@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 
 class TensorsForBackward(NamedTuple):
-    """The tensors that autograd saves for an activation: its input, its output, and how many others of each kind.
+    """The tensors that autograd saves for an activation: its input, its output, and the number of others by kind.
 
     - ``same_size``: tensors of the input's size and dtype.
-    - ``learning``: further tensors of this kind, saved only if the activation's own parameters are trained.
+    - ``learning``: further tensors of the input's size and dtype, saved only if its parameters are trained.
     - ``bools``: tensors of the input's size with one byte per element.
     - ``scalars``: tensors with one element.
     """
@@ -26,7 +26,7 @@ INPUT, OUTPUT = TensorsForBackward(input=True), TensorsForBackward(output=True)
 class ActivationFacts(NamedTuple):
     """An activation: the class name and ``extra`` arguments that ``print`` shows, and the tensors that autograd saves.
 
-    ``parameters`` are its trainable tensors; most activations have none.
+    ``parameters`` are the activation's trainable tensors; most activations have none.
     """
 
     kind: str
@@ -35,7 +35,7 @@ class ActivationFacts(NamedTuple):
     parameters: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
 
-# From transformers 5.23 (transformers/activations.py); a test compares every entry with it.
+# From transformers 5.23 (transformers/activations.py); a test compares every entry with transformers.
 ACTIVATIONS: dict[str, ActivationFacts] = {
     "gelu": ActivationFacts("GELUActivation", INPUT),
     "gelu_10": ActivationFacts("ClippedGELUActivation", TensorsForBackward(input=True, same_size=1)),
@@ -59,7 +59,7 @@ ACTIVATIONS: dict[str, ActivationFacts] = {
     "sqrtsoftplus": ActivationFacts("SqrtSoftplusActivation", TensorsForBackward(input=True, output=True)),
     "swish": ActivationFacts("SiLU", INPUT),
     "tanh": ActivationFacts("Tanh", OUTPUT),
-    # These two have parameters: a slope, and two exponents.
+    # prelu and xielu have parameters: a slope, and two exponents.
     "prelu": ActivationFacts("PReLU", INPUT, "num_parameters=1", (("weight", (1,)),)),
     "xielu": ActivationFacts(
         "XIELUActivation",

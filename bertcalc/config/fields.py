@@ -1,7 +1,7 @@
 """Every configuration field, described once: its meaning, its valid values, and the letter of a size.
 
-Families choose among these fields and set their own defaults (``bertcalc.config.Config``); a family that has another
-name for a field maps it in its ``attribute_map``.
+Families choose among these fields and set their own defaults (``bertcalc.config.Config``). If a family has a different
+name for a field, its ``attribute_map`` maps the name used here to the family's.
 """
 
 import math
@@ -25,8 +25,8 @@ CHOICE_TOKENS = ("cls_index", "first", "last", "mean")
 class Field(NamedTuple):
     """The meaning of a field, its valid values (in words and as a check), and the letter and limits of a size.
 
-    A number with a letter but no limits appears in formulas but cannot be a column or an axis, since its limit depends
-    on another field. ``choices`` are the valid values of a text field, except for activations.
+    A field with a letter but no limits appears in formulas, but cannot be a column or an axis, as its limit depends
+    on a different field. ``choices`` are the valid values of a text field, except for activations.
     """
 
     meaning: str
@@ -88,7 +88,7 @@ _PROBABILITY_OR_NONE = (
     N_("a probability from 0 to 1, or None"),
     lambda value: value is None or (is_number(value) and 0 <= value <= 1),
 )
-# transformers refuses an int here.
+# transformers refuses an int for these fields.
 _POSITIVE = (N_("a decimal number above 0"), lambda value: isinstance(value, float) and 0 < value < math.inf)
 _TOKEN_ID = (
     N_("a token id below 10,000,000, or None"),
@@ -98,8 +98,8 @@ _ONE = (N_("1"), lambda value: is_int(value) and value == 1)
 _TRUE = (N_("True"), lambda value: value is True)
 _FALSE = (N_("False"), lambda value: value is False)
 _BOOL = (N_("True or False"), lambda value: isinstance(value, bool))
-# Each size has one letter in every formula: V, H, L, A as in the papers; I, P and T as in the tensor names. The limit
-# of num_labels is low because Hugging Face's configurations have a dictionary entry for every label.
+# A size has the same letter in every formula: V, H, L and A as in the papers, I, P and T as in the tensor names. The
+# limit of num_labels is low because Hugging Face's configurations have a dictionary entry for every label.
 FIELDS: dict[str, Field] = {
     "vocab_size": _size(
         N_("Size of the vocabulary in word pieces: rows of the word embedding table."), "V", _MOST_TOKENS
@@ -203,7 +203,7 @@ OWN_FIELDS: dict[str, Field] = {
         N_("a whole number from {low} to {high}, or -1"),
         lambda value: is_int(value) and (value < 1 or 2 <= value <= 1_000_000),
         "D",
-        2,  # transformers divides by half of it
+        2,  # transformers divides by half of this value
         1_000_000,
     ),
     "norm_rel_ebd": _one_of(

@@ -28,11 +28,11 @@ _ONE = Batch()
 
 
 class Model(Module):
-    """The root of a module tree, with the family's program that declared it; the model can run this program.
+    """The root of a module tree, with the family's program that declared the tree and that the model can run.
 
-    ``config`` is a configuration, ``architecture`` the name of one of its family's classes (by default the body's), and
+    ``config`` is a configuration, ``architecture`` the name of a class of the same family (by default the body's), and
     ``add_pooling_layer`` an option of the body's class. ``changes``, such as adapters, are applied in order. Two models
-    are equal if these four are equal.
+    are equal if these four arguments are equal.
 
     Raises InputError if the family has no such class or a change is not possible, and ConfigError if transformers does
     not build the class with this configuration.
@@ -46,7 +46,7 @@ class Model(Module):
     config: Config
     add_pooling_layer: bool  # True where the class has no such option
     changes: tuple[Change, ...] = ()
-    _no_tree = ""  # why there is no module tree
+    _no_tree = ""  # the reason why there is no module tree
 
     @checked
     def __init__(
@@ -103,7 +103,7 @@ class Model(Module):
             if problem := kind.unbuilt(config):
                 raise ConfigError(problem)
             self._run(self, _ONE, None)
-        except MixedError as error:  # its sizes can still be put into formulas, row by row
+        except MixedError as error:  # formulas can still be evaluated row by row
             self._no_tree = str(error)
 
     @property
@@ -129,7 +129,7 @@ class Model(Module):
 
     @property
     def final_config(self) -> Config:
-        """The configuration with the sizes that the changes give it: a smaller vocabulary, or fewer layers."""
+        """The configuration with the sizes after all changes, such as a smaller vocabulary, or fewer layers."""
         config = self.config
         for change in self.changes:
             config = change.configured(self, config)
@@ -141,7 +141,7 @@ class Model(Module):
         return sum(change.virtual_tokens for change in self.changes)
 
     def letter_values(self) -> dict[str, Any]:
-        """The values of the letters in the model's formulas: its sizes, and those of its changes."""
+        """The values of the letters in the model's formulas: the sizes of the model and of its changes."""
         return {**self.config.shared(), **self.change_letter_values()}
 
     def change_letter_values(self) -> dict[str, Any]:
@@ -196,7 +196,7 @@ class Model(Module):
         add_pooling_layer: bool | None = None,
         changes: tuple[Change, ...] | None = None,
     ) -> Self:
-        """A copy with another configuration, class or option, or with other changes."""
+        """A copy with a different configuration, class, option or changes."""
         if changes is None:
             changes = self.changes if config is None else self._changes_for(config)
         return type(self)(
@@ -207,7 +207,7 @@ class Model(Module):
         )
 
     def _changes_for(self, config: Config) -> tuple[Change, ...]:
-        """The changes for another configuration; if it gets letters, they first take their numbers from this one."""
+        """The changes for a new configuration. If its sizes are letters, the changes keep the present one's numbers."""
         if isinstance(config.vocab_size, int):
             return self.changes
         before, changes = self.config, list[Change]()
@@ -221,7 +221,7 @@ class Model(Module):
         return name.removeprefix(self.body_prefix)
 
     def body(self) -> Module:
-        """The body: the model itself, or the child under the prefix if the class has a head."""
+        """The body: the model itself, or the child named by the prefix if the class has a head."""
         return self.children.get(self.family.prefix, self) if self.cls.task != "base" else self
 
     def first_attention(self) -> Module:
@@ -289,7 +289,7 @@ def _frozen(root: Module, steps: list[Step]) -> list[Step]:
 
 
 def config_of_class(config: Config, architecture: str) -> Config:
-    """Convert a configuration to that of a class of any family, with the same sizes or the nearest valid ones."""
+    """Convert a configuration to one for a class of any family, with the same sizes or the nearest valid sizes."""
     cls = class_of(architecture)
     kind = CLASSES[cls.name].config
     values = {name: value for name, value in config.shared().items() if kind.has(name)}

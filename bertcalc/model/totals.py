@@ -1,6 +1,6 @@
 """The parameters of a model by component, part and module.
 
-Every number is a sum over the same tensors, so the parts of anything add up to its total.
+Every count is a sum over the same tensors, so parts add up to totals.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ COMPONENTS: tuple[Component, ...] = (N_("embeddings"), N_("encoder"), N_("pooler
 # Blocks of the encoder whose LayerNorm is outside the layers.
 OUTSIDE_OF_LAYERS = (AFTER_LAYERS, "relative positions", "convolution")
 
-# The name of the part that a role (in layers, a block) belongs to.
+# Maps a role (in layers, a block) to the name of its part.
 PARTS: dict[str, str] = {
     "word": N_("word"),
     "position": N_("position"),
@@ -49,7 +49,7 @@ PARTS: dict[str, str] = {
 
 
 class Bar(NamedTuple):
-    """A bar of a chart: its name, the path that opens it ("" for a single tensor), component and parameters."""
+    """A bar of a chart: name, path that a click opens ("" for a single tensor), component, and parameters."""
 
     name: str
     path: str
@@ -63,7 +63,7 @@ def place_of(tensor: Tensor) -> tuple[Component, str]:
 
 
 def part_of(place: Place) -> str:
-    """The key of PARTS for a place: in a layer the block, unless it is a LayerNorm; elsewhere the role."""
+    """The key of a place in PARTS: in a layer, the block of all modules except LayerNorms; elsewhere the role."""
     if place.component == "encoder" and (place.role != "norm" or place.block in OUTSIDE_OF_LAYERS):
         return place.block
     return place.role
@@ -89,7 +89,7 @@ def totals_by_part(model: Module) -> dict[tuple[Component, str], int]:
 
 
 def comparable_totals(model: Module) -> dict[tuple[Component, str], int]:
-    """The same with the decoder's bias in the decoder: families differ in the module that has it.
+    """Like ``totals_by_part``, but the decoder includes its bias: families differ in the module that owns the bias.
 
     >>> from bertcalc import build
     >>> comparable_totals(build("bert-base-uncased", "BertForMaskedLM"))[("head", "decoder")]
@@ -115,7 +115,7 @@ def parts_inside(model: Model, path: str) -> dict[tuple[Component, str], int]:
 
 
 def summed(pairs: Iterable[tuple[Key, Any]]) -> dict[Key, Any]:
-    """The sum of the numbers of each key, in order of first appearance; numbers may be symbols."""
+    """Map each key to the sum of its numbers, in order of first appearance; numbers may be symbols."""
     sums: dict[Key, Any] = {}
     for key, figure in pairs:
         sums[key] = sums.get(key, 0) + figure
@@ -135,9 +135,9 @@ def over_layers(model: Module) -> list[Tensor]:
 
 @checked
 def openable(model: Model) -> list[str]:
-    """The paths that ``breakdown`` can open: "" for the model, components, single layers, modules with several tensors.
+    """The paths that ``breakdown`` can open: "" (the model), components, single layers, modules with several tensors.
 
-    Paths have no body prefix, so that a link stays valid if the class changes.
+    Paths have no body prefix, so links stay valid if the class changes.
     """
     leaves = [(model.without_prefix(path), module) for path, module, _ in model.modules() if module.parameters]
     paths = {"": None}
@@ -158,7 +158,7 @@ def breakdown(model: Model, path: str = "") -> list[Bar]:
     [('weight', 589824), ('bias', 768)]
     """
     if not path:
-        # ``*`` comes last, so that a part of many layers opens one of the equal layers, not a first one that differs.
+        # ``*`` comes last, so a part of many layers opens one of the equal layers, not a different first layer.
         tensors = sorted(model.tensors(), key=lambda tensor: "*" in tensor.name)
         tops = {place_of(tensor): _top(model.without_prefix(tensor.name)) for tensor in tensors}
         return [Bar(key[1], tops[key], key[0], count) for key, count in totals_by_part(model).items()]

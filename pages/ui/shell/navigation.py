@@ -14,7 +14,7 @@ class PageEntry(NamedTuple):
     """A page: its name in the navigation, its heading, a line on its purpose, and its icon.
 
     ``follows_sliders``: whether the page shows the sidebar's model. ``is_listed``: whether the navigation lists the
-    page; other pages are opened by links. ``takes_steps``: whether its figures include the steps of the Change page.
+    page; links open the other pages. ``takes_steps``: whether the page's figures include the steps of the Change page.
     """
 
     title: str
@@ -26,7 +26,7 @@ class PageEntry(NamedTuple):
     takes_steps: bool = False
 
 
-# By section of the navigation, then by address, which is also the name of the file; the first page's address is empty.
+# Keyed by navigation section, then by address, which is also the file name; the first page's address is empty.
 SECTIONS: dict[str, dict[str, PageEntry]] = {
     "": {
         "": PageEntry(N_("Parameters"), N_("Why does BERT have 110 million parameters?"), ""),  # it has a live sentence
@@ -156,7 +156,7 @@ DESCRIPTION = N_(
 
 
 def about(path: str, language: str) -> tuple[str, str, str] | None:
-    """For previews of links: the language, the page's heading and its purpose; None if there is no such page."""
+    """For link previews: the language, the page's heading and its purpose; None if there is no such page."""
     language = language if language in LANGUAGES else LANGUAGES[0]
     entry, translate = PAGES.get(path), catalogue(language).gettext
     return entry and (language, translate(entry.heading), translate(entry.line or DESCRIPTION))
@@ -178,9 +178,9 @@ def navigation() -> st.Page:
 
 
 def page_at(path: str) -> st.Page:
-    """The page at a path, for ``st.page_link``, which would look up the name of a file on the disk in every run.
+    """The page at a path, for ``st.page_link``, which would look up a file name on the disk in every run.
 
-    It has no icon, which the link would show.
+    The page has no icon, because the link would show it.
     """
     entry = PAGES[path]
     return _page(path, _(entry.title), None, entry.is_listed)

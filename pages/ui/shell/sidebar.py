@@ -49,7 +49,7 @@ def _declare() -> None:
     for name, default in values.items():
         if kind := kinds.get(type(default)):
             kind(name, name, default)
-        elif name != "changes":  # a text, which its page declares and draws
+        elif name != "changes":  # a text, which the Change page declares and draws
             (_PresetSelect if name == "preset" else Select)(name, name, options[name], default=default)
 
 
@@ -72,7 +72,7 @@ class Choice(NamedTuple):
 
 
 class _ThreadChoice(threading.local):
-    """The last choice that a thread asked for: a run asks three times, and each model takes half a millisecond."""
+    """This thread's last choice: a run needs it three times, and making the model takes half a millisecond."""
 
     present: ChosenModel | None = None
     choice: Choice
@@ -91,7 +91,7 @@ def choice() -> Choice:
 
 
 def sizes(page: str) -> dict[str, int]:
-    """The sizes that a page's sliders move, by the names in its live numbers."""
+    """Maps the field names in a page's live numbers to the sizes that the page's sliders move."""
     if page == any_model.PAGE:
         return any_model_sliders.sizes()
     config = present_model.track().present.config
@@ -112,7 +112,7 @@ def choose(page: str) -> None:
     steps = present_model.track()
     present = steps.present
     values = present.values() | steps.attempt
-    # A changed model has its own option, so that choosing its preset is also a change, and resets it.
+    # A changed model has its own option, so that choosing its preset is also a change, which resets the model.
     changed = present != present.reset() or bool(steps.attempt)
     source = PRESETS[present.preset].source
     names = {_CHANGED: _("{preset} (changed)").format(preset=present.preset)}
@@ -135,7 +135,7 @@ def choose(page: str) -> None:
     start = present.reset().values()
     differ = [field for field in _FOLDED if field in start and values.get(field) != start[field]]
     label = _("More fields ({count} changed)").format(count=len(differ)) if differ else _("More fields")
-    # Without its state a new label would close it.
+    # Without its stored state, the expander would close whenever its label changes.
     folder = st.expander(label, bool(st.session_state.get("more")), key="more", on_change="rerun")
     # Eleven controls cost more than the rest of the sidebar: folded, they are drawn only if one was changed.
     if folder.open or differ:

@@ -16,7 +16,7 @@ def colors() -> dict[Component, str]:
 
 
 def paper() -> str:
-    """The style of the page's color, --paper; a dark page is inverted for print: hues stay, light becomes dark."""
+    """Style rules for the page's color, --paper; a dark page prints inverted: dark becomes light, and hues stay."""
     inverted = (
         " @media print {"
         " html, body { background: #fff !important; }"

@@ -25,7 +25,7 @@ _ORDERS = {
     1: N_("Linear in {field}, {notation}"),
     2: N_("Quadratic in {field}, {notation}"),
 }
-FEW = 8  # points: with fewer a curve has corners
+FEW = 8  # a curve with fewer points has corners
 
 
 def growth_formula(swept: SweepChoice, trend: Growth, appearance: str) -> str:

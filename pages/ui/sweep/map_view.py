@@ -32,7 +32,7 @@ CHART, CLICKS = "sweep map", "clicks on the sweep map"
 class Map(NamedTuple):
     """The data of the map: figures of the clickable models, and the contour lines with their levels.
 
-    ``steps`` are the values of both dimensions, ``cells`` the clickable ones.
+    ``steps`` are the values of both dimensions, ``cells`` the clickable values.
     """
 
     steps: tuple[Sequence[int], Sequence[int]]

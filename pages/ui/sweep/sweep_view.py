@@ -83,7 +83,7 @@ class SweepChoice(NamedTuple):
         return all(low <= value <= high for value, (low, high) in zip(place, self.ranges.values(), strict=True))
 
     def number(self, figure: int) -> str:
-        """A figure, to the last digit unless it is bytes, with its unit."""
+        """A figure with its unit: bytes abbreviated, other figures to the last digit."""
         unit = self.quantity.unit
         return size(figure) if unit == "bytes" else counted(figure, unit)
 
@@ -101,8 +101,8 @@ def choose(choice: Choice) -> SweepChoice:
     with upper_row:
         kind = VIEW.show()
         measure = MEASURE.show()
-        # Parameters do not depend on the batch, so it is not drawn for them unless it is swept; (1, 1) suits every
-        # model. The axes are drawn later, hence ``value``.
+        # Parameters do not depend on the batch, so its controls are drawn for them only if an axis is one of its sizes;
+        # (1, 1) suits every model. The axes are drawn later, hence ``value``.
         axes_now = {control.value(sweepable(choice.model)) for control in AXES.values()}
         idle = QUANTITIES[measure].unit == "parameters" and not axes_now & set(BATCH)
         case = Case(choice.model, Batch(1, 1) if idle else choose_batch(choice.config))
@@ -110,7 +110,7 @@ def choose(choice: Choice) -> SweepChoice:
     problems: list[Problem] = []
     with lower_row:
         axes = {axis: _draw_axis(axis, case) for axis in (("x", "y") if kind == "map" else ("x",))}
-    # Beside two axes there is no room for it.
+    # Beside two axes there is no room for the switch.
     with upper_row if kind == "map" else lower_row:
         logs = LOG.show()
     dimensions = [field for field, _ends in axes.values()]

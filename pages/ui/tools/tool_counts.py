@@ -27,7 +27,7 @@ TOOL = Select("tool", N_("Tool"), TOOLS, row=True, label_visibility="collapsed")
 def show_counts(model: Model) -> None:
     """Show each tool's count, its difference and, if the layers are like BERT's, the main reason for it.
 
-    Whether the biases are counted has a column of its own: it is what these tools are known for.
+    The biases have their own column, because these tools are known for leaving them out or counting them.
     """
     sizes = MiscountSizes.of(model.config)
     total, counts = model.num_parameters(), dict(tool_counts(model.config))
@@ -70,7 +70,7 @@ def tool_latex(model: Model, tool: Tool) -> str:
 
 
 def show_corrections(model: Model, tool: Tool) -> None:
-    """Show the corrections from a tool's count to the model's, even those that add nothing here, such as I = 4 H."""
+    """Show all corrections from a tool's count to the model's; some, such as I = 4 H, may add nothing here."""
     config, bold = model.config, "**{}**".format
     by_miscount = {
         correction.miscount: correction.amount for correction in corrections(tool, model, MiscountSizes.of(config))

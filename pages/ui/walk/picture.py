@@ -23,7 +23,7 @@ from pages.ui.shell.theme import appearance
 from pages.ui.widgets.export.shown import draw_chart
 from pages.ui.widgets.live_chart import clicked
 
-# Stops that stand side by side, by their roles; any other stop has its own row.
+# The roles of stops that stand side by side; any other stop has its own row.
 _EMBEDDINGS = (
     ("input_ids", "token_type_ids"),
     ("word", "token type", "position"),
@@ -53,13 +53,13 @@ _ROWS: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 _GAP, _LEFT, _RIGHT = 0.012, 0.075, 0.987  # in widths of the picture
 _BOX = 0.84  # the height of a box, in rows
-_MARGIN, _NARROW_MARGIN = 2, 1.1  # ems by which a box is wider than its label; the wide one has room for the mark
+_MARGIN, _NARROW_MARGIN = 2, 1.1  # ems by which a box is wider than its label; _MARGIN includes the mark
 _SPARE = 0.6  # ems that stay free in a box beside its label
 _MOST_HEADS = 64  # more slices would look like a bar
 
 
 def show_picture(stops: Sequence[Stop], position: int, config: Config, layer: int) -> None:
-    """Draw the walk with stop number ``position`` marked; a click on a box goes there."""
+    """Draw the walk with stop number ``position`` marked; a click on a box goes to its stop."""
     # A new key after every click makes a new picture without a selection, so that each box can be clicked again.
     key = f"picture {st.session_state.get('pictures', 0)}"
     alt = _("The model from top to bottom; the current step, {step}, is marked").format(step=stops[position].name)
@@ -68,7 +68,7 @@ def show_picture(stops: Sequence[Stop], position: int, config: Config, layer: in
 
 def show_place(stops: Sequence[Stop], paths: Collection[str], config: Config) -> None:
     """Draw the walk; the stops with parameters in the modules at these paths of the tree are marked."""
-    # If the first layer differs from the others, it is the one that is drawn.
+    # If the first layer differs from the others, the picture shows the first layer.
     starts = tuple(f"{start}." for path in paths for start in (path, path.replace(".*", ".0")))
     marked = {stop.name for stop in stops if stop.parameters and f"{stop.name}.".startswith(starts)}
     alt = _("The model from top to bottom, with {paths} marked").format(paths=listed(paths))
@@ -76,9 +76,9 @@ def show_place(stops: Sequence[Stop], paths: Collection[str], config: Config) ->
 
 
 def with_parameters(stops: Sequence[Stop]) -> list[Stop]:
-    """The stops of the picture of a lecture: those with parameters, and the heads.
+    """The stops in a lecture's picture: stops with parameters, and the heads.
 
-    A lecture is about parameters. The fewer boxes there are, the larger are their labels.
+    A lecture is about parameters, and the labels are larger if there are fewer boxes.
     """
     return [stop for stop in stops if stop.parameters or stop.key.endswith(".heads")]
 
@@ -103,8 +103,8 @@ def picture_frame(
 ) -> tuple[Columns, int]:
     """The data of the picture, one shape per row of the table, and the number of rows in the picture.
 
-    ``marked`` are the names of the marked stops; a single one also gets the sign ▶. With ``close``, boxes are only as
-    wide as their labels, without a sign.
+    ``marked`` are the names of the marked stops; a single marked stop also gets the sign ▶. With ``close``, boxes are
+    only as wide as their labels, without a sign.
     """
     margin = _NARROW_MARGIN if close else _MARGIN
     shapes: list[dict[str, Any]] = []

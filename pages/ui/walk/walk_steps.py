@@ -70,7 +70,7 @@ def stops_of(model: Model, batch: Batch, layer: int) -> list[Stop]:
 
 
 def call_of(model: Model, batch: Batch) -> Call:
-    """The call of the walk; a cross-attention, if there is one, reads an encoder output of equal length."""
+    """The call of the walk; any cross-attention reads an encoder output of equal length."""
     return Call(*batch.shape, encoder_sequence_length=model.encoder_length(batch.sequence_length))
 
 
@@ -78,7 +78,7 @@ def choose_stop(stops: Sequence[Stop]) -> int:
     """Draw Previous, the stop's name and Next; return the index of the stop."""
     names = [stop.name for stop in stops]
     wanted = st.session_state.get(STEP.name, names[0])
-    if wanted not in names:  # the step of another model: take the one with the most similar name
+    if wanted not in names:  # a step of another model: take the step with the most similar name
         st.session_state["step"] = get_close_matches(wanted, names, n=1, cutoff=0)[0]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         back = st.empty()
@@ -184,7 +184,7 @@ def values_of(model: Model, stop: Stop, batch: Batch) -> dict[str, str]:
 
 
 def in_letters(model: Model, stop: Stop, batch: Batch) -> tuple[Stop, list[Formula]]:
-    """The stop with symbolic shapes, and the formula of each of its steps that has parameters."""
+    """The stop with symbolic shapes, and the formulas of its steps that have parameters."""
     steps = symbolic_steps(model, cross=attends(model, call_of(model, batch)))
     by_name = {symbolic.step.name: symbolic for symbolic in steps}
     mine = [by_name[step.name] for step in stop.steps]
@@ -228,7 +228,7 @@ def _products(letters: Module, numbers: Module, values: Mapping[str, Any]) -> li
 
 
 def show_stop_formula(model: Model, stop: Stop, layer: int, formulas: Sequence[Formula]) -> None:
-    """Show the parameters of a stop in letters and in numbers; ``formulas`` are those of its steps."""
+    """Show the parameters of a stop in letters and in numbers; ``formulas`` are the formulas of its steps."""
     letters, numbers = "{}", "{numbers}"
     if stop.layers:
         formulas = [formula(model, path=split_layer(stop.steps[0].name)[0])]

@@ -132,9 +132,9 @@ def _parameter_bars(
 
 
 def draw_bars(bars: Bars, place: str, *looked_at: Hashable, alt: str, with_legend: bool = True, **options: Any) -> None:
-    """Draw a bar for each part, and with a legend explain how they differ from the preset's.
+    """Draw a bar for each part; the legend explains how the bars show differences from the preset.
 
-    The scale ``place`` is kept between runs, until the preset or ``looked_at`` changes.
+    The scale at ``place`` stays the same between runs, until the preset or ``looked_at`` changes.
     """
     present, before = (largest([*figures.values()]) for figures in (bars.figures, bars.before))
     limit = axis_end(place, (bars.preset, *looked_at), with_room(before), present)

@@ -21,7 +21,7 @@ _FEW = 4  # numbers in large type for which a window of 1,280 pixels has room
 
 
 class _ThreadRow(threading.local):
-    """The row of numbers that a thread draws, by the key of its container, and how many numbers it has."""
+    """The row of numbers that this thread draws: the key of its container, and how many numbers it has so far."""
 
     key = ""
     count = 0
@@ -32,7 +32,7 @@ _ROW = _ThreadRow()
 
 @contextmanager
 def metric_row(key: str = "", **look: Any) -> Iterator[None]:
-    """A container of numbers side by side: one for all of them, as each container takes a first visit some time."""
+    """A single container for numbers side by side, because each container slows down a first visit."""
     outer = _ROW.key, _ROW.count
     _ROW.key, _ROW.count = key or live.key("metrics"), 0
     try:
@@ -50,7 +50,7 @@ def show_metric(label: str, value: str, below: str, *, least: int, **look: Any) 
 
 
 def _place(label: str, value: str, below: str) -> AbstractContextManager[object]:
-    """A container for a number outside of a row that moves with the sliders; a null context for other numbers."""
+    """A container for a number that moves with the sliders and is not in a row; otherwise a null context."""
     key, at = _ROW.key or live.key(), _ROW.count
     for role, text in (("label", label), ("value", value), ("delta", below)):
         live.put(key, role, at, text)
@@ -66,8 +66,8 @@ def show_total(
     """Show the parameters of a class, and below them the difference from another model's, named by ``against``.
 
     ``grown`` is the factor of growth. Space is reserved for a difference as large as the total and a factor of ``room``
-    characters, so that the layout does not change with the first step. With two ``lines``, ``against`` may be on the
-    second (style.css).
+    characters, so that the reader's first change does not move the layout. With two ``lines``, ``against`` may be on
+    the second line (style.css).
     """
     label = _("Parameters in {architecture}").format(architecture=architecture)
     change = joined(" · ", (signed_count(difference), grown))
@@ -80,12 +80,12 @@ def show_total(
 def show_metrics(figures: Mapping[str, tuple[str, str]], longest_below: str = "") -> None:
     """Show several numbers side by side: for each label the number, and the text below it; many in smaller type.
 
-    The first has room for ``longest_below``, which can be below it after a drag.
+    The first number has room for ``longest_below``, a text that a drag can put below it.
     """
     many = len(figures) > _FEW and not presenting()
     with metric_row("many-figures" if many else ""):
         for place, (label, (value, below)) in enumerate(figures.items()):
-            room = "00" if is_live(value) else ""  # a drag makes it longer: 294,912 becomes 1,179,648
+            room = "00" if is_live(value) else ""  # a drag can lengthen the number: 294,912 becomes 1,179,648
             longest = max(below, *([] if place else [longest_below]), "", key=ems)
             width = ceil(max(10 * text_width(label), _LARGE * ems(value + room) + 10, _SMALL * ems(longest) + 40))
             if many:  # see style.css: the numbers are smaller, the texts below them are not

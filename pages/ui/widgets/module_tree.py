@@ -32,7 +32,7 @@ BESIDE = Select(
     label_visibility="collapsed",
     width=270,
 )
-# The sign before a module, by its path without the body's prefix; + is also the sign of all modules inside it.
+# Maps a module's path, without the body's prefix, to the sign before the module; + also applies to all modules inside.
 Signs = Mapping[str, str]
 
 
@@ -46,7 +46,7 @@ def signs_of(changes: Sequence[ModuleChange]) -> tuple[Signs, Signs]:
 def draw_tree(
     tree: Model, signs: Signs = MappingProxyType({}), *, counts: bool, folded: bool = False, number: int = 0
 ) -> None:
-    """Draw the tree of ``tree_html``, live if the model is; ``number`` is that of a tree beside others."""
+    """Draw the tree of ``tree_html``, live if the model is; ``number`` distinguishes trees side by side."""
     key = f"tree-{number}"
     with st.container(key=key):
         st.html(tree_html(tree, signs, counts=counts, folded=folded))

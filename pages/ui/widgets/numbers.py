@@ -15,7 +15,7 @@ def percent(part: int, whole: int, decimals: int = 1) -> str:
 
 
 def signed_percent(difference: Fraction | int, whole: int = 1) -> str:
-    """A relative difference to three digits: +12.3 %, -0.0406 %, +7,540 %; ±0 % only if there is none."""
+    """A relative difference to three digits: +12.3 %, -0.0406 %, +7,540 %; ±0 % only if there is no difference."""
     return percentage(signed_share(difference, whole))
 
 

@@ -1,4 +1,4 @@
-"""Ask the real transformers model, for all pages: whether it can run, and what it returns, from a cache."""
+"""Ask the real transformers model, for all pages: whether it can run, and what it returns; most answers are cached."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ R = TypeVar("R")
 def wanted() -> object:
     """End this run if the reader has moved on.
 
-    Streamlit 1.67 does so whenever a script reads the session's state (tests/pages/test_streamlit.py).
+    Streamlit 1.67 ends such a run whenever the script reads the session's state (tests/pages/test_streamlit.py).
     """
     return outside_of_runs() or "track" in st.session_state
 
@@ -76,7 +76,7 @@ def run(function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
 
 @st.cache_data(max_entries=200, show_spinner=False)
 def _kept(name: str, arguments: tuple[Any, ...], named: dict[str, Any], _function: Callable[..., Any]) -> Any:
-    """The function's result, cached by its name: Streamlit leaves out arguments that begin with an underscore."""
+    """The function's result, cached by its name and arguments: Streamlit leaves ``_function`` out of the key."""
     return WORKER.run(_function, *arguments, **named)
 
 

@@ -63,7 +63,7 @@ def show_tensors(model: Model) -> None:
 
 
 def _tensor_columns(model: Model, *, unfolded: bool) -> Columns:
-    """The columns of the table of tensors, whose parameters sum to the model's."""
+    """The columns of the tensor table; its parameters sum to the model's."""
     formulas = tensor_formulas(model, copies=not unfolded)
     of_name = {tensor.name: formula for tensor, formula in zip(model.tensors(), formulas, strict=True)}
     tensors = list(model.tensors(folded=not unfolded))
@@ -104,7 +104,7 @@ def show_run(run: RealRun) -> None:
 
 def show_published(counts: Sequence[PublishedCount]) -> None:
     """Show published counts beside bertcalc's."""
-    counted = (_("Published"), _("Verdict"), "bertcalc")  # the verdict is visible on a phone
+    counted = (_("Published"), _("Verdict"), "bertcalc")  # in this order, a phone shows the verdict
     titles = (_("Model"), *counted, _("Which count it is"), _("Source (names as published)"))
     rows = []
     for count in counts:
@@ -122,7 +122,7 @@ def _ours(count: PublishedCount) -> int:
 
 
 def show_inventory(model: Model) -> None:
-    """Show formulas for the number of modules of each kind, and of those named ``dense``, and below them their paths.
+    """Show formulas for the number of modules of each kind and of modules named ``dense``, and the modules' paths.
 
     The numbers are live if the model is.
     """
@@ -206,7 +206,7 @@ def show_named_parameters(model: Module) -> None:
 
 
 def show_entries(entries: Sequence[Entry], letters: Sequence[Entry], are_given: bool, alt: str) -> None:
-    """Show the inputs or outputs that are given, or those that are not, with shapes in letters and in numbers."""
+    """Show the inputs or outputs whose ``given`` is ``are_given``, with shapes in letters and in numbers."""
     pairs = [pair for pair in zip(entries, letters, strict=True) if pair[0].given == are_given]
     numbers = [entry for entry, _letters in pairs]
     columns = {
@@ -230,7 +230,7 @@ def _size(entry: Entry) -> str:
 
 
 def _shapes(entry: Entry, text: Callable[[Shape], str]) -> str:
-    """The shape of a tensor; for several, each shape with its number."""
+    """The shape of a tensor; for several tensors, each shape with its count."""
     if not entry.container:
         return " ".join(unbroken(text(shape) or "()") for _copies, shape in entry.tensors)
     groups = [f"{unbroken(text((copies,)))} × [{unbroken(text(shape))}]" for copies, shape in entry.tensors]
@@ -281,7 +281,7 @@ def show_table(columns: dict[str, list[str]], alt: str) -> None:
     # On a phone a short last column, which has the amounts or verdicts, stays in view: see window.css. Beside sentences
     # it would leave no room for the content between them.
     with st.container(key=key):
-        # A table of texts wraps long ones, where st.dataframe cuts them off.
+        # A text table wraps long texts; st.dataframe would cut them off.
         draw_text_table(cells, alt)
 
 

@@ -1,6 +1,6 @@
-"""A button beside a text area, and the answer to its text, which turns pale while the area has a newer text.
+"""A button beside a text area, and the answer to the area's text; it turns pale while the area has a newer text.
 
-Streamlit sends the text of an area with Ctrl+Enter, or when the area is left: a click on any button does it.
+Streamlit sends an area's text with Ctrl+Enter, or when the area loses the focus, for example by a click on any button.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
-"""A slider on a page, for a size that is not one of the model's, such as the rank of an adapter.
+"""A slider on a page, for a size that the sidebar's model does not have, such as an adapter's rank.
 
-It moves the page's live numbers as the panel's sliders do; the panel sends its events to the server.
+The slider moves the page's live numbers as the panel's sliders do; the panel sends the slider's events to the server.
 """
 
 from collections.abc import Callable, Sequence

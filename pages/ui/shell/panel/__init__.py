@@ -1,7 +1,7 @@
 """The panel: the model's sliders, their locks, messages about typed values, undo, redo and reset, in one component.
 
 While a slider is dragged, the browser computes the page (pages/ui/shell/live); the server gets the value when the
-slider is released. The end of the page (pages/ui/shell/page_end) tells the panel that it has arrived.
+slider is released. The end of the page (pages/ui/shell/page_end) tells the panel that the page is complete.
 """
 
 from collections.abc import Callable, Collection
@@ -32,9 +32,9 @@ _PANEL = component(
     "bertcalc_panel",
     *("shell/panel/panel.css", "session/dom.js", "shell/panel/address.js"),
     *("shell/panel/panel.js", "shell/panel/field.js", "shell/panel/menu.js"),
-    isolate_styles=False,  # in a shadow root, letters typed into it would trigger the page's shortcuts
+    isolate_styles=False,  # in a shadow root, letters typed into the panel would trigger shortcuts
 )
-# The texts that Streamlit 1.67's front end writes itself; tests/browser/test_text.py fails if there are others.
+# The texts that Streamlit 1.67's front end writes itself; tests/browser/test_text.py fails if it writes others.
 _STREAMLIT_TEXTS = (
     *(N_("Press Enter to apply"), N_("Press Enter to submit form"), N_("No results"), N_("Choose an option")),
     *(N_("System"), N_("Light"), N_("Dark"), N_("Theme"), N_("Print"), N_("Main menu"), N_("Close")),
@@ -44,7 +44,7 @@ _STREAMLIT_TEXTS = (
     *(N_("Sort ascending"), N_("Sort descending"), N_("Pin column"), N_("Unpin column"), N_("Hide column")),
     *(N_("Autosize"), N_("Format"), N_("Copy column name"), N_("Show data"), N_("Show chart")),
 )
-# A page's own words for such a text.
+# Maps a page to its own words for some of these texts.
 _PAGE_TEXTS = {
     "any_model": {
         "No results": N_(
@@ -75,16 +75,16 @@ def draw(
     lecture: bool = False,
 ) -> None:
     """Draw sliders from data like ``_field``'s; ``take`` handles an event of the browser, which cannot be trusted."""
-    # With another page, the browser checks the address again.
+    # When ``page`` changes, the browser checks the address again.
     data: dict[str, Any] = {"names": [*NAMES, "lang"], "page": page, "menu": _menu(page), "link": _link()}
     data |= {"fields": fields, "actions": actions, "lecture": lecture, "taken": st.session_state.get("last event", 0)}
     _PANEL(key="panel", data=data, on_events_change=partial(_take_events, take))
 
 
 def drawn(page: str) -> dict[str, Any]:
-    """What the panel is told when the page is drawn: which of its events are answered, and the link's parameters.
+    """The data for the panel once the page is drawn: the last answered event, and the link's parameters.
 
-    These are all parameters on a page that was just opened, and otherwise those that every page has.
+    On a page that was just opened, these are all parameters; otherwise only the parameters that every page has.
     """
     whole = address.is_opened()
     link = {**(st.query_params.to_dict() if whole else {}), **_link()}
@@ -161,7 +161,7 @@ def _note(present: ChosenModel, field: str) -> str | None:
 
 @cache
 def _counts_layers(kind: type[Config]) -> bool:
-    """Whether the layers of a family have weights of their own."""
+    """Whether each layer of a family has its own weights."""
     total: Any = symbolic_model(Model(kind.default())).num_parameters()
     return SYMBOLS["num_hidden_layers"] in total.free_symbols
 
@@ -172,7 +172,7 @@ def _repair(remedy: dict[str, Any]) -> str:
 
 
 def _lock(steps: ModelHistory, field: str) -> dict[str, Any] | None:
-    """The lock under a slider: a button that says what follows this field."""
+    """The lock under a slider: a button that says whether the heads, or the feed-forward size, follow H."""
     config, locks = steps.present.config, steps.present.locks
     if field == "hidden_size":
         name, closed = "heads", locks.heads
@@ -192,11 +192,11 @@ def _lock(steps: ModelHistory, field: str) -> dict[str, Any] | None:
 
 
 def _take_events(take: Callable[[dict[str, Any]], None]) -> None:
-    """Handle the browser's events, each once: it repeats those that have no answer yet.
+    """Handle each of the browser's events once; the browser repeats events that have no answer yet.
 
-    They are not trusted: a client can send anything.
+    The events are not trusted: a client can send anything.
     """
-    # Streamlit forgets the component if a run is interrupted before it is drawn; the events come again.
+    # If a run is interrupted before the panel is drawn, Streamlit forgets it; the browser then sends the events again.
     events = st.session_state.get("panel", {}).get("events")
     for event in events[-_MOST:] if isinstance(events, list) else []:
         match event:

@@ -24,7 +24,7 @@ def listen(field: str, names: Sequence[str], drawn: str) -> None:
     """
     st.session_state[_PLACE] = (field, list(names), drawn)
     if st.session_state.get(_LAST, (None, drawn))[1] != drawn:
-        del st.session_state[_LAST]  # the reader has chosen another one since
+        del st.session_state[_LAST]  # the reader has chosen another value since
     _KEYS(key="stepping", data={"remote": presenting(), "drawn": drawn})
 
 
@@ -35,9 +35,9 @@ def button(label: str, name: str, by: int, *, end: bool) -> None:
 
 
 def go(by: int) -> None:
-    """Go ``by`` steps from the control's present value, which may not be drawn yet: keys can outrun the page.
+    """Go ``by`` steps from the control's present value, which may not be drawn yet: key presses can outpace the page.
 
-    A browser that has not drawn the last step yet sends the value before it again (Streamlit 1.67).
+    A browser that has not drawn the last step yet sends the previous value again (Streamlit 1.67).
     """
     if _PLACE not in st.session_state:
         return

@@ -58,7 +58,7 @@ def show_if_asked(choice: Choice) -> None:
 
 
 def exported_tables(choice: Choice) -> dict[str, tuple[Callable[[], Table], TableOrChart | None]]:
-    """The tables to export, by title: the page's, including the data of its charts, and then the model's."""
+    """Maps titles to the tables to export: the page's tables and its charts' data, and then the model's tables."""
     offered: dict[str, tuple[Callable[[], Table], TableOrChart | None]] = {}
     for element, title in zip(shown_elements(), distinct([element.title for element in shown_elements()]), strict=True):
         kind = _("Chart: {title}") if element.spec else _("Table: {title}")
@@ -107,7 +107,7 @@ def _show(choice: Choice) -> None:
 
 
 def _chosen_rows(make: Callable[[], Table]) -> Callable[[], Table]:
-    """Draw the choice of rows; return a function that makes the table with them, or with all if none is chosen."""
+    """Draw the choice of rows; return a function that makes the table with the chosen rows, by default all."""
     table = make()
     labels = [f"{number}. {cell_text(row[0])}" for number, row in enumerate(table.rows, 1)]
     chosen = st.multiselect(_("Rows (all, unless some are chosen)"), labels, select_all=False, placeholder=_("all"))

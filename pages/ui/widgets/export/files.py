@@ -1,4 +1,4 @@
-"""The files that can be exported. Each is made only when it is downloaded."""
+"""The files that can be exported. A file is made only when it is downloaded."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -138,7 +138,7 @@ def chart_files(stem: str, chart: TableOrChart, title: str) -> list[File]:
 
 
 def model_name(choice: Choice) -> str:
-    """The class, and the preset that it is or started from."""
+    """The model's class, and the preset that the model is or started from."""
     return f"{choice.architecture}, {stem_of(choice)}"
 
 
@@ -220,7 +220,7 @@ _OPEN_ENDS = {"a", "an", "and", "as", "at", "by", "each", "every", "for", "from"
 
 
 def _slug(title: str) -> str:
-    """A title as part of a file name, without its kind ("Table: "); a long one is cut at the end of a phrase."""
+    """A title as part of a file name, without its kind ("Table: "); a long title is cut at the end of a phrase."""
     name = re.split("[:：]", title, maxsplit=1)[-1]
     ends = [*(match.start() for match in _PHRASE_END.finditer(name)), len(name)]
     slugs = [re.sub(r"\W+", "-", name[:end]).strip("-").lower() for end in ends]

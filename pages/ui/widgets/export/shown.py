@@ -55,9 +55,9 @@ class ShownSteps(NamedTuple):
 class PageNotes:
     """Notes of the page for the export, in addition to its tables and charts."""
 
-    settings: Settings | None = None  # how it trains or runs the model
-    models: str = ""  # the names of the models in its tables, if they are not the session's
-    steps: ShownSteps | None = None  # those that it makes of the session's model
+    settings: Settings | None = None  # how the page trains or runs the model
+    models: str = ""  # the names of the models in the page's tables, if they are not the session's
+    steps: ShownSteps | None = None  # the steps that the page applies to the session's model
 
 
 def begin() -> None:
@@ -68,7 +68,7 @@ def begin() -> None:
 
 
 def notes() -> PageNotes:
-    """The notes of the page, which can be changed."""
+    """The page's notes, which the caller can change."""
     page: PageNotes = st.session_state.setdefault("page notes", PageNotes())
     return page
 
@@ -85,7 +85,7 @@ def offer(export: OwnExport) -> None:
 
 
 def own_export() -> OwnExport | None:
-    """The export of the page's own model, if it has one."""
+    """The export of the page's own model, or None if the page shows the session's model."""
     export: OwnExport | None = st.session_state.get("own files")
     return export
 
@@ -115,7 +115,7 @@ def draw_chart(
 def draw_frame(columns: Columns, *, alt: str, column_config: Mapping[str, Any], **options: Any) -> None:
     """Draw a scrollable table of plain text and numbers; with fewer than 40 rows it is shown in full.
 
-    On the projector it is an ordinary table that scrolls: Streamlit's grid keeps the font size that the page had
+    On the projector this is an ordinary table that scrolls: Streamlit's grid keeps the font size that the page had
     when the grid was loaded, usually before the projector's style is applied (Streamlit 1.67).
     """
     labels = {name: column["label"] or name for name, column in column_config.items()}

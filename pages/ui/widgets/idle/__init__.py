@@ -9,7 +9,10 @@ _KEY = "idle"
 
 
 def is_idle() -> bool:
-    """Whether the browser has drawn this page. A second later the page runs once more, and this is true."""
+    """Whether the browser has drawn this page.
+
+    False at first; the browser reruns the page about a second after drawing it, and then this is True.
+    """
     is_drawn = bool((st.session_state.get(_KEY) or {}).get("is_drawn"))
     _IDLE(data={"isDrawn": is_drawn}, key=_KEY, on_is_drawn_change=lambda: None)
     return is_drawn

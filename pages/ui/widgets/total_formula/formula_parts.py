@@ -1,8 +1,8 @@
 """The total's formula as parts to draw, with a tip for each term, letter and number.
 
-A part is a leaf, [class, text], or a dictionary: ``is`` (its class), ``parts`` inside it, and optionally ``key``, under
-which ``tips`` has the lines of its tip, ``label``, its name for a screen reader (it also makes the part focusable),
-``color``, and ``brace``, the text under it.
+A part is a leaf, [class, text], or a dictionary: ``is`` (its class), ``parts`` inside it, and optionally ``key`` (of
+its tip's lines in ``tips``), ``label`` (its name for a screen reader, which also makes the part focusable), ``color``,
+and ``brace`` (the text under it).
 """
 
 import re
@@ -181,7 +181,7 @@ class _TotalBuilder:
     def _term(self, term: Term, inside: str) -> Part:
         """A term as it is written inside its bracket; its tip has the whole term."""
         elements, copies = self._elements(term.tensors), self._copies(term.tensors)
-        key = term.tensors[0].name  # stays the same if there are more tensors: 8H² for 4H²
+        key = term.tensors[0].name  # the key stays the same if the term gets more tensors: 8H² for 4H²
         numbers = self._filled(term.text)
         share = _("{share} of the model")
         if self._is_layers(term.tensors):
@@ -217,7 +217,7 @@ class _TotalBuilder:
         """The formula with the number of each component: 12 · 7,087,872 for the layers."""
         for component, brackets in self._terms:
             tensors = [tensor for bracket in brackets for term in bracket.terms for tensor in term.tensors]
-            # Tensors of each layer, of each but the first, and of all layers together: MPNet's layers share a table.
+            # Tensors of every layer, of every layer except the first, and of all layers (MPNet's share a table).
             groups: dict[Any, list[Tensor]] = {}
             for tensor in sorted(tensors, key=lambda tensor: not self._is_layers([tensor])):
                 groups.setdefault(tensor.copies, []).append(tensor)

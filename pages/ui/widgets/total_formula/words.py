@@ -28,7 +28,7 @@ COUNTED: dict[str, str] = {
     "embedding_size": N_("{value} embedding size"),
 }
 
-# The meaning of a size that no field sets, by role; for other roles, the tensor's name.
+# Maps a role to the meaning of a size that no field sets; other roles use the tensor's name.
 _FIXED: dict[str, str] = {
     "next sentence": N_("classes"),
     "activation": N_("activation"),
@@ -42,7 +42,7 @@ _KINDS: dict[str, str] = {
 
 
 def brace_of(term: Term) -> str:
-    """The text under a term of a LayerNorm or of a fixed size; empty for others."""
+    """The text under a term of a LayerNorm or of a fixed size; empty for other terms."""
     if term.norm:
         return greek(term.tensors)
     place = term.tensors[0].place
@@ -63,7 +63,7 @@ def _name_of(tensor: Tensor) -> str:
 def lines_of(tensors: Iterable[Tensor], sizes_of: Callable[[Tensor], tuple[int, ...]]) -> list[str]:
     """Lines for the tensors of each kind and shape: Biases: query, key, value, 3 × [768].
 
-    The tensors are in letters; ``sizes_of`` gives the live sizes of one.
+    The tensors' shapes are in letters; ``sizes_of`` returns the live sizes of a tensor.
     """
     alike: dict[tuple[str, Shape], list[Tensor]] = {}
     for tensor in tensors:
