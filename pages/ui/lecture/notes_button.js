@@ -1,6 +1,6 @@
 // The button and the key that open the speaker's notes in a separate window, which browsers allow after a click or a
-// key press; and the lecture's messages to such windows. The name of a window tells which lecture it belongs to:
-// several may be open in a browser.
+// key press; and the lecture's messages to such windows. A window's name identifies its lecture, because several
+// lectures may be open in a browser.
 
 const doors = new WeakMap();
 

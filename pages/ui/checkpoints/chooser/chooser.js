@@ -1,5 +1,5 @@
-// Files of any size stay on the reader's computer: only their names, sizes and first bytes are sent, compressed, and
-// the server checks everything.
+// Files of any size stay on the reader's computer: the browser sends only their names, their sizes and their compressed
+// first bytes, and the server checks everything.
 
 const LENGTH_BYTES = 8n; // the length of a safetensors header, little-endian
 const PATIENCE = 5000; // ms after which an unanswered message is sent again: Streamlit may drop one
@@ -57,7 +57,7 @@ class Chooser {
     const sent = [];
     let [left, room] = [this.data.header, this.data.room];
     for (const file of files.slice(0, this.data.most + 1)) {
-      const start = await this.start(file, left).catch(() => null); // a folder, or a file that is gone
+      const start = await this.start(file, left).catch(() => null); // a folder, or a file that no longer exists
       left -= start?.size ?? 0;
       let gzip = start && (await compressed(start));
       if (gzip?.length > room) gzip = await compressed(start.slice(0, Number(LENGTH_BYTES))); // the server reports the limit
@@ -75,7 +75,7 @@ class Chooser {
     this.timer = setTimeout(() => this.ask(), PATIENCE);
   }
 
-  // The first bytes that the page asks for; if a header is too long, only its length.
+  // The first bytes that the page asks for; if a header is too long, only the bytes with its length.
   async start(file, left) {
     if (file.name.endsWith(".safetensors")) {
       const length = file.slice(0, Number(LENGTH_BYTES));

@@ -1,6 +1,6 @@
-// Hold the server's values. When the connection is lost they become part of the next message, whose session may be
-// a new one. They stay part of all later messages: removing them would take another message, for which other
-// controls may not be ready.
+// Hold the server's values. When the connection is lost, they become part of the next message, which may start a new
+// session. They stay part of all later messages: removing them would take another message, for which other controls may
+// not be ready.
 const DOWNLOADS = "[data-testid=stDownloadButton]";
 const STORED = "bertcalc texts";
 const tab = storage();
@@ -11,11 +11,11 @@ function storage() {
   try {
     return window.sessionStorage;
   } catch {
-    return null; // a browser may block it where another site shows the app in a frame
+    return null; // a browser may block the storage if another site shows the app in a frame
   }
 }
 
-// After a reload, send the texts of the tab that the new session does not have; then store those of the session.
+// After a reload, send the tab's texts that the new session does not have; then store the session's texts.
 function keepTexts(texts, setStateValue) {
   const stored = tab?.getItem(STORED) ?? "{}";
   const isToSend = isReloaded && Object.keys(JSON.parse(stored)).some((name) => !(name in texts));

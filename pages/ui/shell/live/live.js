@@ -1,6 +1,6 @@
-// Computes the page's live numbers in every frame in which a slider moves, and writes them where they stand.
+// Computes the page's live numbers in every frame in which a slider moves, and writes them into their texts.
 
-const KEPT = 8; // programs, of the pages and kinds of models that a reader comes back to
+const KEPT = 8; // programs that are kept, for pages and kinds of models that a reader comes back to
 const page = (window.bertcalcLive ??= { ahead: null, programs: new Map() });
 
 function showLive(data, setTriggerValue) {
@@ -18,7 +18,7 @@ function update(data) {
     console.error(`bertcalc: ${error.message}`);
   }
   page.program = page.programs.get(data.program) ?? null;
-  if (!page.program && !data.operations) page.ask(); // the server thought that it is here
+  if (!page.program && !data.operations) page.ask(); // the server assumed that this browser has the program
   if (!page.program) return;
   for (const element of document.querySelectorAll(".without-value")) element.classList.remove("without-value");
   if (page.ahead) write();
@@ -30,7 +30,7 @@ function keep(name, program) {
   if (page.programs.size > KEPT) page.programs.delete(page.programs.keys().next().value);
 }
 
-// Show what the server shows.
+// Show the server's values.
 function show() {
   page.ahead = null;
   if (!page.program) return;
@@ -42,10 +42,10 @@ function show() {
 
 function listen() {
   page.listening = true;
-  // At sizes with other formulas everything waits for the server.
+  // At sizes with other formulas, the whole page waits for the server.
   window.addEventListener("bertcalc-sizes", ({ detail: { sizes, alike, drag } }) => {
-    document.body.classList.toggle("bertcalc-drag", drag); // after anything else charts glide
-    if (alike) page.ahead = { ...page.ahead, ...sizes }; // sliders of the panel, and those on the page
+    document.body.classList.toggle("bertcalc-drag", drag); // charts glide after any change that is not a drag
+    if (alike) page.ahead = { ...page.ahead, ...sizes }; // the panel's sliders, and sliders on the page
     markOlder(true, !alike);
     page.frame ??= requestAnimationFrame(write);
   });
@@ -61,7 +61,7 @@ function listen() {
   page.observer.observe(document.querySelector(".stApp"), { subtree: true, childList: true, characterData: true });
 }
 
-// What does not move with the sliders is visibly older while they are ahead of the server.
+// Mark the content that does not move with the sliders as older while the sliders are ahead of the server.
 function markOlder(isOlder, isWhole = false) {
   document.body.classList.toggle("bertcalc-older", isOlder);
   document.body.classList.toggle("bertcalc-older-whole", isWhole);
@@ -71,13 +71,13 @@ function compute(sizes) {
   page.program.run({ ...page.data.sizes, ...sizes });
 }
 
-// What Python wrote is what the browser computes; anything else is a bug.
+// Compare Python's texts with the browser's results; a difference is a bug.
 function compare() {
   for (const [at, text] of page.data.expected) {
     const computed = page.program.value([at]);
     if (computed === text) continue;
     console.error(`bertcalc: the server wrote ${text}, the browser computes ${computed}`);
-    // Once: a report is a run, after which all is compared again.
+    // Only once: a report causes a run, after which all texts are compared again.
     if (!page.reported) page.report({ text, computed: `${computed}`, sizes: page.data.sizes });
     page.reported = true;
     return;
@@ -112,7 +112,7 @@ function writeTexts() {
     if (!place.element?.isConnected) place.element = elementOf(place);
     const { element } = place;
     const text = page.program.value(value);
-    element?.classList.toggle("without-value", text === null); // outside of the sizes of its formula it is older
+    element?.classList.toggle("without-value", text === null); // older at sizes for which its formula does not hold
     if (element && text !== null && role !== "group") writeText(element, text, node);
   }
   page.observer.takeRecords(); // these changes are ours
@@ -124,7 +124,7 @@ function elementOf({ key, role, at }) {
   return role in METRIC ? element?.querySelector(METRIC[role]) : element;
 }
 
-// The text node number ``at`` of an element, of those that have more than spaces.
+// Write text node number ``at`` of an element, not counting nodes with only spaces.
 function writeText(element, text, at) {
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
   let node = walker.nextNode();

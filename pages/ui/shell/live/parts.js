@@ -1,17 +1,17 @@
-// The parts of the page that draw live values themselves, such as charts. Each has the number of the run whose program
-// its arguments belong to, and a function that draws it with what an argument is now.
+// The parts of the page that draw live values themselves, such as charts. A part has the number of the run whose
+// program its arguments belong to, and a function that draws the part with the arguments' present values.
 const parts = (window.bertcalcParts ??= new Map());
 
 function joinPart(key, owner, run, draw) {
   parts.set(key, { owner, run, draw });
 }
 
-// A component that is drawn anew may have taken the place before the old one leaves.
+// A component that is drawn again may have taken the place before the old component leaves.
 function leavePart(key, owner) {
   if (parts.get(key)?.owner === owner) parts.delete(key);
 }
 
-// Data in which each live text is what it is now.
+// The data with the present value of each live text.
 function presentData(data, value) {
   if (Array.isArray(data)) return data.map((part) => presentData(part, value));
   if (data === null || typeof data !== "object") return data;

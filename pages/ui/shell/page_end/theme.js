@@ -1,7 +1,7 @@
-// Redraw the page when the reader chooses another theme, and open all pages in it. When the reader chooses a theme in
-// Streamlit's menu, Streamlit does not run the page again, so that charts keep their colors, and stores the choice only
-// for this page's address (stActiveTheme-/layers-v2 in the local storage, 1.67).
-let theme = null; // the page and its observer, while there is one
+// Redraw the page when the reader chooses another theme, and open all pages in that theme. After a choice in its menu,
+// Streamlit does not run the page again, so charts keep their colors. It stores the choice only for this page's address
+// (stActiveTheme-/layers-v2 in the local storage, 1.67).
+let theme = null; // the page and its observer, if any
 
 function followTheme({ page, pages }, setStateValue) {
   const mine = (theme ??= watchTheme());

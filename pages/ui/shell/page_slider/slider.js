@@ -1,4 +1,4 @@
-// A slider on the page, of a size that is none of the model's. The panel sends its events, with those of its own sliders.
+// A slider on the page, for a size that the sidebar's model does not have. The panel sends the slider's events.
 
 const sliders = new WeakMap();
 const owner = {

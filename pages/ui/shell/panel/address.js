@@ -1,6 +1,6 @@
-// After Back or Forward, what a run that began before writes into the address would replace the one that Back led to:
-// it is dropped until the run of Back begins, which first writes the address with & at its end. That run does not come
-// where something else is done at once, or where the connection is lost.
+// After Back or Forward, an earlier run that is still going could write its address over the one that Back led to. So
+// addresses are dropped until the run that Back caused begins: it first writes the address with & at its end. That run
+// never begins if the reader does something else at once, or if the connection is lost.
 const LONGEST_WAIT = 5000; // ms
 let awaited = null; // the address whose run has not begun
 let patience = 0; // the timer
@@ -14,7 +14,7 @@ for (const name of ["pushState", "replaceState"]) {
   const write = history[name].bind(history);
   history[name] = (state, title, url) => {
     const there = new URL(url ?? "", location.href);
-    const begins = there.search.endsWith("&"); // never written: it is no address
+    const begins = there.search.endsWith("&"); // not written: this is a signal, not an address
     if (!begins && (awaited === null || there.pathname !== location.pathname)) return write(state, title, url);
     if (there.search.slice(1) === `${awaited}&`) endWait();
   };

@@ -1,4 +1,4 @@
-// A slider with its number field, its lock and its message. While it is moved, the browser computes the page.
+// A slider with its number field, its lock and its message. While the slider is moved, the browser computes the page.
 
 const everyField = (window.bertcalcFields ??= new Set()); // of all components
 
@@ -19,7 +19,7 @@ class Field {
     this.now = element("span");
     this.tab = element("button", { type: "button", children: [this.letter, " ", this.now] });
     this.tab.onclick = () => panel.choose(name);
-    [this.held, this.moves] = [false, 0]; // by a pointer or a key, and how often since the pointer came
+    [this.held, this.moves] = [false, 0]; // held by a pointer or a key; the number of moves since the pointer came down
     everyField.add(this);
     this.listen();
   }
@@ -51,7 +51,7 @@ class Field {
       const to = this.step(event.key, this.value);
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       if (/^[a-z]$/i.test(event.key)) {
-        // A letter is a shortcut of the page; Streamlit ignores shortcuts in a field, which a slider is to it.
+        // A letter is a shortcut of the page. Streamlit ignores shortcuts in fields, and treats a slider as a field.
         const { key, code, keyCode, which } = event;
         range.blur();
         document.body.dispatchEvent(new KeyboardEvent("keydown", { key, code, keyCode, which, bubbles: true }));
@@ -64,7 +64,7 @@ class Field {
     });
     for (const end of ["keyup", "blur"]) range.addEventListener(end, () => this.letGo());
     exact.addEventListener("keydown", (event) => {
-      event.stopPropagation(); // a letter is no shortcut here
+      event.stopPropagation(); // a letter is not a shortcut here
       if (event.key === "Enter") this.type();
       if (event.key === "Escape") this.restore();
       if (event.key === "ArrowUp" || event.key === "ArrowDown") {
@@ -81,7 +81,7 @@ class Field {
     exact.addEventListener("focus", () => exact.select());
   }
 
-  // The stop that a key leads to from a value, which may not be a stop itself.
+  // The stop that a key leads to from a value; the value may not be a stop itself.
   step(key, value) {
     const { stops } = this;
     const far = Math.max(1, Math.round(stops.length / 10));
@@ -106,14 +106,14 @@ class Field {
     return this.stops.reduce((best, stop) => (Math.abs(stop - value) < Math.abs(best - value) ? stop : best));
   }
 
-  // Where a value is on the slider: the stops are as far apart as their numbers, or all evenly.
+  // The place of a value on the slider: the stops are spaced like their numbers, or evenly.
   placeOf(value) {
     return this.content.even ? this.stops.findLastIndex((stop) => stop <= value) : value;
   }
 
   // A drag is one of several moves of a hand, not a jump such as a click.
   move(value, drag = false) {
-    if (value === this.value) return this.show(value); // at its stop, not between two
+    if (value === this.value) return this.show(value); // at its stop, not between two stops
     this.moved = true;
     this.wrong(null);
     this.show(value);
@@ -168,7 +168,7 @@ class Field {
     this.title.replaceChildren(element("span", { text: content.label }), element("i", { text: content.letter }));
     this.letter.textContent = content.letter;
     this.tab.title = content.label;
-    this.title.title = content.help; // not of the whole field, where it would cover the value
+    this.title.title = content.help; // not on the whole field, where the tooltip would cover the value
     this.range.setAttribute("aria-label", content.slider);
     this.exact.setAttribute("aria-label", content.exact);
     this.catchUp();

@@ -3,14 +3,14 @@
 // texts are translated.
 
 let words = {};
-// Where Streamlit writes its own texts, and the attributes that hold some of them.
+// The elements in which Streamlit writes its own texts, and the attributes that hold some of these texts.
 const PLACES = [
   ...["InputInstructions", "stMainMenu", "stMainMenuPopover", "stElementToolbar", "stTooltipContent", "stCode"],
   ...["stNumberInput", "stSelectbox", "stConnectionStatus", "stStatusWidget", "stDataFrameColumnMenu"],
 ].map((id) => `[data-testid=${id}]`);
 const BOXES = [...PLACES, "[role=listbox]", "[role=dialog] > button", "[role=menu]"].join();
 const ATTRIBUTES = ["aria-label", "title", "placeholder"];
-const texts = new WeakMap(); // for each node, Streamlit's text and the one that is shown: the language may change
+const texts = new WeakMap(); // maps a node to Streamlit's text and the shown text: the language may change
 const find = (id) => document.querySelector(`[data-testid=${id}]`);
 
 function write(node, text) {
@@ -56,7 +56,7 @@ function sayWords() {
   write(document.querySelector(".rc-overflow-item-rest p")?.firstChild, words.more);
 }
 
-let asked = 0; // once before the next frame is drawn, however much changes
+let asked = 0; // one request per frame, however much changes
 const ask = () => (asked ||= requestAnimationFrame(sayWords));
 new MutationObserver(ask).observe(document.body, { childList: true, characterData: true, subtree: true });
 document.addEventListener("click", (event) => {
@@ -75,13 +75,14 @@ addEventListener("pagehide", () => {
 
 function sayIn(menu) {
   words = menu;
-  document.documentElement.lang = menu.lang; // the page that was served has the language of its link
+  document.documentElement.lang = menu.lang; // the served page has the language of its link
   sayWords();
 }
 
 // Streamlit 1.67 disables a download button while it makes the file, and may draw another one afterwards. The focus
-// moves to the body, or the dialog takes it, and keys no longer reach the button. It returns to the button, unless the
-// reader has done something since. A timer checks: an observer of the page missed the last move on a busy machine.
+// moves to the body, or the dialog takes it, and keys no longer reach the button. This script returns the focus to the
+// button, unless the reader has done something since. It polls with a timer, because an observer of the page missed the
+// last move on a busy machine.
 const DOWNLOAD = "[data-testid=stDownloadButton] button";
 const LONGEST = 20_000; // ms for making a file
 const RESTED = 30; // checks in a row after which the focus stays

@@ -1,10 +1,10 @@
-// The panel of the model's sliders (field.js): what is sent to the server, undo, redo and reset, and the link. A drag or
-// a held key sends one event, at its end. An event is sent at once if none awaits an answer, otherwise when the page is
-// drawn.
+// The panel of the model's sliders (field.js): events for the server, undo, redo and reset, and the link. A drag or a
+// held key sends one event, at its end. An event is sent at once if no event awaits an answer, otherwise when the page
+// is drawn.
 
 const PATIENCE = 2000; // ms after which an answer should have come, if no run is under way
-const TRIES = 5; // how often events are sent again: Streamlit drops what is sent while it has no connection
-const SENDING = 100; // ms within which Streamlit sends what was typed into a field that is left
+const TRIES = 5; // how often events are sent again: Streamlit drops messages while it has no connection
+const SENDING = 100; // ms within which Streamlit sends a typed value after its field loses the focus
 const PACE = 500; // ms between two events of a held key
 const PRESS = 500; // ms within which a run that a button requested has begun
 const STATE = "data-test-script-state";
@@ -55,7 +55,7 @@ class Panel {
     on(document, "focusout", ({ target }) => target.matches?.(FIELD) && (this.left = performance.now()), true);
     on(window, "bertcalc-drawn", ({ detail }) => this.answered(detail.event, detail));
     on(window, "bertcalc-ask", ({ detail }) => this.ask(detail)); // from another component of the page
-    on(window, "popstate", () => (this.drawn = null)); // the address is that of another page
+    on(window, "popstate", () => (this.drawn = null)); // the address belongs to another page
     this.runs = new MutationObserver(() => this.mendLink());
     this.runs.observe(document.querySelector(".stApp"), { attributeFilter: [STATE] });
   }
@@ -69,7 +69,7 @@ class Panel {
 
   ask(event) {
     const last = this.queue.at(-1);
-    // Steps in one direction are added up; steps back and forth are not, as each stops at its end.
+    // Steps in one direction are added up. Steps back and forth are not, because each step stops at its own end.
     if (event.do === "go" && last?.do === "go" && last.by * event.by > 0) {
       last.by += event.by;
       last.held &&= event.held;
@@ -82,7 +82,7 @@ class Panel {
     const early = this.at + PACE - performance.now();
     if (early > 0 && this.queue.every(({ held }) => held)) return void setTimeout(() => this.next(), early);
     this.writeLink(); // an event goes out with the address
-    const program = window.bertcalcLive?.data?.program; // need not be sent again
+    const program = window.bertcalcLive?.data?.program; // the server need not send this program again
     this.open = this.queue.map((event) => ({ ...event, number: (sent += 1), program }));
     this.queue = [];
     this.at = performance.now();
@@ -101,7 +101,7 @@ class Panel {
     }, PATIENCE);
   }
 
-  // The page that answers an event is drawn: the server sends the event's number at the end of the page.
+  // The page that answers the event with this number is drawn: the server sends the number at the end of the page.
   answered(number, drawn = this.drawn) {
     if (drawn) [this.drawn, this.link] = [drawn, drawn.link];
     this.mendLink();
@@ -115,21 +115,21 @@ class Panel {
     this.openHeldLink();
   }
 
-  // An event is on its way to the server, or what was typed into a field of Streamlit's.
+  // Whether an event, or a value typed into one of Streamlit's fields, is on its way to the server.
   isAhead() {
     const isSending = performance.now() - this.left < SENDING;
     return isSending || this.queue.length > 0 || this.open.some(({ number }) => number > this.data.taken);
   }
 
-  // Nothing is ahead of the server: no slider is moved, and no event awaits an answer.
+  // Tell the page that nothing is ahead of the server, if no slider is moved and no event awaits an answer.
   settle() {
     const moving = [...everyField].some(({ moved }) => moved);
     if (!this.open.length && !moving) window.dispatchEvent(new CustomEvent("bertcalc-settled"));
   }
 
-  // A click on another page waits until the server has taken the last move. Streamlit sends the click first, though it
-  // came after the move, and the move with the page that it left: the reader would stay there. On a touchscreen the same
-  // holds for a number: its field is left when the link is tapped.
+  // A click on another page waits until the server has taken the last move. Otherwise Streamlit sends the click first,
+  // and then the move with the old page, so that the reader would stay there. On a touchscreen the same holds for a
+  // typed number: its field loses the focus when the reader taps the link.
   holdLink(event) {
     const link = event.target.closest?.(PAGE_LINK);
     if (!link || !this.isAhead() || !isConnected() || event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -146,14 +146,16 @@ class Panel {
     (link.isConnected ? link : document.querySelector(`a[href="${link.getAttribute("href")}"]`))?.click();
   }
 
-  // Once for each page, when it is drawn and its run has ended: then Streamlit has removed the last page's parameters.
+  // Write the link once for each page, when the page is drawn and its run has ended: by then, Streamlit has removed the
+  // last page's parameters.
   mendLink() {
     if (!this.drawn || this.open.length || isRunning()) return;
     this.writeLink();
     this.drawn = null;
   }
 
-  // All parameters of a page that was just opened, otherwise the model's: the reader may have changed another control.
+  // Write all parameters of a page that was just opened; otherwise only the model's, because the reader may have
+  // changed another control.
   writeLink() {
     const names = this.drawn?.whole ? null : this.data.names;
     const ours = Object.entries(this.link).filter(([name]) => !names || names.includes(name));
@@ -211,7 +213,7 @@ class Panel {
     }
   }
 
-  // Keep the button between answers: a press during which an answer arrives is still a click.
+  // Keep the button element between answers, so that a press during which an answer arrives is still a click.
   act(at, { label, title, event, disabled }) {
     if (!this.actions.children[at]) this.actions.append(element("button", { type: "button" }));
     const button = this.actions.children[at];
@@ -229,12 +231,13 @@ class Panel {
     const action = this.data?.actions.find((candidate) => candidate.keys.includes(key));
     if (!action) return;
     event.preventDefault();
-    // The event under way may be the one to undo; a button of Streamlit's is not an event of the panel.
+    // A disabled undo is sent if an event is under way, which may be the event to undo. Streamlit's own buttons are no
+    // events of the panel: after a press, the action waits for their run.
     if (!action.disabled || this.open.length) this.ask({ ...action.event, held: event.repeat });
     else if (performance.now() - this.pressed < PRESS || isRunning()) this.wanted = action.event.do;
   }
 
-  // A key that was pressed before the page had answered a button.
+  // Send the action of a key that was pressed before the page had answered a button.
   askWanted() {
     const action = this.data.actions.find(({ event, disabled }) => event.do === this.wanted && !disabled);
     this.wanted = null;
@@ -250,9 +253,9 @@ function isRunning() {
   return document.querySelector(".stApp")?.dataset.testScriptState === "running";
 }
 
-// Write the model's parameters into the address, because Streamlit removes them when it opens another page: those in
-// names are replaced by the link's, or all if names is null. Nothing is added to the history: the server does that,
-// once for each step.
+// Write the model's parameters into the address, because Streamlit removes them when it opens another page. The link's
+// parameters replace the parameters in names, or all if names is null. Nothing is added to the history: the server does
+// that, once for each step.
 function writeLink(names, link) {
   const parts = window.location.search.slice(1).split("&").filter(Boolean);
   const others = parts.filter((part) => names && !names.includes(new URLSearchParams(part).keys().next().value));

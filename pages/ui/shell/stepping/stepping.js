@@ -2,7 +2,8 @@
 
 const ARROWS = { ArrowRight: 1, ArrowLeft: -1 };
 const REMOTE = { PageDown: 1, PageUp: -1 };
-// A box whose list is closed keeps the focus after a choice, and its arrow keys from the page: they are caught before.
+// A select box with a closed list keeps the focus after a choice, and would take the arrow keys: this script gets the
+// keys first.
 const CLOSED = "[role=combobox][aria-expanded=false]";
 const TYPING = "input:not([type=range]), textarea, [contenteditable=true], [role=dialog]";
 const heard = new WeakMap();

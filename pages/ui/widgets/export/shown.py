@@ -105,8 +105,8 @@ def draw_chart(
 ) -> None:
     """Draw a Vega-Lite chart; a chart that can be clicked needs a ``key``.
 
-    ``numbers`` are the columns to export, with their titles; other columns, and rows without all of these, only
-    describe how the chart is drawn.
+    ``numbers`` maps the columns to export to their titles. Other columns, and rows that lack a value in one of these
+    columns, only describe how the chart is drawn.
     """
     note(TableOrChart(alt, columns, spec=spec, numbers=numbers))
     draw_live_chart(columns, spec, alt, key or f"chart-{len(shown_elements())}", **options)

@@ -26,7 +26,7 @@ _CHART = component(
 def draw_live_chart(
     columns: Columns, spec: Mapping[str, Any], alt: str, key: str, on_select: Callable[[], None] | None = None
 ) -> None:
-    """Draw a chart. ``st.session_state[key].chosen`` maps each selection parameter to the values that a click selected."""
+    """Draw a chart. ``st.session_state[key].chosen`` maps each selection parameter to the selected values."""
     arguments = {name: [live.argument(cell) for cell in cells] for name, cells in columns.items() if is_live([*cells])}
     parts = [spec, *spec.get("layer", [])] if on_select else []
     data = {

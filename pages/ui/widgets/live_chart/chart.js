@@ -1,7 +1,7 @@
 // A Vega-Lite chart whose data the page's program can compute: Streamlit's own chart does not expose its view.
 
 const charts = new WeakMap();
-const ROWS = "empty"; // the data set of a specification that gets the rows
+const ROWS = "empty"; // the data set in a specification that gets the rows
 
 export default function ({ data, parentElement, setTriggerValue }) {
   if (!charts.has(parentElement)) charts.set(parentElement, new Chart(parentElement));
@@ -29,7 +29,7 @@ class Chart {
     this.observer.observe(this.root);
   }
 
-  fit() { // Vega only follows the window: the view for the projector changes the width of the page
+  fit() { // Vega only follows the window, but the projector's view changes the page's width
     const width = this.root.clientWidth;
     const isWide = this.spec?.signals.some(({ name }) => name === "width");
     if (!this.view || !isWide || !width || width === this.width) return;
@@ -55,7 +55,7 @@ class Chart {
   async embed() {
     const { spec } = this;
     const vega = await loaded(this.data.vega);
-    if (spec !== this.spec) return; // a newer one is under way
+    if (spec !== this.spec) return; // a newer specification is under way
     const before = looksIn(this.root);
     const drawn = this.rows;
     const whole = {
@@ -91,7 +91,7 @@ class Chart {
       return typeof computed === "bigint" ? Number(computed) : computed;
     });
     this.root.classList.toggle("without-value", isOlder);
-    if (isOlder) return; // rather the last rows than old and new ones side by side
+    if (isOlder) return; // keep the last rows, rather than mix old and new rows
     this.rows = rows;
     this.redraw();
   }
@@ -102,7 +102,7 @@ class Chart {
   }
 
   close() {
-    this.spec = null; // and one that is under way is not drawn
+    this.spec = null; // so a specification that is under way is not drawn
     this.observer.disconnect();
     leavePart(this.data.key, this);
     this.view?.finalize();

@@ -1,5 +1,5 @@
-// Vega's expressions as closures, each made once. Vega itself makes functions from their text, which the page's policy
-// forbids, and its own interpreter walks through an expression whenever it needs its value.
+// Vega's expressions as closures, each made once. Vega itself makes functions from the expressions' text, which the
+// page's policy forbids, and Vega's own interpreter walks through an expression at every evaluation.
 
 const CONSTANTS = {
   NaN, E: Math.E, LN2: Math.LN2, LN10: Math.LN10, LOG2E: Math.LOG2E, LOG10E: Math.LOG10E, PI: Math.PI,
@@ -92,7 +92,7 @@ const NODES = {
 
 const closure = (node, functions) => NODES[node.type](node, functions);
 
-// What Vega asks of an interpreter.
+// The methods that Vega needs of an interpreter.
 const EXPRESSIONS = {
   operator: ({ functions }, { ast }) => closure(ast, functions),
   parameter({ functions }, { ast }) {

@@ -1,4 +1,4 @@
-// After a jump the bars, curves and words of a chart glide to their new places; in a drag they are where the hand is.
+// After a jump, the bars, curves and words of a chart glide to their new places; in a drag they follow at once.
 
 const GLIDE = { duration: 200, easing: "ease-out", id: "glide" };
 
@@ -11,7 +11,7 @@ const layersOf = (root) =>
 
 const lookOf = (mark) => ({ path: mark.getAttribute("d"), transform: getComputedStyle(mark).transform });
 
-// Where the marks of a chart are; none while nothing may glide. What still glides is at its end at once.
+// The places of a chart's marks, or none while nothing may glide. Marks that still glide jump to their ends.
 function looksIn(root) {
   const layers = layersOf(root);
   for (const mark of layers.flat()) for (const animation of mark.getAnimations()) animation.finish();
@@ -34,7 +34,7 @@ function glide(mark, before) {
   if (Object.keys(from).length) mark.animate([from, to], GLIDE);
 }
 
-// Whether two paths have the same commands, so that all between them can be drawn.
+// Whether two paths have the same commands, so that all paths between them can be drawn.
 function isAlike(path, other) {
   const commands = (text) => text?.replace(/[-+.\d]+(e-?\d+)?/g, "0");
   return Boolean(path && other) && commands(path) === commands(other);

@@ -118,7 +118,7 @@ function start(parent) {
   };
 }
 
-// The identity of a part when it is redrawn: its node is kept, and with it the focus.
+// The identity of a part: if a redrawn part has the same identity, its node stays, and with the node the focus.
 const kind = (part) => (Array.isArray(part) ? part[0] : `${part.is} ${part.key ?? ""}`);
 
 function fill(parent, parts) {
