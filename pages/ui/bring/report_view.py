@@ -1,4 +1,4 @@
-"""The proofread text: its model, its claims with their verdicts, and the marked text, also as a file."""
+"""The proofread text: its model, its claims with verdicts, the marked text, and files with text and verdicts."""
 
 from functools import partial
 
