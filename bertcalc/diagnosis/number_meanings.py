@@ -336,25 +336,27 @@ _PHASES = {"forward": N_("forward"), "training": N_("training")}
 
 
 def _of_another(written: str, elsewhere: OtherModelMatch) -> Problem:
-    model_or_part: Problem | str = elsewhere.preset
     if elsewhere.counted is not None:
         part = part_in_words(elsewhere.counted, build(PUBLISHED_CONFIGS[elsewhere.preset]))
-        model_or_part = Problem("", None, N_("{preset}, {part}"), {"preset": elsewhere.preset, "part": part})
+        counted = Problem.of(N_("{part} in another model, {preset}"), part=part, preset=elsewhere.preset)
     elif (count := elsewhere.known_count) and not _is_usual(count):
-        model_or_part = Problem.of(N_("{preset} as {known}"), known=known_in_words(count), preset=elsewhere.preset)
-    values = {"number": written, "preset": model_or_part, "reading": Problem.of(READINGS[elsewhere.reading.key][0])}
+        as_known = Problem.of(N_("{preset} as {known}"), known=known_in_words(count), preset=elsewhere.preset)
+        counted = Problem.of(_ANOTHER, preset=as_known)
+    else:
+        counted = Problem.of(_ANOTHER, preset=elsewhere.preset)
     exactly, rounded = (
-        (
-            N_("{number} is the count of another model: {preset}."),
-            N_("{number} may mean the count of another model: {preset}."),
-        )
+        (N_("{number} is the count of {counted}."), N_("{number} may mean the count of {counted}."))
         if elsewhere.reading.key == "parameters"
         else (
-            N_("{number} is the count of another model, {preset}, given in {reading}."),
-            N_("{number} may mean the count of another model, {preset}, given in {reading}."),
+            N_("{number} is the count of {counted}, given in {reading}."),
+            N_("{number} may mean the count of {counted}, given in {reading}."),
         )
     )
+    values = {"number": written, "counted": counted, "reading": Problem.of(READINGS[elsewhere.reading.key][0])}
     return Problem("", None, rounded if elsewhere.reading.exact is None else exactly, values)
+
+
+_ANOTHER = N_("another model: {preset}")
 
 
 def _of_relatives(number: Typed, written: str) -> Iterator[Problem]:

@@ -28,7 +28,7 @@ from bertcalc.proofreading.named_parts import (
     with_and_without_biases,
 )
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged, should_be
-from bertcalc.proofreading.whole_counts import OWN_MODEL, claimed_counts, is_total, opens_behind_name
+from bertcalc.proofreading.whole_counts import COUNT_OF_ALL, OWN_MODEL, claimed_counts, is_total, opens_behind_name
 from bertcalc.text import N_
 from bertcalc.text.digits import fixed
 from bertcalc.text.problem import Problem
@@ -140,13 +140,12 @@ class _Stored(NamedTuple):
 def _count_in_mb(stored: Sequence[_Stored], context: Context, model: Model) -> Judged | None:
     """The verdict on a number of parameters with the unit of a size: bert-base-uncased (110MB)."""
     is_of_bytes = all(size.width == 1 for size in stored)
-    is_count = opens_behind_name(context.before) or any(map(_LABEL_OF_COUNT.fullmatch, context.names[:1]))
+    is_count = opens_behind_name(context.before) or any(map(COUNT_OF_ALL.fullmatch, context.names[:1]))
     if not (is_of_bytes and is_count) or not _is_of_model(context) or context.is_in_text(_EIGHT_BITS):
         return None
     return should_be(Fraction(4 * model.num_parameters()), Problem.of(N_("the bytes in float32")), "bytes")
 
 
-_LABEL_OF_COUNT = re.compile(r"\W*(?:total )?param(?:eter)?s?\W*|\W*总?参数(?:总?量|数)?\W*", re.I)
 _EIGHT_BITS = re.compile(r"int-?8|fp8|\b8[- ]?bits?\b|quanti[sz]|8 ?位|量化|压缩|compress", re.I)
 
 

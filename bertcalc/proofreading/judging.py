@@ -65,7 +65,7 @@ from bertcalc.proofreading.other_readings import (
     unless_explained,
 )
 from bertcalc.proofreading.shares import judge_share
-from bertcalc.proofreading.size_slips import MISTYPED, is_slip_of_vocabulary
+from bertcalc.proofreading.size_slips import MISTYPED, is_rounded_vocabulary, is_slip_of_vocabulary
 from bertcalc.proofreading.torch_modules import judge_module
 from bertcalc.proofreading.verdicts import (
     LEAST,
@@ -402,10 +402,9 @@ def _table_of_rounded_vocabulary(side: ChainSide, context: Context, model: Model
     if not side.is_calculation or len(factors) != _OF_MATRIX or factors[0] != hidden or not is_named:
         return None
     rounded = factors[1]
-    if rounded % 1000 or not 0 < abs(rounded - vocabulary) <= vocabulary // 20 or side.value != rounded * hidden:
+    if not is_rounded_vocabulary(rounded, vocabulary) or side.value != rounded * hidden:
         return None
-    message = N_("The vocabulary has {count} tokens; {written} is rounded.")
-    reason = Problem.of(message, count=vocabulary, written=in_words(rounded))
+    reason = Problem.of(_ROUNDED_VOCABULARY, count=vocabulary, written=in_words(rounded))
     words = next((part for part in scoped("word embeddings", model) if part.right == vocabulary * hidden), None)
     return Judged("conditional", Fraction(words.right), part_in_words(words, model), (reason,)) if words else None
 
@@ -686,13 +685,15 @@ def _vocabulary(entry: WrittenNumber, context: Context, model: Model, published:
         values = {"field": "vocab_size", "right": right, "written": in_words(side.value)}
         reason = Problem.of(MISTYPED, **values)
         return Judged("wrong", Fraction(right), Problem.of(N_("the vocabulary")), (reason,))
-    if side.value % 1000 or side.value in others or not 0 < abs(side.value - right) <= right // 20:
+    if side.value in others or not is_rounded_vocabulary(side.value, right):
         return None
     if not side.text.strip().isdigit() and "," not in side.text:
         return UNKNOWN  # 30k is clearly rounded
-    message = N_("The vocabulary has {count} tokens; {written} is rounded.")
-    reason = Problem.of(message, count=right, written=in_words(side.value))
+    reason = Problem.of(_ROUNDED_VOCABULARY, count=right, written=in_words(side.value))
     return Judged("wrong", Fraction(right), Problem.of(N_("the vocabulary")), (reason,))
+
+
+_ROUNDED_VOCABULARY = N_("The vocabulary has {count} tokens; {written} is rounded.")
 
 
 def _is_vocabulary(context: Context) -> bool:

@@ -76,6 +76,16 @@ def is_slip_of_vocabulary(size: int, config: Config) -> bool:
 _OF_PADDED = 8  # vocabularies are padded to its multiples
 
 
+def is_rounded_vocabulary(size: int | Fraction, vocabulary: int) -> bool:
+    """Whether a size is a vocabulary rounded to thousands.
+
+    >>> is_rounded_vocabulary(30_000, 30_522), is_rounded_vocabulary(21_128, 30_522)
+    (True, False)
+    """
+    near = vocabulary // 20
+    return size % 1000 == 0 and size != vocabulary and vocabulary - near <= size <= vocabulary + near
+
+
 @lru_cache(maxsize=8)
 def _published_sizes(field: str) -> frozenset[int]:
     return frozenset(getattr(config, field) for config in _published() if config.has(field))

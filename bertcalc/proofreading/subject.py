@@ -59,7 +59,7 @@ from bertcalc.proofreading.mentions.written_sizes import (
     stated_sizes,
 )
 from bertcalc.proofreading.named_parts import count_of_part
-from bertcalc.proofreading.size_slips import is_of_other_model, is_published, without_slips
+from bertcalc.proofreading.size_slips import is_of_other_model, is_published, is_rounded_vocabulary, without_slips
 from bertcalc.text.amounts import typed
 from bertcalc.text.records import dataclass
 
@@ -322,7 +322,8 @@ class Subject:
 def read(text: str, model: Model | None = None) -> Subject:
     """Find the model of a text without markup (``model`` if given), and the models and sizes in the text."""
     text = _without_warnings(text)
-    mentions = tuple(sorted((*mentions_in(text), *mentions_of_classes(text))))
+    by_name = tuple(mentions_in(text))
+    mentions = tuple(sorted((*by_name, *mentions_of_classes(text))))
     sizes = assigned_sizes(text)
     if model is not None:
         preset = next((name for name, entry in PRESETS.items() if entry.config == model.config), "")
@@ -351,8 +352,8 @@ def read(text: str, model: Model | None = None) -> Subject:
     if best and is_other and fit(model_of(best), numbers) >= subject.fit(numbers) + _CLEARLY_MORE:
         sizes = sizes_of(best)
         subject = Subject(model_of(best), best, False, (), sizes, sizes)
-    by_name = {mention.preset for mention in mentions_in(text)}
-    if subject.preset not in by_name and (preset := _of_total(text, subject)):
+    is_named = any(mention.preset == subject.preset for mention in by_name)
+    if not is_named and (preset := _of_total(text, subject)):
         subject = Subject(model_of(preset), preset, False)
     starts, continued = _sentences(text)
     return replace(
@@ -886,8 +887,7 @@ def _without_conflicts(sizes: Mapping[str, int], base: str, text: str) -> dict[s
 
 def _is_rounded(sizes: Mapping[str, int], config: Config) -> bool:
     """Whether the stated vocabulary size is a configuration's size rounded to thousands: 30,000 for 30,522."""
-    size, vocabulary = sizes.get("vocab_size", 0), config.vocab_size
-    return size % 1000 == 0 and 0 < abs(size - vocabulary) <= vocabulary // 20
+    return is_rounded_vocabulary(sizes.get("vocab_size", 0), config.vocab_size)
 
 
 def _is_like_bert(config: Config, text: str) -> bool:

@@ -147,14 +147,14 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     plain = re.search(r"\b(?:has|have|contains?|with|is|are)\b|有|为|总|共|total", beside, re.I)
     about = (re.search(r"param|参数|total|总", beside, re.I) and plain) or is_name(context.names[:1])
     names_one = any(len(models_named(heading)) == 1 for heading in context.headings[:1])
-    about = about or (names_one and any(map(_IS_COUNT_OF_ALL.fullmatch, context.names[:1])))
+    about = about or (names_one and any(map(COUNT_OF_ALL.fullmatch, context.names[:1])))
     in_brackets = any(re.match("param|参数", name, re.I) for name in context.names[:2])
     about = about or (in_brackets and names_model(context.before) and bool(_IN_BRACKETS.search(context.before)))
     names_count = any(map(_NAMED_COUNT.search, context.names[:1])) and names_model(beside[:_LONGEST_NAME])
     about = about or names_count
     about = about or any(_OF_NAME.match(name) and names_model(name[:_NEAR]) for name in context.names[:2])
-    is_behind = _is_behind_name(side, context)
-    about, beside = (True, "") if is_behind else (about, beside)
+    if is_behind := _is_behind_name(side, context):
+        about, beside = True, ""  # words after the bracket may name a part: (110M params) to classify
     in_list = _ends_list_of_sizes(context) and side.unit in (None, "parameters") and not context.supposes
     if in_list and not OWN_MODEL.search(context.line) and _is_power_of_ten_apart(side, model):
         return total_is(model)
@@ -207,12 +207,18 @@ _THREE_DIGITS, _OTHER_CLASS = 100, 20  # a twentieth of the model's count: heads
 
 def _ends_list_of_sizes(context: Context) -> bool:
     """Whether only sizes stand between a model's name and its count: BERT-base has 12 layers and 11 billion ..."""
-    mention = next(reversed([*model_name_pattern().finditer(context.before)]), None)
-    if mention is None or not preset_at(mention):
+    mention = _last_known(context.before)
+    if mention is None:
         return False
     between = context.before[mention.end() :]
     counts = _COUNTS.match(context.after) or any(map(_COUNTED_ALL.search, (between, context.header)))
     return bool(counts and _SIZES_BETWEEN.fullmatch(between))
+
+
+def _last_known(text: str) -> re.Match[str] | None:
+    """The last name of a model in a text, unless bertcalc does not support that model."""
+    mention = next(reversed([*model_name_pattern().finditer(text)]), None)
+    return mention if mention and preset_at(mention) else None
 
 
 def _is_behind_name(side: ChainSide, context: Context) -> bool:
@@ -227,8 +233,8 @@ def opens_behind_name(before: str) -> bool:
     >>> opens_behind_name("We use RoBERTa-base ("), opens_behind_name("a version of RoBERTa-base (")
     (True, False)
     """
-    mention = next(reversed([*model_name_pattern().finditer(before)]), None)
-    if mention is None or not preset_at(mention) or _DERIVED.search(before[: mention.start()]):
+    mention = _last_known(before)
+    if mention is None or _DERIVED.search(before[: mention.start()]):
         return False
     return bool(_OPENED.fullmatch(before[mention.end() :]))
 
@@ -283,8 +289,8 @@ _IN_BRACKETS = re.compile(r"[(（](?:[^()（）]*[,，、;；])?\s?(?:about |约
 _NAMED_COUNT = re.compile(
     r"(?:param(?:eter)?s?|parameter count|参数(?:总?量|数量?)?)[^,.;，。；:：\d]{0,8}[(（](?:about |~|≈|约)?\s?$", re.I
 )
-_IS_COUNT_OF_ALL = re.compile(
-    r"(?:(?:#|total|number of|num|model|all|trainable) ?)*(?:of )?param(?:eter)?s|(?:模型)?总?参数(?:总?量|数)?", re.I
+COUNT_OF_ALL = re.compile(
+    r"(?:(?:#|total|number of|num|model|all|trainable) ?)*(?:of )?param(?:eter)?s?|(?:模型)?总?参数(?:总?量|数)?", re.I
 )
 _OF_NAME, _NEAR = re.compile(r"(?:parameters|params|weights) (?:of|in) ", re.I), 40
 # Words that mean all of something, not necessarily the whole model.

@@ -17,14 +17,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
-from itertools import product
 from math import ceil, floor
 from typing import NamedTuple
 
 from bertcalc.families import CLASSES
-from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.reading.plain_lines import sentences, without_ansi
+from bertcalc.reading.summary_models import published_models
 from bertcalc.reading.text_reading import TextReading, sizes_of
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
@@ -135,11 +134,8 @@ def _of_size(shown: str, width: int) -> range:
 
 def _published(architecture: str, counts: range) -> Iterator[Model]:
     """The published models of a class that have one of these counts; a number of labels only if no other fits."""
-    cls = CLASSES[architecture]
-    configs = [preset.config for preset in PRESETS.values() if type(preset.config) is cls.config]
-    for config, pooler in product(configs, (True, False)):
+    for model in published_models(architecture):
         with suppress(InputError):
-            model = Model(config, architecture, pooler)
             one, two = (_with_labels(model, labels).num_parameters() for labels in (1, 2))
             step = two - one
             possible = range(1 - (one - counts[0]) // step, 2 + (counts[-1] - one) // step) if step else (0,)

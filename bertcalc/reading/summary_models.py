@@ -108,14 +108,20 @@ def _class(kind: str) -> str | None:
 
 def _with_count(architecture: str, count: int) -> Model | None:
     """The preset that has this count with this class, with or without the pooler."""
+    return next((model for model in published_models(architecture) if _has(model, count)), None)
+
+
+def published_models(architecture: str) -> Iterator[Model]:
+    """The presets of a class's family as models of this class, with and without the pooler.
+
+    >>> [model.config.hidden_size for model in published_models("BertModel")][:2]
+    [768, 768]
+    """
     family = CLASSES[architecture]
     configs = [preset.config for preset in PRESETS.values() if type(preset.config) is family.config]
     for config, pooler in product(configs, (True, False)):
         with suppress(ConfigError):
-            model = Model(config, architecture, pooler)
-            if _has(model, count):
-                return model
-    return None
+            yield Model(config, architecture, pooler)
 
 
 def _has(model: Model, count: int) -> bool:

@@ -65,7 +65,7 @@ def test_the_convention_of_a_cost_is_said_in_words() -> None:
 
 def test_the_size_of_another_models_file_is_no_count() -> None:
     text = str(BERT.explain("1,340,000,000 bytes"))
-    assert "another model, bert-large-uncased, given in bytes in float32" in text
+    assert "another model: bert-large-uncased, given in bytes in float32" in text
     assert "is the count of another model: " not in text
 
 

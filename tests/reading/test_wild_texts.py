@@ -207,7 +207,7 @@ BERTS_FILE = "Close to the size of a PyTorch file (.bin) of BertForPreTraining"
         ("440449768 bytes", "A safetensors file of BertForPreTraining"),
         ("887042", "Lora(r=8, target_modules=['query', 'value'], task_type='SEQ_CLS', modules_to_save=['pooler'])"),
         ("220 million", "twice the count of BertModel"),
-        ("1,340,000,000 bytes", "another model, bert-large-uncased, given in bytes in float32"),
+        ("1,340,000,000 bytes", "another model: bert-large-uncased, given in bytes in float32"),
         ("which vocabulary gives 102,267,648?", "With vocab_size = 21,128"),
         ("66,975,004", "distilbert-base-uncased as DistilBertForSequenceClassification, with 28 labels."),
         ("355,362,819", "roberta-large as RobertaForSequenceClassification, with 3 labels."),
