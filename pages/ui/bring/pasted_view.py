@@ -71,15 +71,6 @@ def _show_answer(text: str, kind: str, model: Model) -> None:
 
 def _show_box() -> tuple[str, str]:
     """Draw the box; return its text and the chosen kind."""
-    st.markdown(
-        _(
-            "Paste what you have: a number, a calculation, a text with numbers, a config.json, a printed model, a list "
-            "of tensors. Nothing in it is executed or stored."
-        )
-    )
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
-        for name in EXAMPLES:
-            st.button(_(name), key=f"paste {name}", on_click=_take_example, args=(name,))
     field, file = st.columns([3, 2])
     _take_linked()
     kept.hold_text("pasted_text")
@@ -94,6 +85,7 @@ def _show_box() -> tuple[str, str]:
             show_read_button()
     for problem in st.session_state.pop("problems of pasted file", ()):
         st.error(sentence(problem))
+    _show_examples(is_empty=not text.strip())
     is_long = len(text) > LINKED.longest
     if is_long:
         message = _(
@@ -108,6 +100,15 @@ def _show_box() -> tuple[str, str]:
         st.caption(message.format(most=LINKED.longest))
     st.session_state["drawn choices"][LINKED.name] = None if is_long or not text.strip() else text
     return text, kind
+
+
+def _show_examples(is_empty: bool) -> None:
+    """Draw a button for each example: below an empty box, and in a popover once the answer takes the space."""
+    if is_empty:
+        st.caption(_("Nothing that you paste is executed or stored. Examples:"))
+    with st.container(horizontal=True, gap="xsmall") if is_empty else st.popover(_("Examples")):
+        for name in EXAMPLES:
+            st.button(_(name), key=f"paste {name}", on_click=_take_example, args=(name,))
 
 
 def _take_linked() -> None:
