@@ -8,7 +8,18 @@ from playwright.sync_api import Locator, Page, expect
 
 from pages.ui.shell.i18n import LANGUAGES
 from tests.browser.conftest import Look, Open
-from tests.browser.look import bottom, boxes, crowded, expect_query, open_page, overflow, ready, total, total_formula
+from tests.browser.look import (
+    bottom,
+    boxes,
+    crowded,
+    expect_query,
+    open_page,
+    overflow,
+    ready,
+    slider,
+    total,
+    total_formula,
+)
 
 
 def test_this_machine_has_a_chinese_font(page: Page) -> None:
@@ -43,6 +54,20 @@ def test_total_formula_and_chart_need_no_scrolling_and_are_no_wider_than_the_pag
     assert overflow(total_formula(page)) <= 0
     if "open" in link:
         assert overflow(page.locator(".katex-display")) <= 3  # italics hang over the edge by a pixel or two
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1920, 1080)])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_first_change_of_a_size_moves_no_number(look: Look, language: str, width: int, height: int) -> None:
+    page = look(f"?lang={language}")
+    page.set_viewport_size({"width": width, "height": height})
+    ready(page)
+    before = boxes(page.get_by_test_id("stMetric"))
+    slider(page, "hidden_size").press("ArrowRight")
+    expect(total(page)).to_have_text("121,211,840")
+    after = boxes(page.get_by_test_id("stMetric"))
+    assert [box["x"] for box in after] == [box["x"] for box in before]
+    assert [box["y"] for box in after] == pytest.approx([box["y"] for box in before], abs=1)
 
 
 def test_the_language_is_the_sessions_own(look: Look, visit: Open) -> None:

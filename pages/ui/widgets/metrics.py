@@ -61,7 +61,7 @@ def _place(label: str, value: str, below: str) -> AbstractContextManager[object]
 
 
 def show_total(
-    architecture: str, total: int, difference: int, against: str, grown: str = "", *, room: int = 6, lines: int = 1
+    architecture: str, total: int, difference: int, against: str, grown: str = "", *, room: int = 9, lines: int = 1
 ) -> None:
     """Show the parameters of a class, and below them the difference from another model's, named by ``against``.
 
@@ -73,7 +73,7 @@ def show_total(
     change = joined(" · ", (signed_count(difference), grown))
     first, second = max(text_width(change), len(signed_count(total)) + room), text_width(f" {against}")
     below = first + second if lines == 1 else max(first, second)
-    width = metric_width(max(290, 7 * text_width(label), 7 * below + 30), f"{total:,}", "")
+    width = metric_width(max(290, 7 * text_width(label), 7 * below + 10), f"{total:,}", "")
     show_metric(label, grouped(total), change, least=0, delta_description=against, width=width)
 
 
