@@ -41,8 +41,8 @@ def discover(
 
     Raises:
         Refused: transformers does not have the model type or class, or cannot build it.
-        Ended: The time limit was reached before a formula for the parameters was found. In a subprocess, this is an
-            InputError.
+        Ended: The time limit was reached before a formula for the parameters was found. With ``wanted``, a plain
+            InputError is raised instead.
         InputError: A size exceeds the limits.
     """
     if wanted is not None:

@@ -36,7 +36,7 @@ _MOST = 2**62  # values and differences in charts must fit into 64 bits
 
 
 class DiscoveredModel(NamedTuple):
-    """A model with an inferred formula, at sizes that may differ from those of the search."""
+    """A model with an inferred formula, at the sizes of the search or at changed sizes."""
 
     discovery: Discovered
     changes: tuple[tuple[str, int], ...] = ()
@@ -130,9 +130,9 @@ def components_of(case: Case | DiscoveredCase) -> Mapping[Component, int]:
 def explain(first: Case | DiscoveredCase, second: Case | DiscoveredCase, measure: str) -> Breakdown:
     """Explain the difference between two models as a sum of parts.
 
-    The parts are changed fields if the models have the same class, or else components. For a quantity other than
-    parameters, two different classes give a single part. Raises InputError if one of the models does not have the
-    quantity.
+    For two built-in models, or two discovered models of the same class, the parts are changed fields. For other models,
+    the parts are components if the quantity is the number of parameters; otherwise there is a single part. Raises
+    InputError if one of the models does not have the quantity.
     """
     if isinstance(first, Case) and isinstance(second, Case):
         return explain_fields(first, second, EVERY_QUANTITY[measure])
@@ -172,7 +172,7 @@ def explain_components(first: Mapping[Component, int], second: Mapping[Component
 def _path(first: DiscoveredModel, second: DiscoveredModel) -> Iterator[tuple[tuple[FieldChange, ...], DiscoveredModel]]:
     """Yield the steps from one model to another of the same class: the changed fields, and the model after the change.
 
-    A field that cannot change alone changes together with the next ones, until the model is valid.
+    A field that cannot change alone changes together with the next fields, until the model is valid.
     """
     model, target = first, second.sizes()
     waiting: tuple[FieldChange, ...] = ()

@@ -44,9 +44,9 @@ class Part(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Tensors with the same number of copies; ``elements`` is the number of elements in one copy of all of them.
+    """Tensors with the same number of copies; ``elements`` is the total number of elements in one copy of each tensor.
 
-    Both numbers are SymPy expressions.
+    ``copies`` and ``elements`` are SymPy expressions.
     """
 
     copies: Any

@@ -61,7 +61,7 @@ class Condition(NamedTuple):
         return values[self.other] if isinstance(self.other, str) else self.other
 
     def step(self, values: Mapping[str, int]) -> int:
-        """Return the number of which the field must be a multiple: 6 for "3/2 times 4", 3 for "3/2 times 1"."""
+        """Return the number that must divide the field: 6 for "3/2 times 4", 3 for "3/2 times 1"."""
         above, below = self.factor.as_integer_ratio()  # faster than arithmetic with fractions
         times = above * self.side(values)
         return times // gcd(times, below)

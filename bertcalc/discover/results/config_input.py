@@ -41,7 +41,7 @@ _NEVER = re.compile(
 
 
 class ParsedConfig(NamedTuple):
-    """A model type, a class if the file names an available one, the fields, and remarks on ignored parts."""
+    """A parsed config.json: its model type, its class if it names an available one, its fields, and remarks on it."""
 
     model_type: str
     cls: str | None

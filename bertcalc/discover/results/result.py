@@ -197,16 +197,16 @@ class Discovered(Formulas):
 
         A field of a nested configuration is named by its path: ``text_config.hidden_size`` means
         ``Config(text_config={"hidden_size": ...})``. transformers may then reset other fields of that nested
-        configuration. Those that are sizes have to be given as well; if others would be reset, the field is refused.
+        configuration. If these are sizes, they have to be given as well; if they are not, the field is refused.
         Raises InputError in these cases, for the same reasons as ``values``, and if a tensor has no formula.
         """
         self._check_filled(fields)
         return super().count(**fields)
 
     def whole(self, **fields: int) -> dict[str, int]:
-        """Return these fields together with those that have to be given with them.
+        """Return these fields together with the fields that have to be given with them.
 
-        The additional fields are those that follow a given field, and those that transformers would otherwise reset.
+        The additional fields follow one of these fields, or transformers would otherwise reset them.
 
         >>> from bertcalc.discover.results.shipped import shipped
         >>> shipped("convbert", "ConvBertForMaskedLM").whole(hidden_size=1536)

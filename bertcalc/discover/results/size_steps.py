@@ -101,7 +101,7 @@ def nearest(discovery: Discovered, field: str, value: int, sizes: Mapping[str, i
 
 
 def ranked(discovery: Discovered) -> list[str]:
-    """Return the fields that affect the number of parameters, those with the largest effect first.
+    """Return the fields that affect the number of parameters, starting with the largest effect.
 
     The effect of a field is the change when it is doubled. Fields that follow others are left out.
     """
@@ -122,7 +122,7 @@ def ranked(discovery: Discovered) -> list[str]:
 class SizeHistory(History[dict[str, int]]):
     """The sizes that a user has chosen for a class, with undo and redo.
 
-    A step contains only sizes that differ from the given ones.
+    A step contains only sizes that differ from the sizes of the discovery.
     """
 
     def __init__(self, discovery: Discovered, sizes: Mapping[str, int]) -> None:
@@ -136,9 +136,10 @@ class SizeHistory(History[dict[str, int]]):
         return {"steps": [*map(write_sizes, steps)], "at": index, "attempt": self.attempt}
 
     def restore(self, written: object, *, is_linked: bool) -> None:
-        """Restore the result of ``written``. It comes from outside and is ignored if it is invalid.
+        """Restore the steps and the attempt from the result of ``written``.
 
-        If ``is_linked``, it is also ignored if its present sizes differ from the sizes in the link.
+        The data is untrusted, and ignored if it is invalid. With ``is_linked``, it is also ignored if its present sizes
+        differ from the sizes in the link.
         """
         match written:
             case {"steps": [*texts], "at": int(index), "attempt": dict(attempt)} if 0 <= index < len(

@@ -171,7 +171,7 @@ class Lab:
         return isinstance(sample, Sample) and sample.tensors == self.base_sample.tensors
 
     def _classify(self, field: str) -> bool:
-        """Sort a field by the effect of other values; return False if no other value works alone."""
+        """Add a field to a group by the effect of other values; return False if no other value works alone."""
         good: list[int] = []
         changes = False
         for value in alternatives(self.base_sizes[field]):
@@ -228,7 +228,7 @@ class Lab:
                 self.choices[name] = [small[name]]
 
     def _guilty(self, changes: Values) -> list[str]:
-        """Return the changes that have an effect, by bisection."""
+        """Find the changes that have an effect, by bisection."""
         if not changes:
             return []
         if self._is_base(self.build(changes)):
@@ -268,7 +268,7 @@ class Lab:
         return twin
 
     def draw(self, field: str, fresh: bool) -> int:
-        """Draw another value for a field. The value works alone, or is likely to work."""
+        """Draw another value for a field that is valid, or likely to be valid, if no other field changes."""
         size = self.base_sizes[field]
         if field not in self.loose:
             options = [value for value in self.choices[field] if value != self.sizes[field]] or self.choices[field]

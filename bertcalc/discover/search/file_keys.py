@@ -46,7 +46,7 @@ _ACTIVATIONS = ("relu", "gelu", "silu", "tanh")
 
 
 def keys_of(model_type: str, cls: str) -> dict[str, Any] | None:
-    """Return the effect of each key of a class's config.json; None if it is nested or cannot be measured."""
+    """Return the effect of each key of a class's config.json; None if it is nested or there is no formula."""
     discovery = shipped(model_type, cls)
     if discovery is None or discovery.unexplained or any("." in name or "[" in name for name in discovery.fields):
         return None

@@ -115,5 +115,5 @@ def _key(sample: Sample) -> tuple[int, ...]:
 
 
 def wrong(kinds: dict[str, list[Kind]], sample: Sample) -> list[str]:
-    """Return the folded names whose tensors differ from their formulas."""
+    """Return the folded names of tensors that differ from their formulas."""
     return [name for name, alike in kinds.items() if not agrees(alike, sample.tensors[name], sample.values)]

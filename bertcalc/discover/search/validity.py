@@ -134,7 +134,7 @@ class _Inspector:
         return self._judged[id(sample)]
 
     def learn(self) -> None:
-        """Add a condition against each bad configuration that is still allowed, those with the fewest changes first."""
+        """Add a condition against each bad configuration that is still allowed, starting with the fewest changes."""
         for _turn in range(_TURNS):
             self.open, self.wrong, before = [], [], len(self.conditions)
             bad = [sample for sample in self.lab.built.values() if self.inside(sample) and not self.agrees(sample)]
@@ -148,7 +148,7 @@ class _Inspector:
         self._prune()
 
     def _prune(self) -> None:
-        """Remove conditions that exclude no bad configuration that the other conditions do not exclude."""
+        """Remove redundant conditions: without them, the other conditions exclude the same bad configurations."""
         bad = [sample for sample in self.lab.built.values() if not self.agrees(sample)]
         for condition in [condition for condition in self.conditions if condition.kind not in ("is", "share")]:
             others = [other for other in self.conditions if other != condition]
@@ -254,7 +254,7 @@ class _Inspector:
         return {name: values[name] for name in self.names if values[name] != self.lab.base_sizes[name]}
 
     def _confirmed(self, condition: Condition, values: Values) -> bool:
-        """Return whether a bad configuration becomes good if one field is changed so that the condition is met.
+        """Whether a bad configuration becomes good if one field is changed so that the condition is met.
 
         The nearest value that breaks no other condition is tried. For example, if ELECTRA's hidden_size must differ
         from an embedding_size of 256, the value 257 is skipped, because it is not a multiple of the heads.
@@ -273,10 +273,10 @@ class _Inspector:
         return False
 
     def _is_chance(self, condition: Condition, values: Values) -> bool:
-        """Return whether a condition on two sizes is a coincidence: a bad configuration stays bad when it is met.
+        """Whether a condition on two sizes is a coincidence: a bad configuration stays bad when the condition is met.
 
-        For example, TIPSv2 refuses a hidden_size of 3, which is less than the number of layers. But it also refuses 3
-        with a single layer, so the number of layers is not the reason.
+        For example, TIPSv2 refuses a hidden_size of 3, which is less than the number of layers. But it also refuses
+        this size with a single layer, so the number of layers is not the reason.
         """
         if isinstance(condition.other, int) or condition.kind in ("multiple", "is", "share"):
             return False
@@ -291,7 +291,7 @@ class _Inspector:
         return False
 
     def _fails_where_equal(self, condition: Condition, values: Values) -> bool:
-        """Return whether a configuration stays bad if its two equal fields both take the same different value."""
+        """Whether a configuration with two equal fields stays bad if both fields take another common value."""
         pair = (condition.field, str(condition.other))
         largest = max(values[name] for name in pair)
         equal = [dict.fromkeys(pair, times * largest) for times in (2, 3)]

@@ -1,4 +1,4 @@
-"""Describe the undocumented parts of other packages that the app uses, and check whether the installed versions have them."""
+"""List the undocumented parts of other packages that the app uses, and check that the installed versions have them."""
 
 import inspect
 import logging
