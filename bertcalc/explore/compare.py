@@ -158,7 +158,7 @@ class Attribution(NamedTuple):
     """Fields that change together, the figure after the change, and its growth.
 
     If the change removes and adds the same amount, ``moved`` is this amount. If some parts of the model shrink and
-    others grow, ``inside`` has the difference of each part, by the keys of PART_NAMES.
+    others grow, ``inside`` has the difference of each part, keyed as in PART_NAMES.
     """
 
     changes: Changes

@@ -1,4 +1,4 @@
-"""Search for the models nearest to a budget among all that the constraints allow.
+"""Search for the models nearest to a budget among all models that the constraints allow.
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.model.model import Model

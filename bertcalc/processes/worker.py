@@ -82,7 +82,7 @@ class Worker:
     def listen(
         self, hear: Callable[[Any], object], function: Callable[P, R], *arguments: P.args, **named: P.kwargs
     ) -> R:
-        """Run a function like ``run``, and call ``hear`` with each of its progress reports (see ``tell``)."""
+        """Run a function like ``run``, and call ``hear`` with each progress report of the function (see ``tell``)."""
         until = time.monotonic() + self.limit
         with self._locked(until):
             if self._timer:
@@ -151,7 +151,7 @@ class Worker:
             self._end()
 
     def kill(self) -> None:
-        """End the process at once, without waiting for its current call."""
+        """End the process immediately, without waiting for its current call."""
         if process := self._process:
             process.kill()
             process.wait()

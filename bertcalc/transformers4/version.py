@@ -97,6 +97,6 @@ def only_absolute(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Pro
 def inferred_from_distances(hidden_size: int, table: Shape) -> dict[str, Any]:
     """Infer fields from the shape of a checkpoint's table of distances, assuming relative_key.
 
-    The shape does not show whether the queries also use the distances (relative_key_query).
+    The shape does not show whether keys as well as queries are multiplied by the distances (relative_key_query).
     """
     return {**RELATIVE, "num_attention_heads": hidden_size // max(1, table[1])}
