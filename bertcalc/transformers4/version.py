@@ -21,8 +21,8 @@ class Version(NamedTuple):
     - ``lacks``: fields that the version's configurations do not have.
     - ``unknown``: activation functions that the version does not have.
     - ``need_weights``: activation functions that cannot be built on the meta device.
-    - ``distances``: every attention module has a table of distances, as wide as a head; there are no position
-      embeddings.
+    - ``distances``: every attention module has a table of distances, as wide as a head. The table of position
+      embeddings exists but is not used.
     - ``cache``: the container of keys and values in a model without cross-attention.
     - ``whole_tuples``: with ``return_dict=False``, a class returns all outputs of its body, and None for a missing
       pooler.

@@ -33,7 +33,7 @@ _STRING = re.compile(r'"(?:[^"\\]++|\\.?)*+(?:"|\Z)', re.DOTALL)
 
 
 class RefusedMessage(Exception):  # noqa: N818  # the browser's fault, not an error here
-    """A message that Streamlit must not get, with the code with which its connection is closed."""
+    """A message that Streamlit must not get, and the code with which to close its connection."""
 
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(reason)
@@ -69,7 +69,7 @@ class Connection:
         self.closed = False
 
     async def receive(self) -> Message:
-        """Return the next message for Streamlit, or a disconnect message instead of a refused one."""
+        """Return the next message for Streamlit, or a disconnect message instead of a refused message."""
         while True:
             message = await self._receive()
             if message["type"] == "websocket.disconnect":
@@ -88,7 +88,7 @@ class Connection:
                 return {"type": "websocket.disconnect", "code": refusal.code}
 
     async def send(self, message: Message) -> None:
-        """Send a message from Streamlit. If the connection is closed, this raises OSError, like the server."""
+        """Send a message from Streamlit. Raises OSError if the connection is closed, like an ASGI server."""
         if self.closed:
             raise OSError("the connection is closed")
         try:

@@ -20,8 +20,8 @@ STREAMLIT = (1, 66)
 def check() -> None:
     """End the process with a message if no page can work; log a warning if this Streamlit version is untested.
 
-    Without App, Streamlit does not import the launcher. It runs the launcher in a thread for the first visitor, where
-    SystemExit would not end the process.
+    Without ``App``, Streamlit does not import the launcher. It runs the launcher in a thread for the first visitor, and
+    SystemExit would not end the process from there.
     """
     if problem := problem_of(streamlit.__version__, sys.flags.optimize):
         print(problem, file=sys.stderr, flush=True)

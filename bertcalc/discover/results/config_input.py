@@ -104,7 +104,7 @@ def structural_fields(config: Mapping[str, Any], left: list[str] | None = None) 
     for name, value, listed in _values(fields):
         most = MOST_LABELS if _LABELS.search(name) else MOST_LISTED if listed else MOST
         most = MOST_COPIES if _COPIES.match(name) else most
-        if isinstance(value, int) and abs(value) > most and "theta" not in name:  # not a size
+        if isinstance(value, int) and abs(value) > most and "theta" not in name:  # a theta is not a size
             message = N_("{size} {value} is too large: the limit is {most}.")
             raise wrong(message, name, value, size=name, value=_shown(value), most=most)
     return fields

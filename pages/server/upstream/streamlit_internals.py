@@ -395,7 +395,7 @@ def no_values() -> Values:
 
 
 def merge_values(older: Values | None, newer: Values) -> Values | None:
-    """Merge the values of two messages like Streamlit's queue."""
+    """Merge the values of two messages in the same way as Streamlit's queue."""
     from streamlit.runtime.scriptrunner_utils.script_requests import _coalesce_widget_states
 
     return _coalesce_widget_states(older, newer)
