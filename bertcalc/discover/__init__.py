@@ -25,18 +25,25 @@ def discover(
     progress: Progress = lambda _doing, _done, _of: None,
     wanted: Callable[[], object] | None = None,
 ) -> Discovered:
-    """Infer the formulas of a class.
+    """Infer formulas for the parameters of a transformers class and, if requested, for its FLOPs.
 
-    ``progress`` is called with the current activity, the steps done, and the number of steps. No weights are created
-    or loaded, no remote code is run, and the Hub is not contacted.
+    The search creates and loads no weights, runs no remote code, and does not contact the Hub.
 
-    With ``wanted``, the search runs in its own process, with limits on time and memory. Readers are served one at a
-    time, and those who want the same model share its result (``results.known_results``). Meanwhile ``wanted`` is called
-    regularly; it raises an exception if the reader wants something else.
+    Args:
+        request: The class, the changes to its configuration, and the formulas to infer.
+        progress: Called with the current activity, the number of steps done, and the total number of steps.
+        wanted: If given, the search runs in a subprocess with limits on time and memory. Searches run one at a time,
+            and requests for the same model share a result (``results.known_results``). ``wanted`` is called regularly;
+            it raises an exception to cancel the search.
 
-    Raises Refused if transformers does not have the type or cannot build it, other InputErrors for sizes beyond the
-    limits, and Ended if no formula for the parameters is found in time. If there is none for FLOPs, ``no_flops`` gives
-    the reason.
+    Returns:
+        The formulas for the parameters. If there is no formula for the FLOPs, ``no_flops`` gives the reason.
+
+    Raises:
+        Refused: transformers does not have the model type or class, or cannot build it.
+        Ended: The time limit was reached before a formula for the parameters was found. With ``wanted``, a plain
+            InputError is raised instead.
+        InputError: A size exceeds the limits.
     """
     if wanted is not None:
         from bertcalc.discover.discovery_worker import ask

@@ -33,7 +33,7 @@ from bertcalc.text.problem import InputError, wrong
 from bertcalc.text.suggestions import nearest
 
 _SECONDS = 60
-_PATIENCE = 10  # times the limit, in wall time, because other processes share the core
+_PATIENCE = 10  # wall-clock time as a multiple of the CPU limit, because other processes share the core
 _MORE = 5  # seconds of grace before a process that ignores the limit is killed
 _WORKER = Worker()
 atexit.register(_WORKER.kill)
@@ -54,7 +54,11 @@ table gives the reason. Results that were already in the files are repeated; the
 
 
 class ClassOutcome(NamedTuple):
-    """The outcome for a class: found, regime (found, but some fields must keep their value), partly or not built."""
+    """The outcome for a class, as one row of the table.
+
+    ``outcome`` is "found", "regime" (found, but some fields must keep their value), "partly" (some tensors have no
+    formula) or "not built".
+    """
 
     model_type: str
     cls: str
@@ -66,7 +70,7 @@ class ClassOutcome(NamedTuple):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print a table and return an exit code."""
+    """Run the command: print the table and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m bertcalc.discover", description=__doc__)
     parser.add_argument("types", nargs="*", help="model types, such as bert, or with a class: bert.BertModel")
     parser.add_argument("--all", action="store_true", help="every type for which transformers lists a class")
@@ -116,14 +120,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def is_tried(data: dict[str, Any]) -> bool:
-    """Whether an entry has FLOPs, or a reason why not."""
+    """Whether FLOPs were searched for: the entry has formulas for them, or a reason why there are none."""
     return bool(data.get("compute") or (data.get("no_flops") or [NOT_ASKED.message])[0] != NOT_ASKED.message)
 
 
 def chosen(types: Collection[str], groups: Collection[str] = (), *, classes: bool = False) -> list[tuple[str, str]]:
-    """Return the classes of these types and groups: one for each type, or its base model and all language models.
+    """Return the (model type, class) pairs for these types and groups.
 
-    A type can be named with a class: bert.BertModel. Raises InputError for types and classes that do not exist.
+    By default, each type contributes one class. With ``classes``, it contributes its base model and all its language
+    models. A type can be named with a class: bert.BertModel. Raises InputError for types and classes that do not exist.
     """
     available, named = installed(), set[tuple[str, str]]()
     if not (types or groups):
@@ -149,7 +154,11 @@ def _unknown(message: str, name: str, options: Collection[str]) -> NoReturn:
 
 
 def is_in(kind: str, group: str) -> bool:
-    """Whether a type is in a group: all, language, or text (language, encoder-decoder, or a base that reads text)."""
+    """Whether a model type is in a group.
+
+    The groups are "all", "language" (it has a masked or causal language model), and "text" (it has a language model or
+    an encoder-decoder, or its base model reads only text).
+    """
     import transformers
 
     if group == "all" or listed(kind, *LANGUAGE):
@@ -165,13 +174,16 @@ def is_in(kind: str, group: str) -> bool:
 
 
 def outcome_of(request: DiscoveryRequest, search: Search = discover) -> ClassOutcome:
-    """Search in a separate process, which ends if it exceeds the limits, and return the row for the class."""
+    """Run a search in a separate process and return the row for the class.
+
+    The process ends if it exceeds the limits on time or memory.
+    """
     _WORKER.limit = _PATIENCE * request.seconds + STARTING
     cpu_seconds = (2 if request.flops or request.again else 1) * request.seconds + _MORE
     try:
         try:
             return row_for(_WORKER.run(run_search, search, request, cpu_seconds))
-        except MemoryError:  # a fresh process has no memory in use for other classes
+        except MemoryError:  # a fresh process does not contain memory left over from other classes
             _WORKER.stop()
             return row_for(_WORKER.run(run_search, search, request, cpu_seconds))
     except (Ended, SlowError):
@@ -194,7 +206,7 @@ def _not_built(request: DiscoveryRequest, why: str, seconds: float = 0) -> Class
 
 
 def row_for(discovery: Discovered) -> ClassOutcome:
-    """Return the row for a class that was discovered."""
+    """Return the table row for a discovered class."""
     if discovery.unexplained:
         first, reason = next(iter(discovery.unexplained.items()))
         outcome = "partly"
@@ -203,7 +215,7 @@ def row_for(discovery: Discovered) -> ClassOutcome:
     else:
         outcome = "regime" if any(condition.kind == "is" for condition in discovery.regime) else "found"
         remark = "; ".join(map(str, discovery.regime))
-    if discovery.given:  # sizes for fields that the default leaves open
+    if discovery.given:  # sizes that we chose for fields without a default
         remark = f"with {', '.join(f'{name} = {value}' for name, value in discovery.given.items())}; {remark}".strip(
             "; "
         )
@@ -221,7 +233,7 @@ def line(row: ClassOutcome) -> str:
 
 
 def summary(rows: list[ClassOutcome]) -> str:
-    """Return the number of classes with each outcome, and the time they took."""
+    """Return a sentence with the number of classes per outcome, and the median and longest search time."""
     outcomes = [row.outcome for row in rows]
     counts = ", ".join(f"{outcome} {outcomes.count(outcome)}" for outcome in dict.fromkeys(sorted(outcomes)))
     times = [row.seconds for row in rows if row.data] or [0.0]
@@ -257,7 +269,10 @@ def report(rows: list[ClassOutcome], seconds: int, groups: Sequence[str] = ()) -
 
 
 def read(path: Path | None) -> dict[tuple[str, str], dict[str, Any]]:
-    """Return the entries of the file. Raises InputError if it was not written by this command or is not writable."""
+    """Read the entries of a formula file, keyed by model type and class.
+
+    Raises InputError if this command did not write the file, or if the file is not writable.
+    """
     _check(path)
     try:
         return by_class((path.read_text(encoding="utf-8") if path else "") or "[]")
@@ -266,7 +281,10 @@ def read(path: Path | None) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def read_refused(path: Path | None) -> dict[tuple[str, str], ClassOutcome]:
-    """Return the "not built" rows of an earlier report. Raises InputError if the file cannot be written."""
+    """Return the "not built" rows of an earlier report, keyed by model type and class.
+
+    Raises InputError if the file is not writable.
+    """
     _check(path)
     text = path.read_text(encoding="utf-8") if path else ""
     rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in text.splitlines() if "| not built |" in row]
@@ -277,7 +295,7 @@ def read_refused(path: Path | None) -> dict[tuple[str, str], ClassOutcome]:
 
 
 def _check(path: Path | None) -> None:
-    """Raise InputError if a file cannot be written; checked before hours of work, not after."""
+    """Raise InputError if a file is not writable: a long run must not fail at its end."""
     try:
         if path:
             path.open("a").close()
@@ -286,7 +304,7 @@ def _check(path: Path | None) -> None:
 
 
 def write(entries: dict[tuple[str, str], dict[str, Any]], path: Path) -> None:
-    """Write one line per class, sorted by name, so that diffs are readable."""
+    """Write one entry per line, sorted by model type and class, so that diffs are readable."""
     lines = [json.dumps(entries[key], separators=(",", ":"), ensure_ascii=False) for key in sorted(entries)]
     path.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
 

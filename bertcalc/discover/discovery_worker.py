@@ -1,7 +1,7 @@
-"""Discovery in a subprocess, with limits on time and memory; results and refusals are remembered.
+"""Run searches in a subprocess with limits on time and memory, and remember their results and refusals.
 
-The process is stopped when its reader leaves or asks for something else. Other pages that need PyTorch use a different
-process, so that they do not wait for a discovery.
+The search is stopped when the reader leaves or asks for something else. Other pages that need PyTorch use a different
+process, so they do not wait for a search.
 """
 
 import atexit
@@ -24,19 +24,19 @@ from bertcalc.text.digits import fixed
 from bertcalc.text.problem import InputError, Problem, wrong
 
 STARTING = 20.0  # additional seconds to import PyTorch
-# A search has SECONDS of CPU time for parameters, and again for FLOPs. The process has a low priority: on a busy
-# machine its wall time is a multiple of that.
+# A search has SECONDS of CPU time for parameters, and again for FLOPs. The process has a low priority, so on a busy
+# machine it takes several times as much wall-clock time.
 _CPU_SECONDS, _WALL = 2 * SECONDS + 5, 3
-PATIENCE = 90.0  # seconds to wait for other readers' models
-BYTES = 3 * 2**29  # limit of memory for data, including 0.3 GB for PyTorch itself
-_ATTEMPTS = 3  # at finding FLOPs, as other readers can interrupt the search
+PATIENCE = 90.0  # seconds to wait while the process searches for other readers
+BYTES = 3 * 2**29  # memory limit for the process's data, including 0.3 GB for PyTorch
+_ATTEMPTS = 3  # attempts to find FLOPs, because other readers can interrupt the search
 
 WORKER = Worker(_WALL * (SECONDS + STARTING), nice=10)
 atexit.register(WORKER.kill)
-_TURN = threading.Lock()  # held for the reader whose model is discovered
-_WAITING: set[int] = set()  # threads that wait to discover parameters
+_TURN = threading.Lock()  # held by the reader whose search is running
+_WAITING: set[int] = set()  # ids of the threads that wait to search for parameters
 
-Search = Callable[..., Discovered]  # takes a request and ``progress``
+Search = Callable[..., Discovered]  # called with a request and ``progress``
 
 
 class RetryError(InputError):
@@ -48,9 +48,11 @@ class _GaveWay(Exception):  # noqa: N818
 
 
 def ask(search: Search, request: DiscoveryRequest, hear: Progress, wanted: Callable[[], object]) -> Discovered:
-    """Run a search in the process; its activity is "" while others are served.
+    """Run a search in the subprocess, or return a remembered result.
 
-    Raises RetryError for a temporary failure, or InputError, which is repeated for a while without another attempt.
+    While the search waits for other readers, ``hear`` receives the activity "". Raises RetryError for a temporary
+    failure. Any other InputError is remembered: for ``known_results.RETRY_SECONDS``, the same request raises it again
+    without a search.
     """
     if request.earlier:
         return _ask_flops(search, request, request.earlier, hear, wanted)
@@ -74,9 +76,9 @@ def ask(search: Search, request: DiscoveryRequest, hear: Progress, wanted: Calla
 def _ask_flops(
     search: Search, request: DiscoveryRequest, earlier: Discovered, hear: Progress, wanted: Callable[[], object]
 ) -> Discovered:
-    """Add FLOPs to a discovered class. Raises InputError.
+    """Add FLOPs to an earlier result. Raises InputError.
 
-    As this is slow, readers who ask for parameters meanwhile are served first, after which the search restarts.
+    The search for FLOPs is slow. It is interrupted if another reader asks for parameters, and restarts afterwards.
     """
 
     def still() -> None:
@@ -99,7 +101,10 @@ def _ask_flops(
 
 @contextmanager
 def _turn(hear: Progress, wanted: Callable[[], object], *, last: bool = False) -> Iterator[None]:
-    """Wait until the process is free; with ``last``, also until no other reader waits for it."""
+    """Wait until the process is free; with ``last``, also until no other reader waits for parameters.
+
+    Raises RetryError after PATIENCE seconds.
+    """
     until, waits = time.monotonic() + PATIENCE, False
     thread = threading.get_ident()
     try:
@@ -136,7 +141,7 @@ def _discover(search: Search, request: DiscoveryRequest, hear: Progress) -> Disc
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """Turn the process's exceptions into InputError; stop the process if the reader leaves."""
+    """Convert exceptions of the subprocess to InputError; stop the subprocess on any other exception."""
     try:
         yield
     except (SlowError, Ended):
@@ -168,15 +173,16 @@ def _too_slow() -> InputError:
 
 
 def too_large() -> InputError:
-    """Return the error for a model that needs too much memory."""
+    """Return the error for a model that needs more memory than BYTES."""
     message = N_("Building this model takes more than {size} GB of memory: no formula was found.")
     return wrong(message, size=fixed(BYTES / 1e9))
 
 
 def run_search(search: Search, request: DiscoveryRequest, cpu_seconds: float | None = None) -> Discovered:
-    """Run a search inside the process. Importing PyTorch does not count towards its time.
+    """Run a search inside the subprocess.
 
-    A search that uses more than ``cpu_seconds`` ends the process, even if it never looks at the time.
+    Importing PyTorch does not count towards the time limit of the search. The operating system kills the process after
+    ``cpu_seconds``, even if the search never checks the time.
     """
     limit_memory()
     tell(("imports", 0, 0))
@@ -187,7 +193,7 @@ def run_search(search: Search, request: DiscoveryRequest, cpu_seconds: float | N
 
 
 def limit_time(seconds: float) -> None:
-    """End this process after more CPU time than this, and let PyTorch use one thread."""
+    """Limit the further CPU time of this process to ``seconds``, and PyTorch to one thread."""
     import torch
 
     torch.set_num_threads(1)

@@ -1,1 +1,1 @@
-"""Explore many models: compare them, sweep one or two dimensions, and search for those that meet a budget."""
+"""Explore many models: compare them, sweep one or two dimensions, and search for models that meet a budget."""

@@ -1,8 +1,9 @@
 """Explain the difference between two models as a sum over the fields that differ; exact for every quantity.
 
-The fields are changed one after another, in the order of FIELDS, and last the steps of the models, such as adapters,
-one by one. The model is counted after each change. So the parts add up, and each can be checked by changing that field
-in the sidebar. A different order would give different parts: the more hidden units, the more parameters a layer has.
+The fields change one after another, in the order of FIELDS. The change steps of the models, such as adapters, change
+last, one by one. The model is counted after each change, so the parts add up, and each part can be checked by changing
+that field in the sidebar. A different order would give different parts: the more hidden units, the more parameters an
+additional layer has.
 
 >>> from bertcalc.explore.quantities import QUANTITIES
 >>> from bertcalc.families.presets import PRESETS
@@ -51,7 +52,7 @@ _SWITCHED: dict[str, tuple[str, str]] = {
     "add_cross_attention": (N_("with cross-attention"), N_("without cross-attention")),
 }
 _QUERY, _UP = Place("encoder", "attention", "query"), Place("encoder", "feed-forward", "up")
-# The matrices whose shapes are shown in a comparison.
+# A comparison shows the shapes of these matrices.
 _FUSED, _GATED = Place("encoder", "attention", "query, key, value"), Place("encoder", "feed-forward", "up and gate")
 _SHOWN = (Place("embeddings", role="word"), Place("embeddings", role="position"), _QUERY, _UP, _FUSED, _GATED)
 
@@ -59,9 +60,9 @@ _SHOWN = (Place("embeddings", role="word"), Place("embeddings", role="position")
 class FieldChange(NamedTuple):
     """A field that differs, with its values in both models.
 
-    If the class changes, ``sharing`` is the number of times that its single layer runs or, if negative, the number of
-    layers that get their own weights. Of the field "changes", the values are tuples of the steps that are replaced:
-    empty for one that is added or removed.
+    If the class changes to or from a class with a single layer that runs many times (ALBERT), ``sharing`` is the number
+    of times, or if negative, the number of layers that get their own weights. For the field "changes", the values are
+    tuples of the replaced steps and their replacements. A tuple is empty if a step is only added or removed.
     """
 
     field: str
@@ -75,7 +76,10 @@ class FieldChange(NamedTuple):
         return self.field in COUNTED_PHRASES
 
     def sentence(self, *, alone: bool = True) -> tuple[str, dict[str, str]]:
-        """An English phrase with placeholders, and their values; ``alone`` if no other field changes with it."""
+        """Return an English phrase with placeholders, and the values of the placeholders.
+
+        ``alone`` says whether no other field changes at the same time.
+        """
         field, before, after, sharing = self
         sizes = {"after": after, "before": before}
         if sharing > 0:
@@ -105,7 +109,10 @@ class FieldChange(NamedTuple):
 
 @mirrored
 def counted_words(phrases: tuple[str, ...], before: int, after: int) -> str:
-    """The phrase for a change of a number: one more, several more, one fewer, several fewer; empty for no change."""
+    """Return the phrase for a change of a number; "" for no change.
+
+    ``phrases`` are for one more, several more, one fewer, and several fewer.
+    """
     growth = after - before
     return _counted_phrase(phrases, growth).format(count=f"{abs(growth):,}") if growth else ""
 
@@ -150,8 +157,8 @@ Changes = tuple[FieldChange | PartChange, ...]
 class Attribution(NamedTuple):
     """Fields that change together, the figure after the change, and its growth.
 
-    If it did not grow because the same amount was removed and added, ``moved`` is that amount. If some
-    parts of the model shrink and others grow, ``inside`` are their differences, by the keys of PART_NAMES.
+    If the change removes and adds the same amount, ``moved`` is this amount. If some parts of the model shrink and
+    others grow, ``inside`` has the difference of each part, keyed as in PART_NAMES.
     """
 
     changes: Changes
@@ -162,14 +169,14 @@ class Attribution(NamedTuple):
 
     @property
     def named(self) -> Changes:
-        """The changes to name: with another class, only those that count something."""
+        """The changes to mention: if the class changes, only the class, counts (such as layers) and switches."""
         of_class = [change for change in self.changes if change.field == "architecture" or change.counted]
         switched = [change for change in self.changes if change.field in _SWITCHED]
         return (*of_class, *switched) if any(change.field == "architecture" for change in of_class) else self.changes
 
     @property
     def has_effect(self) -> bool:
-        """Whether the figure changed, or could have: a number of layers or heads counts, a dropout probability not."""
+        """Whether the changes affect the figure or could: a number of heads could, a dropout probability cannot."""
         return bool(self.difference or self.moved) or any(
             change.counted or change.field in ("", "architecture", STEPS, *_PARTS) for change in self.changes
         )
@@ -199,13 +206,13 @@ class Breakdown(NamedTuple):
 
     @property
     def share(self) -> Fraction | None:
-        """The difference divided by the first figure; None if that is 0."""
+        """The difference divided by the first figure; None if the first figure is 0."""
         return Fraction(self.difference, self.before) if self.before else None
 
 
 @checked
 def explain(start: Case, goal: Case, quantity: Quantity) -> Breakdown:
-    """Explain the difference between two models with the same batch and plan."""
+    """Explain the difference between two models that are counted with the same batch and plan."""
     stages = list(path(start, goal))
     models = [start.model, *(case.model for _changes, case in stages)]
     if quantity.unit != "FLOPs":  # FLOPs do not depend on whether layers share weights
@@ -227,7 +234,7 @@ def explain(start: Case, goal: Case, quantity: Quantity) -> Breakdown:
 
 
 def _with_places(part: Attribution, start: Model, goal: Model, per_parameter: int) -> Attribution:
-    """A part with what it moves; or if it removes some parameters and adds others, with both."""
+    """Return a part with ``moved``, or if it removes some parameters and adds others, with ``inside``."""
     if not part.difference:
         return part._replace(moved=per_parameter * _moved(start, goal))
     before, after = comparable_totals(start), comparable_totals(goal)
@@ -237,10 +244,10 @@ def _with_places(part: Attribution, start: Model, goal: Model, per_parameter: in
 
 
 def joined_until_known(stages: Iterable[tuple[Changes, Callable[[], int]]]) -> Iterator[tuple[Changes, int]]:
-    """Yield changes with the figure after them; a change without a figure is joined with the next one.
+    """Yield changes with the figure after them; changes without a figure are merged with the next changes.
 
-    For instance, a quantized model cannot be trained before it has an adapter. Raises InputError if there is no figure
-    at the end.
+    For example, a quantized model cannot be trained before it has an adapter. Raises InputError if there is no figure
+    after the last change.
     """
     waiting: Changes = ()
     refused: InputError | None = None
@@ -258,7 +265,7 @@ def joined_until_known(stages: Iterable[tuple[Changes, Callable[[], int]]]) -> I
 
 
 def _with_sharing(changes: tuple[FieldChange, ...], start: Model, goal: Model) -> tuple[FieldChange, ...]:
-    """The changes, with ``sharing`` for a change of class to or from one layer that runs many times."""
+    """Set ``sharing`` for a change of class to or from a single layer that runs many times."""
     before, after = _repeated(start), _repeated(goal)
     if (before > 1) == (after > 1):
         return changes
@@ -267,13 +274,13 @@ def _with_sharing(changes: tuple[FieldChange, ...], start: Model, goal: Model) -
 
 
 def _repeated(model: Model) -> int:
-    """How often a layer runs with the same weights: once, except in ALBERT."""
+    """Return how often a layer runs with the same weights: once, except in ALBERT."""
     steps = model.changed(model.final_config, changes=()).steps(Batch(1, 1))
     return max((step.runs // tensor.copies for step in steps for tensor in step.tensors), default=1)
 
 
 def _moved(start: Model, goal: Model) -> int:
-    """The parameters that the second model gains: the sum over all places that have more than in the first."""
+    """Return the parameters that the second model gains, summed over the places where it has more than the first."""
     before, after = (
         Counter(summed((tensor.place, tensor.num_parameters()) for tensor in model.tensors()))
         for model in (start, goal)
@@ -282,7 +289,7 @@ def _moved(start: Model, goal: Model) -> int:
 
 
 def attributed(before: int, counts: Iterable[tuple[Changes, int]]) -> Breakdown:
-    """Explain a difference, given the first figure and each change with the figure after it."""
+    """Create a breakdown from the first figure, and from the changes with the figure after each change."""
     parts, total = [], before
     for changes, figure in counts:
         parts.append(Attribution(changes, figure, figure - total))
@@ -292,15 +299,17 @@ def attributed(before: int, counts: Iterable[tuple[Changes, int]]) -> Breakdown:
 
 @checked
 def path(start: Case, goal: Case) -> Iterator[tuple[tuple[FieldChange, ...], Case]]:
-    """The way from one model to another: the fields that change together, and the valid model after each change.
+    """Yield the path from one model to another: the fields that change together, and the valid model after the change.
 
-    A field that cannot change alone (heads that do not divide the old hidden_size) changes together with the next field
-    that gives a valid model. Meanwhile the models have the steps of ``start``; the steps change last, one by one.
+    A field that cannot change alone, such as heads that do not divide the old hidden_size, changes together with the
+    next field that gives a valid model. The models keep the steps of ``start`` until all fields have changed. Then the
+    steps change, one by one.
     """
     current, target = values_of(start.model), values_of(goal.model)
     before, after = start.changed.steps, goal.changed.steps
     fields = list(FIELDS)
-    # If the field disappears, first make it as wide as the layers, which changes nothing else.
+    # If embedding_size disappears, first set it to hidden_size, so that the change of class does not change the width
+    # of the embeddings.
     if "embedding_size" in current and "embedding_size" not in target:
         target["embedding_size"] = target["hidden_size"]
         fields.remove("embedding_size")
@@ -340,9 +349,10 @@ Steps = tuple[ChangeStep, ...]
 
 
 def _replaced_steps(before: Steps, after: Steps) -> Iterator[tuple[Steps, Steps, Steps]]:
-    """The replacements, one after another: the replaced steps, their replacements, and all steps afterwards.
+    """Yield the replacements one by one: the replaced steps, their replacements, and all steps afterwards.
 
-    Steps of the same kind replace each other. Others are first removed, the last one first, and then added.
+    Steps at corresponding positions replace each other. Steps without a counterpart are removed first, from the last to
+    the first. Then the other steps are replaced or added.
     """
     matcher = SequenceMatcher(a=[*map(type, before)], b=[*map(type, after)], autojunk=False)
     pairs: list[tuple[Steps, Steps]] = []
@@ -358,7 +368,7 @@ def _replaced_steps(before: Steps, after: Steps) -> Iterator[tuple[Steps, Steps,
 
 
 def _changed(current: dict[str, Any], target: dict[str, Any], changes: Sequence[FieldChange]) -> dict[str, Any]:
-    """The values after the changes; with a new class, also the fields that only its family has."""
+    """Return the values after the changes. If the class changes, they include the fields that only its family has."""
     after = {**current, **{change.field: change.after for change in changes}}
     if all(change.field != "architecture" for change in changes):
         return after
@@ -373,20 +383,20 @@ def _changed(current: dict[str, Any], target: dict[str, Any], changes: Sequence[
 
 @checked
 def differing(models: Sequence[Model]) -> list[str]:
-    """The fields in which the models differ."""
+    """Return the fields in which the models differ, in the order of FIELDS."""
     values = list(map(values_of, models))
     return [field for field in FIELDS if any(other.get(field) != values[0].get(field) for other in values)]
 
 
 @checked
 def shapes(model: Model) -> dict[str, Shape]:
-    """The shapes of a few important matrices, by name without the body's prefix."""
+    """Return the shapes of a few important matrices, keyed by name without the body's prefix."""
     by_place = {tensor.place: tensor for tensor in model.tensors() if len(tensor.shape) == 2}
     return {model.without_prefix(by_place[place].name): by_place[place].shape for place in _SHOWN if place in by_place}
 
 
 class Pair(NamedTuple):
-    """An instructive comparison: its name, its models as in a link, the lesson, and the view to show it in."""
+    """An instructive comparison: its name, the models as in a link, the lesson, and the view that shows it."""
 
     name: str
     models: str

@@ -1,4 +1,4 @@
-"""Search for the models nearest to a budget among all that the constraints allow.
+"""Search for the models nearest to a budget among all models that the constraints allow.
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.model.model import Model
@@ -6,12 +6,14 @@
 >>> [(design.hidden_size, design.num_hidden_layers, design.value) for design in result.designs[:3]]
 [(640, 2, 30121600), (576, 3, 30176640), (384, 10, 29811072)]
 
-Every quantity is a polynomial in the sizes of a candidate: quadratic in the number of heads (of fixed size), linear in
-intermediate_size and in the number of layers (of each kind, if layers alternate). Two widths are exceptions: a single
-head, which needs no copy for a different memory layout, and the width at which ELECTRA needs no projection. So a few
-exact counts determine the quantity of every candidate, and bisection finds the depths nearest to a budget for each
-width and intermediate size. The size of a file is counted at each width, where blocks of weights may not fit, and is
-nearly linear in the number of layers: the nearest candidates are counted once more, to the byte.
+Every quantity is a polynomial in the sizes of a candidate. It is quadratic in the number of heads (of fixed size), and
+linear in intermediate_size and in the number of layers (of each kind, if layers alternate). Two widths are exceptions:
+a single head, which needs no copy for a different memory layout, and the width at which ELECTRA needs no projection. A
+few exact counts therefore determine the quantity of every candidate. For each width and intermediate size, bisection
+finds the depths nearest to the budget.
+
+The size of a file is counted at each width, because blocks of weights may not fit. It is nearly linear in the number of
+layers, so the nearest candidates are counted again, to the byte.
 """
 
 from bisect import bisect_right
@@ -31,16 +33,19 @@ from bertcalc.text.arguments import Single, checked, record
 from bertcalc.text.problem import InputError
 
 HEAD_SIZES = (32, 64, 96, 128)
-# NVIDIA's "Matrix Multiplication Background": 16-bit products are fastest with multiples of 8, on an A100 of 64.
+# NVIDIA's "Matrix Multiplication Background": 16-bit products are fastest if sizes are multiples of 8, or on an A100,
+# of 64.
 MULTIPLES = (8, 64, 128)
-# 4 is BERT's; with 8/3 a gated feed-forward (three matrices) has as many parameters (Shazeer 2020, arXiv:2002.05202).
+# BERT's ratio is 4. With 8/3, a gated feed-forward network, which has three matrices instead of two, has the same
+# number of parameters (Shazeer 2020, arXiv:2002.05202).
 RATIOS: Mapping[str, tuple[Fraction, ...]] = {
     **{name: (Fraction(name),) for name in ("2", "8/3", "3", "4", "6", "8")},
     "any": tuple(map(Fraction, ("2", "8/3", "3", "4", "5", "6", "7", "8"))),
 }
 _Item = TypeVar("_Item")
-BERT_BASE_SHAPE = 64  # hidden units for each layer: 768 / 12
-# Files that are counted to the byte beside those that seem to be the nearest, and the share by which sizes may be off.
+BERT_BASE_SHAPE = 64  # hidden units per layer: 768 / 12
+# The number of additional files to count to the byte besides those that seem nearest, and the inverse of the largest
+# relative error of an estimated file size.
 _MORE_FILES, _INEXACT = 8, 2000
 
 
@@ -49,9 +54,10 @@ FILE = "file"
 
 @record
 class Budget(NamedTuple):
-    """An amount of a quantity, in the quantity's unit; of a file, in a quantization format, or else in safetensors.
+    """An amount of a quantity, in the quantity's unit.
 
-    An amount of bytes is a limit, any other is a target, unless ``at_most``.
+    The size of a file refers to the quantization ``format``, or without a format, to safetensors. An amount of bytes is
+    a limit. Any other amount is a target, or with ``at_most``, a limit.
 
     >>> from bertcalc import BertConfig, Gguf
     >>> from bertcalc.model.model import Model
@@ -72,26 +78,26 @@ class Budget(NamedTuple):
 
     @property
     def kind(self) -> Quantity:
-        """The budget's quantity. Raises UnknownNameError if there is none of this name."""
+        """The budget's quantity. Raises UnknownNameError if there is no quantity with this name."""
         return quantity_named(self.quantity, EVERY_QUANTITY)
 
     def value(self, case: Case) -> int:
-        """The value of the quantity for a case."""
+        """Return the value of the quantity for a case."""
         if self.quantity == FILE and self.format:
             return quantized(case.model, self.format).file_bytes
         return self.kind.of(case)
 
     def excess(self, value: int) -> tuple[bool, int]:
-        """The distance of a value, as a sort key: values that exceed a limit come last."""
+        """Return the distance of a value from the budget as a sort key: values that exceed a limit come last."""
         return self.is_limit and value > self.amount, abs(value - self.amount)
 
 
 @record
 class Constraints(NamedTuple):
-    """The constraints on candidates.
+    """The constraints on the candidates of a search.
 
-    hidden_size is a multiple of head_size and of ``multiple``; intermediate_size is hidden_size times a ratio, rounded
-    up to a multiple of ``multiple``.
+    hidden_size is a multiple of head_size and of ``multiple``. intermediate_size is hidden_size times one of the
+    ``ratios``, rounded up to a multiple of ``multiple``.
     """
 
     head_size: int = 64
@@ -108,11 +114,14 @@ class Constraints(NamedTuple):
         return lcm(self.head_size, self.multiple)
 
     def vocabulary(self, vocab_size: int) -> int:
-        """The vocab_size of every candidate, perhaps rounded up; the limit is a multiple of all MULTIPLES."""
+        """Return the vocab_size of all candidates, rounded up if ``pad_vocabulary`` is set.
+
+        The largest valid vocab_size is a multiple of all MULTIPLES, so the rounded size is valid.
+        """
         return _round_up(vocab_size, self.multiple) if self.pad_vocabulary else vocab_size
 
     def problems(self) -> Iterator[Problem]:
-        """The problems with the limits of depth and width."""
+        """Yield the problems with the head size, the multiple, and the limits on depth and width."""
         widest = DIMENSIONS["hidden_size"][1]
         sizes = {"head_size": (1, widest, 64), "multiple": (1, widest, 64)}
         wrong = [check_whole_number(field, getattr(self, field), *limit) for field, limit in sizes.items()]
@@ -133,7 +142,7 @@ class Constraints(NamedTuple):
             yield Problem.of(message, "layers_from", first, *remedies, first=first, last=last)
 
     def nearest(self) -> "Constraints":
-        """The same constraints with the nearest valid limits."""
+        """Return the same constraints with the nearest valid limits."""
         possible = self
         while problem := next(possible.problems(), None):
             possible = possible._replace(**problem.remedies[0])
@@ -156,12 +165,12 @@ class Design(NamedTuple):
 
     @property
     def shape(self) -> Fraction:
-        """Hidden units for each layer: the aspect ratio of Kaplan et al. 2020, arXiv:2001.08361, section 3.1."""
+        """Hidden units per layer: the aspect ratio of Kaplan et al. 2020, arXiv:2001.08361, section 3.1."""
         return Fraction(self.hidden_size, self.num_hidden_layers)
 
 
 class Result(NamedTuple):
-    """The designs nearest to a budget, the nearest first, and the smallest, largest and number of all candidates."""
+    """The designs nearest to a budget, the nearest first, the smallest and largest, and the number of candidates."""
 
     designs: tuple[Design, ...]
     smallest: Design
@@ -169,12 +178,15 @@ class Result(NamedTuple):
     candidates: int
 
     def possible(self, budget: Budget) -> bool:
-        """Whether the budget is within the range of values; a limit only needs to be at least the smallest."""
+        """Whether the budget lies in the range of values, or for a limit, whether it is at least the smallest value."""
         return self.smallest.value <= budget.amount and (budget.is_limit or budget.amount <= self.largest.value)
 
 
 class _Row(NamedTuple):
-    """All depths of one width and intermediate size; ``value_at`` gives the value at a depth, which grows with it."""
+    """All candidates with one width and intermediate size; ``value_at`` returns the value at a depth.
+
+    The value grows with the depth.
+    """
 
     heads: int
     intermediate: int
@@ -185,8 +197,8 @@ class _Row(NamedTuple):
 def search(case: Case, budget: Budget, constraints: Constraints, count: int = 8) -> Result:
     """Find the ``count`` candidates nearest to a budget, with the architecture, batch and plan of a case.
 
-    For a limit, candidates within it come first, the largest first. Ties are broken by the distance of their shape from
-    bert-base's, then by their fields, starting with hidden_size, the smaller first.
+    If the budget is a limit, candidates within the limit come first, the largest first. Ties are broken by the distance
+    from bert-base's aspect ratio, and then by the fields, starting with the smaller hidden_size.
 
     Raises InputError if a constraint is invalid, or if the constraints allow no model of the family.
     """
@@ -225,7 +237,7 @@ def search(case: Case, budget: Budget, constraints: Constraints, count: int = 8)
 
 
 def _too_narrow(case: Case, constraints: Constraints) -> Problem:
-    """The problem if no model within the constraints has a multiple of its key/value heads."""
+    """Return the problem that no number of heads within the constraints is a multiple of the key/value heads."""
     shared: int = case.model.config.shared()["num_key_value_heads"]
     nearest = lcm(constraints.step, shared * constraints.head_size)
     message = N_(
@@ -237,7 +249,7 @@ def _too_narrow(case: Case, constraints: Constraints) -> Problem:
 
 
 def _first(items: Sequence[_Item], far: Callable[[_Item], tuple[bool, int]], count: int) -> list[_Item]:
-    """The ``count`` items with the smallest distances, plus ties with the last, in their original order."""
+    """Return the ``count`` items with the smallest distances, plus ties with the last item, in original order."""
     distances = list(map(far, items))
     last = sorted(distances)[:count][-1]
     return [item for item, distance in zip(items, distances, strict=True) if distance <= last]
@@ -257,7 +269,7 @@ def _rows(case: Case, budget: Budget, constraints: Constraints) -> Iterator[_Row
 
 
 def _values(case: Case, budget: Budget, constraints: Constraints) -> Callable[[int, int], Callable[[int], int]]:
-    """The value as a function of width and intermediate size, then of depth."""
+    """Return the value as a function of width and intermediate size, which returns a function of depth."""
     heads, quantity = constraints.step // constraints.head_size, budget.quantity
 
     def case_of(width: int, intermediate: int, layers: int) -> Case:
@@ -279,8 +291,9 @@ def _values(case: Case, budget: Budget, constraints: Constraints) -> Callable[[i
     if quantity == FILE:
         return lambda width, intermediate: _nearly_linear(partial(count, width, intermediate))
 
-    # Quadratic in the width, linear in intermediate size and depth, except for a single head (with relative positions)
-    # and the widths at which the structure differs. If layers alternate, linear from period to period.
+    # The value is quadratic in the width, and linear in intermediate size and depth. Exceptions are a single head (with
+    # relative positions) and the widths at which the structure differs. If layers alternate, the value is linear from
+    # period to period.
     apart = {1, *(size // constraints.step for size in case.model.config.breaks if size % constraints.step == 0)}
     period = case.model.config.layer_period if quantity == "activations" else 1
     counted = range(1, 2 * period + 2)
@@ -297,7 +310,7 @@ def _values(case: Case, budget: Budget, constraints: Constraints) -> Callable[[i
         ]
 
         def deep(layers: int) -> int:
-            if layers == 1:  # all layers of ModernBERT except the first have different angles
+            if layers == 1:  # a single layer of ModernBERT needs one kind of rotary angles, more layers need two
                 return shallow[0]
             periods, place = divmod(layers - 2, period)
             return shallow[place + 1] + periods * (shallow[place + period + 1] - shallow[place + 1])
@@ -308,13 +321,13 @@ def _values(case: Case, budget: Budget, constraints: Constraints) -> Callable[[i
 
 
 def _nearly_linear(count: Callable[[int], int]) -> Callable[[int], int]:
-    """The count as a function of depth, extrapolated from 2 and 3 layers, as the first may differ from the others."""
+    """Return the count as a function of depth, extrapolated from 2 and 3 layers, because the first layer may differ."""
     second, third = count(2), count(3)
     return lambda layers: count(1) if layers == 1 else second + (layers - 2) * (third - second)
 
 
 def _through(count: Callable[[int], int], apart: Collection[int]) -> Callable[[int], int]:
-    """The count as a function of width: a quadratic polynomial, but counted exactly at the widths in ``apart``."""
+    """Return the count as a function of width: a quadratic polynomial, but exact counts at the widths in ``apart``."""
     places = [width for width in range(2, 6) if width not in apart][:3]
     values = [Fraction(count(width)) for width in places]
     exact: dict[int, int] = {}
@@ -332,7 +345,7 @@ def _through(count: Callable[[int], int], apart: Collection[int]) -> Callable[[i
 
 
 def _around(row: _Row, budget: Budget, constraints: Constraints, count: int) -> range:
-    """The ``count`` depths on either side of a budget, which include the ``count`` nearest."""
+    """Return the ``count`` depths on either side of a budget, which include the ``count`` nearest depths."""
     first, last = constraints.layers_from, constraints.layers_to
     depths = range(first, last + 1)
     within = first - 1 + bisect_right(depths, budget.amount, key=row.value_at)  # the last depth that does not exceed it
@@ -340,5 +353,5 @@ def _around(row: _Row, budget: Budget, constraints: Constraints, count: int) -> 
 
 
 def _round_up(number: int, multiple: int, divisor: int = 1) -> int:
-    """``number`` / ``divisor``, rounded up to a multiple."""
+    """Return ``number`` / ``divisor``, rounded up to a multiple of ``multiple``."""
     return -(-number // (divisor * multiple)) * multiple

@@ -1,4 +1,4 @@
-"""Factors by which counts have grown, and the reason: the letters of the term that grew most.
+"""The factors by which counts grow between two models, and the reason: the letters of the term that grew most.
 
 >>> from dataclasses import replace
 >>> from bertcalc import BertConfig
@@ -36,7 +36,7 @@ WHOLE = "whole"
 STAYS = N_("{letter} stays")
 MOSTLY = N_("mostly {letters}")
 _NEAR = Fraction(1, 20)  # tolerance for biases beside matrices: doubling H makes 4H² + 4H less than 4 times as large
-# Sizes that users expect to follow another size: BERT's feed-forward size is 4 H.
+# Sizes that users expect to follow another size: in BERT, the intermediate size is 4 H.
 _FOLLOWS = {"intermediate_size": "hidden_size"}
 FOLLOWS = tuple(_FOLLOWS.items())
 
@@ -44,9 +44,9 @@ FOLLOWS = tuple(_FOLLOWS.items())
 class Factor(NamedTuple):
     """The ratio of a count to its previous value, and the changed letters of the term that grew most.
 
-    ``powers`` has the exponent of each changed field; it is empty if letters cannot explain the ratio. ``stays`` are
-    fields that usually follow one of these but did not change. ``mixed`` says whether the letters alone would give a
-    different ratio, because other terms have grown less.
+    ``powers`` maps each changed field of this term to its exponent; it is empty if letters cannot explain the ratio.
+    ``stays`` are fields that usually follow a changed field but did not change. ``mixed`` is True if the letters alone
+    would give a different ratio, because other terms have grown less.
     """
 
     ratio: Fraction
@@ -55,7 +55,7 @@ class Factor(NamedTuple):
     mixed: bool = False
 
     def text(self, say: Callable[[str], str] = str, letters: Mapping[str, str] = EVERY_LETTER) -> str:
-        """The reason in letters, translated by ``say``: "H²", "mostly L·H²" or "H, I stays"; "" if there is none."""
+        """Return the reason in letters, translated by ``say``: "H²", "mostly L·H²" or "H, I stays"; "" for none."""
         grown = "·".join(
             letters[field] + (superscript(power) if power != 1 else "") for field, power in self.powers.items()
         )
@@ -84,7 +84,7 @@ class SizeGrowth(NamedTuple):
 class FigureGrowth(NamedTuple):
     """A figure before and after the change, with the terms and sizes that can explain its growth.
 
-    There are no terms if the formula is different after the change. The figures, terms and sizes after it are live.
+    There are no terms if the change also changes the formula. All numbers after the change are live numbers.
     """
 
     before: int
@@ -116,9 +116,9 @@ class FigureGrowth(NamedTuple):
 def growth_words(
     growth: FigureGrowth, message: str, stays: str, mostly: str, follows: tuple[tuple[str, str], ...]
 ) -> str:
-    """The factor and its reason, as in ``message``: "× 4.00: H²"; without a reason the part before {reason}'s colon.
+    """Return the factor and its reason as in ``message``, such as "× 4.00: H²"; without a reason, only the factor.
 
-    ``stays`` and ``mostly`` are STAYS and MOSTLY in the reader's language; ``follows`` is the constant FOLLOWS.
+    ``stays`` and ``mostly`` are STAYS and MOSTLY in the reader's language. ``follows`` is the constant FOLLOWS.
     """
     factor = growth.factor
     if factor is None:
@@ -138,12 +138,12 @@ class Side(NamedTuple):
 
 
 def whole(figure: int, formula: Any, values: Mapping[str, Any]) -> Side:
-    """A side with a single figure, under the key WHOLE."""
+    """Return a side with a single figure, under the key WHOLE."""
     return Side({WHOLE: figure}, {WHOLE: formula}, values)
 
 
 def growths(before: Side, after: Side, letters: Mapping[str, str] = EVERY_LETTER) -> dict[Any, FigureGrowth]:
-    """The growth of each figure of ``after``; it has a reason if the formula is the same on both sides."""
+    """Return the growth of each figure of ``after``. It has a reason only if the formula is the same on both sides."""
     return {key: _growth(before, after, key, letters) for key in after.figures}
 
 
@@ -174,7 +174,7 @@ def _growth(before: Side, after: Side, key: Any, letters: Mapping[str, str]) -> 
 
 @lru_cache(maxsize=1024)
 def _terms(formula: Any) -> tuple[tuple[Any, tuple[tuple[str, int], ...]], ...]:
-    """The terms of an expanded formula: the node of each, and the exponents of its fields."""
+    """Return the terms of an expanded formula: the node of each term, and the exponents of its fields."""
     return tuple((node_of_formula(term), _powers(term)) for term in sympy.Add.make_args(formula))
 
 
@@ -188,7 +188,7 @@ def _field_of(symbol: Any) -> str:
 
 
 def piece_growths(start: Model, goal: Model, *, path: str = "") -> tuple[FigureGrowth, ...]:
-    """The growth of each piece of ``breakdown`` from one model to another."""
+    """Return the growth of each piece of ``breakdown`` from one model to another."""
     return tuple(growths(_pieces(start, path), _pieces(goal, path)).values())
 
 
@@ -204,7 +204,7 @@ def _pieces(model: Model, path: str) -> Side:
 
 
 def total_growth(start: Model, goal: Model) -> FigureGrowth:
-    """The growth of the number of parameters."""
+    """Return the growth of the number of parameters from one model to another."""
     before, after = (
         whole(model.num_parameters(), read_in_letters(Model.num_parameters, model), model.config.shared())
         for model in (start, goal)

@@ -1,4 +1,4 @@
-"""The effect of a configuration field, determined by counting the model with a slightly different value."""
+"""The effect of a configuration field: the difference between the model and a model with a slightly different value."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -15,8 +15,8 @@ from bertcalc.memory.saved import cache_bytes, saved_by, total_bytes
 from bertcalc.model.model import Model
 from bertcalc.text.arguments import checked
 
-# One activation for each combination of parameters and saved tensors. ``effect`` stops at the first that makes a
-# difference, so those with parameters come first.
+# One activation function for each combination of parameters and saved tensors. ``effect`` stops at the first function
+# that makes a difference, so functions with parameters come first.
 _ACTIVATIONS = sorted(
     {(facts.parameters, facts.kept): name for name, facts in reversed(ACTIVATIONS.items())}.values(),
     key=lambda name: (not ACTIVATIONS[name].parameters, list(ACTIVATIONS).index(name)),
@@ -24,9 +24,10 @@ _ACTIVATIONS = sorted(
 
 
 class Effect(NamedTuple):
-    """The difference in parameters, forward FLOPs and bytes that changing one field makes.
+    """The differences in parameters, forward FLOPs and memory from the change of one field.
 
-    The bytes are those of weights and activations saved for training, in float32, and of a decoder's cache.
+    The memory, in bytes, consists of the weights and the activations saved for backward, in float32, and of a decoder's
+    key/value cache.
     """
 
     before: object
@@ -38,10 +39,10 @@ class Effect(NamedTuple):
 
 @checked
 def effect(field: str, model: Model, batch_size: int, sequence_length: int) -> Effect:
-    """Determine the effect of the smallest valid change of a field; of several, the first that makes a difference.
+    """Return the effect of the smallest valid change of a field, or of the first change that makes a difference.
 
-    If the change requires another field to change (cross attention needs a decoder), both models have that change. If
-    the field has no other valid value (one hidden unit allows only one head), the effect is zero.
+    If the change requires a change of another field (cross-attention needs a decoder), both models have that other
+    change. If the field has no other valid value (a single hidden unit allows only one head), the effect is zero.
     """
     if not hasattr(model.config, field) or not model.config.has(field):
         raise ConfigError(no_field(type(model.config), field, None))
@@ -65,7 +66,7 @@ def effect(field: str, model: Model, batch_size: int, sequence_length: int) -> E
 # Cached: every field is compared with the same model, and sliders return to neighboring values.
 @lru_cache(maxsize=2048)
 def _cost(model: Model, batch_size: int, sequence_length: int) -> tuple[tuple[int, int, int], frozenset[str]]:
-    """Parameters, FLOPs and bytes, and the names of the fields that they depend on."""
+    """Return the parameters, FLOPs and bytes, and the names of the fields that they depend on."""
     config, read = _watched(model.config)
     model = model.changed(config=config)
     length = min(sequence_length, config.longest)
@@ -78,7 +79,7 @@ def _cost(model: Model, batch_size: int, sequence_length: int) -> tuple[tuple[in
 
 
 def _watched(config: Config) -> tuple[Config, set[str]]:
-    """A copy of a configuration that records which of its fields are read, and the set that it records them in."""
+    """Return a copy of a configuration that records which of its fields are read, and the set of recorded names."""
     read: set[str] = set()
     twin: Config = object.__new__(_watching(type(config)))
     twin.__dict__.update(vars(config), **{_READ: read})
@@ -89,9 +90,9 @@ def _watched(config: Config) -> tuple[Config, set[str]]:
 _READ = "fields that are read"
 
 
-@cache  # one class per copy would fill the caches that are keyed by class
+@cache  # a new class per copy would fill the caches that are keyed by class
 def _watching(kind: type[Config]) -> type[Config]:
-    """A subclass whose objects record the attributes that are read; family_of treats it like its base."""
+    """Return a subclass that records which attributes are read; ``family_of`` treats it like its base class."""
 
     class Watching(kind):  # type: ignore[misc, valid-type]
         def __getattribute__(self, name: str) -> Any:
@@ -103,7 +104,7 @@ def _watching(kind: type[Config]) -> type[Config]:
 
 
 def _neighbors(field: str, config: Config) -> Iterator[tuple[Config, Config]]:
-    """Pairs of a base configuration (``config`` itself if possible) and the base with the field changed."""
+    """Yield pairs of a base configuration (``config`` itself if possible) and the base with the field changed."""
     for value in _candidates(field, config):
         if value == getattr(config, field):
             continue
@@ -122,7 +123,10 @@ def _neighbors(field: str, config: Config) -> Iterator[tuple[Config, Config]]:
 
 
 def _repaired(config: Config, changes: dict[str, Any], field: str) -> Config | None:
-    """The configuration with the changes and those that they require; None if they require the field or a size."""
+    """Return the configuration with these changes and all changes that they require.
+
+    Returns None if they require a change of the field or of a size.
+    """
     while True:
         try:
             return replace(config, **changes)

@@ -1,4 +1,4 @@
-"""The quantities of models and the differences between them as live numbers: a side of a comparison can follow sliders.
+"""Quantities of models, and the differences between them, as live numbers: a side of a comparison can follow sliders.
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.model.model import Model
@@ -38,7 +38,7 @@ _SIZES = [field for field in FIELDS if field in SLIDERS]
 
 
 class LiveCase(NamedTuple):
-    """A case, and the sizes in which it follows the sliders; the other sizes are those of its model."""
+    """A case, and the sizes in which it follows the sliders; its other sizes are fixed."""
 
     case: Case
     follows: frozenset[str] = frozenset()
@@ -49,14 +49,14 @@ class LiveCase(NamedTuple):
 
 
 def live_figure(measure: str, side: LiveCase) -> int:
-    """A quantity of a case that follows the sliders. Raises InputError if it is not known."""
+    """Return a quantity of a case that follows the sliders. Raises InputError if it cannot be computed."""
     if not side.follows:
         return EVERY_QUANTITY[measure].of(side.case)
     return cast(int, _with_fixed_sizes(live_quantity(measure, side.case), side))
 
 
 def live_components(side: LiveCase) -> dict[Any, int]:
-    """The parameters of each component of a case that follows the sliders."""
+    """Return the parameters of each component of a case that follows the sliders."""
     model = side.case.model
     if not side.follows:
         return dict(components(model))
@@ -68,7 +68,7 @@ def live_components(side: LiveCase) -> dict[Any, int]:
 
 
 def live_shapes(side: LiveCase) -> dict[str, Shape]:
-    """The shapes of a few important matrices of a model that follows the sliders."""
+    """Return the shapes of a few important matrices of a model that follows the sliders."""
     model = side.case.model
     if not side.follows:
         return shapes(model)
@@ -80,7 +80,7 @@ def live_shapes(side: LiveCase) -> dict[str, Shape]:
 
 
 def _with_fixed_sizes(figure: Any, side: LiveCase) -> Any:
-    """A live number that follows only some of the sizes, and not those of the batch and of the steps."""
+    """Fix all sizes in a live number that do not follow the sliders, including sizes of the batch and of steps."""
     values = side.case.model.config.shared()
     fixed = {field: value for field, value in values.items() if field not in side.follows and is_int(value)}
     return at_sizes(figure, {**fixed, **side.case.batch.sizes(), **argument_sizes(side.case.model)})
@@ -94,7 +94,10 @@ class _State(NamedTuple):
 
 
 def live_explanation(first: LiveCase, second: LiveCase, measure: str) -> Breakdown:
-    """``explain`` with live numbers; a size that differs only after a move of a slider is a part with difference 0."""
+    """Explain a difference as ``explain`` does, with live numbers.
+
+    A size that differs only after a slider has moved is a part with difference 0.
+    """
     plain = explain(first.case, second.case, EVERY_QUANTITY[measure])
     if not first.follows | second.follows:
         return plain
@@ -114,7 +117,7 @@ def live_explanation(first: LiveCase, second: LiveCase, measure: str) -> Breakdo
 
 
 def _named(changes: Changes) -> tuple[object, ...]:
-    """A key for comparing changes: their fields, and which steps they replace."""
+    """Return a key for comparing changes: their fields, or for steps, the replaced steps and their replacements."""
     return tuple((change.before, change.after) if change.field == STEPS else change.field for change in changes)
 
 
@@ -125,7 +128,7 @@ def _fields(changes: Changes) -> tuple[str, ...]:
 def _live_change(change: Any, first: LiveCase, second: LiveCase) -> FieldChange:
     if change.sharing > 0 and change.sharing == second.case.model.config.num_hidden_layers:
         change = change._replace(sharing=second.size("num_hidden_layers"))
-    if change.field == "embedding_size":  # where a family has no such field, it is as wide as the layers
+    if change.field == "embedding_size":  # in a family without this field, the embeddings are as wide as the layers
         hidden = second.size("hidden_size")
         before, after = (
             hidden if value == hidden and not side.case.model.config.has("embedding_size") else value
@@ -138,9 +141,9 @@ def _live_change(change: Any, first: LiveCase, second: LiveCase) -> FieldChange:
 
 
 def _states(first: LiveCase, second: LiveCase) -> Iterator[_State]:
-    """The models of the path, with a model repeated where a size may begin to differ.
+    """Yield the models of the path; a model is repeated where a size may begin to differ.
 
-    So the number of states is the same at every stop of the sliders.
+    The number of states is therefore the same at every stop of the sliders.
     """
     stages: list[tuple[Changes, Case]] = [*path(first.case, second.case)]
     differing = {change.field for changes, _case in stages for change in changes}
@@ -182,13 +185,13 @@ _PAIR = ("num_attention_heads", "hidden_size")
 
 
 def _needs_both(first: LiveCase, second: LiveCase) -> bool:
-    """Whether at some stops heads can change only together with hidden_size, which they must divide."""
+    """Whether, at some slider stops, the heads can change only together with hidden_size, which they must divide."""
     heads, step = second.case.model.config.num_attention_heads, SLIDERS["hidden_size"][2]
     return "num_attention_heads" in second.follows or ("hidden_size" in first.follows and step % heads > 0)
 
 
 def _joined(stages: Iterable[tuple[Changes, Case]], pair: Collection[str]) -> list[tuple[Changes, Case]]:
-    """The stages, with those that change a field of the pair merged into one."""
+    """Return the stages; consecutive stages that change a field of the pair are merged."""
     joined: list[tuple[Changes, Case]] = []
     for changes, case in stages:
         if joined and all(set(pair).intersection(_fields(others)) for others in (changes, joined[-1][0])):

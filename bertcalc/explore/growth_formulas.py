@@ -33,8 +33,8 @@ class Growth(NamedTuple):
     field: str
     powers: Mapping[int, Formula]  # the coefficient of each power, in the other letters
     terms: tuple[tuple[int, str], ...]  # the power and the LaTeX of each term
-    start: int = 0  # the least value for which it holds, if the present one is less
-    step: int = 1  # it holds for values that differ from the present one by multiples of this
+    start: int = 0  # the smallest value for which the formula holds, if the present value is smaller
+    step: int = 1  # the formula holds for values that differ from the present value by multiples of this
 
     @property
     def order(self) -> int:
@@ -42,17 +42,17 @@ class Growth(NamedTuple):
         return max(self.powers, default=0)
 
     def coefficients(self, case: Case) -> dict[int, Fraction]:
-        """The coefficients as numbers, for the sizes of a model."""
+        """Return the coefficients as numbers, for the sizes of a model."""
         sizes = case.batch.sizes()
         return {power: value(coefficient, case.model.config, **sizes) for power, coefficient in self.powers.items()}
 
     def figure(self, case: Case, place: int) -> Fraction:
-        """The quantity at a value of the dimension, with all other sizes of ``case``."""
+        """Return the quantity at a value of the dimension; all other sizes are as in ``case``."""
         powers = self.coefficients(case).items()
         return sum((coefficient * Fraction(place) ** power for power, coefficient in powers), Fraction())
 
     def numeric_terms(self, case: Case) -> tuple[tuple[int, str], ...]:
-        """The terms, with numbers for all letters except the swept one."""
+        """Return the terms, with numbers for all letters except the swept letter."""
         coefficients = self.coefficients(case).items()
         return tuple(
             (power, _term(latex_fraction(coefficient), self.field, power)) for power, coefficient in coefficients
@@ -60,13 +60,15 @@ class Growth(NamedTuple):
 
 
 def growth(name: str, sweep: Sweep) -> Growth:
-    """The growth of a quantity along the only dimension of a sweep, including the sizes that follow it.
+    """Return the growth of a quantity along the single dimension of a sweep, including the sizes that follow it.
 
-    With relative positions, if batch, heads or sequence length are swept, it holds from 2 on. It does not hold at the
-    single width at which ELECTRA has no projection (``Config.breaks``), unlike ``Sweep.row``. For memory, it is the
-    formula at the point in time where the present model peaks, and holds as long as the peak is there. A model with few
-    layers, a single head, sequence or token can need less than its formula says: ``start`` is the first value for which
-    it holds. With local attention it holds for whole periods of layers (``step``) if the layers differ in memory.
+    With relative positions, the formula holds from 2 on if the batch, the heads or the sequence length are swept.
+    Unlike ``Sweep.row``, it does not hold at the single width at which ELECTRA has no projection (``Config.breaks``).
+
+    For memory, the formula describes the point in time at which the present model peaks, and holds as long as the peak
+    stays there. A model with few layers, or with a single head, sequence or token, can need less memory than its
+    formula says: ``start`` is the first value for which the formula holds. With local attention, if the layers differ
+    in memory, it holds for whole periods of layers (``step``).
     """
     (field,) = sweep.dimensions
     if moment := PEAKS.get(name):
@@ -80,7 +82,7 @@ def growth(name: str, sweep: Sweep) -> Growth:
     written = {name: SYMBOLS[of] for name, of in sweep.config.letters_of_sizes().items()}
     if field == "num_hidden_layers":  # a ModernBERT with a single layer has no letter for the number of layers
         written |= {field: SYMBOLS[field]}
-    if field in ("hidden_size", "embedding_size"):  # equal in the present model perhaps, but not along the sweep
+    if field in ("hidden_size", "embedding_size"):  # perhaps equal in the present model, but not along the sweep
         written |= {name: SYMBOLS[name] for name in written}
     letters = {**written, **{name: ALL_SYMBOLS[name] for name in BATCH}, **ones}
     window = window_in_letters(sweep.config, sweep.case.batch.sequence_length)
@@ -92,7 +94,7 @@ def growth(name: str, sweep: Sweep) -> Growth:
 
 
 def _of_peak(sweep: Sweep, field: str, how: Plan | Inference) -> Growth:
-    """The growth of a peak, from a model in which no size that changes is 1 and the layers have a letter."""
+    """Return the growth of a peak, from a model in which no changing size is 1 and the number of layers is a letter."""
     places = _places(sweep, field, how)
     like = sweep.at(**{field: places[-1]})
 
@@ -113,7 +115,10 @@ def _of_peak(sweep: Sweep, field: str, how: Plan | Inference) -> Growth:
 
 
 def _places(sweep: Sweep, field: str, how: Plan | Inference) -> Sequence[int]:
-    """Values to take the formula from: the present one, up to the first at which all changing sizes have letters."""
+    """Return values from which to take the formula, up to the first at which all changing sizes are letters.
+
+    The present value comes first.
+    """
     present = sweep.present(field)
     if field == "num_hidden_layers":
         return layers_with_a_letter(sweep.case.model, how, sweep.case.batch.sequence_length)
@@ -123,7 +128,7 @@ def _places(sweep: Sweep, field: str, how: Plan | Inference) -> Sequence[int]:
 
 
 def _has_letters(sweep: Sweep, field: str, place: int) -> bool:
-    """Whether no size that changes along the dimension is 1 at a place, including the size of a head."""
+    """Whether none of the sizes that change along the dimension is 1 at a value, including the head size."""
     sizes = sweep.fields(**{field: place})
     heads_change = "num_attention_heads" in sizes
     if place > 1 and heads_change != ("hidden_size" in sizes):  # then the size of a head changes
@@ -132,7 +137,7 @@ def _has_letters(sweep: Sweep, field: str, place: int) -> bool:
 
 
 def local_exponent(coefficients: Mapping[int, Fraction], place: int) -> Fraction:
-    """The local exponent at a value: the quantity's relative growth divided by the dimension's relative growth.
+    """Return the local exponent: the quantity's relative growth at a value, divided by the dimension's relative growth.
 
     >>> local_exponent({2: Fraction(1), 0: Fraction(9)}, 3)
     Fraction(1, 1)
@@ -145,10 +150,10 @@ _COUNT = sympy.Symbol("k", integer=True, positive=True)
 
 
 def _along(sweep: Sweep, field: str) -> tuple[tuple[Any, Any], ...]:
-    """The letters that follow the swept letter, as expressions in it: A is H / 64.
+    """Return the letters that follow the swept letter, as expressions in the swept letter, such as H / 64 for A.
 
-    The swept letter is written as a multiple of its unit, so that all divisions are exact: SymPy takes 3 ms for the
-    H // 64 of an arbitrary H.
+    The swept letter is written as a multiple of its unit, so that all divisions are exact. SymPy takes 3 ms for H // 64
+    with an arbitrary H.
     """
     unit = sweep.unit(field)
     forms = sweep.fields(**{field: unit * _COUNT})
@@ -180,7 +185,7 @@ _MANY = 8  # more terms than this in parentheses would be wider than the page
 
 
 def _parts(coefficient: Any, *, bracket: bool) -> list[str]:
-    """LaTeX of a coefficient: factored, with the rest in parentheses, or its summands if there are many."""
+    """Return the LaTeX of a coefficient: factored, with the rest in parentheses, or its summands if there are many."""
     summands = coefficient.as_ordered_terms()
     factored = sympy.factor_terms(coefficient)
     if len(summands) > _MANY or (factored.is_Add and not bracket):

@@ -1,4 +1,4 @@
-"""Quantities as live numbers, of a model and of the model with a swept dimension doubled.
+"""Quantities of a model as live numbers, also with a swept dimension doubled.
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.text.live_numbers import evaluated
@@ -26,7 +26,10 @@ from bertcalc.text.live_numbers import FigureBound, LiveNode, live, node_of, sub
 
 
 def live_quantity(name: str, case: Case) -> int:
-    """A quantity of a model with a fixed batch and plan. Raises InputError if it cannot be computed."""
+    """Return a quantity of a model with a fixed batch and plan, as a live number.
+
+    Raises InputError if it cannot be computed.
+    """
     model, batch = case.model, case.batch.shape
     sizes = LiveSizes(model)
     if name == "file" or (case.base and name in ("weights", *PEAKS)):
@@ -44,7 +47,7 @@ _formula = lru_cache(maxsize=256)(lambda name, case: EVERY_QUANTITY[name].of(cas
 
 
 def live_doubled(name: str, sweep: Sweep) -> int:
-    """A quantity of the model with a sweep's only dimension doubled, and the sizes that follow it."""
+    """Return a quantity of the model after doubling a sweep's only dimension and the sizes that follow it."""
     (field,) = sweep.dimensions
     twice = 2 * sweep.present(field)
     case = sweep.at(**{field: twice})
@@ -61,7 +64,7 @@ def live_doubled(name: str, sweep: Sweep) -> int:
 
 
 def _is_possible(sweep: Sweep, field: str) -> Iterator[FigureBound]:
-    """The bounds in which the doubled dimension is possible and the model keeps its structure."""
+    """Yield the bounds within which the doubled dimension is possible and the model keeps its structure."""
     config = sweep.config
     if field not in SLIDERS:
         return
@@ -79,13 +82,13 @@ def _is_possible(sweep: Sweep, field: str) -> Iterator[FigureBound]:
 
 
 def same_curves(sweep: Sweep) -> tuple[FigureBound, ...]:
-    """The bounds in which a sweep's curves or map stay the same: no size outside the sweep changes."""
+    """Return the bounds within which a sweep's curves or map stay the same: no size outside the sweep changes."""
     model, config = sweep.case.model, sweep.config
     still = [field for field in SLIDERS if field not in (*sweep.dimensions, *sweep.following)]
     return (*staying_sizes(model, still), *(same_ratio(config, field) for field in sweep.following))
 
 
 def same_ratio(config: Config, field: str) -> FigureBound:
-    """The bound in which the ratio of a size to hidden_size stays the same."""
+    """Return the bound within which the ratio of a size to hidden_size stays the same."""
     size, hidden = (live_size(name, getattr(config, name)) for name in (field, "hidden_size"))
     return FigureBound(size * config.hidden_size - getattr(config, field) * hidden, 0, 0)

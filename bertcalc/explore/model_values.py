@@ -18,8 +18,8 @@ from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked, unknown
 
-# All fields in which models can differ, in the order in which they are written and differences are explained: the most
-# important sizes first. Fields that constrain each other are next to each other.
+# All fields in which models can differ, the most important sizes first. Links are written and differences are explained
+# in this order. Fields that constrain each other are next to each other.
 FIELDS = (
     *("num_hidden_layers", "num_attention_heads", "hidden_size", "intermediate_size"),
     *("vocab_size", "pad_token_id", "max_position_embeddings", "type_vocab_size"),
@@ -29,12 +29,12 @@ FIELDS = (
     *("layer_norm_eps", "initializer_range", "use_cache", "bos_token_id", "eos_token_id"),
     *OWN_FIELDS,
 )
-STEPS = "changes"  # the name of the steps among the changes of a model; their value is a tuple
+STEPS = "changes"  # the name under which change steps are compared like a field; their value is a tuple
 
 
 @checked
 def values_of(model: Model) -> dict[str, Any]:
-    """The model's values of FIELDS, without the fields of other families."""
+    """Return the model's values for FIELDS, without the fields of other families."""
     pooler = model.cls.pooler and model.add_pooling_layer
     return {
         **absent(type(model.config)),
@@ -46,7 +46,10 @@ def values_of(model: Model) -> dict[str, Any]:
 
 @checked
 def model_of_preset(name: str) -> Model:
-    """A preset in its family's base class, without a head. Raises UnknownNameError if there is no such preset."""
+    """Return a preset in its family's base class, without a head.
+
+    Raises UnknownNameError if there is no such preset.
+    """
     preset = preset_named(name)
     if preset is None:
         raise unknown(NO_PRESET, name, PRESETS)
@@ -56,7 +59,7 @@ def model_of_preset(name: str) -> Model:
 
 @checked
 def model_of(values: Mapping[str, Any]) -> Model:
-    """The model with these values (see ``values_of``). Raises ConfigError if it cannot be built."""
+    """Return the model with these values (see ``values_of``). Raises ConfigError if it cannot be built."""
     for name in ("architecture", "add_pooling_layer"):
         if name not in values:
             raise ConfigError(Problem.of(N_("{field} is missing."), name, None, field=name))

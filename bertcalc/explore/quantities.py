@@ -1,7 +1,7 @@
-"""The quantities that models are compared by: parameters, FLOPs and bytes of a model for a batch.
+"""The quantities by which models are compared: parameters, FLOPs and bytes of a model for a batch.
 
-Each quantity works for models built from integers, columns or symbols, except for peak memory, which has no symbolic
-value because it is a maximum over several points in time.
+Each quantity works for models built from integers, columns or symbols. The exception is peak memory, which has no
+symbolic value because it is a maximum over several points in time.
 
 >>> from bertcalc import BertConfig
 >>> QUANTITIES["parameters"].of(Case(Model(BertConfig())))
@@ -34,13 +34,14 @@ Unit = Literal["parameters", "FLOPs", "bytes"]
 
 @record
 class Case(NamedTuple):
-    """A model, its batch, and how it is trained (AdamW, on all parameters unless the plan freezes some).
+    """A model, its batch, and how it is trained: with AdamW, on all parameters that the plan does not freeze.
 
-    ``base`` is the part of the model that is quantized, if there is one.
+    ``base`` is the quantized part of the model, if there is one.
 
-    Columns are int64, so a quantity of 2**63 or more overflows. No quantity shrinks when a field grows, except with
-    more heads and relative positions (each distance has a vector of the head size). So counting the corners of a range
-    with Python integers shows whether any model in it overflows.
+    Columns are int64 arrays, so a quantity of 2**63 or more overflows. No quantity shrinks when a field grows, with one
+    exception: with relative positions, each distance has a vector of the head size, which is smaller with more heads.
+    To see whether any model in a range overflows, it is therefore enough to count the corners of the range with Python
+    integers.
     """
 
     model: Model
@@ -54,11 +55,11 @@ class Case(NamedTuple):
         return ChangedModel(self.model, self.base)
 
     def of(self, changed: ChangedModel) -> "Case":
-        """A copy with the same batch and plan, for a model with steps."""
+        """Return a copy with the same batch and plan, for a model with steps."""
         return self._replace(model=changed.model, base=changed.base)
 
     def replace(self, **fields: Any) -> "Case":
-        """Replace fields of the configuration by numbers, columns or symbols, without checks."""
+        """Return a copy with fields of the configuration replaced by numbers, columns or symbols, without checks."""
         return self._replace(model=self.model.changed(config=unchecked(self.model.config, **fields)))
 
 
@@ -70,7 +71,7 @@ class Quantity(NamedTuple):
     of: Callable[[Case], int]  # raises InputError if the memory is not simulated or the class cannot run
 
     def known(self, case: Case) -> int | None:
-        """The value for a case; None if it cannot be computed."""
+        """Return the value for a case; None if it cannot be computed."""
         try:
             return self.of(case)
         except InputError:
@@ -84,7 +85,7 @@ def parameters(case: Case) -> int:
 
 @checked
 def component_parameters(component: Component, case: Case) -> int:
-    """The number of parameters of a component; 0 if the architecture lacks it."""
+    """Return the number of parameters of a component; 0 if the architecture lacks it."""
     try:
         totals = components(case.model)
     except TypeError:  # columns are not hashable
@@ -95,27 +96,30 @@ def component_parameters(component: Component, case: Case) -> int:
 @checked
 @lru_cache(maxsize=256)
 def components(model: Model) -> Mapping[Component, int]:
-    """The number of parameters of each component; cached, as components are counted one after another."""
+    """Return the number of parameters of each component.
+
+    The result is cached, because callers ask for the components one by one.
+    """
     return totals_by_component(model)
 
 
 @checked
 def flops(count: Callable[..., int], case: Case) -> int:
-    """FLOPs of matrix products, as PyTorch counts them."""
+    """Return the FLOPs of matrix products, as PyTorch counts them."""
     seen = case.model.encoder_length(case.batch.sequence_length)
     return count(case.model, *case.batch.shape, encoder_sequence_length=seen)
 
 
 @checked
 def training(case: Case) -> int:
-    """FLOPs of a training step, including recomputation, without those that frozen tensors save."""
+    """Return the FLOPs of a training step, including recomputation, without the FLOPs that frozen tensors save."""
     case.changed.check_trained()
     return flops(partial(training_flops, freezing=case.plan.freezing, recompute=case.plan.recompute), case)
 
 
 @checked
 def weights(case: Case) -> int:
-    """Bytes of the weights in the dtype of computation, or in the quantization format."""
+    """Return the bytes of the weights in the dtype of computation, or in the quantization format."""
     if case.base:
         return case.changed.memory_bytes
     return ITEM_BYTES[PRECISIONS[case.plan.precision].dtype] * parameters(case)
@@ -123,7 +127,7 @@ def weights(case: Case) -> int:
 
 @checked
 def activations(case: Case) -> int:
-    """Bytes of the tensors that autograd saves for backward."""
+    """Return the bytes of the tensors that autograd saves for backward."""
     if case.base:
         raise wrong(_NOT_QUANTIZED, "changes", format=case.base.format.title)
     return total_bytes(kept(case.model, case.plan, *case.batch.shape))
@@ -137,7 +141,7 @@ PEAKS: Mapping[str, Callable[[Plan], Plan | Inference]] = {
 
 @checked
 def peak(name: Literal["training_memory", "inference_memory"], case: Case) -> int:
-    """Peak memory of a step, in bytes."""
+    """Return the peak memory of a training or inference step, in bytes."""
     from bertcalc.memory.peak.peak_formulas import peak_bytes  # imports SymPy, which is slow
 
     model = case.changed.in_inference() if name == "inference_memory" else case.changed.in_training(case.plan)
@@ -160,7 +164,8 @@ QUANTITIES: Mapping[str, Quantity] = {
     "inference_memory": Quantity("bytes", N_("peak memory of inference"), partial(peak, "inference_memory")),
 }
 
-# Of one model at a time: a file has no size for columns, and only a model with steps trains less than all parameters.
+# The last two are for a single model at a time: columns have no file size, and only a model with steps trains fewer
+# parameters than it has.
 EVERY_QUANTITY: Mapping[str, Quantity] = {
     **QUANTITIES,
     "file": Quantity("bytes", N_("size of the file"), lambda case: case.changed.file_bytes),
@@ -169,7 +174,7 @@ EVERY_QUANTITY: Mapping[str, Quantity] = {
 
 
 def quantity_named(name: str, quantities: Mapping[str, Quantity] = QUANTITIES) -> Quantity:
-    """The quantity with this name. Raises UnknownNameError if there is none."""
+    """Return the quantity with this name. Raises UnknownNameError if there is none."""
     if name not in quantities:
         raise unknown(_NO_QUANTITY, name, quantities)
     return quantities[name]

@@ -28,12 +28,13 @@ from bertcalc.text.problem import InputError, wrong
 
 # The fields that can be swept, with their limits.
 SWEPT: dict[str, tuple[int, int]] = {**DIMENSIONS, **OWN_DIMENSIONS, **dict.fromkeys(BATCH, (1, LARGEST))}
-# With relative positions, a 1 in one of these changes what is saved: a copy for a new memory layout is skipped.
+# With relative positions, a size of 1 in one of these dimensions skips a copy for a new memory layout, which changes
+# the saved tensors.
 LAID_OUT = ("batch_size", "num_attention_heads", "sequence_length")
 _RELATED = ({"hidden_size", "num_attention_heads"}, {"max_position_embeddings", "sequence_length"})
 _INT64 = 2**63 - 1
 _Item = TypeVar("_Item")
-Array = Callable[[Sequence[int]], Any]  # makes an int64 column: NumPy's, passed in, as NumPy is optional here
+Array = Callable[[Sequence[int]], Any]  # makes an int64 column; the caller passes NumPy's, because NumPy is optional
 
 _NO_DIMENSION = (
     N_("{name} is not a dimension of a sweep: did you mean {nearest}?"),
@@ -51,7 +52,7 @@ _NO_DIVISOR = N_("{field} {value} does not divide hidden_size {size}: it must be
 
 @checked
 def sweepable(model: Model) -> list[str]:
-    """The sizes that can be swept: those of the batch, and those of the configuration that the class does not fix."""
+    """Return the sizes that can be swept: batch sizes, and sizes of the configuration that the class does not fix."""
     config, fixed = model.config, dict(model.cls.builds_with)
     of_model = [field for field in SWEPT if config.has(field) and field not in fixed and getattr(config, field) > 0]
     return [field for field in SWEPT if field in BATCH or field in of_model]
@@ -65,15 +66,15 @@ def shares(config: Config, heads: int) -> bool:
 
 @record
 class Ties(NamedTuple):
-    """The sizes that follow the hidden size, as in the published models; the others are fixed."""
+    """The sizes that follow the hidden size, as in the published models; all other sizes are fixed."""
 
-    heads: bool = True  # num_attention_heads, so that the head size stays
-    intermediate: bool = True  # intermediate_size, so that its ratio to hidden_size stays
+    heads: bool = True  # num_attention_heads follows, at a fixed head size
+    intermediate: bool = True  # intermediate_size follows, at a fixed ratio to hidden_size
 
 
 @record
 class Sweep(NamedTuple):
-    """A model, the one or two dimensions along which it is changed, and the sizes that follow them."""
+    """A model, the one or two dimensions along which it changes, and the sizes that follow them."""
 
     case: Case
     dimensions: tuple[str, ...]
@@ -92,7 +93,7 @@ class Sweep(NamedTuple):
 
     @property
     def ratio(self) -> Fraction:
-        """intermediate_size / hidden_size."""
+        """The ratio intermediate_size / hidden_size."""
         return Fraction(self.config.intermediate_size, self.config.hidden_size)
 
     @property
@@ -102,12 +103,12 @@ class Sweep(NamedTuple):
 
     @checked
     def present(self, field: str) -> int:
-        """The value of a dimension in the model itself."""
+        """Return the value of a dimension in the model itself."""
         self.limits(field)
         return int(getattr(self.case.batch if field in BATCH else self.config, field))
 
     def fields(self, **values: Any) -> dict[str, Any]:
-        """The values of the dimensions and of the sizes that follow them: numbers, columns or symbols."""
+        """Return the values of the dimensions and of the sizes that follow them: numbers, columns or symbols."""
         if "hidden_size" not in values:
             return values
         ratio = self.ratio
@@ -118,14 +119,14 @@ class Sweep(NamedTuple):
         return {**values, **{field: along[field] for field in self.following}}
 
     def at(self, **values: Any) -> Case:
-        """The model with numbers, columns or symbols for the dimensions, without checks."""
+        """Return the model with numbers, columns or symbols for the dimensions, without checks."""
         fields = self.fields(**{field: whole(field, value) for field, value in values.items()})
         sizes = {field: fields.pop(field) for field in BATCH if field in fields}
         return self.case._replace(batch=self.case.batch._replace(**sizes)).replace(**fields)
 
     @checked
     def limits(self, field: str) -> tuple[int, int]:
-        """The lowest and highest value of a dimension; ``exists`` checks relations to the other dimension."""
+        """Return the lowest and highest value of a dimension; ``exists`` checks relations to the other dimension."""
         if field not in SWEPT or not (field in BATCH or self.config.has(field)):
             raise unknown(_NO_DIMENSION, field, sweepable(self.case.model))
         low, high = SWEPT[field]
@@ -148,7 +149,7 @@ class Sweep(NamedTuple):
 
     @checked
     def unit(self, field: str) -> int:
-        """The common divisor of all values of a dimension."""
+        """Return the common divisor of all values of a dimension."""
         if field != "hidden_size":
             return 1
         by_heads = "num_attention_heads" not in {*self.following, *self.dimensions}
@@ -157,9 +158,10 @@ class Sweep(NamedTuple):
 
     @checked
     def values(self, field: str, low: Single, high: Single, most: Single = 200) -> list[int]:
-        """At most about ``most`` possible values from ``low`` to ``high``, which have to be within the limits.
+        """Return at most about ``most`` possible values from ``low`` to ``high``, which must lie within the limits.
 
-        These are the ends and round numbers in between; if there are none, the nearest value below.
+        The values are the two ends and round numbers in between. If there are none, the nearest value below is
+        returned.
         """
         if field == "num_attention_heads" and "hidden_size" not in self.dimensions:
             possible = divisors(self.config.hidden_size // self.config.heads_of)
@@ -175,12 +177,12 @@ class Sweep(NamedTuple):
         return [value for value in candidates if self._shares(**{field: value})] or [self.present(field)]
 
     def _shares(self, **values: int) -> bool:
-        """Whether this number of heads can share the model's key/value heads."""
+        """Whether the number of heads at these values can share the model's key/value heads."""
         return shares(self.config, self.fields(**values).get("num_attention_heads", self.config.num_attention_heads))
 
     @checked
     def has(self, field: str, value: Single) -> bool:
-        """Whether a dimension can have a value while the other one stays."""
+        """Whether a dimension can have a value while the other dimension stays the same."""
         low, high = self.limits(field)
         return low <= value <= high and self.values(field, value, value) == [value]
 
@@ -195,7 +197,7 @@ class Sweep(NamedTuple):
 
     @checked
     def row(self, name: str, values: Sequence[int], array: Array) -> list[int | None]:
-        """A quantity at each value of the only dimension; None where the class cannot run.
+        """Return a quantity at each value of the only dimension; None where the class cannot run.
 
         Raises InputError for a value that is outside the limits or not a multiple of ``unit``.
         """
@@ -207,9 +209,9 @@ class Sweep(NamedTuple):
 
     @checked
     def table(self, name: str, xs: Sequence[int], ys: Sequence[int], array: Array) -> list[list[int | None]]:
-        """A quantity of every model of a map: for each x, a list with a figure for each y.
+        """Return a quantity for every model of a map: a list for each x, with a figure for each y.
 
-        None where there is no such model (see ``exists``) or it cannot run.
+        A figure is None if there is no such model (see ``exists``) or if the model cannot run.
         """
         if len(self.dimensions) != 2:
             raise wrong(_TWO_DIMENSIONS, "dimensions")
@@ -243,7 +245,7 @@ class Sweep(NamedTuple):
                     raise wrong(_NO_DIVISOR, field, value, field=name, value=value, size=hidden_size, possible=possible)
 
     def _figures(self, name: str, places: Mapping[str, Sequence[int]], array: Array) -> list[Any]:
-        """A quantity at some values of the dimensions, in nested lists; None for a model that cannot run.
+        """Return a quantity at some values of the dimensions, in nested lists; None for a model that cannot run.
 
         The values are split in half until all models in a part have the same structure and can run.
         """
@@ -273,7 +275,7 @@ class Sweep(NamedTuple):
         return all((figure or 0) <= _INT64 for figure in figures)
 
     def fitting(self, names: Sequence[str], ranges: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]] | None:
-        """The ranges, with upper ends lowered so that all models fit into int64; None if not even the first fits."""
+        """Return the ranges, with upper ends lowered so that all models fit into int64; None if no model fits."""
         lowered = dict(ranges)
         for field, (low, high) in ranges.items():
             if self.fits(names, lowered):
@@ -287,7 +289,10 @@ class Sweep(NamedTuple):
         return lowered if self.fits(names, lowered) else None
 
     def _apart(self, field: str, values: Sequence[int]) -> Iterator[Sequence[int]]:
-        """The values in groups that can be counted as columns; values that set a size of LAID_OUT to 1 are alone."""
+        """Yield groups of values that can be counted as columns.
+
+        A value that sets a size in LAID_OUT to 1 is a group by itself.
+        """
         if not self.config.ones_matter:
             yield values
             return
@@ -298,7 +303,7 @@ class Sweep(NamedTuple):
 
 
 class PublishedModels(NamedTuple):
-    """The presets that share a place on a map; the first represents all."""
+    """Presets at the same place on a map; the first preset represents all."""
 
     place: tuple[int, int]
     presets: tuple[str, ...]
@@ -306,7 +311,7 @@ class PublishedModels(NamedTuple):
 
 @checked
 def published(dimensions: Sequence[str]) -> list[PublishedModels]:
-    """The presets at their places on a map of two dimensions; none if a dimension is a size of the batch."""
+    """Return the presets at their places on a map of two dimensions; none if a dimension is a size of the batch."""
     if len(dimensions) != 2:
         raise wrong(_TWO_DIMENSIONS, "dimensions")
     places: dict[tuple[int, int], list[str]] = {}
@@ -319,14 +324,18 @@ def published(dimensions: Sequence[str]) -> list[PublishedModels]:
 
 @checked
 def around(values: Sequence[int], present: int) -> tuple[int | None, int | None]:
-    """The values before and after ``present``, which need not be one of them; None at the ends."""
+    """Return the values before and after ``present``, which need not be one of them; None at the ends."""
     before, after = bisect_left(values, present), bisect_right(values, present)
     return values[before - 1] if before else None, values[after] if after < len(values) else None
 
 
 @checked
 def levels(low: int, high: int) -> list[int]:
-    """Round numbers in a range: 1, 2, 5, 10, ...; if too many, 1, 3, 10, ... or powers of 10; if too few, steps."""
+    """Return about 3 to 11 round numbers in a range.
+
+    The numbers are 1, 2, 5, 10, ...; if these are too many, 1, 3, 10, ... or powers of 10; if too few, multiples of a
+    round step.
+    """
     digits = range(len(str(high)))
     for heads in ((1, 2, 5), (1, 3), (1,)):
         numbers = [head * 10**power for power in digits for head in heads if low < head * 10**power < high]
@@ -344,11 +353,12 @@ _FEW, _MANY = 3, 11
 def line(
     xs: Sequence[int], ys: Sequence[int], table: Sequence[Sequence[int | None]], level: int
 ) -> list[tuple[float, float]]:
-    """The contour at which a quantity that grows along both dimensions reaches a level, from top left to bottom right.
+    """Return the contour at which a quantity reaches a level, from top left to bottom right.
 
-    ``table`` has a list for each x with a figure for each y, None where there is no such model. At about 60 values of
-    each dimension, the crossing between two values of the other dimension is interpolated. This is exact for quadratic
-    polynomials: all quantities except the memory of inference.
+    The quantity must grow along both dimensions. ``table`` has a list for each x with a figure for each y; a figure is
+    None where there is no such model. At about 60 values of each dimension, the crossing between two values of the
+    other dimension is interpolated. This is exact for quadratic polynomials: all quantities except the memory of
+    inference.
     """
     places = set()
     for x, figures in _thinned(list(zip(xs, table, strict=True))):
@@ -361,9 +371,9 @@ def line(
 
 
 def crossing(places: Sequence[int], figures: Sequence[int | None], level: int) -> float | None:
-    """The place at which growing figures reach a level, interpolated between two places.
+    """Return the place at which growing figures reach a level, interpolated between two places.
 
-    None if they never reach it, or if figures are missing and fewer than three are left.
+    Returns None if they never reach it, or if figures are missing and fewer than three are left.
 
     >>> crossing([1, 2, 3], [1, 4, 9], 4), crossing([10, 20, 30], [100, 400, 900], 225)
     (2.0, 15.0)
@@ -393,12 +403,12 @@ _CURVED = 3
 
 @checked
 def round_up(number: Fraction) -> int:
-    """The smallest of 1, 2, 5, 10, 20, 50, ... that is at least a number."""
+    """Return the smallest of 1, 2, 5, 10, 20, 50, ... that is at least a number."""
     power: int = 10 ** (len(str(ceil(number))) - 1)
     return next(step * power for step in (1, 2, 5, 10) if step * power >= number)
 
 
 def _thinned(items: Sequence[_Item]) -> Sequence[_Item]:
-    """About 60 of the items, including the first and the last."""
+    """Return about 60 of the items, including the first and the last."""
     step = -(-len(items) // 60)
     return [*items[:-1:step], items[-1]]

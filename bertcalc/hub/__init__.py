@@ -1,1 +1,1 @@
-"""Read a public model's config.json and the headers of its weights from the Hugging Face Hub, with huggingface_hub."""
+"""Read a public model's config.json and weight file headers from the Hugging Face Hub, with huggingface_hub."""

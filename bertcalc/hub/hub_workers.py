@@ -1,7 +1,7 @@
 """Read from the Hub in two separate processes, so that large or slow responses do not delay other readers.
 
-A third reader waits for a free process. A process is killed if its reader leaves or asks for something else, or if it
-takes too long.
+A third reader waits for a free process. A process is killed if it takes too long, or if its reader leaves or asks for
+something else.
 """
 
 import atexit
@@ -21,26 +21,29 @@ from bertcalc.text.problem import InputError, wrong
 
 Answer = TypeVar("Answer")
 
-SECONDS = 30.0  # in total, for all requests of a reader
+SECONDS = 30.0  # limit for all requests of a reader, in total
 PATIENCE = 20.0  # seconds that a reader waits for a free process
 
 PLACES = [Worker(SECONDS, nice=10) for _place in range(2)]
-_FREE: LifoQueue[Worker] = LifoQueue()  # last in, first out, as the latest process is warm
+_FREE: LifoQueue[Worker] = LifoQueue()  # last in, first out, because the most recently used process is warm
 for _worker in PLACES:
     atexit.register(_worker.kill)
     _FREE.put(_worker)
 
 
 def ask(repo_id: str, wanted: Callable[[], object]) -> tuple[ConfigReading, Matching]:
-    """Read the config.json of a public model, and compare its tensors with ours. Raises InputError.
+    """Read the config.json of a public model and compare the model's tensors with ours. Raises InputError.
 
-    While waiting, ``wanted`` is called repeatedly; it raises an exception if the reader has asked for something else.
+    While waiting, ``wanted`` is called repeatedly. It raises an exception if the reader has asked for something else.
     """
     return _run(reader.compared, repo_id, wanted)
 
 
 def ask_config(repo_id: str, wanted: Callable[[], object]) -> str:
-    """Read the text of a public model's config.json, of any model type. Raises InputError."""
+    """Read the text of a public model's config.json, of any model type. Raises InputError.
+
+    ``wanted`` is called as in ``ask``.
+    """
     return _run(reader.config_text, repo_id, wanted)
 
 

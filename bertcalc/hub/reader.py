@@ -1,13 +1,13 @@
 """Read a model's config.json and the headers of its safetensors files from the Hugging Face Hub, never the weights.
 
-huggingface_hub knows the URL of the Hub (``HF_ENDPOINT``) and whether requests are allowed (``HF_HUB_OFFLINE``), keeps
-the connection and validates names. It is imported inside the functions, which run in another process. There is no
-overall timeout here, as hub_workers.py kills that process if it takes too long. All requests are anonymous, so that
-visitors cannot see models that only the owner of the server may see.
+huggingface_hub determines the URL of the Hub (``HF_ENDPOINT``) and whether requests are allowed (``HF_HUB_OFFLINE``).
+It also keeps the connection open and validates names. It is imported inside functions, which run in another process.
+This module has no overall timeout, because hub_workers.py kills that process if it takes too long. All requests are
+anonymous, so that visitors cannot see models to which only the owner of the server has access.
 
-Requests are made here because huggingface_hub 2.4 (``parse_safetensors_file_metadata``) downloads as much as a server
-sends, accepts headers of 25 MB, truncated files and duplicate keys, and follows redirects to any host; see
-test_what_huggingface_hub_lacks in tests/hub/test_hub.py.
+This module makes the requests itself for several reasons: huggingface_hub 2.4 (``parse_safetensors_file_metadata``)
+downloads as much as a server sends, accepts headers of 25 MB, truncated files and duplicate keys, and follows redirects
+to any host. See test_what_huggingface_hub_lacks in tests/hub/test_hub.py.
 """
 
 import importlib.util
@@ -28,10 +28,10 @@ from bertcalc.storage.stored_tensors import StoredTensor
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import InputError, Problem, wrong
 
-LONGEST = 96  # characters of a name, as on the Hub
-_TIMEOUT = 10  # seconds without an answer
+LONGEST = 96  # maximum length of a name in characters, as on the Hub
+_TIMEOUT = 10  # seconds without a response
 _REDIRECTS = 5
-_FIRST = 100_000  # bytes of the first request: nearly every header is shorter
+_FIRST = 100_000  # bytes of the first request, longer than nearly every header
 _FILE = "model.safetensors"
 
 
@@ -50,17 +50,17 @@ class _Body(NamedTuple):
 
 
 def installed() -> bool:
-    """Whether huggingface_hub is installed, without importing it."""
+    """Whether huggingface_hub is installed; it is not imported."""
     return importlib.util.find_spec("huggingface_hub") is not None
 
 
 def check_name(repo_id: str) -> Problem | None:
-    """The problem with a model's name, or None; makes no request."""
+    """Return the problem with a model's name, or None. This makes no request."""
     from huggingface_hub.errors import HFValidationError
     from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]  # imported lazily there
 
     with suppress(HFValidationError):
-        validate_repo_id(repo_id)  # it accepts letters of all scripts and a trailing newline
+        validate_repo_id(repo_id)  # it also accepts letters of all scripts and a trailing newline
         if repo_id.isascii() and repo_id.isprintable() and len(repo_id) <= LONGEST:
             return None
     message = N_(
@@ -71,7 +71,7 @@ def check_name(repo_id: str) -> Problem | None:
 
 
 def compared(repo_id: str) -> tuple[ConfigReading, Matching]:
-    """Read the config.json of a public model, and compare its tensors with ours. Raises InputError."""
+    """Read the config.json of a public model and compare the model's tensors with ours. Raises InputError."""
     published = find(repo_id)
     config, named = published.reading.config, published.reading.architecture
     model = Model(config, named) if named else best_class(published.tensors, config)
@@ -79,7 +79,7 @@ def compared(repo_id: str) -> tuple[ConfigReading, Matching]:
 
 
 def find(repo_id: str) -> HubModel:
-    """Read config.json and the headers of the safetensors files of a public model. Raises InputError."""
+    """Read the config.json and the safetensors headers of a public model. Raises InputError."""
     return HubModel(read_config(config_text(repo_id)), _Requests(repo_id).tensors())
 
 
@@ -94,14 +94,14 @@ def config_text(repo_id: str) -> str:
 
 
 class _Requests:
-    """Requests for the files of one model, whose headers may have LARGEST_HEADER bytes in total."""
+    """Requests for the files of one model. Their headers may have LARGEST_HEADER bytes in total."""
 
     def __init__(self, repo_id: str) -> None:
         self.repo_id = repo_id
         self.left = LARGEST_HEADER
 
     def tensors(self) -> tuple[StoredTensor, ...]:
-        """Read the tensors of the model's only file, or of all files in its index."""
+        """Read the tensors of the model's single safetensors file, or of all files in its index."""
         if (tensors := self._header(_FILE)) is not None:
             return tensors
         index = self.get(INDEX, LARGEST_HEADER)
@@ -133,12 +133,12 @@ class _Requests:
         return read(start.data[LENGTH_BYTES:end], start.size - end).tensors
 
     def get(self, filename: str, most: int) -> _Body | None:
-        """Get at most ``most`` bytes of a file; None if the model has no such file. Raises InputError."""
+        """Return at most ``most`` bytes of a file; None if the model has no such file. Raises InputError."""
         import httpx2
         from huggingface_hub import constants, get_session, hf_hub_url
 
         url = hf_hub_url(self.repo_id, filename)
-        # Uncompressed, so that a small response cannot expand into a large one.
+        # Without compression, a small response cannot expand into a large one.
         headers = {"user-agent": "bertcalc", "range": f"bytes=0-{most - 1}", "accept-encoding": "identity"}
         try:
             for _redirect in range(_REDIRECTS):
@@ -180,7 +180,7 @@ class _Requests:
 
 
 def _size(status: int, headers: Mapping[str, str]) -> int | None:
-    """The size of the whole file in bytes; None if the server sends the whole file without its size."""
+    """Return the size of the whole file in bytes; None if the server sends the whole file without its size."""
     if status == 200:
         length = headers.get("content-length", "")
         return int(length) if re.fullmatch("[0-9]{1,18}", length) else None
@@ -191,7 +191,7 @@ def _size(status: int, headers: Mapping[str, str]) -> int | None:
 
 
 def _is_the_hubs(url: str, endpoint: str) -> bool:
-    """Whether a URL is on the endpoint itself, or on a host where the Hub stores large files."""
+    """Whether a URL is on the endpoint itself, or on a host on which the Hub stores large files."""
     target, hub = urlsplit(url), urlsplit(endpoint)
     if (target.scheme, target.netloc) == (hub.scheme, hub.netloc):
         return True

@@ -1,1 +1,1 @@
-"""Run slow or memory-hungry work in separate processes; caches bounded by memory."""
+"""Run slow or memory-hungry work in separate processes, and limit caches by memory."""

@@ -16,10 +16,10 @@ R = TypeVar("R")
 
 
 class WeightedCache(Generic[R]):
-    """A thread-safe cache for a function of hashable arguments, with results of a total weight of at most ``most``.
+    """A thread-safe cache for a function of hashable arguments; the total weight of its results is at most ``most``.
 
-    ``weigh`` gives the weight of a result, such as its bytes. The least recently used results are dropped first; the
-    latest result always stays.
+    ``weigh`` returns the weight of a result, such as its bytes. The least recently used results are dropped first. The
+    latest result always stays, even if it alone exceeds the limit.
     """
 
     def __init__(self, function: Callable[..., R], most: int, weigh: Callable[[R], int]) -> None:
@@ -29,7 +29,7 @@ class WeightedCache(Generic[R]):
         self.weight = 0
 
     def __call__(self, *arguments: Hashable) -> R:
-        """Return the result of the function, cached or new."""
+        """Return the result of the function, from the cache or by a call."""
         with self._lock:
             if arguments in self._kept:
                 self._kept.move_to_end(arguments)

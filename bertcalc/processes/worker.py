@@ -1,7 +1,7 @@
-"""Run functions in another process if they take too much time or memory for the server.
+"""Run functions that take too much time or memory for the server in another process.
 
-Importing PyTorch takes a second and 300 MB. In a separate process, only the sessions that need it wait, and the memory
-is freed after the process has been idle for a while.
+Importing PyTorch takes a second and 300 MB. With a separate process, only the sessions that need it wait, and its
+memory is freed after the process has been idle for a while.
 """
 
 import atexit
@@ -27,30 +27,30 @@ _Answer = tuple[int, Any, Exception | None]  # number of the call, result, excep
 
 
 class _Progress(NamedTuple):
-    """A progress report of a running function, sent in place of a result."""
+    """A progress report of a running function, sent through the same queue as results."""
 
     report: Any
 
 
 IDLE = 120.0  # seconds without work after which the process ends
-LIMIT = 60.0  # seconds that a caller waits, including for calls before its own
+LIMIT = 60.0  # seconds that a caller waits, including the time for earlier calls
 LOOK = 0.1  # seconds between two calls of ``wanted``
 _ROOT = Path(__file__).parents[2]
 _STOPPING = (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGKILL", 9))  # signals that other processes send
 _OUT_OF_TIME = getattr(signal, "SIGXCPU", 24)
-# Files with a line "oom_kill COUNT": of the whole machine, and of this container.
+# Files with a line "oom_kill COUNT", for the whole machine and for this container.
 _MEMORY_EVENTS = (Path("/proc/vmstat"), Path("/sys/fs/cgroup/memory.events"))
 
 
 class SlowError(Exception):
-    """The worker gave no result in time."""
+    """The worker did not return a result in time."""
 
 
 class StoppedError(Exception):
     """The process ended without a result.
 
-    With ``from_outside``, another process stopped it, so that another try may succeed. Otherwise it crashed, or Linux
-    killed it because memory or its CPU time (``late``) ran out.
+    If ``from_outside`` is true, another process stopped it, and another attempt may succeed. Otherwise it crashed, or
+    Linux killed it because it ran out of memory or CPU time (``late``).
     """
 
     def __init__(self, *, from_outside: bool = False, late: bool = False) -> None:
@@ -59,9 +59,9 @@ class StoppedError(Exception):
 
 
 class Worker:
-    """A process that runs functions of importable modules, one at a time; if it ends or hangs, a new one starts.
+    """A process that runs functions of importable modules, one at a time. If it ends or hangs, a new process starts.
 
-    While a caller waits, ``wanted`` is called repeatedly; it raises an exception if the result is no longer wanted. A
+    While a caller waits, ``wanted`` is called repeatedly. It raises an exception if the result is no longer wanted. A
     caller waits at most ``limit`` seconds. ``nice`` lowers the priority of the process (see os.nice).
     """
 
@@ -82,7 +82,7 @@ class Worker:
     def listen(
         self, hear: Callable[[Any], object], function: Callable[P, R], *arguments: P.args, **named: P.kwargs
     ) -> R:
-        """Like ``run``, but call ``hear`` with each progress report of the function (see ``tell``)."""
+        """Run a function like ``run``, and call ``hear`` with each progress report of the function (see ``tell``)."""
         until = time.monotonic() + self.limit
         with self._locked(until):
             if self._timer:
@@ -133,7 +133,7 @@ class Worker:
                 stopped = number in _STOPPING and _out_of_memory_kills() == kills
                 raise StoppedError(from_outside=stopped, late=number == _OUT_OF_TIME)
             number, answer, error = received
-            if number != self._asked:  # the answer to an earlier call whose caller gave up
+            if number != self._asked:  # the answer to an earlier call whose caller stopped waiting
                 continue
             if not isinstance(answer, _Progress):
                 return answer, error
@@ -151,7 +151,7 @@ class Worker:
             self._end()
 
     def kill(self) -> None:
-        """End the process at once, without waiting for its current call."""
+        """End the process immediately, without waiting for its current call."""
         if process := self._process:
             process.kill()
             process.wait()
@@ -165,13 +165,13 @@ class Worker:
 
     def _end(self) -> None:
         if self._process:
-            self._process.kill()  # it has no state to lose
-            with suppress(BrokenPipeError), self._process:  # a call that it had not read
+            self._process.kill()  # the process has no state to lose
+            with suppress(BrokenPipeError), self._process:  # flushing a call that the process has not read
                 self._process = None
 
 
 def _out_of_memory_kills() -> int:
-    """Count the processes that Linux has killed because memory ran out; 0 if this process cannot read the counters."""
+    """Return how many processes Linux has killed because memory ran out; 0 if the counters are not readable."""
     lines: list[str] = []
     for file in _MEMORY_EVENTS:
         with suppress(OSError):
@@ -180,7 +180,7 @@ def _out_of_memory_kills() -> int:
 
 
 def _read(answers: BinaryIO, into: SimpleQueue[_Answer | None]) -> None:
-    """Put each answer of a process into a queue, and None when it has ended."""
+    """Put each answer of a process into a queue, and None when the process has ended."""
     with suppress(EOFError, pickle.UnpicklingError, OSError, ValueError):  # a truncated answer, or a closed pipe
         while True:
             into.put(pickle.load(answers))
@@ -195,13 +195,16 @@ _tell: Callable[[Any], object] = _ignore
 
 
 def tell(report: Any) -> None:
-    """Report progress from a function in a worker to the caller of ``listen``; do nothing outside a worker."""
+    """Report progress from a function in a worker to the caller of ``listen``. Outside a worker, this does nothing."""
     _tell(report)
 
 
 def serve(asked: BinaryIO, answers: BinaryIO) -> None:
-    """Run the functions that come through the pipe until it is closed."""
-    import bertcalc.processes.worker as imported  # the module that functions import; this one runs as __main__
+    """Run the functions that arrive through the pipe ``asked``, and write their results to ``answers``.
+
+    Returns when ``asked`` is closed.
+    """
+    import bertcalc.processes.worker as imported  # functions import this module; the present copy runs as __main__
 
     def answer_with(answer: _Answer) -> None:
         pickle.dump(answer, answers)
@@ -224,12 +227,12 @@ def serve(asked: BinaryIO, answers: BinaryIO) -> None:
             answer = number, None, MemoryError() if _short_of_memory(error) else error
         answer_with(answer)
         if not frozen:
-            gc.freeze()  # PyTorch and transformers are imported by now: exclude them from garbage collection
+            gc.freeze()  # PyTorch and transformers are imported by now; the garbage collector need not scan them
             frozen = True
 
 
 def _short_of_memory(error: Exception) -> bool:
-    """Whether PyTorch 2.13 ran out of memory on the CPU, for which it has no separate exception."""
+    """Whether an error means that PyTorch 2.13 ran out of CPU memory, for which it has no separate exception."""
     return isinstance(error, RuntimeError) and "DefaultCPUAllocator" in str(error)
 
 
@@ -239,7 +242,7 @@ atexit.register(WORKER.kill)
 if __name__ == "__main__":
     with suppress(AttributeError):  # Windows has no os.nice
         os.nice(int(sys.argv[1]))
-    # If memory runs out, Linux kills this process before the server.
+    # If memory runs out, Linux kills this process before it kills the server.
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")
     # Answers go through stdout, so redirect the output of libraries to stderr.

@@ -13,7 +13,7 @@ from bertcalc.proof.real_model import empty_model
 
 
 class FlopCheck(NamedTuple):
-    """The FLOPs of a module or a whole pass: our count and PyTorch's, or None where a count lacks the module."""
+    """The FLOPs of a module or a whole pass, as counted by us and by PyTorch; None if a count lacks the module."""
 
     name: str
     ours: int | None
@@ -21,7 +21,7 @@ class FlopCheck(NamedTuple):
 
 
 class FlopProof(NamedTuple):
-    """The counts of the forward pass, of forward and backward together, and of the modules of the forward pass."""
+    """FLOPs of the forward pass, of the forward and backward pass together, and of the forward pass's modules."""
 
     forward: FlopCheck
     training: FlopCheck
@@ -35,14 +35,14 @@ class FlopProof(NamedTuple):
 def prove(model: Model, call: Call, *, recompute: bool) -> FlopProof:
     """Compare our FLOPs with PyTorch's count of a forward and backward pass on the meta device, with eager attention.
 
-    transformers 5 must be able to build the configuration and to run the call.
+    transformers 5 must be able to build the model and to run the call.
     """
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
     with torch.device("meta"):
         real = empty_model(model)
-        real.set_attn_implementation("eager")  # FlopCounterMode does not count fused attention on this device
+        real.set_attn_implementation("eager")  # FlopCounterMode does not count fused attention on the meta device
         if recompute:
             real.train()
             real.activation_checkpointing_enable()
@@ -63,9 +63,10 @@ def prove(model: Model, call: Call, *, recompute: bool) -> FlopProof:
 
 
 def compare(ours: dict[str, int], counts: dict[str, int], real: Any, prefix: str) -> list[FlopCheck]:
-    """Compare each module, summed over the layers; a step that is not a module counts toward the modules around it.
+    """Compare the FLOPs of each module, summed over the layers.
 
-    In a class with a head, PyTorch's names have the body's ``prefix``, ours do not.
+    A step that is not a module counts toward the modules around it. In a class with a head, PyTorch's names have the
+    body's ``prefix``, and our names do not.
     """
 
     def folded(name: str) -> str:

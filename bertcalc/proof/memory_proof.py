@@ -18,17 +18,17 @@ _SELECTIVE = "bertcalc-selective"
 
 
 class MemoryProof(NamedTuple):
-    """The saved bytes, by our count and by PyTorch's."""
+    """The saved bytes, as counted by us and by PyTorch."""
 
     ours: int
     theirs: int
 
 
 def prove(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> MemoryProof:
-    """Compare our count with the tensors that autograd has saved at the end of a forward pass on the meta device.
+    """Compare our count with the tensors that autograd has saved after a forward pass on the meta device.
 
-    On that device, attention is eager, and dropout masks have the dtype of the activations. transformers 5 must be able
-    to build the configuration and to run the pass.
+    On this device, attention is eager, and dropout masks have the dtype of the activations. transformers 5 must be able
+    to build the model and to run the pass.
     """
     import torch
 
@@ -52,17 +52,20 @@ def prove(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> Me
 
 
 class _Handle:
-    """The object that autograd saves in place of a tensor."""
+    """The object that autograd saves instead of a tensor."""
 
     def __init__(self, tensor: Any) -> None:
         self.tensor = tensor
 
 
 def _kept_bytes(real: Any, arguments: dict[str, Any], masks: list[Any]) -> int:
-    """Bytes of the distinct storages that autograd saves, except parameters, buffers, attention masks and indices."""
+    """Return the bytes of the distinct storages that autograd saves.
+
+    Parameters, buffers, attention masks and indices do not count.
+    """
     import torch
 
-    handles: WeakSet[_Handle] = WeakSet()  # weak, because gradient checkpointing frees some tensors
+    handles: WeakSet[_Handle] = WeakSet()  # weak references, because gradient checkpointing frees some tensors
 
     def hold(tensor: Any) -> _Handle:
         handle = _Handle(tensor)
@@ -80,7 +83,7 @@ def _kept_bytes(real: Any, arguments: dict[str, Any], masks: list[Any]) -> int:
 
 
 def _recompute(real: Any, plan: Plan) -> None:
-    """Set up the planned gradient checkpointing: transformers' around layers, or ours around attention cores."""
+    """Set up gradient checkpointing as planned: transformers' around layers, or ours around the attention core."""
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import eager_mask
 
@@ -89,7 +92,7 @@ def _recompute(real: Any, plan: Plan) -> None:
     real.set_attn_implementation(_SELECTIVE if plan.recompute == "selective" else "eager")
     if plan.recompute == "full":
         real.activation_checkpointing_enable()
-        real.disable_input_require_grads()  # otherwise transformers also computes gradients of frozen embeddings
+        real.disable_input_require_grads()  # otherwise, transformers also computes gradients for frozen embeddings
 
 
 def _checkpointed(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **options: Any) -> Any:
@@ -101,5 +104,5 @@ def _checkpointed(module: Any, query: Any, key: Any, value: Any, attention_mask:
 
 
 def _note_masks(masks: list[Any], _module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Collect the attention masks: the only inputs of an attention module with four dimensions."""
+    """Collect the attention masks, which are the only four-dimensional inputs of an attention module."""
     masks += [value for value in (*args, *kwargs.values()) if hasattr(value, "dim") and value.dim() == 4]

@@ -13,7 +13,7 @@ Contents = list[tuple[Shape, str]]
 
 
 class Returned(NamedTuple):
-    """One output: its name or position, its type, and the shape and dtype of each tensor in it."""
+    """An output: its name or position, its type, and the shape and dtype of each tensor in it."""
 
     name: str
     kind: str
@@ -21,27 +21,27 @@ class Returned(NamedTuple):
 
 
 class ComparedOutput(NamedTuple):
-    """An output as we predict it and as the real model returns it; None if there is none at this position."""
+    """An output as we predict it and as the real model returns it; None if one side has no output at this position."""
 
     ours: Returned | None
     theirs: Returned | None
 
     @property
     def agrees(self) -> bool:
-        """Whether name, type, shapes and dtypes are the same."""
+        """Whether the name, type, shapes and dtypes are the same."""
         return self.ours == self.theirs
 
 
 def prove(model: Model, call: Call) -> list[ComparedOutput]:
-    """Run the real forward method with the arguments of a call, and compare each output with ours.
+    """Run the real forward method with the arguments of a call, and compare each output with our prediction.
 
-    transformers 5 must be able to build the configuration and to run the call.
+    transformers 5 must be able to build the model and to run the call.
     """
     import torch
 
     with torch.device("meta"):
         real = empty_model(model)
-        real.set_attn_implementation("eager")  # the only one that returns attentions
+        real.set_attn_implementation("eager")  # only eager attention returns attentions
         entries = inputs(model, call, run(taking_all(model), call))
         flags = ["output_hidden_states", "output_attentions", "return_dict"]
         flags += [entry.name for entry in entries if entry.given and not entry.tensors]
@@ -51,15 +51,15 @@ def prove(model: Model, call: Call) -> list[ComparedOutput]:
 
 
 def countable(model: Model, call: Call) -> bool:
-    """Whether the bytes of every tensor fit into the signed 64-bit integers in which PyTorch counts them."""
+    """Whether the bytes of every tensor fit into a signed 64-bit integer, with which PyTorch counts them."""
     return all(4 * prod(step.gives.shape) < 2**63 for step in run(model, call))
 
 
 def given_tensors(model: Model, entries: list[Entry], dtype: Any = None) -> dict[str, Any]:
-    """The inputs of a call as tensors on PyTorch's default device, with ``dtype`` in place of float32.
+    """Return the inputs of a call as tensors on PyTorch's default device, with ``dtype`` in place of float32.
 
-    Some models always get an attention_mask, because without it transformers reads the values of tokens or positions,
-    which do not exist on the meta device.
+    Some models always get an attention_mask. Without it, transformers reads the values of tokens or positions, and
+    tensors on the meta device have no values.
     """
     import torch
 
@@ -74,7 +74,7 @@ def given_tensors(model: Model, entries: list[Entry], dtype: Any = None) -> dict
 
 
 def compare(entries: list[Entry], returned: Any) -> list[ComparedOutput]:
-    """Compare our outputs with those of a real forward method: a tuple, or a dictionary by name."""
+    """Compare our outputs with the outputs of a real forward method: a tuple, or a dictionary keyed by name."""
     pairs = (
         [(f"[{index}]", value) for index, value in enumerate(returned)] if type(returned) is tuple else returned.items()
     )
@@ -89,7 +89,7 @@ def _ours(entry: Entry) -> Returned:
 
 
 def _contents(value: Any) -> Contents:
-    """The shape and dtype of every tensor of an output, which can be None, a tuple or a key/value cache."""
+    """Return the shape and dtype of every tensor in an output, which can be None, a tuple or a key/value cache."""
     if value is None:
         return []
     if hasattr(value, "shape"):

@@ -19,7 +19,7 @@ FORWARD_TOKENS = 8
 
 
 class RealRun(NamedTuple):
-    """The result of a forward pass of the model with random weights."""
+    """The result of a forward pass of a model with random weights."""
 
     parameters: int
     weight_bytes: int
@@ -29,23 +29,23 @@ class RealRun(NamedTuple):
 
 @cache
 def installed() -> bool:
-    """Whether torch and transformers are installed, without importing them."""
+    """Whether torch and transformers are installed; they are not imported."""
     return all(importlib.util.find_spec(name) for name in ("torch", "transformers"))
 
 
 def buildable(model: Model) -> Model:
-    """The model as transformers 5 can build it."""
+    """Return the model in the form that transformers 5 can build, with absolute positions."""
     return model.changed(config=replace(model.config, **ABSOLUTE))
 
 
 def not_checked(model: Model) -> int:
-    """The number of parameters of relative position embeddings, which ``buildable`` leaves out."""
+    """Return the number of parameters of relative position embeddings, which ``buildable`` leaves out."""
     tensors = model.tensors()
     return sum(tensor.num_parameters() for tensor in tensors if tensor.place.role == "distance")
 
 
 def real_class(architecture: str) -> Any:
-    """A class of transformers. Raises NotImplementedError with its name if the installed version lacks it."""
+    """Return a class of transformers. Raises NotImplementedError with its name if the installed version lacks it."""
     import transformers
 
     if not hasattr(transformers, architecture):
@@ -54,22 +54,22 @@ def real_class(architecture: str) -> Any:
 
 
 def real_model(model: Model) -> Any:
-    """The model that transformers builds, on PyTorch's current default device."""
+    """Return the model that transformers builds, on PyTorch's current default device."""
     import transformers
 
     transformers.logging.set_verbosity_error()  # its warnings about decoders matter only in training
     config = getattr(transformers, type(model.config).__name__)(**FIVE.fields(model.config))
     if model.cls.flattens_regression and model.config.num_labels > 1:
-        config.problem_type = "single_label_classification"  # else forward reads the values of the labels
+        config.problem_type = "single_label_classification"  # otherwise, forward reads the values of the labels
     options = {} if model.add_pooling_layer else {"add_pooling_layer": False}  # only the body's class accepts it
     return real_class(model.architecture)(config, **options)
 
 
 def empty_model(model: Model) -> Any:
-    """The model that transformers builds on the meta device: shapes without weights.
+    """Return the model that transformers builds on the meta device: shapes without weights.
 
-    PyTorch initializes weights even there. transformers 5.23 can skip that, which saves a third of the time, but then
-    it does not tie the weights either: hence ``tie_weights``.
+    PyTorch initializes weights even on the meta device. transformers 5.23 can skip the initialization, which saves a
+    third of the time. But it then does not tie the weights either, so this function calls ``tie_weights``.
     """
     import torch
     from transformers.initialization import no_init_weights
@@ -83,9 +83,10 @@ def empty_model(model: Model) -> Any:
 
 
 def with_values(forward: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a forward method that reads values of tensors, so that it runs on the meta device, which has no values.
+    """Wrap a forward method that reads values of tensors, so that it runs on the meta device, where tensors have none.
 
-    ModernBERT's, for multiple choice, reads the position of the first token and whether any token is padding.
+    ModernBERT's forward method for multiple choice reads the position of the first token, and whether any token is
+    padding.
     """
     import torch
     from torch.overrides import TorchFunctionMode
@@ -107,12 +108,12 @@ def with_values(forward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def needed_bytes(model: Module) -> int:
-    """Bytes of the weights in float32, plus a quarter for building the model and for the forward pass."""
+    """Return the bytes of the weights in float32, plus a quarter for building the model and for the forward pass."""
     return 5 * model.num_parameters()
 
 
 def available_bytes() -> int:
-    """The memory available to this process: the machine's or, if it is less, the container's."""
+    """Return the memory available to this process in bytes: the machine's or, if it is less, the container's."""
     free: int = psutil.virtual_memory().available
     group = Path("/sys/fs/cgroup")
     try:

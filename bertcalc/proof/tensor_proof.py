@@ -13,7 +13,7 @@ from bertcalc.text import N_
 
 
 class Check(NamedTuple):
-    """One comparison: the name of the quantity, our value, transformers' value, and whether they agree."""
+    """A comparison of one quantity: its name, our value, transformers' value, and whether they agree."""
 
     name: str
     ours: str
@@ -22,7 +22,7 @@ class Check(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Two tensors that differ, at the same position of both models; None if a model has no tensor there."""
+    """Two different tensors at the same position of both models; None if a model has no tensor there."""
 
     ours: tuple[str, Shape] | None
     theirs: tuple[str, Shape] | None
@@ -42,27 +42,27 @@ class Proof(NamedTuple):
         return all(check.agrees for check in self.checks)
 
     def theirs(self, name: str) -> str:
-        """The real model's value in the check with this name."""
+        """Return the real model's value in the check with this name."""
         return next(check.theirs for check in self.checks if check.name == name)
 
 
 def prove(model: Model) -> Proof:
-    """Build the real class on the meta device and compare it with our tree."""
+    """Build the real class on the meta device and compare it with our module tree."""
     import torch
     import transformers
 
-    real_class(model.architecture)  # imports the module of the class before the time is measured
+    real_class(model.architecture)  # imports the class's module before the time is measured
     began = perf_counter()
     real = empty_model(model)
     built = perf_counter()
     checks, differences = compare(model, real)
-    # str, because unpickling PyTorch's version type would import PyTorch in the server.
+    # A str, because unpickling PyTorch's version type would import PyTorch in the server.
     versions = {"transformers": transformers.__version__, "torch": str(torch.__version__)}
     return Proof(checks, differences, 1000 * (built - began), 1000 * (perf_counter() - built), versions)
 
 
 def compare(model: Module, real: Any) -> tuple[list[Check], list[Difference]]:
-    """Compare our tree with a real torch module: the checks, and the tensors that differ."""
+    """Compare our module tree with a real torch module. Return the checks, and the tensors that differ."""
     ours = list(model.named_parameters())
     theirs = [(name, tuple(tensor.shape)) for name, tensor in real.named_parameters()]
     differences = [Difference(*pair) for pair in zip_longest(ours, theirs) if pair[0] != pair[1]]

@@ -1,4 +1,4 @@
-"""How transformers 4 differs from 5. Only 4 builds models with relative positions; every other model follows 5.
+"""The differences between transformers 4 and 5. Only models with relative positions follow 4; all others follow 5.
 
-BERT's program (families/bert.py) declares the table of distances, and the modules with other names in transformers 4.
+BERT's program (families/bert.py) declares the table of distances, and the modules with different names in version 4.
 """

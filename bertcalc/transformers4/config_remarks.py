@@ -1,4 +1,4 @@
-"""Remarks on keys of a config.json from which the two versions of transformers build different models."""
+"""Remarks on the keys of a config.json from which transformers 4 and 5 build different models."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -10,7 +10,7 @@ from bertcalc.transformers4.version import ABSOLUTE, version_of
 
 
 def of_distances(config: Config, count: Callable[[Config], int]) -> Iterator[Problem]:
-    """A remark on relative positions; ``count`` gives the parameters of a configuration."""
+    """Yield a remark if a configuration has relative positions; ``count`` returns a configuration's parameters."""
     if version_of(config).distances:
         message = N_(
             "{field} {value}: transformers 4 builds tables of distances, and {count} parameters. transformers 5 "
@@ -23,7 +23,7 @@ def of_distances(config: Config, count: Callable[[Config], int]) -> Iterator[Pro
 
 
 def of_labels(labels: int, named: int) -> Problem:
-    """The remark on a number of labels that differs from the number of names in id2label."""
+    """Return the remark on a number of labels that differs from the number of names in id2label."""
     message = N_(
         "num_labels {count} is used, as in transformers 5. transformers 4 uses the number of names in id2label: "
         "{named}."

@@ -1,4 +1,4 @@
-"""The key pruned_heads of a config.json: the heads that transformers 4 removes when it builds the model.
+"""The key pruned_heads of a config.json: the attention heads that transformers 4 removes when it builds the model.
 
 >>> heads_by_layer({"pruned_heads": {"0": [1, 2], "11": []}})
 {0: [1, 2]}
@@ -17,7 +17,7 @@ KEY = "pruned_heads"
 
 
 def heads_by_layer(content: Mapping[str, Any]) -> dict[int, list[int]]:
-    """Map layers to the heads that a file removes there; empty if the file removes none, or its value is malformed."""
+    """Map layers to the heads that a file removes from them; empty if it removes none or the value is malformed."""
     pruned = content.get(KEY)
     by_layer = pruned.items() if isinstance(pruned, Mapping) else ()
     return {
@@ -28,7 +28,7 @@ def heads_by_layer(content: Mapping[str, Any]) -> dict[int, list[int]]:
 
 
 def refused(content: Mapping[str, Any]) -> Iterator[Problem]:
-    """The problem with a file that removes heads: its other fields describe the model with all heads."""
+    """Yield the problem with a file that removes heads: its other fields describe the model with all heads."""
     if heads := heads_by_layer(content):
         message = N_(
             "pruned_heads {value}: transformers 4 removes {count} heads from the layers, transformers 5 ignores the "
@@ -39,7 +39,7 @@ def refused(content: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def note(heads: Mapping[int, Sequence[int]], count: int) -> Problem:
-    """The remark on a count without the removed ``heads``; ``count`` is the number of parameters with them."""
+    """Return the remark on a count without the removed ``heads``; ``count`` is the number of parameters with them."""
     message = N_(
         "pruned_heads: {heads} heads are removed, as transformers 4 does. transformers 5 ignores the key and builds "
         "{count} parameters."

@@ -8,7 +8,7 @@ from bertcalc.model.modules import Shape
 from bertcalc.text import N_
 from bertcalc.text.arguments import quoted
 
-Container = Literal["", "tuple", "DynamicCache", "EncoderDecoderCache"]  # of past_key_values
+Container = Literal["", "tuple", "DynamicCache", "EncoderDecoderCache"]  # the type of past_key_values
 
 ABSOLUTE: dict[str, Any] = {"position_embedding_type": "absolute"}
 RELATIVE = {"position_embedding_type": "relative_key"}
@@ -19,14 +19,16 @@ class Version(NamedTuple):
     """A major version of transformers: its pip requirement, its configurations, forward methods and memory.
 
     - ``lacks``: fields that the version's configurations do not have.
-    - ``unknown``: activations that the version does not have.
-    - ``need_weights``: activations that cannot be built on the meta device.
-    - ``distances``: every attention has a table of distances, as wide as a head; there are no position embeddings.
-    - ``cache``: the container of keys and values in a model without cross attention.
-    - ``whole_tuples``: with ``return_dict=False``, a class returns all outputs of its body, None for a missing pooler.
+    - ``unknown``: activation functions that the version does not have.
+    - ``need_weights``: activation functions that cannot be built on the meta device.
+    - ``distances``: every attention module has a table of distances, as wide as a head. The table of position
+      embeddings exists but is not used.
+    - ``cache``: the container of keys and values in a model without cross-attention.
+    - ``whole_tuples``: with ``return_dict=False``, a class returns all outputs of its body, and None for a missing
+      pooler.
     - ``states_first``: the body returns hidden_states before past_key_values.
-    - ``empty_cross_attentions``: a decoder returns cross_attentions even if it gets no encoder_hidden_states.
-    - ``empty_attentions``: only the eager attention returns its weights.
+    - ``empty_cross_attentions``: a decoder returns cross_attentions even without encoder_hidden_states.
+    - ``empty_attentions``: only eager attention returns attention weights.
     """
 
     requirement: str = "transformers>=5"
@@ -41,7 +43,7 @@ class Version(NamedTuple):
     empty_attentions: bool = True
 
     def fields(self, config: Config) -> dict[str, Any]:
-        """The fields of ``config`` that exist in this version, with their values."""
+        """Return the fields of ``config`` that exist in this version, with their values."""
         return {name: value for name, value in vars(config).items() if name not in self.lacks}
 
 
@@ -50,7 +52,7 @@ FOUR = Version(
     requirement="transformers<5",
     lacks=(),
     unknown=("hardswish", "sqrtsoftplus"),
-    need_weights=("xielu",),  # its constructor reads the value of a tensor, which a meta tensor lacks
+    need_weights=("xielu",),  # its constructor reads the value of a tensor, and meta tensors have none
     distances=True,
     cache="EncoderDecoderCache",
     whole_tuples=True,
@@ -65,7 +67,7 @@ def version_of(config: Config) -> Version:
 
 
 def unknown_activation(values: Mapping[str, Any]) -> Iterator[Problem]:
-    """The problem if ``values`` combine relative positions with an activation that only transformers 5 has."""
+    """Yield the problem if ``values`` combine relative positions with an activation that only transformers 5 has."""
     kind, hidden_act = values["position_embedding_type"], values["hidden_act"]
     if kind != "absolute" and hidden_act in FOUR.unknown:
         message = N_(
@@ -77,7 +79,7 @@ def unknown_activation(values: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def only_absolute(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:
-    """The problem if ``values`` ask for relative positions in a family that has only absolute positions.
+    """Yield the problem if ``values`` request relative positions in a family that has only absolute positions.
 
     ``values`` can be the content of a config.json. transformers 4 builds tables of distances for these families, too;
     transformers 5 ignores the field.
@@ -93,8 +95,8 @@ def only_absolute(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Pro
 
 
 def inferred_from_distances(hidden_size: int, table: Shape) -> dict[str, Any]:
-    """Infer fields from the shape of a checkpoint's table of distances, and assume relative_key.
+    """Infer fields from the shape of a checkpoint's table of distances, assuming relative_key.
 
-    The shape does not show whether queries use the distances as well (relative_key_query).
+    The shape does not show whether keys as well as queries are multiplied by the distances (relative_key_query).
     """
     return {**RELATIVE, "num_attention_heads": hidden_size // max(1, table[1])}

@@ -1,4 +1,4 @@
-"""The server around Streamlit: the run queue, limits, refusals, security headers, and Streamlit's own files."""
+"""The server around Streamlit: run queue, limits, refusals, security headers, and Streamlit's static files."""
 
 from pages.server.requirements import check
 

@@ -1,7 +1,7 @@
-"""Keep Streamlit's own files (about 130 on a first visit) in memory, compressed once.
+"""Keep Streamlit's static files (about 130 on a first visit) compressed in memory.
 
-Streamlit 1.67 reads each file from the disk for each visitor, with four thread switches, and compresses none. That
-costs 4.5 MB and 0.3 s of CPU per visitor, or a minute for a class of 200. From memory it costs 1.8 MB and 0.13 s.
+Streamlit 1.67 reads each file from the disk for each visitor, with four thread switches, and compresses none. This
+costs 4.5 MB and 0.3 s of CPU time per visitor, or a minute for a class of 200. From memory, it costs 1.8 MB and 0.13 s.
 """
 
 import asyncio
@@ -11,24 +11,24 @@ import posixpath
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-_COMPRESSED = ("text/", "application/javascript")  # fonts are compressed already
+_COMPRESSED = ("text/", "application/javascript")  # fonts are already compressed
 _START, _BODY = "http.response.start", "http.response.body"
 
 
 class Assets:
-    """Middleware that caches responses whose Cache-Control is immutable: Streamlit's own files.
+    """Middleware that caches responses with an immutable Cache-Control, which are Streamlit's static files.
 
-    Range requests, conditional requests and requests without gzip (no browser sends these) go to Streamlit.
+    Range requests, conditional requests and requests without gzip go to Streamlit. Browsers send none of these.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._files: dict[str, tuple[MutableHeaders, bytes]] = {}
-        # Paths whose first response is under way; other requests do not wait for it.
+        # Paths with a first response in progress. Other requests for the path do not wait for it.
         self._in_progress: set[str] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer from memory, or pass the request on and store Streamlit's response."""
+        """Respond from memory, or pass the request to Streamlit and store the response."""
         path = scope.get("path", "")
         if not _is_cacheable(scope) or path in self._in_progress:
             await self._app(scope, receive, send)
@@ -62,12 +62,12 @@ class Assets:
             body = await asyncio.to_thread(gzip.compress, body)
             headers.update({"content-encoding": "gzip", "content-length": f"{len(body)}"})
             headers.add_vary_header("Accept-Encoding")
-            del headers["etag"], headers["accept-ranges"]  # they describe the uncompressed file
+            del headers["etag"], headers["accept-ranges"]  # these headers describe the uncompressed file
         self._files[scope["path"]] = headers, body
 
 
 def _is_cacheable(scope: Scope) -> bool:
-    # Under another name, such as /static/./a.js, the same file would be stored twice.
+    # Under a different path, such as /static/./a.js, the same file would be stored twice.
     if scope["type"] != "http" or scope["method"] != "GET" or posixpath.normpath(scope["path"]) != scope["path"]:
         return False
     headers = Headers(scope=scope)

@@ -1,8 +1,7 @@
-"""Limits on connections: requests that do not arrive, messages that are too large, and refusals without headers.
+"""Limit connections: requests that do not arrive, messages that are too large, and refusals without headers.
 
-uvicorn has no settings for these limits, and it has already chosen its protocol classes when it imports the app. So
-``upstream`` replaces methods of these classes. Each limit has a test with a real server
-(tests/server/test_connections.py).
+uvicorn has no settings for these limits, and it chooses its protocol classes before it imports the app. So ``upstream``
+replaces methods of these classes. Each limit has a test with a real server (tests/server/test_connections.py).
 """
 
 import asyncio
@@ -17,16 +16,16 @@ from pages.server.messages import LARGE, LARGEST, LOG
 from pages.server.upstream import uvicorn_internals
 from pages.server.upstream.uvicorn_internals import HttpPeer, SocketPeer
 
-# Seconds that a request may take to arrive; its body, and the next request of a connection, may take twice as long.
+# Seconds within which a request must arrive. Its body, and the next request on a connection, may take twice as long.
 PATIENCE = 10.0
 _FILES = 10_000  # open files; each browser takes six connections
-# Limits on incomplete messages: bytes of all such messages together; fragments of one message, and seconds until that
-# message must be complete.
+# Limits on incomplete messages: the bytes of all such messages together, the fragments of one message, and the seconds
+# within which a message must be complete.
 _MOST_INCOMPLETE, _MOST_FRAGMENTS, _SLOWEST = 32_000_000, 1_000, 60.0
 
 
 class _Incomplete(NamedTuple):
-    """A large incomplete message: its bytes so far, and the timer that ends its connection."""
+    """A large incomplete message: its bytes so far, and the timer that closes its connection."""
 
     arrived: int
     end: asyncio.TimerHandle
@@ -42,7 +41,7 @@ def guard() -> None:
     uvicorn_internals.watch_fragments(_limit_fragments)
     uvicorn_internals.add_headers_to_refusals(HEADERS)
     if sys.platform != "win32":
-        import resource  # Windows has none
+        import resource  # not available on Windows
 
         allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         files = _FILES if most == resource.RLIM_INFINITY else min(_FILES, most)
@@ -50,7 +49,7 @@ def guard() -> None:
 
 
 def _expect_request(peer: HttpPeer, before: object = None) -> None:
-    """Close a connection after PATIENCE seconds if it still waits for the same request or body."""
+    """Close a connection if, after PATIENCE seconds, it still waits for the same request or body."""
     peer.call_later(PATIENCE, partial(_end_waiting, peer, before))
 
 
@@ -65,7 +64,7 @@ def _end_waiting(peer: HttpPeer, before: object) -> None:
 
 
 def _expect_handshake(peer: SocketPeer) -> None:
-    """Limit the messages of a WebSocket, and close it if it has no handshake in PATIENCE seconds."""
+    """Limit the messages of a WebSocket, and close it if no handshake arrives within PATIENCE seconds."""
     peer.limit_messages(LARGEST)
     peer.call_later(PATIENCE, partial(_end_without_handshake, peer))
 
@@ -76,7 +75,7 @@ def _end_without_handshake(peer: SocketPeer) -> None:
 
 
 def _limit_fragments(peer: SocketPeer) -> None:
-    """Close a connection whose incomplete message exceeds a limit."""
+    """Close a connection if its incomplete message exceeds a limit."""
     arrived = peer.incomplete_bytes
     if peer.fragments > _MOST_FRAGMENTS:
         LOG.note(f"it has more than {_MOST_FRAGMENTS:,} fragments")
@@ -94,13 +93,13 @@ def _limit_fragments(peer: SocketPeer) -> None:
 
 
 def _complete(peer: SocketPeer) -> None:
-    """Stop watching a connection's message; its next message has its own time limit."""
+    """Stop watching a connection's message; the next message has a time limit of its own."""
     if message := _incomplete.pop(peer, None):
         message.end.cancel()
 
 
 def _end_slow(peer: SocketPeer) -> None:
-    """Close a connection on which a large message has been incomplete for too long."""
+    """Close a connection if a large message is incomplete for too long."""
     if peer.is_open:
         LOG.note(f"it was not complete after {fixed(_SLOWEST, 0)} s")
         peer.end()

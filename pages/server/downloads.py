@@ -1,9 +1,9 @@
-"""Make download files in turns, so that one reader's reports do not delay other readers.
+"""Create download files in turns, so that one reader's reports do not delay other readers.
 
-Streamlit 1.67 makes all files in the six threads that asyncio has on two cores, first come, first served: 160 reports
-for eight sessions delay another reader's table by 20 seconds, and they delay every script run. Here one file is made at
-a time, for the session that has used the least time. A second file may be made in parallel for a session that has used
-almost no time.
+Streamlit 1.67 creates all files in the six threads that asyncio has on two cores, first come, first served. As a
+result, 160 reports for eight sessions delay another reader's table by 20 seconds, and they delay every script run. This
+module creates one file at a time, for the session that has used the least time. It creates a second file in parallel
+only for a session that has used almost no time.
 """
 
 import asyncio
@@ -19,8 +19,8 @@ from pages.server.upstream import streamlit_internals
 from pages.server.upstream.streamlit_internals import DownloadError, UnknownFileError
 
 MOST_WAITING = 8  # files that a session may wait for
-ALMOST_NONE = 0.1  # seconds of making files
-_HALF_LIFE = 60.0  # seconds after which half of the time that a session has used is forgotten
+ALMOST_NONE = 0.1  # seconds of file creation
+_HALF_LIFE = 60.0  # seconds after which half of a session's used time is forgotten
 _MOST_REMEMBERED = 500  # sessions whose used time is remembered
 TOO_MANY = N_("Your earlier downloads are still being prepared. Try again when they have arrived.")
 GONE = N_("The server has restarted. Reload the page or change something on it, then try again.")
@@ -34,16 +34,16 @@ class TooManyError(Exception):
 
 
 class Turns:
-    """A fair queue of sessions that wait for files. All methods run in one event loop."""
+    """A fair queue of sessions that wait for files. All of its methods run in one event loop."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
         self._making: set[str] = set()
-        self._used: dict[str, tuple[float, float]] = {}  # maps a session to its seconds, and when they were summed
+        self._used: dict[str, tuple[float, float]] = {}  # session -> its used seconds, and when they were added up
         self._threads = ThreadPoolExecutor(2, "download")
 
     async def run(self, session: str, make: Callable[[], R]) -> R:
-        """Call a function in a thread when it is this session's turn. Raises TooManyError."""
+        """Call a function in a thread when it is the session's turn, and return its result. Raises TooManyError."""
         line = self._waiting.setdefault(session, deque())
         if len(line) >= MOST_WAITING:
             raise TooManyError
@@ -57,7 +57,7 @@ class Turns:
             began = time.monotonic()
             return await loop.run_in_executor(self._threads, make)
         finally:
-            if not turn.cancelled():  # even if the session ends between its call and its turn
+            if not turn.cancelled():  # also if the session ends between its call and its turn
                 self._making.discard(session)
                 self._add(session, time.monotonic() - (began or time.monotonic()))
                 self._call_next()
@@ -84,14 +84,14 @@ class Turns:
         self._used.pop(session, None)
         self._used[session] = used, time.monotonic()
         if len(self._used) > _MOST_REMEMBERED:
-            del self._used[next(iter(self._used))]  # the session whose last file is oldest
+            del self._used[next(iter(self._used))]  # the session with the oldest last file
 
 
 TURNS = Turns()
 
 
 def take_turns(translate: Callable[[str], Translate]) -> None:
-    """Make files in turns; ``translate`` returns the translation for a session."""
+    """Create files in turns from now on; ``translate`` returns the translation for a session."""
 
     async def make(session: str, write: Callable[[], str]) -> str:
         try:
@@ -99,7 +99,7 @@ def take_turns(translate: Callable[[str], Translate]) -> None:
         except TooManyError:
             message = TOO_MANY
         except UnknownFileError as error:
-            # Without a cause Streamlit does not know the file, as after a restart.
+            # An error without a cause means that Streamlit does not know the file, for example after a restart.
             message = FAILED if error.__cause__ else GONE
             if error.__cause__:
                 logging.getLogger("bertcalc").error("A file could not be created", exc_info=error.__cause__)

@@ -1,4 +1,4 @@
-"""Refuse or delay requests and messages before Streamlit gets them."""
+"""Refuse or delay requests and messages before they reach Streamlit."""
 
 import re
 from urllib.parse import urlsplit
@@ -26,13 +26,13 @@ class Gate:
         if refusal:
             await refusal(scope, receive, send)
         elif scope["type"] == "websocket":
-            # The origin has been checked. For some allowed origins Streamlit would ask another host.
+            # The origin has been checked. For some allowed origins, Streamlit would send a request to another host.
             headers = [(name, value) for name, value in scope["headers"] if name != b"origin"]
             connection = Connection(receive, send)
             try:
                 await self._app({**scope, "headers": headers}, connection.receive, connection.send)
             except RuntimeError:
-                # Streamlit 1.67 mistakes the end of a connection for a text message, and raises.
+                # Streamlit 1.67 mistakes the end of a connection for a text message, and raises RuntimeError.
                 if not connection.closed:
                     raise
         elif scope["type"] == "http":
@@ -45,7 +45,7 @@ def _refusal(scope: Scope) -> ASGIApp | None:
     if scope["type"] == "websocket":
         headers = Headers(scope=scope)
         if not allowed(headers.get("origin"), headers.get("host")):
-            return WebSocketClose()  # becomes a 403
+            return WebSocketClose()  # becomes status 403
     elif scope["type"] == "http":
         if "/_stcore/metrics" in scope["path"]:  # the number of sessions is not public
             return Response("Not Found", 404)
@@ -57,8 +57,8 @@ def _refusal(scope: Scope) -> ASGIApp | None:
 def allowed(origin: str | None, host: str | None) -> bool:
     """Whether a page of this origin may open a WebSocket.
 
-    Streamlit 1.67 also allows the server's external IP address. Streamlit asks another host for this address at every
-    handshake from another site, and all readers wait for the answer.
+    Streamlit 1.67 also allows the external IP address of the server. It requests this address from another host at
+    every handshake from another site, while all readers wait.
     """
     if origin is None or not st.get_option("server.enableCORS"):
         return True
@@ -72,7 +72,10 @@ def allowed(origin: str | None, host: str | None) -> bool:
 
 
 def _plain_encodings(scope: Scope) -> Scope:
-    """Return the request with accept-encoding gzip or none: Streamlit and assets.py mistake "gzip;q=0" for gzip."""
+    """Return the request with "gzip" or nothing as accept-encoding.
+
+    Streamlit and assets.py mistake "gzip;q=0" for an acceptance of gzip.
+    """
     headers = MutableHeaders(raw=[*scope["headers"]])
     encodings = headers.get("accept-encoding", "")
     del headers["accept-encoding"]

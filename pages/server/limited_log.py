@@ -1,25 +1,28 @@
-"""A log that no client can fill: it has at most one entry a minute for each kind of event."""
+"""A log that clients cannot flood: it has at most one entry per minute for each kind of event."""
 
 import logging
 import time
 
-_QUIET = 60.0  # seconds between two entries of a kind
+_QUIET = 60.0  # seconds between two entries of the same kind
 
 
 class LimitedLog:
-    """A log whose entries begin with ``text``: at most one entry a minute for each kind; others are only counted."""
+    """A log with at most one entry per minute for each kind of event. Other events of the kind are only counted.
+
+    All entries begin with ``text``.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text
-        # Maps each kind to the time of its last entry and the number of entries omitted since.
+        # Maps each kind to the time of its last entry, and to the number of entries omitted since then.
         self._last: dict[object, tuple[float, int]] = {}
 
     def note(self, reason: object) -> None:
-        """Write a line with the reason. All lines that this method writes are one kind."""
+        """Write a line with a reason. All lines that this method writes are of one kind."""
         self._write(logging.WARNING, None, reason)
 
     def trace(self, error: Exception) -> None:
-        """Write an exception's traceback. Exceptions of one type raised at the same place are one kind."""
+        """Write an exception's traceback. Exceptions of the same type, raised in the same line, are of one kind."""
         place = error.__traceback__
         while place and place.tb_next:
             place = place.tb_next

@@ -1,8 +1,8 @@
-"""Limits on the messages that a browser sends over its WebSocket: kinds, bytes, structure and rate.
+"""Limit the messages that a browser sends over its WebSocket: kinds, bytes, structure and rate.
 
-A JSON text of 16 MB becomes 430 MB of Python objects when Streamlit parses it. So the bytes and the number of objects
-in a message are checked before Streamlit gets it. A refusal closes the connection; the log has one line for many
-refusals.
+When Streamlit parses 16 MB of JSON text, it creates 430 MB of Python objects. So the bytes and the number of objects in
+a message are checked before Streamlit gets the message. A refused message closes the connection. The log has a single
+line for many refusals.
 """
 
 import asyncio
@@ -15,24 +15,25 @@ from starlette.types import Message, Receive, Send
 from pages.server.limited_log import LimitedLog
 from pages.server.upstream.streamlit_internals import BrowserMessage, read_message
 
-# Bytes of a message. The largest hold a pasted config.json of 1 MB, or the compressed headers of chosen files.
+# The maximum size of a message in bytes. A message may contain a pasted config.json of 1 MB, or the compressed headers
+# of chosen files.
 LARGEST = 2_000_000
-# Messages of a connection: a slider sends ten a second, and a browser that was offline sends its backlog.
+# The messages of a connection: a slider sends ten per second, and a browser that was offline sends its backlog.
 BURST, A_SECOND = 100, 40.0
-# Bytes of a connection; the size above which a message is large; bytes of large messages on all connections together.
+# The bytes of a connection; the size above which a message is large; the bytes of large messages on all connections.
 BYTES_BURST, BYTES_A_SECOND = 2.0 * LARGEST, 250_000.0
 LARGE, ALL_BURST, ALL_A_SECOND = 65_536, 4.0 * LARGEST, 1_000_000.0
-# Bytes of large messages that may wait for their turn in this process.
+# The bytes of large messages that may wait in this process.
 MOST_WAITING = 16_000_000
-# A page has fewer than a hundred controls; the panel sends some fields for each unanswered event.
+# A page has fewer than a hundred controls. The panel sends some fields for each unanswered event.
 _MOST_ITEMS, _MOST_OBJECTS, _MOST_VALUES, _DEEPEST = 1_000, 5_000, 50_000, 50
-_SMALL = 4_096  # bytes; a smaller message cannot hold a harmful structure
-# A string of JSON, or the rest of the text if the string is not closed. Matching takes linear time.
+_SMALL = 4_096  # bytes; smaller messages cannot contain a harmful structure
+# A JSON string, or the rest of the text if the string is not closed. Matching takes linear time.
 _STRING = re.compile(r'"(?:[^"\\]++|\\.?)*+(?:"|\Z)', re.DOTALL)
 
 
 class RefusedMessage(Exception):  # noqa: N818  # the browser's fault, not an error here
-    """A message that Streamlit must not get, with the code that closes its connection."""
+    """A message that Streamlit must not get, and the code with which to close its connection."""
 
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(reason)
@@ -40,14 +41,14 @@ class RefusedMessage(Exception):  # noqa: N818  # the browser's fault, not an er
 
 
 class Bucket:
-    """A token bucket: a rate with a burst."""
+    """A token bucket: it limits a rate, but allows bursts."""
 
     def __init__(self, burst: float, rate: float) -> None:
         self._burst, self._rate = burst, rate
         self._left, self._since = burst, time.monotonic()
 
     def take(self, amount: float) -> float:
-        """Take an amount, and return the seconds to wait until it is available."""
+        """Take an amount, and return the seconds to wait until the amount is available."""
         moment = time.monotonic()
         self._left = min(self._burst, self._left + (moment - self._since) * self._rate) - amount
         self._since = moment
@@ -56,11 +57,11 @@ class Bucket:
 
 LOG = LimitedLog("A browser's message was refused")
 _all = Bucket(ALL_BURST, ALL_A_SECOND)
-_waiting = 0  # bytes
+_waiting = 0  # bytes of large messages that wait
 
 
 class Connection:
-    """The messages of one WebSocket on their way to Streamlit."""
+    """Passes the messages of one WebSocket to Streamlit, and limits them."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send
@@ -68,7 +69,7 @@ class Connection:
         self.closed = False
 
     async def receive(self) -> Message:
-        """Return the next message for Streamlit, or a disconnect in place of a refused message."""
+        """Return the next message for Streamlit, or a disconnect message instead of a refused message."""
         while True:
             message = await self._receive()
             if message["type"] == "websocket.disconnect":
@@ -87,7 +88,7 @@ class Connection:
                 return {"type": "websocket.disconnect", "code": refusal.code}
 
     async def send(self, message: Message) -> None:
-        """Send a message from Streamlit. Raises OSError, as servers do, if the connection is closed."""
+        """Send a message from Streamlit. Raises OSError if the connection is closed, like an ASGI server."""
         if self.closed:
             raise OSError("the connection is closed")
         try:
@@ -130,17 +131,17 @@ def _wanted(payload: bytes) -> bool:
         return True
     if message.is_run:
         if message.has_foreign_names:
-            raise RefusedMessage(1008, "it names a control that Streamlit did not name")  # and pages would fail
+            raise RefusedMessage(1008, "it names a control that Streamlit did not name")  # otherwise, pages would fail
         if len(payload) > _SMALL:
             _check(message)
     return message.is_of_page
 
 
 def _check(message: BrowserMessage) -> None:
-    """Refuse a message that would become more objects than any page needs."""
+    """Raise RefusedMessage if a message would become more objects than any page needs."""
     if message.size > _MOST_ITEMS:
         raise RefusedMessage(1008, f"it has more than {_MOST_ITEMS:,} values")
-    # Strings are removed first: a pasted file arrives as a single string, and may contain any number of brackets.
+    # Strings are removed first: a pasted file arrives as a single string, which may contain any number of brackets.
     texts = [_STRING.sub("", text) for text in message.json_texts]
     if message.value_count + sum(text.count(",") for text in texts) > _MOST_VALUES:
         raise RefusedMessage(1008, f"it has more than {_MOST_VALUES:,} values")
@@ -151,7 +152,7 @@ def _check(message: BrowserMessage) -> None:
 
 
 def _depth(text: str) -> int:
-    """Return how deeply JSON without strings is nested."""
+    """Return the maximum nesting depth of a JSON text without strings."""
     depth = deepest = 0
     for bracket in re.findall(r"[][{}]", text):
         depth += 1 if bracket in "[{" else -1

@@ -1,4 +1,4 @@
-"""Title and description in the served HTML, for programs that show link previews, and scripts to load early."""
+"""Write titles and descriptions into the served HTML for link previews, and name scripts to load early."""
 
 import gzip
 import posixpath
@@ -12,16 +12,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.server.upstream.streamlit_internals import with_head
 
-# Headers that ask for a part or another encoding of the page. Streamlit would apply them to its own page, not to ours.
+# Headers that request a part or another encoding of the page. Streamlit would apply them to its page, not to ours.
 _OF_BYTES = (b"accept-encoding", b"range", b"if-range", b"if-none-match", b"if-modified-since")
 
 
 class Preview:
-    """Middleware that writes a page's title and description into the HTML that Streamlit serves for all pages.
+    """Middleware that writes a page's title and description into the HTML, which Streamlit serves alike for all pages.
 
-    ``about`` maps a page's address and the link's language to the language, title and description of the page, or to
-    None if there is no such page. ``preloaded`` returns the tags of scripts and style sheets that the page at an
-    address will need, with or without ``present=1`` in the link.
+    ``about`` maps the address of a page and the language in the URL to the language, title and description of the page,
+    or to None if there is no such page. ``preloaded`` returns the tags of scripts and style sheets that the page at an
+    address needs, with or without ``present=1`` in the URL.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Preview:
         self._app, self._about, self._preloaded = app, about, preloaded
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request for a page; leave all others to Streamlit."""
+        """Respond to a request for a page; leave all other requests to Streamlit."""
         entry, address, presents = None, "", False
         if scope["type"] == "http" and scope["method"] in ("GET", "HEAD"):
             link = parse_qs(scope["query_string"].decode("latin-1"))
@@ -63,7 +63,7 @@ class Preview:
             answer.add_vary_header("Accept-Encoding")
             if zipped:
                 answer["content-encoding"] = "gzip"
-            del answer["etag"], answer["last-modified"], answer["accept-ranges"]  # of Streamlit's page
+            del answer["etag"], answer["last-modified"], answer["accept-ranges"]  # they describe Streamlit's page
         await send(start)
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 

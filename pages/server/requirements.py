@@ -1,6 +1,6 @@
-"""Check Python and Streamlit at the start.
+"""Check the versions and options of Python and Streamlit at the start.
 
-Otherwise the server would report that it is healthy, but no page would work.
+Without this check, the server would report that it is healthy, but no page would work.
 """
 
 import logging
@@ -12,15 +12,16 @@ import streamlit
 
 from pages.server.upstream.internals import WRITTEN_FOR
 
-# The first Streamlit with which every page works. In 1.65, components that are made at import are not registered.
+# The first Streamlit version with which every page works. In 1.65, components that are created at import are not
+# registered.
 STREAMLIT = (1, 66)
 
 
 def check() -> None:
-    """End the process with a sentence if no page can work; log a warning if this Streamlit version is not tested.
+    """End the process with a message if no page can work; log a warning if this Streamlit version is untested.
 
-    Streamlit without App does not import the launcher but runs it in a thread for the first visitor, where SystemExit
-    would not end the process.
+    Without ``App``, Streamlit does not import the launcher. It runs the launcher in a thread for the first visitor, and
+    SystemExit would not end the process from there.
     """
     if problem := problem_of(streamlit.__version__, sys.flags.optimize):
         print(problem, file=sys.stderr, flush=True)
@@ -33,7 +34,7 @@ def check() -> None:
 
 
 def problem_of(version: str, optimize: int) -> str | None:
-    """Return why no page works with this version of Streamlit and this level of optimization in Python, or None."""
+    """Return why no page works with this Streamlit version and this optimization level of Python, or None."""
     if optimize > 1:
         return "bertcalc needs docstrings: start Python without -OO, and without PYTHONOPTIMIZE=2."
     if _release(version) < STREAMLIT:

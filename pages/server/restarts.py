@@ -1,9 +1,9 @@
-"""The first message of a browser whose session is gone: the server was restarted, or it dropped the session.
+"""Handle the first message of a browser after its session is gone, because the server restarted or dropped it.
 
-The page in the browser stays as it was, and the next action sends the values of all controls to a session that has
-drawn none of them. Streamlit 1.67 knows no callbacks then: a pressed button, a submitted form and a typed number have
-no effect, and the typed text disappears. So the page is first drawn from the link alone, without sending anything to
-the browser (a rehearsal); then the message is handled like any other. Without the rehearsal,
+The page in the browser stays as it was. The next action sends the values of all controls to a session that has not
+drawn any of them. Streamlit 1.67 then does not know the callbacks: a pressed button, a submitted form and a typed
+number have no effect, and the typed text disappears. So the page is first drawn from the URL alone, and nothing is sent
+to the browser (a rehearsal). Then the message is handled like any other message. Without the rehearsal,
 tests/server/test_restarts.py fails.
 """
 
@@ -18,12 +18,12 @@ _NOTE = "first message of the browser"
 
 
 class _FirstMessage:
-    """The values that are held back until the page has been drawn once; ``held`` is None if nothing is held back."""
+    """The values that are held back until the page has been drawn once; ``held`` is None if there are none."""
 
     def __init__(self) -> None:
         self.held: Values | None = None
         self.is_drawn = False
-        self.resume: Callable[[], object] = lambda: None  # sends messages to the browser again
+        self.resume: Callable[[], object] = lambda: None  # resumes sending messages to the browser
 
 
 def hold_first_message() -> None:
@@ -37,7 +37,7 @@ def _hold_first(notes: dict[str, Any], values: Values | None) -> Values | None:
     is_first = _NOTE not in notes
     first: _FirstMessage = notes.setdefault(_NOTE, _FirstMessage())
     if first.held or (is_first and streamlit_internals.has_values(values)):
-        # A newer message is merged with the one that waits, as in Streamlit's own queue.
+        # A newer message is merged with the waiting message, as in Streamlit's queue.
         merged = streamlit_internals.merge_values(first.held, values)
         if first.is_drawn:
             first.held = None
@@ -48,7 +48,7 @@ def _hold_first(notes: dict[str, Any], values: Values | None) -> Values | None:
 
 
 def _first_message() -> _FirstMessage | None:
-    """Return the first message of this run's session, if it is still held back."""
+    """Return the first message of this run's session if it is held back, or None."""
     first: _FirstMessage | None = streamlit_internals.session_notes().get(_NOTE)
     return first if first and first.held else None
 
@@ -59,7 +59,7 @@ def is_rehearsal() -> bool:
 
 
 def sent_by(key: str) -> str:
-    """Return the JSON that the component with this key sent with a message that is held back; "" if there is none."""
+    """Return the JSON that the component with this key sent in the message that is held back; "" if there is none."""
     first = _first_message()
     return streamlit_internals.json_of(first.held, key) if first else ""
 
@@ -72,7 +72,7 @@ def tell_browser() -> None:
 
 @contextmanager
 def rehearse() -> Iterator[None]:
-    """While a message is held back, draw the page without sending it; then run again with the message."""
+    """While a message is held back, draw the page without sending it, and then run again with the message."""
     first = _first_message()
     if first is None:
         yield

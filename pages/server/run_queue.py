@@ -1,16 +1,16 @@
-"""The run queue: one run of a script at a time, in an order that gives each session the same share of the server.
+"""A queue that runs one script at a time, in an order that gives each session the same share of the server.
 
-Streamlit runs the script of each session in a thread, and Python runs one thread at a time. Forty simultaneous runs
-would each take forty times as long; in a queue the first page is drawn after 20 ms.
+Streamlit runs the script of each session in a thread, and Python executes one thread at a time. Forty simultaneous runs
+would each take forty times as long. In a queue, the first page is drawn after 20 ms.
 
-The order is fair queueing (Demers, Keshav and Shenker, SIGCOMM 1989). A session that has used less than its share goes
-before a session that sends without pause; sessions that have used the same amount are served in order of arrival. A run
-that is ended by a newer message counts as a long one, so clients that do not wait for answers (browsers do) come later.
-How long a reader waits does not depend on how much others send.
+The order is fair queueing (Demers, Keshav and Shenker, SIGCOMM 1989). A session that has used less than its share comes
+before a session that sends without pause. Sessions that have used the same amount are served in order of arrival. A run
+that is ended by a newer message counts as a long run, so clients that do not wait for responses, unlike browsers, come
+later. A reader's waiting time does not depend on how much others send.
 
-The queue needs ``runner.fastReruns = false`` in .streamlit/config.toml: it gives a session one thread, and so one place
-in the line, whatever it sends. Streamlit merges the messages that arrive while that thread waits. With
-``fastReruns = true`` Streamlit starts a thread for each message: five senders had 900 threads in the line.
+The queue needs ``runner.fastReruns = false`` in .streamlit/config.toml. A session then has a single thread, and so a
+single place in the queue, whatever it sends, and Streamlit merges the messages that arrive while this thread waits.
+With ``fastReruns = true``, Streamlit starts a thread for each message: five senders had 900 threads in the queue.
 
 Callbacks, dialogs and downloads run outside pages/main.py and do not wait.
 """
@@ -22,14 +22,14 @@ from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-# Seconds after which the next run begins in any case; a longer run continues in parallel.
+# Seconds after which the next run begins even if the present run has not ended; both then run in parallel.
 PATIENCE = 1.0
-# Limits on the seconds that a run counts for: even the shortest run counts, and a slow page is not locked out. A run
-# that is ended by its reader's next message counts as MOST.
+# The least and most seconds that a run counts for. Even the shortest run counts, and a slow page is not locked out. A
+# run that is ended by its reader's next message counts as MOST.
 LEAST, MOST = 0.001, 0.1
-# Seconds of its share that an idle session can save up: enough to go before sessions that always want a turn.
+# Seconds of its share that an idle session can save up: enough to come before sessions that always want a turn.
 SAVED = 0.1
-_SHARE = "share of the queue"  # the session's key for its Share
+_SHARE = "share of the queue"  # the key of a session's Share
 
 
 class Share:
@@ -40,7 +40,7 @@ class Share:
 
 
 class _Turn(NamedTuple):
-    """A run in the line. Runs are ordered by virtual start time, then by number; setting ``begun`` starts the run."""
+    """A waiting run. Runs are ordered by virtual start time, then by number; setting ``begun`` starts the run."""
 
     start: float
     number: int
@@ -49,13 +49,13 @@ class _Turn(NamedTuple):
 
 
 class RunQueue:
-    """A queue for runs, each of which has its own thread."""
+    """A queue for runs that each have a thread of their own."""
 
     def __init__(self) -> None:
         self._change = threading.Lock()
         self._line: list[_Turn] = []  # a heap
         self._count = 0  # number of turns so far
-        self._clock = 0.0  # the virtual time: the seconds that a session would have used if it always wanted a turn
+        self._clock = 0.0  # virtual time: the seconds that a session that always wants a turn would have used
         self._active: _Turn | None = None
         self._since = 0.0
         self._thread = threading.local()
@@ -67,15 +67,15 @@ class RunQueue:
 
     @property
     def waiting(self) -> int:
-        """The number of runs in the line."""
+        """The number of runs that wait."""
         return len(self._line)
 
     @contextmanager
     def enter(self, session: MutableMapping[Any, Any]) -> Iterator[None]:
-        """Wait for the turn of a run, then run.
+        """Wait for the turn of a run, then run the body of the ``with`` statement.
 
-        ``session`` is the state that Streamlit keeps between the runs of a reader. Streamlit ends a run with
-        an exception when its reader moves on, and begins the next run in the same thread.
+        ``session`` is the state that Streamlit keeps between the runs of a reader. Streamlit ends a run with an
+        exception when its reader moves on, and begins the next run in the same thread.
         """
         self._begin(session.setdefault(_SHARE, Share(self._clock)))
         try:
@@ -116,15 +116,15 @@ class RunQueue:
         self._thread.turn = None
         with self._change:
             turn.share.until = turn.start + used
-            # Advance by the time used. Taking the next run's start instead would stop the clock while new sessions
-            # keep arriving, because they start at the current time.
+            # Advance by the time used. If the clock advanced to the start of the next run instead, it would stop while
+            # new sessions keep arriving, because they start at the current time.
             self._clock += used / (len(self._line) + 1)
             if self._active is turn:
                 self._active = None
                 self._call_next()
 
     def _call_next(self) -> float:
-        """Start the first run in line if no run is active or the active run is overdue.
+        """Start the first waiting run if no run is active or the active run is overdue.
 
         Returns the seconds until the active run is overdue.
         """

@@ -1,4 +1,4 @@
-"""Serve scripts and style sheets as files: one copy for all readers, which browsers cache and load early."""
+"""Serve scripts and style sheets as files that browsers cache and load early; one copy serves all readers."""
 
 from collections.abc import Callable, Collection
 from hashlib import sha256
@@ -23,22 +23,22 @@ _MAKERS: dict[str, Callable[[], str]] = {VEGA: vega_script}
 
 
 def offer(name: str, text: str, kind: str = "js") -> str:
-    """Serve a script, or a style sheet ("css"); return its address, which contains the hash of its text."""
+    """Serve a script, or a style sheet ("css"), and return its address, which contains the hash of its text."""
     address = f"{_FOLDER}/{name}-{sha256(text.encode()).hexdigest()[:12]}.{kind}"
     _TEXTS[address] = text
     return address
 
 
 def script(address: str) -> str | None:
-    """The script at an address, made on first use; None for an unknown address."""
+    """Return the script at an address, which is created on first use; None for an unknown address."""
     with _MAKING:
         if address not in _TEXTS and address in _MAKERS:
             _TEXTS[address] = _MAKERS[address]()
     return _TEXTS.get(address)
 
 
-# This script runs before Streamlit's scripts. Vega would delay them if it loaded at the same time, so it loads after
-# them, while the browser waits for the first run.
+# This script runs before Streamlit's scripts. If it loaded Vega at the same time, Vega would delay Streamlit's scripts.
+# So it loads Vega after them, while the browser waits for the first run.
 _EARLY = offer(
     "early",
     f"""{address_script('new URL("..", import.meta.url).href')}const load = () => import("./{VEGA.rpartition("/")[2]}");
@@ -49,13 +49,13 @@ else addEventListener("load", load);
 
 
 def preloaded(page: str, sheets: Collection[str]) -> tuple[str, ...]:
-    """The HTML tags that make a browser load a page's scripts and the given style sheets early."""
+    """Return the HTML tags that make a browser load a page's scripts and the given style sheets early."""
     elements = element_scripts(page)
     small = [address for address in [*_TEXTS] if address.endswith(".js") and address not in (*_MAKERS, _EARLY)]
     return (
         *(f'<link rel="preload" as="style" href="{address}" />' for address in sheets),
-        # Browsers fetch in this order. ``crossorigin`` loads Streamlit's scripts as its own page does, without
-        # credentials.
+        # Browsers fetch in this order. ``crossorigin`` loads Streamlit's scripts without credentials, like Streamlit's
+        # own page.
         *(f'<link rel="modulepreload" fetchpriority="low" crossorigin href="{file}" />' for file in elements),
         *(f'<link rel="modulepreload" fetchpriority="low" href="{address}" />' for address in small),
         f'<script type="module" src="{_EARLY}"></script>',
@@ -72,6 +72,6 @@ def _serve(request: Request) -> Response:
 
 
 def route() -> Route:
-    """The route of the scripts, below the server's base path, if any."""
+    """Return the route for the scripts, below the server's base path if there is one."""
     base = str(st.get_option("server.baseUrlPath") or "").strip("/")
     return Route("/" + "/".join(filter(None, (base, _FOLDER, "{file}"))), _serve)

@@ -1,1 +1,1 @@
-"""The results of a discovery: formulas, their conditions, and how they are written."""
+"""The results of a search: formulas, the conditions under which they hold, and how they are written."""

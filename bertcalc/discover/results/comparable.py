@@ -32,11 +32,11 @@ from bertcalc.text import N_
 from bertcalc.text.problem import wrong
 
 _CONFIG = "config-"
-_MOST = 2**62  # numbers in charts, and their differences, must fit into 64 bits
+_MOST = 2**62  # values and differences in charts must fit into 64 bits
 
 
 class DiscoveredModel(NamedTuple):
-    """A model whose formula was discovered, with some sizes changed."""
+    """A model with an inferred formula, at the sizes of the search or at changed sizes."""
 
     discovery: Discovered
     changes: tuple[tuple[str, int], ...] = ()
@@ -47,7 +47,7 @@ class DiscoveredModel(NamedTuple):
 
     @property
     def kind(self) -> tuple[str, str, str]:
-        """The model type, the class and the fields of its config.json, which models of different sizes share."""
+        """The model type, the class and the given fields: what models of different sizes have in common."""
         return self.discovery.model_type, self.discovery.cls, json_of(self.discovery.given)
 
     def problem(self) -> Problem | None:
@@ -55,11 +55,11 @@ class DiscoveredModel(NamedTuple):
         return refused(self.discovery, dict(self.changes)) if self.changes else None
 
     def sizes(self) -> dict[str, int]:
-        """All sizes, by their field names."""
+        """All sizes, keyed by field name."""
         return self.discovery.completed(**dict(self.changes))
 
     def values(self) -> dict[str, Any]:
-        """The class and the sizes, under BERT's field names where the meaning is unambiguous."""
+        """The class and the sizes, keyed by BERT's field names where these are unambiguous."""
         usual = usual_names(self.discovery)
         return {"architecture": self.architecture, **{usual[name]: size for name, size in self.sizes().items()}}
 
@@ -74,14 +74,17 @@ class DiscoveredCase(NamedTuple):
         return sum(self.components().values())
 
     def components(self) -> dict[Component, int]:
-        """The parameters of each component, by tensor names; parameters without a formula count as pooler."""
+        """The parameters of each component, judged by tensor names.
+
+        Parameters without a formula are added to the pooler, which stands for other parts.
+        """
         discovery, sizes = self.model.discovery, self.model.sizes()
         parts = {component: count(tensors, sizes) for component, tensors in components(discovery).items()}
         rest = discovery.parameters - discovery.explained
         return {**parts, "pooler": parts.get("pooler", 0) + rest} if rest else parts
 
     def flops(self) -> int:
-        """The FLOPs of a forward pass. Raises InputError if there is no formula or the number is too large."""
+        """FLOPs of a forward pass. Raises InputError if there is no formula or the result exceeds 2**62."""
         sizes = self.model.discovery.whole(**dict(self.model.changes))
         count = self.model.discovery.count_flops(**self.batch.sizes(), **sizes)
         if count > _MOST:
@@ -98,7 +101,7 @@ class DiscoveredCase(NamedTuple):
         return self.components().get(name, 0)
 
 
-# The quantities available for discovered models, by name.
+# The quantities that discovered models have.
 _READINGS: Mapping[str, Callable[[DiscoveredCase], int]] = {
     "parameters": DiscoveredCase.parameters,
     **{name: partial(DiscoveredCase.component, name=name) for name in COMPONENTS},
@@ -108,7 +111,10 @@ _READINGS: Mapping[str, Callable[[DiscoveredCase], int]] = {
 
 
 def figure(measure: str, case: Case | DiscoveredCase) -> int:
-    """Return a quantity of a built-in or discovered model. Raises InputError if discovered models do not have it."""
+    """Return a quantity of a built-in or discovered model.
+
+    Raises InputError if discovered models do not have this quantity.
+    """
     if isinstance(case, Case):
         return EVERY_QUANTITY[measure].of(case)
     if measure not in _READINGS:
@@ -117,14 +123,16 @@ def figure(measure: str, case: Case | DiscoveredCase) -> int:
 
 
 def components_of(case: Case | DiscoveredCase) -> Mapping[Component, int]:
-    """The parameters of each component of a built-in or discovered model."""
+    """Return the parameters of each component of a built-in or discovered model."""
     return quantities.components(case.model) if isinstance(case, Case) else case.components()
 
 
 def explain(first: Case | DiscoveredCase, second: Case | DiscoveredCase, measure: str) -> Breakdown:
-    """Explain the difference between two models as a sum over changed fields, or over components for different classes.
+    """Explain the difference between two models as a sum of parts.
 
-    Raises InputError if one of the models does not have the quantity.
+    For two built-in models, or two discovered models of the same class, the parts are changed fields. For other models,
+    the parts are components if the quantity is the number of parameters; otherwise there is a single part. Raises
+    InputError if one of the models does not have the quantity.
     """
     if isinstance(first, Case) and isinstance(second, Case):
         return explain_fields(first, second, EVERY_QUANTITY[measure])
@@ -142,12 +150,15 @@ def explain(first: Case | DiscoveredCase, second: Case | DiscoveredCase, measure
 
 
 def explain_whole(before: int, after: int) -> Breakdown:
-    """The difference of two figures as one part."""
+    """Return the difference between two figures as a single part."""
     return attributed(before, [((PartChange("", before, after),), after)])
 
 
 def explain_components(first: Mapping[Component, int], second: Mapping[Component, int]) -> Breakdown:
-    """The difference of two models as a sum over their components; live if either model is live."""
+    """Return the difference between two models as a sum over their components.
+
+    The result is live if the counts of either model are live.
+    """
     before = total = sum(first.values())
     counts = []
     for name in COMPONENTS:
@@ -159,9 +170,9 @@ def explain_components(first: Mapping[Component, int], second: Mapping[Component
 
 
 def _path(first: DiscoveredModel, second: DiscoveredModel) -> Iterator[tuple[tuple[FieldChange, ...], DiscoveredModel]]:
-    """Yield the steps from one model to another of the same class: the fields that change, and the model after them.
+    """Yield the steps from one model to another of the same class: the changed fields, and the model after the change.
 
-    A field that cannot change alone is changed together with the next ones, until the model is valid.
+    A field that cannot change alone changes together with the next fields, until the model is valid.
     """
     model, target = first, second.sizes()
     waiting: tuple[FieldChange, ...] = ()

@@ -17,7 +17,8 @@ from bertcalc.text import N_
 MOST = 12  # parts shown side by side, unless a module has more
 _FEW = 4
 
-# The components in the pages' four colors. "Other parts" are outside layers, embeddings and heads; often a final norm.
+# The components, in the four colors of the pages. "Other parts" are outside embeddings, layers and heads: often a final
+# layer norm.
 NAMES: dict[Component, str] = {
     "embeddings": N_("embeddings"),
     "encoder": N_("layers"),
@@ -31,7 +32,7 @@ _EMBEDDINGS = re.compile(r"embed|position|(^|\.)(wte|wpe|shared)(\.|$)")
 
 
 class Part(NamedTuple):
-    """A module with all its tensors, or a single tensor; numbers in its path are replaced by *."""
+    """A module with all its tensors, or a single tensor; in its path, * replaces numbers."""
 
     path: str
     name: str  # the path without the prefix that its siblings share
@@ -43,7 +44,10 @@ class Part(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Tensors with the same number of copies: that number, and the elements of one copy of them, as expressions."""
+    """Tensors with the same number of copies; ``elements`` is the total number of elements in one copy of each tensor.
+
+    ``copies`` and ``elements`` are SymPy expressions.
+    """
 
     copies: Any
     elements: Any
@@ -56,21 +60,21 @@ def count(tensors: Iterable[Tensors], values: Mapping[str, int]) -> int:
 
 
 def live_count(tensors: Sequence[Tensors], values: Mapping[str, int]) -> int:
-    """The number of parameters of tensors, as a live number of the sizes."""
+    """Return the number of parameters of tensors as a live number."""
     expressions = sympy.Add(*(tensor.expression for tensor in tensors), evaluate=False)
     number: int = with_formula(count(tensors, values), expressions, values)
     return number
 
 
 def component_of(name: str) -> Component:
-    """Return the component of a tensor or module, judging by its name."""
+    """Return the component of a tensor or module, judged by its name."""
     if "*" in name:
         return "encoder"
     return "head" if _HEAD.search(name) else "embeddings" if _EMBEDDINGS.search(name) else "pooler"
 
 
 def components(discovery: Discovered) -> dict[Component, tuple[Tensors, ...]]:
-    """Return the tensors of each component that has any."""
+    """Return the tensors of each component, without empty components."""
     by_name = {
         kind: tuple(tensor for tensor in discovery.tensors if component_of(tensor.name) == kind) for kind in NAMES
     }
@@ -90,10 +94,10 @@ def groups(tensors: Sequence[Tensors], values: Mapping[str, int]) -> list[Group]
 
 
 def parts(discovery: Discovered, path: str = "", most: int = MOST) -> list[Part]:
-    """Return the parts of the module at a path, or of the whole model, the largest at the given sizes first.
+    """Return the parts of a module, or of the whole model if ``path`` is empty, the largest at the given sizes first.
 
-    Without a path, modules are replaced by their parts as long as there are few, down to the parts of a layer.
-    Raises KeyError if there is no such module.
+    The whole model is opened repeatedly, down to the parts of a layer, as long as there are at most ``most`` parts.
+    Raises KeyError if there is no module at the path.
     """
     inside = [tensor for tensor in discovery.tensors if _is_in(tensor.name, path)]
     if not inside or any(tensor.name == path for tensor in inside):
@@ -102,7 +106,8 @@ def parts(discovery: Discovered, path: str = "", most: int = MOST) -> list[Part]
     while path == "" or len(rows) == 1:
         opening = [row for row in rows if _may_open(row, rows, whole=path == "")]
         larger = sorted(opening, key=lambda row: -count(rows[row], discovery.fields))
-        # Open all at once, so that text and vision models are shown alike; if few, open the largest that fits.
+        # Open all modules at once, so that text and vision models are shown alike. If there are few parts and this does
+        # not fit, open only the largest module that fits.
         for opened in (larger, *([row] for row in larger if len(rows) < _FEW)):
             children = {name: tensors for row in opened for name, tensors in _children(row, rows[row]).items()}
             wider = {row: tensors for row, tensors in rows.items() if row not in opened} | children
@@ -119,7 +124,7 @@ def parts(discovery: Discovered, path: str = "", most: int = MOST) -> list[Part]
 
 
 def folded(rows: Sequence[Part], most: int, values: Mapping[str, int]) -> list[Part]:
-    """Merge the smallest parts if there are more than ``most``; the merged part cannot be opened."""
+    """Merge the smallest parts into one, so that at most ``most`` remain; the merged part cannot be opened."""
     if len(rows) <= most:
         return list(rows)
     rest = tuple(tensor for part in rows[most - 1 :] for tensor in part.tensors)
@@ -167,7 +172,7 @@ def _is_in(name: str, path: str) -> bool:
 
 
 def _names(paths: Iterable[str]) -> dict[str, str]:
-    """Shorten paths by their common prefix, and by the name of a model's body if the only other part is a head."""
+    """Remove the common prefix of paths, and the name of a model's body if everything outside it is a head."""
     listed = list(paths)
     shared = commonprefix(listed).rfind(".") + 1  # noqa: RUF071 # a prefix of characters, cut at its last dot
     names = {path: path[shared:] for path in listed}

@@ -1,4 +1,4 @@
-"""Conditions on a model's sizes under which its formula holds (its regime), as data and as sentences."""
+"""The conditions under which a formula holds (its regime), as data and as sentences."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 
-# The sentence of each kind of condition.
+# The sentence for each kind of condition.
 SENTENCES = {
     "is": N_("{size} is {other}"),
     "share": N_("{size} is {factor} times {other}"),
@@ -22,12 +22,12 @@ SENTENCES = {
     "less": N_("{size} is less than {other}"),
 }
 
-# The comparisons among them, with Python's operators.
+# The kinds that compare a field with a number or field, with Python's operators.
 COMPARED = {"differs": ("!=", ne), "at least": (">=", ge), "at most": ("<=", le), "more": (">", gt), "less": ("<", lt)}
 
 
 class Condition(NamedTuple):
-    """A condition on a field; ``kind`` is a key of SENTENCES, ``other`` a number or another field."""
+    """A condition on a field; ``kind`` is a key of SENTENCES, and ``other`` is a number or another field."""
 
     kind: str
     field: str
@@ -57,17 +57,17 @@ class Condition(NamedTuple):
         return met
 
     def side(self, values: Mapping[str, int]) -> int:
-        """The value to compare the field with: a number, or another field's value."""
+        """Return the value that the field is compared with: a number, or another field's value."""
         return values[self.other] if isinstance(self.other, str) else self.other
 
     def step(self, values: Mapping[str, int]) -> int:
-        """The number whose multiples the field can take: 6 for "3/2 times 4", 3 for "3/2 times 1"."""
+        """Return the number that must divide the field: 6 for "3/2 times 4", 3 for "3/2 times 1"."""
         above, below = self.factor.as_integer_ratio()  # faster than arithmetic with fractions
         times = above * self.side(values)
         return times // gcd(times, below)
 
     def problem(self, values: Mapping[str, int]) -> Problem:
-        """The message for values that do not meet the condition."""
+        """Return the message for sizes that do not meet the condition."""
         right = self.factor * self.side(values)
         if self.kind == "share" and right.denominator == 1:
             message = N_("{size} would have to change to {right}: the formula holds only where {condition}.")

@@ -1,7 +1,7 @@
 """Read configurations from users: a config.json of any model type, or single fields.
 
-Fields that would load code or files are dropped. Sizes are limited because a configuration class creates lists of the
-given lengths before any model is built, so that a single number could use up all memory and time.
+Fields that would load code or files are dropped. Sizes are limited, because a configuration class creates lists of the
+given lengths before any model is built. A single large number could use up all memory and time.
 """
 
 import json
@@ -19,17 +19,19 @@ from bertcalc.text import N_, shorten
 from bertcalc.text.problem import InputError, Problem, wrong
 from bertcalc.transformers4 import pruned_heads
 
-MOST = 100_000_000  # for any number
-MOST_LISTED = 1_000_000  # for a number in a list, which can be a repetition count (gpt_neo's attention_types)
+MOST = 100_000_000  # limit for any number
+MOST_LISTED = 1_000_000  # limit for a number in a list, where it can be a repetition count (gpt_neo's attention_types)
 MOST_LABELS = 100_000
-MOST_COPIES = 2_000  # for numbers of layers, blocks and stages, and for lengths of lists
+MOST_COPIES = 2_000  # limit for numbers of layers, blocks and stages, and for the length of a list
 _COPIES = re.compile("(?!.*(vocab|channels))(?=.*(layer|block|depth|stage))")
 _LABELS = re.compile("labels$")
 _LEVELS = 12
-# OPT has a field that begins with an underscore and removes a tensor; all other such keys are transformers' own.
+# OPT has a field that begins with an underscore and removes a tensor. All other keys with an underscore are internal to
+# transformers.
 _NAME = re.compile("(?:_remove_)?[A-Za-z][A-Za-z0-9_]{0,79}|[0-9]{1,9}")
 _NAMED = 8
-# Fields that would load code or weights, or that control how a model is run or stored. None of them changes a shape.
+# Fields that would load code or weights, or that control how a model is run or stored. None of them changes the shape
+# of a tensor.
 _NEVER = re.compile(
     "architectures|attribute_map|auto_map|custom_.*|(torch_)?dtype|transformers_version|quantization.*"
     "|.*_implementation|use_kernels|trust_remote_code|use_pretrained.*|name_or_path|tokenizer.*|label2id"
@@ -39,7 +41,7 @@ _NEVER = re.compile(
 
 
 class ParsedConfig(NamedTuple):
-    """A model type, its class if named, the configuration's fields, and remarks on ignored parts."""
+    """A parsed config.json: its model type, its class if it names an available one, its fields, and remarks on it."""
 
     model_type: str
     cls: str | None
@@ -83,25 +85,26 @@ def read_config(text: str) -> ParsedConfig:
 
 
 def read_fields(text: str) -> dict[str, Any]:
-    """Parse the fields in a link. Raises InputError."""
+    """Parse the JSON fields in a URL. Raises InputError."""
     return structural_fields(read_object(text))
 
 
 def json_of(fields: Mapping[str, Any]) -> str:
-    """Return fields of a configuration as JSON for a link; "" if there are none."""
+    """Return fields of a configuration as JSON for a URL; "" if there are none."""
     return json.dumps(dict(fields), separators=(",", ":"), ensure_ascii=False) if fields else ""
 
 
 def structural_fields(config: Mapping[str, Any], left: list[str] | None = None) -> dict[str, Any]:
-    """Return the fields that affect a model's structure, at every depth, with the number of labels in place of labels.
+    """Return the fields that affect the structure of a model, including nested ones.
 
-    Keys that are not field names are added to ``left``. Raises InputError for sizes that are too large.
+    ``num_labels`` replaces the list of labels. Keys that are not field names are appended to ``left``. Raises
+    InputError for sizes that are too large.
     """
     fields: dict[str, Any] = _cleaned({name: value for name, value in config.items() if name != "model_type"}, left, 1)
     for name, value, listed in _values(fields):
         most = MOST_LABELS if _LABELS.search(name) else MOST_LISTED if listed else MOST
         most = MOST_COPIES if _COPIES.match(name) else most
-        if isinstance(value, int) and abs(value) > most and "theta" not in name:  # not a size
+        if isinstance(value, int) and abs(value) > most and "theta" not in name:  # a theta is not a size
             message = N_("{size} {value} is too large: the limit is {most}.")
             raise wrong(message, name, value, size=name, value=_shown(value), most=most)
     return fields
@@ -117,7 +120,7 @@ def _cleaned(value: Any, left: list[str] | None, level: int, name: str = "") -> 
         return [_cleaned(entry, left, level + 1, name) for entry in value]
     if not isinstance(value, Mapping):
         return value
-    labels = value.get("id2label")  # only their number matters
+    labels = value.get("id2label")  # only the number of labels matters
     fields = {"num_labels": len(labels)} if isinstance(labels, dict) else {}
     for key, entry in value.items():
         if not (isinstance(key, str) and _NAME.fullmatch(key)):

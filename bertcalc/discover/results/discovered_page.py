@@ -1,4 +1,4 @@
-"""The interactive page of a discovered class: one HTML file with sliders, formula and bars."""
+"""The interactive page of a discovered class: one HTML file with sliders, the formula and bars."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,13 +26,13 @@ def discovered_page(
     language: str = "en",
     _: Translate = str,
 ) -> str:
-    """One HTML file with the sliders, the total, the formula and the bars of a class.
+    """Return one HTML file with the sliders, the total, the formula and the bars of a class.
 
     Args:
         discovery: The class and its formula.
-        sizes: The sizes at which the sliders begin, as far as they differ from the discovery's.
+        sizes: The initial sizes of the sliders, where they differ from the discovery's.
         colors: The color of each component.
-        url: The address of the model in the app, for the link back; "" for none.
+        url: The address of the model in the app, for the link back; "" for no link.
         language: The language of ``_``, which translates the page's texts.
     """
     content = content_of(discovered_view(discovery, sizes, colors, _), _)
@@ -42,7 +42,10 @@ def discovered_page(
 def discovered_view(
     discovery: Discovered, sizes: Mapping[str, int], colors: Mapping[Component, str], _: Translate = str
 ) -> View:
-    """What the page shows. A slider moves alone: each of its stops is valid wherever the others stand."""
+    """Return the content of the page.
+
+    Sliders are independent: every stop of a slider is valid at all stops of the others.
+    """
     values = {**discovery.fields, **discovery.whole(**sizes)}
     letter = letters(discovery)
     by_component = components(discovery)
@@ -72,7 +75,10 @@ def discovered_view(
 
 
 def independent_fields(discovery: Discovered) -> list[str]:
-    """The fields with the largest effect of which no condition, and no difference or quotient, joins two."""
+    """Return the fields with the largest effect on the parameters that can change independently, at most five.
+
+    No condition, difference or quotient contains two of these fields.
+    """
     tensors = discovery.tensors
     doubtful = [part for tensor in tensors for part in (tensor.copies, *tensor.shape) if is_doubtful(part)]
     joined = [
@@ -90,7 +96,7 @@ def independent_fields(discovery: Discovered) -> list[str]:
 
 
 def _stops(discovery: Discovered, field: str, sizes: Mapping[str, int]) -> dict[str, Any]:
-    """The stops of a slider, and the other sizes that change at each."""
+    """Return the stops of a slider, and the other sizes that change at each stop."""
     before = {**discovery.fields, **discovery.whole(**sizes)}
     possible = stops(discovery, field, sizes)
     moved = [move_field(discovery, field, stop, sizes) for stop in possible]

@@ -1,4 +1,4 @@
-"""Write expressions in Hugging Face's field names as text with letters (4H² + 9H), as LaTeX, and as Python."""
+"""Write SymPy expressions in field names as text with letters (4H² + 9H), as LaTeX, and as Python."""
 
 import re
 import unicodedata
@@ -15,7 +15,7 @@ from bertcalc.discover.results.result import Discovered, exact
 from bertcalc.model import formula_printers as printers
 from bertcalc.model.formula_printers import python, quotient
 
-# Other names for the fields that have letters on the other pages, compared with the last step of a path.
+# Other names for fields that have a letter on the other pages. They are compared with the last step of a path.
 _ALSO = {
     "hidden_size": ("n_embd", "d_model", "dim", "emb_dim"),
     "num_hidden_layers": ("n_layer", "n_layers", "num_layers", "depth", "encoder_layers", "decoder_layers"),
@@ -33,12 +33,12 @@ _USUAL = {other: EVERY_LETTER[field] for field, others in _ALSO.items() for othe
     "num_key_value_heads": "K",
     "moe_intermediate_size": "M",
 }
-# Without I and O, which look like digits, and B and S, which are the batch size and the sequence length.
+# Excluded are I and O, which look like digits, and B and S, which are the batch size and the sequence length.
 _LETTERS = "ACDEFGHJKLMNPQRTUVWXYZ" + "αβγδεζηθκλμνξπρστφχψω"
 
 
 def letters(discovery: Discovered) -> dict[str, str]:
-    """Return a letter for each field: as on other pages, else an initial or letter of its name, else any free one."""
+    """Return a letter for each field: as on other pages, else one from its name, else any unused letter."""
     used = {name.name for tensor in discovery.tensors for name in tensor.expression.free_symbols}
     fields = sorted(discovery.fields, key=lambda field: field not in used)
     chosen: dict[str, str] = {}
@@ -59,7 +59,7 @@ def letters(discovery: Discovered) -> dict[str, str]:
 
 
 def usual_names(discovery: Discovered) -> dict[str, str]:
-    """Return BERT's names for the fields, such as hidden_size for n_embd, unless two fields would share one."""
+    """Return BERT's name for each field, such as hidden_size for n_embd, unless two fields would get the same name."""
     usual = {other: field for field, others in _ALSO.items() for other in others}
     bert_names = {field: usual.get(field, field) for field in discovery.fields}
     times = Counter(bert_names.values())
@@ -67,19 +67,19 @@ def usual_names(discovery: Discovered) -> dict[str, str]:
 
 
 def names(discovery: Discovered) -> dict[str, str]:
-    """Return short field names: the last step of the path, with its configuration if that is ambiguous."""
+    """Return a short name for each field: the last step of its path, with its configuration if that is ambiguous."""
     last = {field: field.rpartition(".")[2] for field in discovery.fields}
     times = Counter(last.values())
     return {field: name if times[name] == 1 else field.replace("_config.", " ") for field, name in last.items()}
 
 
 def text(expression: Any, texts: Mapping[str, str], *, product: bool = False) -> str:
-    """Write an expression with ``texts`` for fields; ``product`` puts dots between factors (12 · 768²)."""
+    """Write an expression, with ``texts`` for the fields; ``product`` puts dots between factors (12 · 768²)."""
     return printers.text(expression, texts, times=" · " if product else "", minus="−", minus_last=True)
 
 
 def factor_text(group: Group, texts: Mapping[str, str]) -> str:
-    """The factor before the bracket of a group: 3L; "" for a single copy."""
+    """Return the factor before a group's parentheses: 3L; "" for a single copy."""
     if group.copies == 1:
         return ""
     factor = text(group.copies, texts)
@@ -87,24 +87,24 @@ def factor_text(group: Group, texts: Mapping[str, str]) -> str:
 
 
 def term_texts(group: Group, texts: Mapping[str, str]) -> list[str]:
-    """The terms inside the bracket of a group, a negative one with its sign."""
+    """Return the terms inside a group's parentheses; a negative term includes its sign."""
     return text(group.elements, texts).replace(" − ", " + −").split(" + ")
 
 
 def has_brackets(group: Group, texts: Mapping[str, str]) -> bool:
-    """Whether the formula of one copy needs brackets: 3L(4H²), but 3LH."""
+    """Whether the formula for one copy needs parentheses: 3L(4H²), but 3LH."""
     terms = term_texts(group, texts)
     return bool(factor_text(group, texts)) and (len(terms) > 1 or not terms[0][0].isalpha())
 
 
 def group_text(group: Group, texts: Mapping[str, str]) -> str:
-    """The formula of a group: 3L(4H² + 9H)."""
+    """Return the formula of a group: 3L(4H² + 9H)."""
     factor, inside = factor_text(group, texts), " + ".join(term_texts(group, texts)).replace("+ −", "− ")
     return f"{factor}({inside})" if has_brackets(group, texts) else factor + inside
 
 
 def latex(expression: Any, texts: Mapping[str, str]) -> str:
-    """Write an expression as LaTeX, with the letter or name of each field in ``texts``."""
+    """Write an expression as LaTeX; ``texts`` has the letter or name of each field."""
     named = {symbol: _name_in_latex(texts[symbol.name]) for symbol in expression.free_symbols}
     return printers.latex(expression, named)
 
@@ -116,9 +116,9 @@ def _name_in_latex(name: str) -> str:
 
 
 def function(discovery: Discovered) -> str:
-    """Return a Python program with a function that counts the parameters, with the given sizes as defaults.
+    """Return a Python program with a function that counts the parameters; the given sizes are the default arguments.
 
-    The function asserts the regime first, and has one line for each number of copies.
+    The function first asserts the conditions of the regime. Its sum has one line for each number of copies.
     """
     names = {field: identifier(field) for field in discovery.fields}
     arguments = ", ".join(f"{names[field]}={value}" for field, value in discovery.fields.items())
@@ -165,14 +165,17 @@ def _condition(condition: Condition, names: Mapping[str, str]) -> str:
 
 
 def _elements(group: Group, names: Mapping[str, str]) -> str:
-    """Write the elements of one copy; dimensions with fractions are divided separately, as each is whole."""
+    """Write the elements of one copy of a group.
+
+    If they contain fractions, each dimension is divided separately, because each is a whole number.
+    """
     if quotient(group.elements)[1] == 1:
         return python(group.elements, names)
     return " + ".join("*".join(python(side, names, tight=True) for side in tensor.shape) for tensor in group.tensors)
 
 
 def value(expression: Any, values: Mapping[str, int]) -> int:
-    """Return the value of an expression, which must be whole."""
+    """Return the value of an expression, which must be a whole number."""
     return int(exact(expression, values))
 
 

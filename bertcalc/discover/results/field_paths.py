@@ -1,4 +1,4 @@
-"""The fields of a configuration by their paths: ``hidden_size``, ``text_config.hidden_size``, ``block_sizes[0]``."""
+"""Address the fields of a configuration by path: ``hidden_size``, ``text_config.hidden_size``, ``block_sizes[0]``."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ _STEP = re.compile(r"([A-Za-z_]\w*)|\[(\d+)\]")
 
 
 def leaf_fields(fields: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the path and value of every given field, including those of nested configurations."""
+    """Yield the path and value of every given field, including fields of nested configurations."""
     for name, value in fields.items():
         if isinstance(value, Mapping) and value:
             yield from leaf_fields(value, f"{above}{name}.")
@@ -19,15 +19,15 @@ def leaf_fields(fields: Mapping[str, Any], above: str = "") -> Iterator[tuple[st
 
 
 def steps(path: str) -> list[str | int]:
-    """Split a field's path into names and indices."""
+    """Split the path of a field into names and indices."""
     return [name or int(index) for name, index in _STEP.findall(path)]
 
 
 def put(arguments: Mapping[str, Any], path: str, value: Any, default: Any = None) -> dict[str, Any]:
-    """Return the arguments of a configuration with another field set, by its path.
+    """Return the arguments of a configuration with the field at ``path`` set to a value.
 
-    For a list entry, the list is taken from the arguments or from the ``default`` configuration. Raises IndexError if
-    the list has no such entry.
+    To set a list entry, the list is copied from the arguments or else from the ``default`` configuration. Raises
+    IndexError if the list has no such entry.
     """
     whole = deepcopy(dict(arguments))
     place: Any = whole

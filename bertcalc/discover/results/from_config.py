@@ -1,7 +1,7 @@
-"""Count a config.json of another type with the formulas that come with the library, without transformers.
+"""Count the parameters for a config.json of another type with the shipped formulas, without transformers.
 
-A file is counted only if every key in it is known: a size of the formula, a key that changes no tensor of the real
-class, or one that has the class's default. ``bertcalc.discover.search.file_keys`` has measured this.
+A file is counted only if every key in it is known: it is a size of the formula, it changes no tensor of the real class,
+or it has the class's default. ``bertcalc.discover.search.file_keys`` measures the effect of the keys.
 
 >>> llama_2_13b = {"hidden_size": 5120, "intermediate_size": 13824, "num_hidden_layers": 40, "num_attention_heads": 40}
 >>> counted_config("llama", "LlamaForCausalLM", llama_2_13b).parameters
@@ -27,34 +27,35 @@ from bertcalc.text import N_, shorten
 from bertcalc.text.problem import wrong
 
 FILE, EXPLICIT = "file_keys.json", "explicit.json"
-# Fields that a class derives from others unless a file gives them, and for which there are formulas of their own.
+# Fields that a class derives from others unless a file sets them. With these fields as sizes, there are separate
+# formulas.
 DERIVED = ("num_key_value_heads", "head_dim")
-# The angles of rotary positions: they change values, not shapes.
+# The angles of rotary position embeddings: they change values, not shapes.
 _NUMBERS_OF_ANGLES = ("rope_theta", "rope_local_base_freq")
 _ANGLES = (*_NUMBERS_OF_ANGLES, "rope_scaling", "rope_parameters")
 _TIED = "tie_word_embeddings"
-_LONGEST = 60  # characters of a key that are compared with the sizes
-_NAMED = 6  # keys in a sentence
+_LONGEST = 60  # characters of a key to compare with the names of sizes
+_NAMED = 6  # keys named in a sentence
 
 
 class CountedConfig(NamedTuple):
-    """A configuration with its formulas, the sizes that the file gives, and its parameters."""
+    """A configuration with its formulas, the sizes in the file, and the number of parameters."""
 
     discovery: Discovered
     changes: dict[str, int]
     parameters: int
 
     def sizes(self) -> dict[str, int]:
-        """All sizes in the formula, by field."""
+        """Return all sizes in the formula, keyed by field."""
         used = {symbol.name for symbol in self.discovery.total.free_symbols}
         return {name: size for name, size in self.discovery.values(**self.changes).items() if name in used}
 
     def defaults(self) -> dict[str, int]:
-        """The sizes in the formula that the file does not give."""
+        """Return the sizes in the formula that are not in the file and therefore have their defaults."""
         return {name: size for name, size in self.sizes().items() if name not in self.changes}
 
     def tensors(self) -> Iterator[tuple[str, tuple[int, ...], int]]:
-        """The name, shape and number of each tensor, with * for the number of a layer."""
+        """Yield the name, shape and number of copies of each tensor; in a name, * stands for the layer number."""
         values = self.discovery.values(**self.changes)
         for tensors in self.discovery.tensors:
             if counted := tensors.counted(values):
@@ -62,10 +63,11 @@ class CountedConfig(NamedTuple):
 
 
 def counted_config(model_type: str, cls: str | None, fields: Mapping[str, Any]) -> CountedConfig:
-    """Count a class with the fields of a config.json, as ``config_input.read_config`` gives them.
+    """Count a class with the fields of a config.json, as ``config_input.read_config`` returns them.
 
-    Without a class, the type's first one with a formula is counted. Raises InputError if there are no formulas for the
-    class, if one of the keys is not known, and as ``Discovered.count`` does.
+    Without a class, the first class of the type that has a formula is counted. Raises InputError if there are no
+    formulas for the class, if the effect of a key is unknown, or if the class has no default for a missing key. Errors
+    of ``Discovered.count`` are raised as well.
     """
     cls = cls or next((name for name in types().get(model_type, ()) if f"{model_type}.{name}" in _keys()), model_type)
     keys = _keys().get(f"{model_type}.{cls}")
@@ -114,7 +116,7 @@ def _keys() -> Mapping[str, dict[str, Any]]:
 
 @cache
 def classes_with_formulas() -> frozenset[str]:
-    """The names of all classes that can be counted from a config.json."""
+    """Return the names of all classes that can be counted from a config.json."""
     return frozenset(name.rpartition(".")[2] for name in _keys())
 
 
@@ -127,13 +129,16 @@ _every_explicit = cache(partial(_data, EXPLICIT))
 
 @cache
 def _explicit(name: str) -> Discovered | None:
-    """The formulas of a class in which fields that are usually derived are sizes."""
+    """Return formulas of a class in which derived fields are sizes; None if there are none."""
     entry = _every_explicit().get(name)
     return None if entry is None else of_json(entry)
 
 
 def _under_own_names(keys: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields under the type's names: n_layer for num_hidden_layers. Common names win, as in transformers."""
+    """Rename fields to the type's own names, such as num_hidden_layers to n_layer.
+
+    If a file has both names, the value of the common name wins, as in transformers.
+    """
     names = keys["names"]
     own = {name: value for name, value in fields.items() if name not in names}
     return own | {names[name]: value for name, value in fields.items() if name in names}
@@ -149,13 +154,13 @@ def _discovery(model_type: str, cls: str, keys: Mapping[str, Any], fields: Mappi
 
 
 def _needed(model_type: str, cls: str) -> tuple[str, ...]:
-    """The fields without which the class cannot be built."""
+    """Return the fields without which the class cannot be built."""
     usual = shipped(model_type, cls)
     return tuple(usual.given) if usual else ()
 
 
 def _with_ties(discovery: Discovered, keys: Mapping[str, Any], tied: Any) -> Discovered:
-    """The formulas, with the matrix that may be tied to the word embeddings added or removed as ``tied`` says."""
+    """Return the formulas with or without the matrix that can be tied to the word embeddings, depending on ``tied``."""
     ties = keys["tied"]
     if ties is None or not isinstance(tied, bool) or tied == ties["default"] or not ties["tensor"]:
         return discovery
@@ -172,7 +177,7 @@ def _with_ties(discovery: Discovered, keys: Mapping[str, Any], tied: Any) -> Dis
 
 
 def _unknown(keys: Mapping[str, Any], discovery: Discovered, fields: Mapping[str, Any]) -> Iterator[str]:
-    """The keys that may change the formulas: no measurement shows that they do not."""
+    """Yield the keys that may change the formulas, because no measurement shows that they do not."""
     for name, value in fields.items():
         if name == _TIED:
             is_known = (keys["tied"] is not None and isinstance(value, bool)) or _is_usual(keys, name, value)
@@ -193,16 +198,16 @@ def _unknown(keys: Mapping[str, Any], discovery: Discovered, fields: Mapping[str
 
 
 def _is_multiple(multiple: Mapping[str, Any], sizes: Mapping[str, Any], value: int) -> bool:
-    """Whether a derived field has the value that follows from the other sizes: the intermediate_size of Mamba."""
+    """Whether a derived field has the value that the class computes from other sizes (Mamba's intermediate_size)."""
     by, per = ([sizes.get(name, 0) for name in multiple[kind]] for kind in ("by", "per"))
     are_sizes = all(map(_is_size, (*by, *per)))
     return are_sizes and bool(value * multiple["over"] * prod(per) == multiple["times"] * prod(by))
 
 
 def _replaces_size(discovery: Discovered, fields: Mapping[str, Any], name: str, value: Any) -> bool:
-    """Whether a key that the class does not read gives a size under the name of another program: n_layer of Mamba.
+    """Whether a key that the class does not read sets a size under another program's name, such as n_layer for Mamba.
 
-    transformers ignores it and takes its default, which is not the size of the file's model.
+    transformers ignores the key and uses its default, which is not the size of the model in the file.
     """
     size = _OTHER_NAMES.get(name)
     if size is None or name in discovery.fields or type(value) is not int:
@@ -219,7 +224,7 @@ _OTHER_NAMES = {
 
 
 def _leaves_formulas(keys: Mapping[str, Any], discovery: Discovered, name: str, value: Any) -> bool:
-    """Whether a key that is not a size is known to leave the formulas as they are."""
+    """Whether a key that is not a size is known to leave the formulas unchanged."""
     is_declared = any(name in keys[kind] for kind in ("idle", "same", "null", "derived"))
     if value is None:
         return name in (*keys["null"], *keys["nullable"], *keys["derived"], *_ANGLES) or not is_declared
@@ -237,7 +242,7 @@ def _leaves_formulas(keys: Mapping[str, Any], discovery: Discovered, name: str, 
 
 
 def _is_angle(name: str, value: Any) -> bool:
-    """Whether a key of rotary positions has a value that transformers accepts."""
+    """Whether a key of rotary position embeddings has a value that transformers accepts."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return is_number and value > 0 if name in _NUMBERS_OF_ANGLES else isinstance(value, Mapping)
 
@@ -258,7 +263,7 @@ def _is_doubtful(discovery: Discovered, name: str, value: Any) -> bool:
 
 
 def _derived(keys: Mapping[str, Any], discovery: Discovered, changes: Mapping[str, int]) -> dict[str, int]:
-    """The derived fields that a file does not give, where the formulas have them as sizes."""
+    """Compute the derived fields that the file does not set but that are sizes in the formulas."""
     sizes = {**discovery.fields, **changes}
     derived: dict[str, int] = {}
     for name, (leader, *others) in keys["derived"].items():

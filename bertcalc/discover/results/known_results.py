@@ -1,4 +1,4 @@
-"""The results of earlier searches, and why models were refused, which pages show without searching again."""
+"""Remember the results and refusals of earlier searches, so that pages show them without a new search."""
 
 import threading
 import time
@@ -11,7 +11,7 @@ from bertcalc.discover.results.result import Discovered
 from bertcalc.discover.results.shipped import shipped
 from bertcalc.text.problem import InputError, Problem
 
-RETRY_SECONDS = 600.0  # until a refused model may be tried again
+RETRY_SECONDS = 600.0  # seconds until the search for a refused model may be repeated
 _MOST = 60
 
 
@@ -27,7 +27,7 @@ _LOCK = threading.Lock()
 
 
 def known(request: DiscoveryRequest) -> Discovered | None:
-    """Return the result of an earlier search for a model, or the shipped result; None if there is none."""
+    """Return the remembered result for a model, or else the shipped one; None if there is neither."""
     result = None
     with suppress(InputError):
         result = searched(request)
@@ -36,7 +36,7 @@ def known(request: DiscoveryRequest) -> Discovered | None:
 
 
 def refusal(request: DiscoveryRequest) -> Problem | None:
-    """Return the reason why a model was recently refused, or None."""
+    """Return the reason for which a model was recently refused, or None."""
     try:
         searched(request)
     except InputError as error:
@@ -45,7 +45,7 @@ def refusal(request: DiscoveryRequest) -> Problem | None:
 
 
 def searched(request: DiscoveryRequest) -> Discovered | None:
-    """Return the result of an earlier search, or None. Raises InputError if the model was recently refused."""
+    """Return the remembered result of a search, or None. Raises InputError if the model was recently refused."""
     with _LOCK:
         result = _RESULTS.get(request.subject)
     if isinstance(result, Refusal):
@@ -56,7 +56,7 @@ def searched(request: DiscoveryRequest) -> Discovered | None:
 
 
 def store(request: DiscoveryRequest, result: Discovered | InputError) -> None:
-    """Remember a result, or the error that refuses a model."""
+    """Remember a result, or the error with which a model was refused."""
     if isinstance(result, InputError):
         entry: Discovered | Refusal = Refusal(result.problems, time.monotonic() + RETRY_SECONDS)
     else:

@@ -1,4 +1,4 @@
-"""Read any text as ``bertcalc.reading`` does, and count a config.json of another type with the formulas for its class.
+"""Read any text as ``bertcalc.reading`` does, and count a config.json of another type with its class's formulas.
 
 >>> read_any('{"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 2048}').num_parameters
 2832336896
@@ -22,10 +22,10 @@ from bertcalc.text.problem import InputError, Problem
 
 
 def read_any(text: str, kind: Kind | None = None, model: Model | None = None) -> TextReading:
-    """Read a text; for a config.json of another type, the ``detail`` is its formula with its sizes.
+    """Read a text. For a config.json of another type, ``detail`` is a CountedConfig with its formula and sizes.
 
-    The arguments are those of ``reading.read_text.read``. Raises InputError as that does; if bertcalc's formulas cannot
-    count a file of another type, the error gives the reason as well.
+    The arguments are the same as for ``reading.read_text.read``. Raises InputError; if a file of another type cannot be
+    counted, the error also gives the reason.
     """
     try:
         return _with_class(read(text, kind, model))
@@ -36,7 +36,7 @@ def read_any(text: str, kind: Kind | None = None, model: Model | None = None) ->
 
 
 def _with_class(reading: TextReading) -> TextReading:
-    """The reading, with the advice to paste the config.json of a printed class that is counted from it."""
+    """Add advice to paste the config.json if the text is a printed model of a class that can be counted from it."""
     name = reading.modules.class_name if reading.modules is not None else ""
     if UNKNOWN_CLASS not in reading.notes or name not in classes_with_formulas():
         return reading
@@ -64,7 +64,7 @@ _NO_CLASS = N_("The file names no class: {architecture} is counted. Classes with
 
 
 def formula_of(counted: CountedConfig) -> Problem:
-    """The formula as a sentence, with the values of its letters."""
+    """Return a sentence with the formula and the values of its letters."""
     letters = expressions.letters(counted.discovery)
     values = ", ".join(f"{letters[field]} = {size:,}" for field, size in counted.sizes().items())
     message = N_("The formula: {formula}, with {values}.")
@@ -72,7 +72,7 @@ def formula_of(counted: CountedConfig) -> Problem:
 
 
 def remarks_on(counted: CountedConfig) -> tuple[Problem, ...]:
-    """Where the formula comes from, and the sizes that the file does not have."""
+    """Return remarks on where the formula comes from, and on sizes that the file does not have."""
     message = N_(
         "{architecture} is not one of bertcalc's built-in families: its formula was inferred from the real class of "
         "transformers {version}."

@@ -1,4 +1,4 @@
-"""A request for a search: a class of transformers, and which of its formulas to infer."""
+"""A request to search for formulas of a transformers class."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -8,26 +8,26 @@ from bertcalc.discover.results.result import Discovered
 from bertcalc.text.arguments import record
 
 SECONDS = 60.0
-# Takes the current activity, the steps done and the number of steps.
+# Called with the current activity, the number of steps done, and the total number of steps.
 Progress = Callable[[str, int, int], object]
 
 
 @record
 class DiscoveryRequest(NamedTuple):
-    """A class of transformers, and which of its formulas to infer.
+    """A transformers class, and which of its formulas to infer.
 
-    - ``model``: its model type, or a config.json as a dictionary.
-    - ``cls``: the name of the class, by default the type's base model.
+    - ``model``: the model type, or a config.json as a dictionary.
+    - ``cls``: the name of the class; by default, the type's base model.
     - ``changes``: fields that differ from the type's default configuration, or from the config.json. They have the same
       effect as ``Config(**changes)`` in transformers: with ``{"text_config": {"hidden_size": 64}}``, or
       ``{"text_config.hidden_size": 64}``, the other fields of that nested configuration take the defaults of its class.
-      A class that is built from a nested configuration, as Emu3ForCausalLM is from the text's, also accepts the fields
-      of that configuration without its prefix. Unknown fields are refused.
-    - ``flops``: infer formulas for the matrix products of a forward pass as well. This takes about ten times as long.
-    - ``printed``: add the model as PyTorch prints it.
+      Some classes are built from a nested configuration, as Emu3ForCausalLM is from the text configuration. They also
+      accept the fields of that configuration without its prefix. Unknown fields are refused.
+    - ``flops``: also infer formulas for the matrix products of a forward pass. This takes about ten times as long.
+    - ``printed``: add the text of ``print(model)`` to the result.
     - ``earlier``: an earlier result for the class. Its formulas are kept, and only missing ones are inferred.
-    - ``again``: infer the parameters of the earlier result again ("discover"), or only where its formulas hold
-      ("examine"), which is faster. Its FLOPs are kept if they are still right.
+    - ``again``: repeat the search for the parameters of the earlier result ("discover"), or only for the conditions
+      under which its formulas hold ("examine"), which is faster. Its FLOPs are kept if they are still right.
     - ``seconds``: the limit of CPU time for the parameters, and again for the FLOPs.
     """
 
@@ -46,12 +46,12 @@ class DiscoveryRequest(NamedTuple):
 
     @property
     def config(self) -> dict[str, Any]:
-        """The fields of the config.json."""
+        """The fields of the config.json; empty if only a model type was given."""
         fields = {} if isinstance(self.model, str) else self.model
         return {name: value for name, value in fields.items() if name != "model_type"}
 
     @property
     def subject(self) -> tuple[str, str | None, str]:
-        """The class and its fields, which are the same in all requests for one model."""
+        """A key that is equal for all requests for the same model: its type, class and fields."""
         fields = json.dumps([self.config, dict(self.changes or {})], sort_keys=True)
         return self.model_type, self.cls, fields

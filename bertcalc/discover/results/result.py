@@ -1,4 +1,4 @@
-"""The result of a discovery: formulas, the conditions under which they hold, and how they were checked."""
+"""The result of a search: formulas, the conditions under which they hold, and how they were checked."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
@@ -17,7 +17,7 @@ from bertcalc.text.problem import InputError, Problem, wrong
 from bertcalc.text.records import dataclass
 from bertcalc.text.suggestions import nearest
 
-_NAMES = dict(vars(sympy))  # sympify would import them for each text, which takes ten times as long as parsing
+_NAMES = dict(vars(sympy))  # otherwise, sympify imports them for each text, which takes ten times as long as parsing
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {sympy.floor: floor, sympy.ceiling: ceil, sympy.Min: min, sympy.Max: max}
 NOT_ASKED = Problem.of(N_("it was not asked for"))
 _RESET = N_(
@@ -31,7 +31,10 @@ _NOT_BUILT = N_(
 
 
 class Tensors(NamedTuple):
-    """All tensors with one folded name and shape: their number and dimensions, as SymPy expressions."""
+    """All tensors with the same folded name and shape; their number and dimensions are SymPy expressions.
+
+    A folded name has * in place of layer numbers.
+    """
 
     name: str
     copies: Any
@@ -43,7 +46,7 @@ class Tensors(NamedTuple):
         return self.copies * sympy.prod(self.shape)
 
     def counted(self, values: Mapping[str, int]) -> tuple[tuple[int, ...], int] | None:
-        """The shape and number of tensors at these sizes; None if any value is fractional or negative."""
+        """Return the shape and the number of tensors at these sizes; None if any value is fractional or negative."""
         numbers = [exact(side, values) for side in (self.copies, *self.shape)]
         if any(number < 0 or number.denominator != 1 for number in numbers):
             return None
@@ -52,7 +55,7 @@ class Tensors(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """How many configurations not used for fitting agreed, of how many, and how many had all fields changed."""
+    """Counts of test configurations, which were not used for fitting: agreed, all, and with every field changed."""
 
     agreed: int
     of: int
@@ -76,7 +79,7 @@ class Formulas:
 
     @property
     def follows(self) -> dict[str, tuple[str, Fraction]]:
-        """Fields that are always a fixed fraction of another field, each with that field and the fraction."""
+        """Fields that are always a fixed multiple of another field, mapped to that field and the factor."""
         return {
             condition.field: (str(condition.other), condition.factor)
             for condition in self.regime
@@ -84,9 +87,9 @@ class Formulas:
         }
 
     def values(self, **fields: int) -> dict[str, int]:
-        """Return the given sizes with some replaced.
+        """Return all sizes, with some replaced.
 
-        Raises InputError for unknown fields, invalid sizes, and sizes outside the regime; if another field has to
+        Raises InputError for unknown fields, invalid sizes, and sizes outside the regime. If another field has to
         change as well, the message names it.
         """
         for name, value in fields.items():
@@ -108,7 +111,7 @@ class Formulas:
         raise wrong(message, name, value, size=name, known=", ".join(self.fields), nearest=near or "")
 
     def completed(self, **fields: int) -> dict[str, int]:
-        """Return all sizes with some replaced, adjusting those that follow them, without any checks."""
+        """Return all sizes with some replaced, and adjust the fields that follow them. Nothing is checked."""
         values = {**self.fields, **fields}
         for name, (leader, share) in self.follows.items():
             if name not in fields and (share * values[leader]).denominator == 1:
@@ -116,12 +119,15 @@ class Formulas:
         return values
 
     def outside(self, **fields: int) -> list[Condition]:
-        """Return the conditions that ``completed`` sizes do not meet."""
+        """Return the conditions that the ``completed`` sizes do not meet."""
         values = self.completed(**fields)
         return [condition for condition in self.regime if not condition.holds(values)]
 
     def count(self, **fields: int) -> int:
-        """Return the number of parameters at other sizes. Raises InputError as ``values`` does, or without a total."""
+        """Return the number of parameters at other sizes.
+
+        Raises InputError for the same reasons as ``values``, or if a tensor has no formula.
+        """
         for name, why in self.unexplained.items():
             raise no_formula_error(name, why)
         values = self.values(**fields)
@@ -150,9 +156,9 @@ class Formulas:
 
 @dataclass(frozen=True)
 class Computed(Formulas):
-    """The matrix products of a forward pass, each with its dimensions as the shape.
+    """Formulas for the matrix products of a forward pass; the dimensions of a product are its "shape".
 
-    Attention is eager, each token goes through its experts separately, and a decoder has as many tokens as its encoder.
+    Attention is eager, experts are computed for each token separately, and a decoder has as many tokens as its encoder.
     """
 
 
@@ -163,41 +169,44 @@ class Discovered(Formulas):
     model_type: str
     cls: str
     given: dict[str, Any]  # fields that differ from the default configuration
-    parameters: int  # of the real class at the given sizes
+    parameters: int  # parameters of the real class at the given sizes
     explained: int  # parameters in tensors with a formula
     builds: int
     seconds: float
     transformers: str  # the version
     compute: Computed | None = None
     no_flops: Problem | None = NOT_ASKED  # why there is no formula for FLOPs
-    # Fields that are derived unless given, each with the fields from which they are derived, if known.
+    # Fields that the class derives unless they are given, mapped to the fields from which they are derived, if known.
     derived: dict[str, list[str]] = field(default_factory=dict)
-    no_run: Problem | None = None  # why it can be built with the given fields, but not run
-    # Fields of nested configurations that transformers sets to these values if another field beside them is given.
+    no_run: Problem | None = None  # why the class can be built with the given fields, but not run
+    # Fields of nested configurations that transformers sets to these values if another field of the same nested
+    # configuration is given.
     filled: dict[str, int] = field(default_factory=dict)
-    # Nested configurations of which no field can be given, each with the changes that transformers would then make to
-    # its other fields; none if it refuses.
+    # Nested configurations in which no field can be given. Each is mapped to the changes that transformers would make
+    # to its other fields; the list is empty if transformers refuses.
     reset: dict[str, list[str]] = field(default_factory=dict)
-    printed: str = ""  # the model as PyTorch prints it, if that was asked for
+    printed: str = ""  # the text of print(model), if requested
 
     @property
     def flops(self) -> Any:
-        """The FLOPs of a forward pass's matrix products as a SymPy expression; if None, ``no_flops`` says why."""
+        """FLOPs of a forward pass's matrix products, as a SymPy expression; None if unknown (see ``no_flops``)."""
         return None if self.compute is None else 2 * self.compute.total
 
     def count(self, **fields: int) -> int:
-        """Return the number of parameters of the real class with these fields; others keep given or default values.
+        """Return the real class's number of parameters with these fields; others keep given or default values.
 
-        A field of a nested configuration is named by its path: ``text_config.hidden_size``, which stands for
-        ``Config(text_config={"hidden_size": ...})``. If transformers would then reset other fields of the nested
-        configuration, those have to be given as well; if they are not sizes, the field is refused. Raises InputError as
-        ``values`` does, or without a total.
+        A field of a nested configuration is named by its path: ``text_config.hidden_size`` means
+        ``Config(text_config={"hidden_size": ...})``. transformers may then reset other fields of that nested
+        configuration. If these are sizes, they have to be given as well; if they are not, the field is refused.
+        Raises InputError in these cases, for the same reasons as ``values``, and if a tensor has no formula.
         """
         self._check_filled(fields)
         return super().count(**fields)
 
     def whole(self, **fields: int) -> dict[str, int]:
-        """Return these fields together with those that have to be given with them: followers, and fields to be reset.
+        """Return these fields together with the fields that have to be given with them.
+
+        The additional fields follow one of these fields, or transformers would otherwise reset them.
 
         >>> from bertcalc.discover.results.shipped import shipped
         >>> shipped("convbert", "ConvBertForMaskedLM").whole(hidden_size=1536)
@@ -229,7 +238,7 @@ class Discovered(Formulas):
     def count_flops(self, *, batch_size: int, sequence_length: int, **fields: int) -> int:
         """Return the FLOPs of a forward pass at other sizes, as counted by PyTorch's FlopCounterMode.
 
-        Raises InputError as ``count`` does, or if there is no formula for FLOPs.
+        Raises InputError for the same reasons as ``count``, or if there is no formula for FLOPs.
         """
         if self.compute is None:
             raise no_formula_error("FLOPs", self.no_flops or NOT_ASKED)
@@ -237,19 +246,19 @@ class Discovered(Formulas):
         return 2 * self.compute.count(batch_size=batch_size, sequence_length=sequence_length, **fields)
 
     def json(self) -> dict[str, Any]:
-        """Return JSON data for ``of_json``."""
+        """Return the result as JSON data, which ``of_json`` reads."""
         data = self._json() | {"seconds": round(self.seconds, 1)}
         computed = self.compute._json() if self.compute else None
         data |= {"compute": computed, "no_flops": self.no_flops and _plain(self.no_flops)}
-        no_run = data.pop("no_run")  # omitted from shipped data, where every class runs
-        for name in ("reset", "printed"):  # as in most shipped data
+        no_run = data.pop("no_run")  # left out in shipped data, where every class runs
+        for name in ("reset", "printed"):  # left out if empty, as in most shipped data
             if not data[name]:
                 del data[name]
         return data | ({"no_run": _plain(no_run)} if no_run else {})
 
 
 def of_json(data: Mapping[str, Any]) -> Discovered:
-    """Read the data of ``Discovered.json``."""
+    """Create a result from the data of ``Discovered.json``."""
     read, compute = _read(data, Discovered), data.get("compute")
     for name in ("no_flops", "no_run"):
         if why := data.get(name):
@@ -274,22 +283,22 @@ def _plain(why: Problem) -> list[Any]:
 
 
 def _above(field: str) -> str:
-    """The name of the nested configuration that contains a field, or the field's own name if there is none."""
+    """Return the name of the nested configuration that contains a field, or the field's own name if there is none."""
     return field.partition(".")[0]
 
 
 def symbol(field: str) -> Any:
-    """The SymPy symbol of a field."""
+    """Return the SymPy symbol of a field."""
     return sympy.Symbol(field, integer=True, positive=True)
 
 
 def no_formula_error(name: str, why: Problem) -> InputError:
-    """Return the error that there is no formula for something, with the reason."""
+    """Return the error for a missing formula, with the reason."""
     return InputError(Problem.of(N_("There is no formula for {name}:"), name=name), why)
 
 
 def exact(expression: Any, values: Mapping[str, int]) -> Fraction:
-    """Evaluate an expression of a fit exactly: nothing is rounded except by its own floors and ceilings."""
+    """Evaluate an expression exactly; only the floors and ceilings in the expression round."""
     if expression.is_Rational:
         return Fraction(int(expression.p), int(expression.q))
     if expression.is_Symbol:

@@ -11,7 +11,7 @@ _MEMORY = re.compile("MemoryError|.*DefaultCPUAllocator")
 
 
 class Refused(InputError):  # noqa: N818 # not an error in this program: transformers refuses
-    """The real class cannot be built with these values, or not within the limits."""
+    """transformers cannot build the class with these values, or not within the limits."""
 
     @classmethod
     def because(cls, message: str, **values: object) -> "Refused":
@@ -19,7 +19,7 @@ class Refused(InputError):  # noqa: N818 # not an error in this program: transfo
 
     @property
     def is_limit(self) -> bool:
-        """Whether a limit of this program was reached (modules or memory), rather than transformers refusing."""
+        """Whether a limit on modules or memory was reached. Otherwise transformers refused."""
         return self.problem.message == TOO_MANY or self.lacks_memory
 
     @property

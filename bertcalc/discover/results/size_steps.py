@@ -1,7 +1,7 @@
 """Change the sizes of a discovered class: the valid stops of a slider, and a user's changes with undo and redo.
 
-Every stop lies in the regime. If a typed value does not, the problem is shown and the last valid sizes are kept. A
-field that has to follow another field changes with it, and ``Discovered.count`` gets both.
+Every stop lies in the regime. If a typed value does not, the page shows the problem and keeps the last valid sizes.
+Fields that have to follow another field change with it.
 """
 
 import re
@@ -24,7 +24,7 @@ _NEAR = 600
 
 
 def refused(discovery: Discovered, sizes: Mapping[str, int]) -> Problem | None:
-    """Return why these sizes are refused; None if they are valid."""
+    """Return the reason why these sizes are invalid; None if they are valid."""
     try:
         return more_than_shown(discovery.count(**discovery.whole(**sizes)))
     except InputError as error:
@@ -32,7 +32,7 @@ def refused(discovery: Discovered, sizes: Mapping[str, int]) -> Problem | None:
 
 
 def more_than_shown(total: int) -> Problem | None:
-    """Return the problem with a model of this many parameters; None if the number can be shown."""
+    """Return the problem with a number of parameters that is too large to show; None if it can be shown."""
     if total <= MOST_PARAMETERS:
         return None
     message = N_("That would be {count} parameters: at most {most} can be shown here.")
@@ -40,13 +40,13 @@ def more_than_shown(total: int) -> Problem | None:
 
 
 def move_field(discovery: Discovered, field: str, value: int, sizes: Mapping[str, int]) -> dict[str, int]:
-    """Return the sizes with one field changed, together with the fields that have to follow it."""
+    """Return the sizes after changing one field, together with the fields that have to follow it."""
     others = {name: size for name, size in sizes.items() if discovery.follows.get(name, ("",))[0] != field}
     return discovery.whole(**{**others, field: value})
 
 
 def stops(discovery: Discovered, field: str, sizes: Mapping[str, int]) -> list[int]:
-    """Return the values at which a field's slider stops; each is valid with the other sizes unchanged."""
+    """Return the stops of a field's slider, in order; each is valid with the other sizes unchanged."""
     start, completed = discovery.fields[field], discovery.completed(**sizes)
     unit = lcm(
         *(
@@ -80,14 +80,17 @@ def stops(discovery: Discovered, field: str, sizes: Mapping[str, int]) -> list[i
 
 
 def is_doubtful(expression: Any) -> bool:
-    """Whether an expression may be fractional or negative: it contains a fraction or a minus sign."""
+    """Whether an expression can be fractional or negative: it contains a fraction, a quotient or a minus sign."""
     return any(not number.is_Integer or number < 0 for number in expression.atoms(sympy.Rational)) or any(
         power.exp.is_negative for power in expression.atoms(sympy.Pow)
     )
 
 
 def nearest(discovery: Discovered, field: str, value: int, sizes: Mapping[str, int]) -> list[int]:
-    """Return the nearest valid values below and above, if they are close."""
+    """Return the nearest valid values below and above a value, the nearest first.
+
+    Values that are 600 or more away are left out.
+    """
 
     def is_valid(size: int) -> bool:
         return size > 0 and not discovery.outside(**move_field(discovery, field, size, sizes))
@@ -98,7 +101,10 @@ def nearest(discovery: Discovered, field: str, value: int, sizes: Mapping[str, i
 
 
 def ranked(discovery: Discovered) -> list[str]:
-    """Return the fields that affect the number of parameters, those with the largest effect first."""
+    """Return the fields that affect the number of parameters, starting with the largest effect.
+
+    The effect of a field is the change when it is doubled. Fields that follow others are left out.
+    """
     total = count(discovery.tensors, discovery.fields)
     used = {name.name for tensor in discovery.tensors for name in tensor.expression.free_symbols}
 
@@ -114,23 +120,27 @@ def ranked(discovery: Discovered) -> list[str]:
 
 
 class SizeHistory(History[dict[str, int]]):
-    """The sizes that a user has chosen for one class, with undo and redo.
+    """The sizes that a user has chosen for a class, with undo and redo.
 
-    A step contains only the sizes that differ from the given ones.
+    A step contains only sizes that differ from the sizes of the discovery.
     """
 
     def __init__(self, discovery: Discovered, sizes: Mapping[str, int]) -> None:
         self.discovery = discovery
         self.ranked = ranked(discovery)
-        super().__init__(self._plain(discovery.whole(**sizes)))  # older links lack fields that follow others
+        super().__init__(self._plain(discovery.whole(**sizes)))  # older links lack the fields that follow others
 
     def written(self) -> dict[str, Any]:
-        """Return the nearest steps and the attempt as JSON data, with sizes written as in a link."""
+        """Return the steps near the present one and the rejected values as JSON data, with sizes as in a link."""
         steps, index = self.nearest_steps()
         return {"steps": [*map(write_sizes, steps)], "at": index, "attempt": self.attempt}
 
     def restore(self, written: object, *, is_linked: bool) -> None:
-        """Restore the result of ``written``, which is untrusted, unless the link has other sizes."""
+        """Restore the steps and the attempt from the result of ``written``.
+
+        The data is untrusted, and ignored if it is invalid. With ``is_linked``, it is also ignored if its present sizes
+        differ from the sizes in the link.
+        """
         match written:
             case {"steps": [*texts], "at": int(index), "attempt": dict(attempt)} if 0 <= index < len(
                 texts
@@ -155,9 +165,10 @@ class SizeHistory(History[dict[str, int]]):
         return {**self.discovery.fields, **self.present}
 
     def move(self, field: str, value: int | str) -> None:
-        """Change a field, together with the attempts if that is possible; n_embd 1600 needs n_head 25.
+        """Change a field, together with earlier rejected values if this gives a valid model.
 
-        If there is no such model, keep the sizes and record the attempt.
+        For example, n_embd 1600 is valid only with n_head 25. If there is no such model, keep the sizes and record the
+        attempt.
         """
         if field not in self.discovery.fields:
             return
@@ -170,7 +181,7 @@ class SizeHistory(History[dict[str, int]]):
         self.attempt = {**left, field: value}
 
     def _moved(self, changes: Mapping[str, int | str]) -> Mapping[str, int] | None:
-        """The present sizes with these changes; None if there is no such model."""
+        """Return the present sizes with these changes; None if there is no such model."""
         sizes: Mapping[str, int] = self.present
         for field, value in changes.items():
             if not isinstance(value, int):
@@ -194,7 +205,7 @@ def write_sizes(sizes: Mapping[str, int]) -> str:
 
 
 def read_sizes(text: str) -> dict[str, int]:
-    """Read the sizes from a link. Raises InputError."""
+    """Parse the sizes in a link. Raises InputError."""
     sizes: dict[str, int] = {}
     for part in filter(None, text.split("~")):
         match = re.fullmatch(r"([A-Za-z][\w.\[\]]{0,119})-([0-9]{1,15})", part, re.ASCII)

@@ -1,4 +1,4 @@
-"""The model types of transformers and their classes, as data, so that pages can list them without PyTorch.
+"""The model types of transformers and their classes, as data, so that pages list them without PyTorch.
 
 ``python -m bertcalc.discover.results.types`` writes the data for the installed transformers.
 """
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 FILE = "types.json"
-# Tables of transformers, each with the classes for a task by type. They are ordered so that whole models come first: an
-# encoder-decoder before its decoder alone, and BERT as it was trained before BERT as a decoder.
+# Tables of transformers that map model types to the classes for a task. In this order, whole models come first: an
+# encoder-decoder before its decoder alone, and BERT as a masked language model before BERT as a decoder.
 SEQ2SEQ = ("FOR_SEQ_TO_SEQ_CAUSAL_LM_", "FOR_SPEECH_SEQ_2_SEQ_")
 LANGUAGE = ("FOR_MASKED_LM_", "FOR_CAUSAL_LM_")
 BASE = ""
@@ -21,13 +21,13 @@ BASE = ""
 
 @cache
 def types() -> Mapping[str, tuple[str, ...]]:
-    """Return the classes of each model type: language models first, then the base model, then the others."""
+    """Return the classes of each model type: language models first, then the base model, then all others."""
     data = json.loads(files("bertcalc.discover.results").joinpath(FILE).read_text(encoding="utf-8"))
     return {name: tuple(classes) for name, classes in data.items()}
 
 
 def installed(only: Collection[str] = ()) -> dict[str, list[str]]:
-    """Return the classes of each model type, or of the types in ``only``, in the installed transformers."""
+    """Return the classes of each model type in the installed transformers; ``only`` restricts the types."""
     import transformers
     from transformers.models.auto import modeling_auto as auto
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
@@ -42,7 +42,7 @@ def installed(only: Collection[str] = ()) -> dict[str, list[str]]:
 
 
 def listed(kind: str, *tables: str) -> list[str]:
-    """Return the classes of a model type in these tables of the installed transformers, in order."""
+    """Return a model type's classes in these tables of the installed transformers, in order, without repetition."""
     from transformers.models.auto import modeling_auto as auto
 
     names: dict[str, None] = {}

@@ -1,6 +1,6 @@
 """The types of JSON values that transformers accepts for the keys of a config.json: clip_qkv is a float, never an int.
 
-``bertcalc.discover.search.file_keys`` has measured them with the real configuration classes.
+``bertcalc.discover.search.file_keys`` measures them with the real configuration classes.
 
 >>> print(next(refused("olmo", {"clip_qkv": 2})))
 transformers does not accept clip_qkv = 2: the type has to be float | null.
@@ -19,12 +19,12 @@ from bertcalc.text.problem import Problem
 
 FILE = "value_types.json"
 TYPES = ("int", "float", "bool", "string", "list", "object", "null")
-COMMON = ""  # the entry with the keys that all classes have
+COMMON = ""  # the entry for keys that all classes share
 _NAMES = {int: "int", float: "float", bool: "bool", str: "string", list: "list", dict: "object", type(None): "null"}
 
 
 def refused(model_type: str, fields: Mapping[str, Any]) -> Iterator[Problem]:
-    """The problems with values of a config.json whose type the configuration class does not accept."""
+    """Yield a problem for each value in a config.json with a type that the configuration class does not accept."""
     accepted = _accepted(model_type)
     for name, value in fields.items():
         types = accepted.get(name)
@@ -36,7 +36,7 @@ def refused(model_type: str, fields: Mapping[str, Any]) -> Iterator[Problem]:
 
 @cache
 def _accepted(model_type: str) -> Mapping[str, str]:
-    """The accepted types of each key of a model type; empty for one without formulas."""
+    """Return the accepted types of each key of a model type; empty for a type without formulas."""
     groups = _groups()
     measured = (groups[COMMON], groups[model_type]) if model_type in groups else ()
     return {name: types for entry in measured for types, names in entry.items() for name in names}

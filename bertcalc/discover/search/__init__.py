@@ -23,11 +23,11 @@ from bertcalc.discover.search.validity import Regime, draw_sizes, regime_again
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import Problem
 
-_LONGEST = 60_000  # characters of a printed model
+_LONGEST = 60_000  # maximum length of a printed model, in characters
 
 
 def search(request: DiscoveryRequest, progress: Progress) -> Discovered:
-    """Infer the formulas that a request asks for. Raises as ``discover`` does."""
+    """Infer the formulas that a request asks for. Raises the errors of ``discover``."""
     discovery = _parameters(request, progress)
     if request.flops and not discovery.compute:
         discovery = _with_flops(discovery, request.seconds, progress)
@@ -35,7 +35,10 @@ def search(request: DiscoveryRequest, progress: Progress) -> Discovered:
 
 
 def _parameters(request: DiscoveryRequest, progress: Progress) -> Discovered:
-    """The formulas for the parameters, inferred or examined as requested; FLOP formulas are kept if still right."""
+    """Return the formulas for the parameters: searched, kept or examined again, as requested.
+
+    FLOP formulas of an earlier result are kept if they are still right.
+    """
     earlier, again = request.earlier, request.again
     if earlier is None:
         return _discover(request, progress)
@@ -75,7 +78,7 @@ def _discover(request: DiscoveryRequest, progress: Progress) -> Discovered:
 
 
 def _with_flops(discovery: Discovered, seconds: float, progress: Progress) -> Discovered:
-    """Add formulas for the matrix products of a forward pass, or the reason why there are none in ``no_flops``."""
+    """Add formulas for the matrix products of a forward pass, or set ``no_flops`` to the reason why there are none."""
     if discovery.unexplained:
         return replace(discovery, no_flops=Problem.of(N_("not all of its parameters have a formula")))
     until = thread_time() + seconds
@@ -90,9 +93,9 @@ def _with_flops(discovery: Discovered, seconds: float, progress: Progress) -> Di
 
 
 def _reexamine(discovery: Discovered, seconds: float) -> Discovered:
-    """Determine again where the formulas of an earlier discovery hold, which is faster than a new discovery.
+    """Search again for the conditions under which an earlier result's formulas hold.
 
-    If this remains unclear, ``unexplained`` of the result contains the reason.
+    This is faster than a new search. If some failures remain without a condition, ``unexplained`` contains the reason.
     """
     until = thread_time() + seconds
     with build.refusing_unexpected(discovery.cls), build.quiet():
@@ -124,9 +127,9 @@ def _reexamine(discovery: Discovered, seconds: float) -> Discovered:
 
 
 def _with_flops_of(discovery: Discovered, earlier: Discovered, seconds: float) -> Discovered:
-    """Add an earlier discovery's formulas for matrix products, or a reason in ``no_flops`` if they are now wrong.
+    """Add an earlier result's formulas for matrix products, or set ``no_flops`` if they are now wrong.
 
-    They are compared with PyTorch at new sizes, which takes a tenth of the time of a new search.
+    The formulas are compared with PyTorch at new sizes, which takes a tenth of the time of a new search.
     """
     if discovery.unexplained or earlier.compute is None:
         return replace(discovery, no_flops=earlier.no_flops)
@@ -150,7 +153,10 @@ def _with_flops_of(discovery: Discovered, earlier: Discovered, seconds: float) -
 def _new_lab(
     config: Any, cls: Any, fields: dict[str, Any], until: float, progress: Progress
 ) -> tuple[Lab, dict[str, Any]]:
-    """Return a lab and its given fields. Fields that the class needs but has no default for get typical sizes."""
+    """Return a lab and the fields with which it was built.
+
+    If the class cannot be built without fields for which it has no default, these fields get typical sizes.
+    """
 
     def begin(fields: dict[str, Any]) -> Lab:
         try:
@@ -218,7 +224,10 @@ def _discover_products(
 
 
 def call_lab(recipe: Recipe, cls: Any, until: float, progress: Progress) -> Lab:
-    """Return a lab for forward passes of a class, with the first masks of ``MASKS`` that work. Raises Refused."""
+    """Return a lab for forward passes of a class, with the first masks in ``MASKS`` with which a pass runs.
+
+    Raises the first Refused if no pass runs.
+    """
     refusals: list[Refused] = []
     for masks in flop_search.MASKS:
         try:

@@ -1,4 +1,4 @@
-"""Build a class on the meta device, where tensors have shapes but no data, and fold its tensors by layer."""
+"""Build a class on the meta device, where tensors have shapes but no data, and group the tensors of its layers."""
 
 import re
 import warnings
@@ -15,13 +15,16 @@ from bertcalc.text.problem import InputError
 Shape = tuple[int, ...]
 Folded = dict[str, dict[tuple[int, ...], Shape]]
 
-_MOST_PARTS = 30_000  # defaults of transformers have fewer than 4,000
-_REASON = 240  # characters of an error message
+_MOST_PARTS = 30_000  # the default models of transformers have fewer than 4,000
+_REASON = 240  # maximum length of an error message, in characters
 NUMBER = re.compile(r"(?:(?<=\.)|(?<=^)|(?<=expert_))\d+(?=\.|$)")
 
 
 def not_built(error: Exception, line: int = 0) -> Refused:
-    """Return an exception of transformers as Refused, with one line of its message, or more after a colon."""
+    """Convert an exception of transformers to Refused, with one line of its message.
+
+    ``line`` is the index of the line. If it ends with a colon, the following lines are added.
+    """
     first, *rest = [line.strip() for line in str(error).splitlines() if line.strip()][line:] or [""]
     while first.endswith(":") and rest:
         first += f" {rest.pop(0)}"
@@ -43,7 +46,7 @@ def refusing_unexpected(name: str) -> Iterator[None]:
 
 
 def config_class(kind: str) -> Any:
-    """The configuration class of a model type. Raises Refused if there is none."""
+    """Return the configuration class of a model type. Raises Refused if there is none."""
     from transformers import CONFIG_MAPPING
 
     try:
@@ -54,7 +57,7 @@ def config_class(kind: str) -> Any:
 
 
 def model_class(name: str) -> Any:
-    """The transformers class of this name. Raises Refused if there is none."""
+    """Return the transformers model class with this name. Raises Refused if there is none."""
     import transformers
 
     cls = getattr(transformers, name, None)
@@ -64,7 +67,10 @@ def model_class(name: str) -> Any:
 
 
 def build_model(cls: Any, config: Any, until: float) -> Any:
-    """Build the model on the meta device. Raises Refused, or Ended when the time limit is reached."""
+    """Build a model on the meta device, with tied weights.
+
+    Raises Refused if transformers or a limit prevents it, and Ended when the time limit is reached.
+    """
     import torch
     from transformers.initialization import no_init_weights
 
@@ -81,9 +87,10 @@ def build_model(cls: Any, config: Any, until: float) -> Any:
 
 
 def tensors(cls: Any, config: Any, until: float) -> Folded:
-    """Return the shapes of a model's parameters, grouped by name with * for layer numbers, then by those numbers.
+    """Return the shapes of a model's parameters: folded name -> layer numbers -> shape.
 
-    Tied tensors count once, under the name that PyTorch gives them. Raises as ``build_model`` does.
+    A folded name has * in place of numbers. Tied tensors count once, under the name that PyTorch gives them. Raises
+    Refused and Ended, like ``build_model``.
     """
     folded: Folded = {}
     for name, tensor in build_model(cls, config, until).named_parameters():
@@ -115,9 +122,9 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def _limited(until: float) -> Iterator[None]:
-    """Stop building a model that has too many modules or takes too long.
+    """Stop building a model that has too many modules and parameters, or that takes too long.
 
-    Parameters are counted as well: a list of a million simple modules is built before it is added to a model.
+    Parameters count as well, because a list of a million simple modules is built before it is added to a model.
     """
     from torch.nn.modules import module
 
@@ -125,7 +132,7 @@ def _limited(until: float) -> Iterator[None]:
 
     def count(*_args: Any) -> None:
         nonlocal built
-        if get_ident() != thread:  # hooks are called in all threads
+        if get_ident() != thread:  # hooks are global and run in all threads
             return
         built += 1
         if built > _MOST_PARTS:

@@ -1,6 +1,6 @@
 """Apply a caller's changes to a configuration, and refuse fields that do not exist.
 
-A transformers configuration accepts any argument, so that a misspelled field would silently have no effect.
+A transformers configuration accepts any argument, so a misspelled field would silently have no effect.
 """
 
 import re
@@ -24,12 +24,12 @@ _PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*|\[\d{1,9}\])*", re.ASCII)
 def merge_changes(
     config: Any, cls: Any, file: Mapping[str, Any], changes: Mapping[str, Any], until: float
 ) -> dict[str, Any]:
-    """Return the arguments of a configuration class for a config.json and changes to it.
+    """Merge a config.json and changes to it into arguments for a configuration class.
 
-    Of the file, only values that differ from the class's defaults and derived values are kept; changes are all kept.
-    A change is named by its path, as in ``Discovered.count``, or nested. If the model class takes a nested
-    configuration, such as the text's, fields that exist only there are moved into it. Raises InputError for a field
-    that no configuration has and that changes nothing.
+    Values of the file that equal the class's defaults or derived values are dropped; all changes are kept. A change is
+    nested, or named by its path, as in ``Discovered.count``. If the model class takes a nested configuration, such as
+    the text configuration, fields that exist only there are moved into it. Raises InputError for a field that no
+    configuration has and that has no effect.
     """
     default = _default(config)
     inner = nested_name(config, cls)
@@ -47,18 +47,18 @@ def merge_changes(
 
 
 def _without_defaults(config: Any, file: dict[str, Any], until: float) -> dict[str, Any]:
-    """Drop values that equal the class's defaults or derived values, since files list every field."""
+    """Drop values that equal the class's defaults or derived values, because files list every field."""
     try:
         least = minimal_arguments(config, config(**deepcopy(file)), until)
-    except Exception:  # transformers raises exceptions of all types; building the model reports this one later
+    except Exception:  # transformers raises exceptions of all types; building the model reports the problem later
         return file
     return file if least is None else least
 
 
 def _under_own_names(arguments: Mapping[str, Any], config: Any) -> dict[str, Any]:
-    """Replace common field names by the type's own: hidden_size by n_embd in GPT-2.
+    """Rename common field names to the type's own names, such as hidden_size to n_embd in GPT-2.
 
-    A configuration accepts both, and the common name wins, so that changing n_embd would have no effect.
+    A configuration accepts both, but the common name wins. Without renaming, a change of n_embd would have no effect.
     """
     names = getattr(config, "attribute_map", {})
     own_names = {name: names.get(name, name) for name in arguments}
@@ -79,7 +79,7 @@ def _put(arguments: Mapping[str, Any], path: str, value: Any, default: Any, conf
 
 
 def _default(config: Any) -> Any:
-    """The default configuration; None if the class has none."""
+    """Return the default configuration; None if the class has no default."""
     try:
         return config()
     except Exception:  # transformers raises exceptions of all types
@@ -87,7 +87,7 @@ def _default(config: Any) -> Any:
 
 
 def _moved_into_nested(arguments: Mapping[str, Any], default: Any, inner: str) -> dict[str, Any]:
-    """Move fields that only the nested configuration has into it."""
+    """Move fields that exist only in the nested configuration into it."""
     nested = getattr(default, inner, None)
     moved = {name: value for name, value in arguments.items() if not _has(default, name) and _has(nested, name)}
     rest = {name: value for name, value in arguments.items() if name not in moved}
@@ -95,7 +95,7 @@ def _moved_into_nested(arguments: Mapping[str, Any], default: Any, inner: str) -
 
 
 def _has(config: Any, path: str) -> bool:
-    """Whether a configuration has a field; any key of a plain dictionary or list counts."""
+    """Whether a configuration has a field. In a plain dictionary or list, any key counts as a field."""
     for step in steps(path):
         if not is_config(config):
             return config is not None
@@ -105,7 +105,7 @@ def _has(config: Any, path: str) -> bool:
             config = getattr(config, str(step))
         except AttributeError:
             return False
-        except Exception:  # it differs between layers (config_integers.py): there is such a field
+        except Exception:  # the field differs between layers (see config_integers.py), so it exists
             return True
     return True
 
@@ -124,7 +124,7 @@ def _is_idle(config: Any, cls: Any, arguments: Mapping[str, Any], path: str, unt
         )
     except Ended:
         raise
-    except Exception:  # transformers raises exceptions of all types; or the field was dropped as irrelevant to shapes
+    except Exception:  # transformers raises exceptions of all types, or the field was dropped as irrelevant
         return False
 
 

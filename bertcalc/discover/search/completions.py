@@ -1,16 +1,17 @@
-"""Sizes for fields that a class needs but has no default for."""
+"""Propose sizes for fields that a class needs but has no default for."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from bertcalc.discover.search.config_integers import unset_fields
 
-# Typical sizes for fields that are None in a default that cannot be built, by the first key within the name.
+# Typical sizes for fields that are None in the default configuration. The first key that the field's name contains
+# applies.
 _USUAL = {"vocab": 32_000, "experts_per_tok": 2, "shared_experts": 1, "experts": 8, "budget": 64, "": 16}
 
 
 def completions(kind: Any) -> Iterator[dict[str, int]]:
-    """Yield sizes for fields that are None in a default configuration: for each field alone, then for all together."""
+    """Yield sizes for fields that are None in the default configuration: for each field alone, then for all."""
     try:
         config = kind()
     except Exception:  # transformers raises exceptions of all types

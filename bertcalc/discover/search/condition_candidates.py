@@ -1,28 +1,28 @@
-"""Propose conditions that explain why some sizes are refused, or counted wrongly, and others are not."""
+"""Propose conditions that explain why the class refuses some sizes, or why a formula is wrong for them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from bertcalc.discover.results.conditions import Condition
 
-# Order of preference if several conditions explain the same observations.
+# The order of preference if several conditions explain the same observations.
 _ORDER = ("multiple", "differs", "more", "less", "at least", "at most")
 _FACTORS = (
     Fraction(1),
     Fraction(2),
     Fraction(4),
     Fraction(1, 2),
-)  # such as heads of even size, or a width of 2 * hidden_size
-FEW = 16  # every value of a field up to this size is tried, so that a single value can be excluded
+)  # such as a head size that must be even, or a width of 2 * hidden_size
+FEW = 16  # every value of a field up to this size is tried, so a single value can be excluded
 _DIVISORS = (2, 3, 4, 5, 6, 8, 12, 16, 32, 64, 128)
 
 
 def candidates(
     values: Mapping[str, int], good: Sequence[Mapping[str, int]], fields: Sequence[str], base: Mapping[str, int]
 ) -> list[Condition]:
-    """Return conditions that all good values meet and these values do not, the likeliest first.
+    """Return conditions that all ``good`` sizes meet and ``values`` does not, the likeliest first.
 
-    ``base`` has the values before the change; each condition involves a field that was changed.
+    ``base`` has the sizes before the change. Each condition involves a changed field.
     """
     changed = [field for field in fields if values[field] != base[field]]
     conditions = [
@@ -64,7 +64,10 @@ def _all(
 
 
 def bounds(values: Mapping[str, int], good: Sequence[Mapping[str, int]], changed: Sequence[str]) -> list[Condition]:
-    """Return conditions on one field that exclude these values: bounds at the nearest good values, or a fixed value."""
+    """Return conditions on single fields that exclude these sizes.
+
+    They are bounds at the nearest good value of a field, or fix the field at its original value.
+    """
     conditions: list[Condition] = []
     for field in changed:
         below = [sizes[field] for sizes in good if sizes[field] < values[field]]
@@ -77,12 +80,12 @@ def bounds(values: Mapping[str, int], good: Sequence[Mapping[str, int]], changed
 
 
 def count_excluded(condition: Condition, good: Sequence[Mapping[str, int]]) -> int:
-    """Count the good values that a condition excludes."""
+    """Return the number of good configurations that a condition excludes."""
     return sum(not condition.holds(values) for values in good)
 
 
 def remedies(condition: Condition, values: Mapping[str, int], of: str) -> list[int]:
-    """Return nearby values for ``of``, one of the condition's fields, that meet the condition."""
+    """Return nearby values for ``of``, one of the condition's two fields, that meet the condition."""
     other = condition.field if of == condition.other else str(condition.other)
     size, partner = values[of], values[other]
     near = [partner, partner + 1, partner - 1, 2 * partner, 3 * partner, size + 1, size - 1]

@@ -14,17 +14,17 @@ from bertcalc.discover.results.field_paths import steps
 from bertcalc.discover.results.search_errors import Ended, Refused
 from bertcalc.text import N_
 
-_LONGEST_LIST = 8  # entries of longer lists, such as one per layer, are not fields; of one per stage, they are
+_LONGEST_LIST = 8  # entries of longer lists (one per layer) are not fields; of shorter lists (one per stage), they are
 _MOST_LEVELS = 3
 _MOST_FIELDS = 300  # transformers' types have fewer than 100
-# Fields about files and programs, not about the model.
+# Fields that describe files and programs, not the model.
 _NEVER = ("transformers_version", "chunk_size_feed_forward", "bos_token_id", "eos_token_id", "return_dict")
 
 
 class Recipe:
-    """A configuration as arguments of its class; all other fields are the class's defaults.
+    """A configuration, stored as the arguments for its class; other fields have the class's defaults.
 
-    Fields that the class derives unless they are given, such as head_dim from hidden_size, are derived again when sizes
+    A field that the class derives unless it is given, such as head_dim from hidden_size, is derived again when sizes
     change. Given fields are kept, even if they equal the derived values.
     """
 
@@ -42,17 +42,17 @@ class Recipe:
         self._find_followers(until)
 
     def changed(self, values: Mapping[str, Any]) -> Any:
-        """Return the configuration with some fields changed. Raises any exception of its class."""
+        """Return the configuration with some fields changed. Raises any exception of the configuration class."""
         arguments = deepcopy(self.arguments)
         for path, value in values.items():
             self._put(arguments, path, value)
         return self.kind(**arguments)
 
     def with_only(self, values: Mapping[str, Any]) -> Any:
-        """Return the configuration with only these fields given, as in {"text_config": {"hidden_size": 64}}.
+        """Return the configuration if only these fields are given, as in {"text_config": {"hidden_size": 64}}.
 
-        ``changed`` keeps the other fields of a nested configuration; here, they get its class's defaults. Raises any
-        exception of the class.
+        ``changed`` keeps the other fields of a nested configuration. This method resets them to the defaults of its
+        class. Raises any exception of the configuration class.
         """
         arguments = deepcopy(self.arguments)
         for path, value in values.items():
@@ -77,7 +77,7 @@ class Recipe:
         place[path_steps[-1]] = value
 
     def _find_followers(self, until: float) -> None:
-        """Change each field to find the fields that follow it; a follower cannot have followers itself."""
+        """Change each field to find the fields that follow it. A follower cannot have followers itself."""
         for path, value in self.fields.items():
             leads = path not in self.follows
             if thread_time() > until:
@@ -97,14 +97,14 @@ class Recipe:
 
 
 def nested_name(config: Any, cls: Any) -> str:
-    """Return the name of the nested configuration that a class takes, or "" if it takes the whole configuration."""
+    """Return the name of the nested configuration that a class takes; "" if the class takes the whole configuration."""
     if cls.config_class is config:
         return ""
     return next((name for name, inner in config.sub_configs.items() if inner is cls.config_class), "")
 
 
 def recipe_of(config: Any, cls: Any, fields: Mapping[str, Any], until: float) -> Recipe:
-    """Return the recipe of the configuration that a class takes."""
+    """Return the recipe for the configuration that a class takes."""
     if not nested_name(config, cls):
         return Recipe(config, fields, until)
     inner_config = build_config(config, cls, fields)
@@ -117,13 +117,13 @@ def recipe_of(config: Any, cls: Any, fields: Mapping[str, Any], until: float) ->
 
 
 def build_config(config: Any, cls: Any, fields: Mapping[str, Any]) -> Any:
-    """Build the configuration that a class takes: the type's or, as in transformers' AutoModel, the nested text's."""
+    """Build the configuration that a class takes: the type's, or as in transformers' AutoModel, a nested one."""
     whole, inner = config(**deepcopy(dict(fields))), nested_name(config, cls)
     return (getattr(whole, inner) or cls.config_class()) if inner else whole
 
 
 def integers(config: Any) -> dict[str, int]:
-    """Return every integer of a configuration by its path."""
+    """Return every integer of a configuration, keyed by path."""
     values = dict(_integers(config, "", 0))
     labels = getattr(config, "num_labels", None)
     return values | ({"num_labels": labels} if isinstance(labels, int) else {})
@@ -142,7 +142,7 @@ def unset_fields(config: Any) -> list[str]:
 
 
 def is_config(value: Any) -> bool:
-    """Whether a value is a nested configuration."""
+    """Whether a value is a transformers configuration."""
     return hasattr(value, "model_type") and hasattr(value, "to_dict")
 
 
@@ -161,7 +161,7 @@ def _integers(value: Any, path: str, level: int) -> Iterator[tuple[str, int]]:
 
 
 def minimal_arguments(kind: Any, config: Any, until: float = inf) -> dict[str, Any] | None:
-    """Return the fewest arguments, in order, from which a class makes an equal configuration; None if impossible.
+    """Return the fewest arguments with which a class builds an equal configuration; None if this is impossible.
 
     Raises Ended when the time limit is reached.
     """
@@ -184,7 +184,7 @@ def minimal_arguments(kind: Any, config: Any, until: float = inf) -> dict[str, A
 
 
 def _as_given(config: Any) -> dict[str, Any]:
-    """Return the fewest arguments that make a nested configuration."""
+    """Return the fewest arguments that build a nested configuration."""
     return {"model_type": config.model_type, **(minimal_arguments(type(config), config) or {})}
 
 
@@ -192,7 +192,7 @@ def _differences(first: Any, second: Any) -> Iterator[str]:
     for name, second_value in vars(second).items():
         if name.startswith("_") or name == "transformers_version":
             continue
-        # Configurations with heterogeneous layers raise when such a field is read as an attribute (transformers 5.23).
+        # In configurations with heterogeneous layers, getattr raises for such a field (transformers 5.23).
         first_value: Any = vars(first)[name] if name in vars(first) else getattr(first, name, None)
         if is_config(first_value) and is_config(second_value):
             first_value, second_value = first_value.to_dict(), second_value.to_dict()

@@ -1,7 +1,7 @@
 """Find fields that a configuration derives from others by default, and that change the model if they are given.
 
-Llama's num_key_value_heads, for example, equals num_attention_heads by default and is then not in the formula. Once it
-is given, it is a size like any other.
+Llama's num_key_value_heads, for example, equals num_attention_heads by default and is therefore not in the formula.
+Once it is given, it is an independent size.
 """
 
 from bertcalc.discover.results.search_errors import Ended
@@ -10,10 +10,10 @@ from bertcalc.discover.search.experiments import Lab
 
 
 def derived_fields(lab: Lab, inside: str = "") -> dict[str, list[str]]:
-    """Return the derived fields that, if given, change the tensors of a class, each with the fields that it follows.
+    """Return the derived fields that change the tensors of a class if they are given, mapped to the fields they follow.
 
-    If the class takes a nested configuration, ``inside`` is its name. Fields are left out if the class cannot be built
-    with other values for them, or if the time limit is reached.
+    If the class takes a nested configuration, ``inside`` is its name. Left out are fields with which the class cannot
+    be built, and fields not tested before the time limit.
     """
     prefix = f"{inside}." if inside else ""
     recipe, derived_fields = lab.recipe, dict[str, list[str]]()

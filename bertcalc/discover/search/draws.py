@@ -1,4 +1,4 @@
-"""Choose sizes at which to test a formula: over a wide range, and where a class's behavior often changes.
+"""Draw sizes at which to test a formula: over a wide range, and where a class's behavior often changes.
 
 A formula that is right near the default can be wrong where a list in the configuration ends, where a size no longer
 divides another, or where two sizes are equal.
@@ -15,18 +15,18 @@ _DEPTHS = re.compile("layer|block|depth|stage")
 _SIZE = re.compile("size|dim|vocab|channels|width")
 _SMALL = (1, 2, 3, 4, 5, 7, 8, 9, 11, 16, 31, 32, 44, 48, 64, 97, 128)
 _DEEPEST = 96  # deeper models take too long to build
-_FARTHEST = 4  # largest multiple of the given size
+_FARTHEST = 4  # the largest multiple of the given size
 _BEYOND = (1, 2, 4, 7, 10, 13)
 
 
 def is_depth(field: str) -> bool:
-    """Whether a field is a number of layers, blocks or stages, judging by its name."""
+    """Whether a field is a number of layers, blocks or stages, judged by its name."""
     name = field.rpartition(".")[2]
     return bool(_DEPTHS.search(name)) and not _SIZE.search(name)
 
 
 def wide_values(field: str, values: Mapping[str, int], random: Random) -> list[int]:
-    """Return other values for a field in random order.
+    """Return other values for a field, in random order.
 
     They include small values, neighbors, multiples, divisors, powers of two, sizes of other fields, and random values.
     """
@@ -45,7 +45,7 @@ def wide_values(field: str, values: Mapping[str, int], random: Random) -> list[i
 
 
 def values_beyond(field: str, size: int, base_size: int) -> list[int]:
-    """Return larger values for a number of layers, to reach beyond lists that have one entry per layer."""
+    """Return larger values for a number of layers, because lists with one entry per layer may be too short for them."""
     if base_size >= _DEEPEST:
         return []
     candidates = [size + step for step in _BEYOND] + [2 * size + 1, 3 * size]
@@ -53,7 +53,7 @@ def values_beyond(field: str, size: int, base_size: int) -> list[int]:
 
 
 def adjusted(changes: Mapping[str, int], base: Mapping[str, int], conditions: Sequence[Condition]) -> dict[str, int]:
-    """Return the changes, adjusting or dropping as few as possible so that the conditions are met."""
+    """Adjust or drop as few changes as possible so that the conditions are met, and return the remaining changes."""
     values = {**base, **changes}
     for _time in range(3):
         for condition in conditions:

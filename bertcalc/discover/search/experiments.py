@@ -16,7 +16,8 @@ from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 
 Values = dict[str, int]
-# Returns the tensors of a configuration's model, or the matrix products of its forward pass, within a time limit.
+# Returns the folded tensors of a configuration's model, or the matrix products of its forward pass, within a time
+# limit.
 Measure = Callable[[Any, float], Folded]
 
 _RATIOS = ((2, 1), (3, 1), (1, 2), (3, 2), (4, 1), (5, 1), (1, 3), (1, 4), (6, 1), (5, 2))
@@ -34,25 +35,26 @@ class Sample(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """A configuration that transformers refuses or that has tensors of other names or ranks, with the reason.
+    """A configuration that cannot be used, with the reason.
 
-    Unless it was refused, the caller adds the fields that caused it to the reason, as ``changes``.
+    Either the class refuses it, or its tensors have other names or ranks (``refused`` is False). In the second case,
+    the caller adds the fields that caused the difference to the reason, as ``changes``.
     """
 
     values: Values
     reason: Problem
     refused: bool = True
-    too_large: bool = False  # for our limits; transformers may be able to build it
+    too_large: bool = False  # too large for our limits; transformers may be able to build it
 
 
 class Lab:
-    """Builds a class at many sizes, each configuration once.
+    """Builds a class at many sizes; each configuration is built only once.
 
-    It sorts the fields of a configuration:
+    The fields of the configuration are sorted into groups:
 
-    - ``free``: can be changed, and change a tensor.
-    - ``idle``: change no tensor.
-    - ``fixed``: keep their given values, because no other value gives the same tensor names.
+    - ``free``: other values are valid and change a tensor.
+    - ``idle``: other values are valid but change no tensor.
+    - ``fixed``: keep their given values, because other values are refused or give different tensor names.
     - ``links``: have to change together with another field.
     """
 
@@ -63,12 +65,12 @@ class Lab:
         self.free: list[str] = []
         self.idle: list[str] = []
         self.fixed: list[str] = []
-        self.links: dict[str, tuple[str, int, int]] = {}  # field -> the field that it follows, and their ratio
+        self.links: dict[str, tuple[str, int, int]] = {}  # field -> the field that it follows, and the ratio
         self.counts: set[str] = set()  # fields that determine how many tensors there are
         self.loose: set[str] = set()  # fields for which every value seems to be valid
         self.choices: dict[str, list[int]] = {}
-        self.fewer: list[str] = []  # fields that are smaller than given, so that building is fast
-        self.built: dict[tuple[tuple[str, int], ...], Sample | Failure] = {}  # all attempts, by changed fields
+        self.fewer: list[str] = []  # fields with smaller values than given, so that building is fast
+        self.built: dict[tuple[tuple[str, int], ...], Sample | Failure] = {}  # all attempts, keyed by changed fields
         self.base_sizes = dict(self.sizes)  # the values before changes: as given, but with fewer layers
         base = self.build({})
         if isinstance(base, Failure):
@@ -77,7 +79,7 @@ class Lab:
         self._shrink()
 
     def fixing(self, fields: list[str]) -> "Lab":
-        """Return a lab in which these fields keep their given values."""
+        """Return a copy of the lab in which these fields keep their given values."""
         twin = copy(self)
         twin.free = [name for name in self.free if name not in fields]
         twin.fixed = [*self.fixed, *(field for field in fields if field not in self.fixed)]
@@ -88,7 +90,10 @@ class Lab:
         return twin
 
     def build(self, changes: Mapping[str, int]) -> Sample | Failure:
-        """Build a configuration with these values; linked fields follow. Raises Ended at the time limit."""
+        """Build a configuration with these values; linked fields follow.
+
+        Returns a Failure if the class refuses the values. Raises Ended when the time limit is reached.
+        """
         if thread_time() > self.until:
             raise Ended
         changes = {name: self.base_sizes[name] for name in self.fewer} | {**changes}
@@ -110,7 +115,10 @@ class Lab:
         return Sample(numbers, built)
 
     def config(self, changes: Mapping[str, int]) -> Any:
-        """Return the configuration, or call, with some fields changed; linked fields follow. Raises Refused."""
+        """Return the configuration, or the call, with some fields changed. Raises Refused.
+
+        Linked fields follow.
+        """
         values = self._linked(changes)
         try:
             return self.recipe.changed(values)
@@ -128,7 +136,7 @@ class Lab:
         return values
 
     def _shrink(self) -> None:
-        """Use fewer layers if all kinds of tensors remain, so that building is faster."""
+        """Use fewer layers, so that building is faster, if all kinds of tensors remain."""
         for field, value in self.sizes.items():
             if value < _DEEP or not DEPTH.search(field):
                 continue
@@ -143,7 +151,7 @@ class Lab:
                 self.base_sizes[field] = value
 
     def sort_fields(self) -> None:
-        """Classify the fields by the effect of changing each one alone."""
+        """Sort the fields into groups by the effect of changing each field alone."""
         doubtful: list[str] = []
         for done, field in enumerate(self.sizes):
             self.progress(field, done, len(self.sizes))
@@ -163,7 +171,7 @@ class Lab:
         return isinstance(sample, Sample) and sample.tensors == self.base_sample.tensors
 
     def _classify(self, field: str) -> bool:
-        """Classify a field by the effect of other values; False if no other value works alone."""
+        """Add a field to a group by the effect of other values; return False if no other value works alone."""
         good: list[int] = []
         changes = False
         for value in alternatives(self.base_sizes[field]):
@@ -184,7 +192,7 @@ class Lab:
         return True
 
     def _find_partner(self, field: str) -> None:
-        """Search for another field together with which this field can change."""
+        """Search for another field together with which this field can change, and link the two."""
         size = self.base_sizes[field]
         self.fixed.append(field)
         others = [
@@ -210,7 +218,7 @@ class Lab:
         return False
 
     def _recheck_idle(self) -> None:
-        """Move idle fields to the free ones if they do change tensors when halved, alone or together."""
+        """Move idle fields that change tensors when they are halved, alone or together, to the free fields."""
         small = {name: max(1, self.base_sizes[name] // 2) for name in self.idle if self.base_sizes[name] > 1}
         for name in self._guilty(small):
             sample = self.build({name: small[name]})
@@ -220,7 +228,7 @@ class Lab:
                 self.choices[name] = [small[name]]
 
     def _guilty(self, changes: Values) -> list[str]:
-        """The changes that have an effect, found by bisection."""
+        """Find the changes that have an effect, by bisection."""
         if not changes:
             return []
         if self._is_base(self.build(changes)):
@@ -234,7 +242,7 @@ class Lab:
         ]
 
     def _widen(self, field: str) -> None:
-        """Check whether a field can take any value alone; if not, search for more values that work."""
+        """Check whether a field seems to accept any value alone; if not, search for more values that work."""
         size = self.base_sizes[field]
         if all(isinstance(self.build({field: size + step}), Sample) for step in (1, 7)):
             self.loose.add(field)
@@ -244,7 +252,10 @@ class Lab:
         self.choices[field] += [value for value in new if isinstance(self.build({field: value}), Sample)]
 
     def keeping_divisors(self, fields: list[str]) -> "Lab":
-        """Return a lab in which these fields change only to multiples (large ones) or divisors (small ones)."""
+        """Return a copy of the lab in which these fields change only to multiples or divisors.
+
+        Large values change to multiples, and small values to divisors.
+        """
         twin = copy(self)
         twin.loose = self.loose - set(fields)
         twin.choices = dict(self.choices)
@@ -257,7 +268,7 @@ class Lab:
         return twin
 
     def draw(self, field: str, fresh: bool) -> int:
-        """Draw another value for a field that works alone or is likely to."""
+        """Draw another value for a field that is valid, or likely to be valid, if no other field changes."""
         size = self.base_sizes[field]
         if field not in self.loose:
             options = [value for value in self.choices[field] if value != self.sizes[field]] or self.choices[field]
@@ -273,7 +284,7 @@ class Lab:
         return value
 
     def together(self, fields: list[str], *, fresh: bool = False, tries: int = 30) -> Sample | None:
-        """Build a sample in which all of these fields have other values; None if none was found."""
+        """Build a sample in which all of these fields have other values; return None if no draw works."""
         for _try in range(tries):
             sample = self.build({field: self.draw(field, fresh) for field in fields})
             if isinstance(sample, Sample):
@@ -282,7 +293,7 @@ class Lab:
 
 
 def alternatives(value: int) -> list[int]:
-    """Other values for a field that are likely to have the same divisors and multiples as this value."""
+    """Return other values for a field that are likely to have divisors and multiples in common with this value."""
     if value >= _SMALL:
         return [2 * value, 3 * value, value // 2, value + 1, value - 1]
     return [other for other in (2 * value, value // 2, 3 * value, value + 1, value - 1) if other not in (0, value)]

@@ -1,11 +1,14 @@
-"""Measure what the keys of a config.json change, so that ``from_config`` can count a file without transformers.
+"""Measure the effect of each config.json key, so that ``from_config`` can count a file without transformers.
 
     python -m bertcalc.discover.search.file_keys [llama ...]
 
-writes three files beside formulas.json. file_keys.json has, for each class with formulas, the keys that change no
-tensor, those that must keep their default, and the matrix that tie_word_embeddings adds. explicit.json has further
-formulas, of classes whose key-value heads or head_dim are derived from other fields unless a file gives them.
-value_types.json has the types of values that each configuration class accepts for its keys.
+writes three files beside formulas.json:
+
+- file_keys.json has an entry for each class with formulas: the keys that change no tensor, the keys that must keep
+  their default, and the matrix that tie_word_embeddings adds.
+- explicit.json has formulas for classes that derive their key/value heads or head_dim unless a file sets them. In these
+  formulas, the derived fields are sizes.
+- value_types.json has the types of values that each configuration class accepts for its keys.
 """
 
 import inspect
@@ -34,16 +37,16 @@ from bertcalc.discover.search import build, search
 from bertcalc.text.problem import InputError
 
 _TIED = "tie_word_embeddings"
-_LAYERS = 4  # enough for layers of different kinds, and quick
+_LAYERS = 4  # enough for layers of different kinds, and fast to build
 _MENTIONED = re.compile(r"""config\.(\w+)|self\.(\w+)|["'](\w{1,60})["']""")
 _RESULTS = Path(__file__).parents[1] / "results"
-_TRIED = (3, 4096, 0.5, True, False)  # for a key whose default is null
+_TRIED = (3, 4096, 0.5, True, False)  # values to try for a key with null as its default
 _ATTENTIONS = ("full_attention", "sliding_attention", "chunked_attention")
 _ACTIVATIONS = ("relu", "gelu", "silu", "tanh")
 
 
 def keys_of(model_type: str, cls: str) -> dict[str, Any] | None:
-    """The effect of each key of a class's config.json; None if it cannot be measured or the config.json is nested."""
+    """Return the effect of each key of a class's config.json; None if it is nested or there is no formula."""
     discovery = shipped(model_type, cls)
     if discovery is None or discovery.unexplained or any("." in name or "[" in name for name in discovery.fields):
         return None
@@ -54,7 +57,7 @@ def keys_of(model_type: str, cls: str) -> dict[str, Any] | None:
 
 
 class _Measured:
-    """The tensors of a class with one key changed at a time, at few layers."""
+    """Compares the tensors of a class, built with few layers, before and after changing one key."""
 
     def __init__(self, config: Any, real: Any, discovery: Discovered) -> None:
         self.config, self.real, self.discovery = config, real, discovery
@@ -72,7 +75,7 @@ class _Measured:
         return build.tensors(self.real, config, inf)
 
     def is_idle(self, name: str, values: tuple[Any, ...]) -> bool:
-        """Whether a key changes no tensor with any of ``values``, at least one of which the class accepts."""
+        """Whether the class accepts at least one of ``values`` for a key, and none of them changes a tensor."""
         built = 0
         for value in values:
             try:
@@ -121,7 +124,7 @@ class _Measured:
         }
         tied = self._tied(default.get(_TIED))
         if tied is None and isinstance(default.get(_TIED), bool):
-            same[_TIED] = default[_TIED]  # the formulas are those of the default
+            same[_TIED] = default[_TIED]  # the formulas assume the default
         return {**keys, "names": names, "lists": lists, "derived": derived, "tied": tied}
 
     def _changes_nothing(self, name: str, default: Mapping[str, Any]) -> bool:
@@ -140,14 +143,17 @@ class _Measured:
         return isinstance(value, str) and "act" in name and self.is_idle(name, _ACTIVATIONS)
 
     def _idle_words(self, name: str, value: Any) -> list[str]:
-        """The words of a list, one for each layer, that change no tensor."""
+        """Return the words in a list with one entry per layer that change no tensor."""
         if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
             return []
         words = sorted({*value, *_ATTENTIONS})
         return [word for word in words if self.is_idle(name, ([word] * len(value),))]
 
     def _idle_together(self, names: list[str]) -> list[str]:
-        """The keys that change no tensor: tried together, then by halves, because most keys change none."""
+        """Return the keys that change no tensor.
+
+        The keys are tried together and then in halves, because most keys have no effect.
+        """
         outcomes = [self._halved(names, value) for value in _TRIED]
         return [
             name
@@ -156,7 +162,7 @@ class _Measured:
         ]
 
     def _halved(self, names: list[str], value: Any) -> dict[str, bool | None]:
-        """Whether each key with this value changes nothing; None if the class does not accept the value."""
+        """Return for each key whether it changes nothing at this value; None if the class does not accept the value."""
         if not names:
             return {}
         try:
@@ -169,7 +175,7 @@ class _Measured:
         return {**self._halved(names[:half], value), **self._halved(names[half:], value)}
 
     def _not_zero(self, names: list[str]) -> list[str]:
-        """The keys that change a tensor if they are 0 or False, or for which the class accepts neither."""
+        """Return the keys that change a tensor if they are 0 or False, or for which the class accepts neither value."""
         outcomes = [self._halved(names, value) for value in (0, 0.0, False)]
         return [
             name
@@ -178,7 +184,7 @@ class _Measured:
         ]
 
     def _meaning(self, name: str) -> str:
-        """The size that a key changes under another name, such as hidden_size for Bloom's n_embed; else empty."""
+        """Return the field that a key sets under another name (hidden_size for Bloom's n_embed), or ""."""
         for own, size in self.discovery.fields.items():
             with suppress(Exception):  # transformers raises exceptions of all types
                 changed = self.tensors({name: 2 * size})
@@ -187,7 +193,7 @@ class _Measured:
         return ""
 
     def _is_usual(self, name: str, leaders: list[str]) -> bool:
-        """Whether a derived field always equals another field, or the quotient of two others, at several sizes."""
+        """Whether a derived field equals its leader, or the quotient of its two leaders, at several sizes."""
         if not 1 <= len(leaders) <= 2 or not {*leaders} <= self.discovery.fields.keys():
             return False
         built = 0
@@ -204,7 +210,10 @@ class _Measured:
         return built > 1
 
     def _multiple(self, name: str, leaders: list[str]) -> dict[str, Any] | None:
-        """How a derived field follows from others: a multiple of their product, or of the first per the second."""
+        """Return how a derived field follows from its leaders; None if no rule matches.
+
+        The rule is a multiple of their product, or a multiple of the first leader divided by the others.
+        """
         if not leaders or not {*leaders} <= self.discovery.fields.keys():
             return None
         tried: list[tuple[int, dict[str, int]]] = []  # the field's value for some sizes
@@ -228,7 +237,7 @@ class _Measured:
         return None
 
     def _tied(self, default: Any) -> dict[str, Any] | None:
-        """The matrix that the model has only if weights are not tied, and a tensor with the same shape."""
+        """Return the matrix that exists only without tied weights and a tensor with the same shape, or None."""
         if not isinstance(default, bool):
             return None
         try:
@@ -244,7 +253,7 @@ class _Measured:
 
 
 def mentioned(*classes: Any) -> set[str]:
-    """The keys that the sources of a configuration and a model class may read: no other key changes anything."""
+    """Return the names that occur in the sources of these classes. The classes read no other keys."""
     return {
         name
         for source in {inspect.getsource(inspect.getmodule(cls) or cls) for cls in classes}
@@ -255,7 +264,7 @@ def mentioned(*classes: Any) -> set[str]:
 
 
 def of_every_class() -> list[str]:
-    """The keys that code shared by all classes may read."""
+    """Return the keys that the base classes of transformers may read."""
     from transformers import PreTrainedConfig, PreTrainedModel
     from transformers.modeling_rope_utils import RotaryEmbeddingConfigMixin
 
@@ -263,7 +272,7 @@ def of_every_class() -> list[str]:
 
 
 def explicit(model_type: str, cls: str, derived: Mapping[str, list[str]]) -> Discovered | None:
-    """The formulas of a class with its derived fields given; None if they are incomplete or lack a derived field."""
+    """Return a class's formulas with its derived fields given; None if they are incomplete or lack a derived field."""
     fields = (shipped(model_type, cls) or _searched(model_type, cls, {})).fields
     given = {
         name: fields[leaders[0]] // (fields[leaders[1]] if leaders[1:] else 1) for name, leaders in derived.items()
@@ -293,7 +302,7 @@ def measured(types: list[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
             yield model_type, cls, keys
 
 
-# Values of each type, one of which a class accepts if it accepts the type.
+# Values of each type. A class that accepts a type accepts at least one of them.
 _VALUES: Mapping[str, tuple[Any, ...]] = {
     "int": (1, 2, 64),
     "float": (0.5, 1.0),
@@ -303,15 +312,15 @@ _VALUES: Mapping[str, tuple[Any, ...]] = {
     "object": ({}, {"rope_type": "default", "rope_theta": 10000.0}),
     "null": (None,),
 }
-# transformers converts the values of these keys.
+# Keys with values that transformers converts.
 _NOT_JUDGED = ("architectures", "id2label", "label2id", "dtype", "transformers_version")
 
 
 def value_types(model_type: str) -> dict[str, list[str]]:
-    """The types of values that a configuration class accepts, for each of its keys that does not accept all."""
+    """Return the types of values that a configuration class accepts, for each key that does not accept every type."""
     config = build.config_class(model_type)
     validators = getattr(config, "__validators__", {})
-    names = (*validators, "num_labels")  # this one becomes id2label, and has no validator
+    names = (*validators, "num_labels")  # num_labels becomes id2label and has no validator
     accepted = {name: [kind for kind in TYPES if _accepts(config, validators, name, kind)] for name in names}
     return {name: kinds for name, kinds in accepted.items() if name not in _NOT_JUDGED and 0 < len(kinds) < len(TYPES)}
 
@@ -342,7 +351,10 @@ def _is_converted(config: Any, name: str, value: Any) -> bool:
 
 
 def every_value_type() -> dict[str, dict[str, list[str]]]:
-    """The keys of each model type with formulas, by their accepted value types; keys common to all are listed once."""
+    """Return the keys of each model type with formulas, grouped by accepted value types.
+
+    Keys that are the same for all types are listed once, under COMMON.
+    """
     of_types: dict[str, dict[str, list[str]]] = {}
     for model_type in dict.fromkeys(model_type for model_type, _cls in shipped_classes()):
         with suppress(InputError), build.quiet():

@@ -1,8 +1,8 @@
 """Turn the tensors of many samples into columns to fit: dimensions and numbers of copies.
 
-The tensors of a folded name can be of several kinds with different shapes, for example if every third layer is wider.
-Kinds are identified by the order in which their shapes first appear. If two kinds have the same shape in a sample, they
-are identified by the layers that have them in other samples.
+Tensors with the same folded name can have different shapes, for example if every third layer is wider. Each shape is a
+kind. Kinds are identified by the order in which their shapes first appear. If two kinds have the same shape in a
+sample, they are identified by the layers that have them in other samples.
 """
 
 from collections import Counter
@@ -20,14 +20,14 @@ Layers = dict[tuple[int, ...], Shape]
 
 
 class Kind(NamedTuple):
-    """Formulas for the tensors of one folded name and shape: the number of copies, and each dimension."""
+    """Formulas for the tensors with one folded name and shape: the number of copies, and each dimension."""
 
     name: str
-    copies: tuple[Fit, ...]  # one for each * in the name, or one for all
+    copies: tuple[Fit, ...]  # one formula per * in the name, or one for their product
     shape: tuple[Fit, ...]
 
     def counted(self, values: Values) -> tuple[Shape, int] | None:
-        """The shape and the number of tensors; None if any value is fractional or negative."""
+        """Return the shape and the number of tensors; None if any value is fractional or negative."""
         numbers = [formula.value(values) for formula in (*self.copies, *self.shape)]
         if any(number < 0 or number.denominator != 1 for number in numbers):
             return None
@@ -36,14 +36,14 @@ class Kind(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The shape and layers of one kind in each sample; None where the kind cannot be identified."""
+    """The shape and the layers of one kind in each sample; None where the kind cannot be identified."""
 
     shapes: list[Shape | None]
     layers: list[list[tuple[int, ...]] | None]
 
 
 class Tables:
-    """Fits the columns of samples, each distinct column once."""
+    """Collects samples and fits formulas to their columns; equal columns are fitted only once."""
 
     def __init__(self, fields: Sequence[str]) -> None:
         self.fields = list(fields)
@@ -56,7 +56,7 @@ class Tables:
         self._values.append({field: sample.values[field] for field in self.fields})
 
     def kinds(self, name: str) -> list[Kind] | Problem:
-        """The kinds of tensors with a folded name, or the reason why there is no formula."""
+        """Return the kinds of tensors with a folded name, or the reason why there is no formula."""
         kinds: list[Kind] = []
         for columns in _columns([sample.tensors[name] for sample in self.samples]):
             shapes = [shape for shape in columns.shapes if shape is not None]
@@ -104,7 +104,7 @@ class Tables:
 
 
 def agrees(kinds: Sequence[Kind], layers: Layers, values: Values) -> bool:
-    """Whether formulas give the right shapes for a folded name, each with the right number of tensors."""
+    """Whether the formulas for a folded name give the right shapes, each with the right number of tensors."""
     counted = [kind.counted(values) for kind in kinds]
     predicted: Counter[Shape] = Counter()
     for shape_count in counted:

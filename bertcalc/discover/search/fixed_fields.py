@@ -1,4 +1,7 @@
-"""Find formulas for as many tensors as possible: fields that cannot be fitted are fixed, and the regime records it."""
+"""Find formulas for as many tensors as possible, by fixing fields that cannot be fitted.
+
+The regime records the fixed fields.
+"""
 
 from collections.abc import Sequence
 
@@ -10,13 +13,13 @@ from bertcalc.discover.search.validity import Regime, regime
 
 _MOST_FIXED = 3
 _MOST_LESSONS = 3
-_LARGEST = 64  # larger values are not fixed, as a formula for one hidden size would be useless
+_LARGEST = 64  # larger values are not fixed, because a formula for a single hidden size would be useless
 
 
 def explain(lab: Lab, within: Sequence[Condition] | None = None) -> tuple[Lab, Findings, Regime]:
-    """Return a lab in which fields are fixed as needed, the formulas, and where they hold.
+    """Return a lab in which fields are fixed as needed, the formulas, and the conditions under which they hold.
 
-    ``within`` are the conditions of an earlier discovery; only sizes that meet them are tested.
+    ``within`` are the conditions of an earlier result; only sizes that meet them are tested.
     """
     findings = find(lab)
     try:
@@ -25,7 +28,7 @@ def explain(lab: Lab, within: Sequence[Condition] | None = None) -> tuple[Lab, F
                 break
             lab, findings = better
     except Ended:
-        pass  # earlier findings remain right
+        pass  # earlier findings are still right
     area = regime(lab, findings, within)
     learned: list[Sample] = []
     try:
@@ -45,7 +48,10 @@ def explain(lab: Lab, within: Sequence[Condition] | None = None) -> tuple[Lab, F
 
 
 def _better(lab: Lab, findings: Findings) -> tuple[Lab, Findings] | None:
-    """Return a lab in which fewer tensors lack a formula, by fixing fields or keeping divisibility, or None."""
+    """Return a lab in which fewer tensors lack a formula, and its findings, or None.
+
+    In this lab, some fields are fixed, or keep their divisors and multiples.
+    """
     suspects = _suspects(lab, findings)
     tight = lab.keeping_divisors([field for field in suspects if field in lab.loose])
     groups = _fixable(lab, suspects)
@@ -58,7 +64,7 @@ def _better(lab: Lab, findings: Findings) -> tuple[Lab, Findings] | None:
 
 
 def _suspects(lab: Lab, findings: Findings) -> list[str]:
-    """The fields that change a tensor that has no formula."""
+    """Return the fields that change a tensor that has no formula."""
     suspects: list[str] = []
     for field in lab.free:
         changed = [lab.build({field: value}) for value in lab.choices[field]]
@@ -72,7 +78,7 @@ def _suspects(lab: Lab, findings: Findings) -> list[str]:
 
 
 def _fixable(lab: Lab, fields: list[str]) -> list[list[str]]:
-    """Groups of fields to fix, in order: list entries (often positions, not sizes), values of 1, single fields."""
+    """Return groups of fields to fix, in order: list entries (often not sizes), values of 1, single fields."""
     likely = [field for field in fields if lab.base_sizes[field] < _LARGEST]
     singles = sorted(likely, key=lambda field: field not in lab.counts)
     entries = [field for field in likely if field.endswith("]")]

@@ -1,8 +1,8 @@
-"""Record the matrix products of a forward pass on the meta device by name and shape, like tensors.
+"""Record the matrix products of a forward pass on the meta device, by name and shape, in the same form as tensors.
 
-A product of an m x k by a k x n matrix has the shape (m, k, n); batch dimensions and the positions of a convolution
-come first. The number of multiply-adds is thus the product of the dimensions, as for the parameters of a tensor, and
-formulas for both are found in the same way.
+The product of an m x k and a k x n matrix has the shape (m, k, n). Batch dimensions and the positions of a convolution
+come first. The number of multiply-adds is therefore the product of the dimensions, like the number of parameters of a
+tensor, and the same search finds formulas for both.
 """
 
 import re
@@ -25,9 +25,10 @@ from bertcalc.text.problem import InputError, Problem
 
 
 class Kernels:
-    """Evaluates operations on meta tensors; repeated ones, as in equal layers, only once.
+    """Evaluates operations on meta tensors and caches the results for repeated operations, as in equal layers.
 
-    Their result depends only on shapes and types, and PyTorch takes longer for it than for the rest of a forward pass.
+    The result of an operation depends only on shapes and dtypes. Without this cache, PyTorch takes longer for these
+    operations than for the rest of a forward pass.
     """
 
     def __init__(self) -> None:
@@ -45,10 +46,10 @@ class Kernels:
 
 
 def _alike(argument: Any, func: Any) -> Any:
-    """A key that is equal for arguments with which an operation returns tensors of equal shapes and types."""
+    """Return a key that is equal for arguments with which an operation returns tensors of equal shapes and dtypes."""
     import torch
 
-    if isinstance(argument, torch.Tensor):  # a tensor with data never equals another
+    if isinstance(argument, torch.Tensor):  # a new object never equals another, so tensors with data are never cached
         return (argument.shape, argument.stride(), argument.dtype) if argument.is_meta else object()
     if isinstance(argument, list | tuple):
         return tuple(_alike(entry, func) for entry in argument)
@@ -57,7 +58,7 @@ def _alike(argument: Any, func: Any) -> Any:
 
 
 def _recreator(func: Any, result: Any, args: Any, kwargs: Mapping[str, Any]) -> Callable[[Any], Any] | None:
-    """A function that creates an equal result for equal arguments; None for views and for results with data."""
+    """Return a function that creates an equal result for equal arguments; None for views and for results with data."""
     import torch
     from torch.utils._pytree import tree_leaves
 
@@ -86,19 +87,20 @@ def _recreator(func: Any, result: Any, args: Any, kwargs: Mapping[str, Any]) -> 
 
 
 BATCH, LENGTH, CHOICES = "batch_size", "sequence_length", "num_choices"
-# Some models read the values of a given mask, and others those of a mask they create; meta tensors have no values.
+# Some models read the values of a mask that they are given, others the values of a mask that they create. Tensors on
+# the meta device have no values.
 MASKS = (("attention_mask", "decoder_attention_mask"), (), ("decoder_attention_mask",), ("attention_mask",))
 _SIZES = {BATCH: 3, LENGTH: 48}
 _MOST_PRODUCTS = 100_000
 _LONG = (333, 1_001)
-_DRAWN, _ENOUGH = 30, 6  # sizes drawn to check earlier formulas, and comparisons that are enough
+_DRAWN, _ENOUGH = 30, 6  # sizes drawn to check earlier formulas, and comparisons that suffice
 _SHORT = 5.0  # seconds of CPU time
-_COMPARED = 4  # whole passes; the shape of each product is also checked when it is recorded
+_COMPARED = 4  # number of whole passes to compare; the shape of each product is also checked when it is recorded
 _TOO_FEW = Problem.of(N_("too few configurations could be compared with FlopCounterMode"))
 
 
 class RecordedCall(NamedTuple):
-    """A forward pass: the configuration, the input's sizes, and the names of the masks in the input."""
+    """A forward pass: the configuration, the sizes of the input, and the names of the masks in the input."""
 
     config: Any
     sizes: Mapping[str, int]
@@ -106,7 +108,7 @@ class RecordedCall(NamedTuple):
 
 
 class Calls(Recipe):
-    """A recipe for forward passes, whose fields are those of a configuration and the sizes of the input."""
+    """A recipe for forward passes; its fields are the configuration's fields and the sizes of the input."""
 
     def __init__(self, recipe: Recipe, cls: Any, masks: tuple[str, ...]) -> None:
         self.recipe, self.masks = recipe, masks
@@ -117,19 +119,19 @@ class Calls(Recipe):
         self.follows = recipe.follows
 
     def changed(self, values: Mapping[str, Any]) -> RecordedCall:
-        """Return the call with some sizes changed. Raises any exception of the configuration's class."""
+        """Return the call with some sizes changed. Raises any exception of the configuration class."""
         sizes = {name: values.get(name, size) for name, size in self.sizes.items()}
         others = {name: value for name, value in values.items() if name not in sizes}
         return RecordedCall(self.recipe.changed(others), sizes, self.masks)
 
 
 def matrix_products(cls: Any, call: RecordedCall, until: float) -> Folded:
-    """Return the shapes of a forward pass's matrix products, grouped by name with * for numbers, then by those numbers.
+    """Return the shapes of a forward pass's matrix products: folded name -> numbers -> shape.
 
-    A name consists of the module and, unless the module is PyTorch's own, the line of code. The last number counts the
-    products with that name in one module. Attention is eager. Experts are computed for each token separately, which
-    takes as many multiply-adds as sorting tokens by expert, and does not depend on which experts are chosen. Raises
-    Refused, or Ended when the time limit is reached.
+    A folded name has * in place of numbers. It consists of the module and, unless it is one of PyTorch's modules, the
+    line of code. The last number counts the products with this name in one module. Attention is eager. Experts are
+    computed for each token separately. This takes as many multiply-adds as sorting tokens by expert, and does not
+    depend on which experts are chosen. Raises Refused, or Ended when the time limit is reached.
     """
     recorder = _recorder(until)
     _forward(cls, call, until, recorder.watching)
@@ -142,7 +144,7 @@ def matrix_products(cls: Any, call: RecordedCall, until: float) -> Folded:
 
 
 def count_flops(cls: Any, call: RecordedCall, until: float) -> int:
-    """Return the FLOPs of a forward pass according to PyTorch's FlopCounterMode."""
+    """Return the FLOPs of a forward pass, as counted by PyTorch's FlopCounterMode."""
     from torch.utils.flop_counter import FlopCounterMode
 
     counter = FlopCounterMode(display=False)
@@ -151,10 +153,12 @@ def count_flops(cls: Any, call: RecordedCall, until: float) -> int:
 
 
 def forward_problem(recipe: Recipe, usual: Callable[[], Recipe], cls: Any, until: float) -> Problem | None:
-    """Return why the class can be built with these fields but not run; None if it runs, or if that is not known.
+    """Return the reason why a class can be built with these fields but not run.
 
-    Many classes never run on the meta device. A failure is therefore meaningful only if the class runs with its
-    ``usual`` fields, and if the failure is not caused by the meta device.
+    Returns None if the class runs, or if the reason is not known.
+
+    Many classes never run on the meta device. A failure therefore counts only if the class runs with its ``usual``
+    fields, and if the meta device is not the cause.
     """
     lengths = (_SIZES[LENGTH], 8, 1)  # a model may have a maximum or a minimum length
     try:
@@ -171,7 +175,7 @@ _WITHOUT_NUMBERS = re.compile("meta|NotImplementedError|data-dependent", re.IGNO
 
 
 def _fails(recipe: Recipe, cls: Any, masks: tuple[str, ...], lengths: Iterable[int], until: float) -> Problem | None:
-    """Return why a forward pass fails at each of these lengths; None if it runs at any."""
+    """Return the reason why a forward pass fails at each of these lengths; None if it runs at one of them."""
     why = None
     for length in lengths:
         try:
@@ -200,7 +204,7 @@ def compare_flops(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping
 def still_agree(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[str, int]]) -> Problem | None:
     """Compare earlier formulas with PyTorch's FlopCounterMode. Return the problem, or None if they agree.
 
-    Long inputs come last and are skipped if time is short, as for recurrent models, which take one step per token.
+    Long inputs come last. They are skipped if time is short, as for recurrent models, which take one step per token.
     """
     start, compared = thread_time(), 0
     for values in chain(islice(drawn, _DRAWN), ({LENGTH: length} for length in _LONG)):
@@ -219,7 +223,7 @@ def still_agree(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[s
 
 
 def _difference(cls: Any, lab: Any, compute: Computed, sizes: Mapping[str, int]) -> Problem | None:
-    """Return how the formulas and FlopCounterMode differ at these sizes; None if they agree.
+    """Return the difference between the formulas and FlopCounterMode at these sizes; None if they agree.
 
     Raises InputError outside the regime, or if transformers does not build the model.
     """
@@ -262,7 +266,7 @@ def _plain(config: Any) -> None:
 
 
 def _inputs(cls: Any, call: RecordedCall) -> dict[str, Any]:
-    """Return the input, without padding; a decoder gets as many tokens as its encoder."""
+    """Return the inputs of a call, without padding; a decoder gets as many tokens as its encoder."""
     import torch
 
     sizes = (BATCH, CHOICES, LENGTH) if CHOICES in call.sizes else (BATCH, LENGTH)
@@ -278,7 +282,7 @@ def _inputs(cls: Any, call: RecordedCall) -> dict[str, Any]:
 
 
 def _recorder(until: float) -> Any:
-    """Return a recorder. Its class is defined here so that this module can be imported without PyTorch."""
+    """Return a recorder. Its class is defined in this function so that the module can be imported without PyTorch."""
     import torch
     from torch.nn.modules import module as hooks
     from torch.utils._python_dispatch import TorchDispatchMode
@@ -287,7 +291,7 @@ def _recorder(until: float) -> Any:
     aten = torch.ops.aten
 
     class Recorder(TorchDispatchMode):  # type: ignore[misc]
-        """Records matrix products with their modules."""
+        """Records matrix products and the modules in which they run."""
 
         def __init__(self) -> None:
             super().__init__()
@@ -299,16 +303,16 @@ def _recorder(until: float) -> Any:
 
         @classmethod
         def _should_skip_dynamo(cls) -> bool:
-            return False  # nothing is compiled; the default checks this for each operation, which is slow
+            return False  # nothing is compiled; the default is slow, as it checks this for each operation
 
         @contextmanager
         def watching(self, model: Any) -> Iterator[None]:
-            """Record all operations, with the names of this model's modules."""
+            """Record all operations of a model, under the names of its modules."""
             self.names = {id(module): name for name, module in model.named_modules()}
             thread = get_ident()
 
             def enter(module: Any, _inputs: Any) -> None:
-                if get_ident() == thread:  # hooks are called in all threads
+                if get_ident() == thread:  # hooks are global and run in all threads
                     self.inside.append(module)
 
             def leave(_module: Any, _inputs: Any, _result: Any) -> None:
@@ -348,7 +352,7 @@ def _recorder(until: float) -> Any:
                 raise Refused.because(N_("it has more than {most} matrix products"), most=_MOST_PRODUCTS)
 
     def _shape(packet: Any, args: Any, result: Any) -> Shape | None:
-        """The dimensions of a product; None for an unknown operation."""
+        """Return the dimensions of a product; None for an unknown operation."""
         if packet in (aten.addmm, aten.baddbmm):
             args = args[1:]
         if packet in (aten.mm, aten.addmm):
@@ -365,7 +369,7 @@ def _recorder(until: float) -> Any:
 
 
 def _line() -> int:
-    """The current line of transformers' code."""
+    """Return the current line number in transformers' code; 0 if there is none."""
     frame = sys._getframe(1)
     while frame.f_back:
         frame = frame.f_back

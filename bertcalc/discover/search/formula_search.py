@@ -1,4 +1,4 @@
-"""Find formulas: fit them, test them on new configurations, and refit with the configurations that were wrong."""
+"""Find formulas: fit them, test them on new configurations, and refit them with the configurations that were wrong."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -28,7 +28,10 @@ class Findings(NamedTuple):
 
 
 def find(lab: Lab, extra: Sequence[Sample] = ()) -> Findings:
-    """Find formulas for all tensors of a class after ``lab.sort_fields``; ``extra`` are further samples to fit."""
+    """Find formulas for all tensors of a class; ``extra`` are further samples to fit.
+
+    The lab's fields must be sorted (``lab.sort_fields``).
+    """
     tables = Tables(lab.free)
     for sample in [*_first_samples(lab), *extra]:
         tables.add(sample)
@@ -112,5 +115,5 @@ def _key(sample: Sample) -> tuple[int, ...]:
 
 
 def wrong(kinds: dict[str, list[Kind]], sample: Sample) -> list[str]:
-    """The folded names whose tensors differ from their formulas."""
+    """Return the folded names of tensors that differ from their formulas."""
     return [name for name, alike in kinds.items() if not agrees(alike, sample.tensors[name], sample.values)]

@@ -1,7 +1,7 @@
 """Find the values that transformers fills in for a nested configuration when only some of its fields are given.
 
 Voxtral's text_config has a vocab_size of 131,072 by default. Once its hidden_size is given, transformers creates a new
-nested configuration from that field and the defaults of its class, with a vocab_size of 32,000.
+nested configuration from this field and the defaults of its class, with a vocab_size of 32,000.
 """
 
 from collections.abc import Iterable
@@ -15,13 +15,13 @@ from bertcalc.discover.search.experiments import Lab
 
 
 class Filled(NamedTuple):
-    """Fields of nested configurations that change if others beside them are given.
+    """Fields of nested configurations that change if other fields of the same nested configuration are given.
 
     - ``sizes``: the values that transformers fills in.
-    - ``fixed``: if a model changes even when all of these are given, a condition for each size of that nested
-      configuration.
-    - ``reset``: in this case, its other fields that change, as text with their new values; none if transformers does
-      not build the model.
+    - ``fixed``: conditions that fix all sizes of a nested configuration, if the model changes even when all ``sizes``
+      are given.
+    - ``reset``: in this case, the nested configuration's other fields that change, as text with their new values; the
+      list is empty if transformers refuses.
     """
 
     sizes: dict[str, int]
@@ -51,7 +51,10 @@ def filled_in(lab: Lab, fields: Iterable[str]) -> Filled:
 
 
 def _reset(lab: Lab, fields: Iterable[str], above: str) -> list[str]:
-    """The fields of a nested configuration that are not sizes and change if one of these is given, with new values."""
+    """Return the fields of a nested configuration that are not sizes and change if one of ``fields`` is given.
+
+    A field is written with its new value, such as "tie_word_embeddings = True".
+    """
     before, changes = _plain(lab.recipe.config, above), dict[str, str]()
     for field in fields:
         try:
@@ -63,7 +66,7 @@ def _reset(lab: Lab, fields: Iterable[str], above: str) -> list[str]:
 
 
 def _plain(config: Any, above: str) -> dict[str, Any]:
-    """The fields of a nested configuration that are truth values, texts or fractions."""
+    """Return the fields of a nested configuration that are booleans, strings or floats."""
     inside = getattr(config, above, None)
     fields = vars(inside) if is_config(inside) else {}
     return {
@@ -72,7 +75,7 @@ def _plain(config: Any, above: str) -> dict[str, Any]:
 
 
 def _after(lab: Lab, fields: Iterable[str]) -> dict[str, int]:
-    """The configuration's integers if only these fields are given, with their current values; empty if refused."""
+    """Return the configuration's integers if only these fields are given, at their current values; empty if refused."""
     try:
         return integers(lab.recipe.with_only({field: lab.sizes[field] for field in fields}))
     except Exception:  # transformers raises exceptions of all types
@@ -80,7 +83,7 @@ def _after(lab: Lab, fields: Iterable[str]) -> dict[str, int]:
 
 
 def _tensors(lab: Lab, fields: Iterable[str]) -> Folded | None:
-    """The tensors if only these fields are given, with their current values; None if refused."""
+    """Return the tensors if only these fields are given, with their current values; None if refused."""
     try:
         return lab.measure(lab.recipe.with_only({field: lab.sizes[field] for field in fields}), lab.until)
     except Ended:

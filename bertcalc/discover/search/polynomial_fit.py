@@ -27,7 +27,7 @@ _MULTIPLES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 _PERIODS = range(2, 9)
 
 
-# Each of the following classes has a value at given sizes, and a SymPy expression.
+# The next three classes have a value at given sizes, and a SymPy expression.
 
 
 class Rounding(NamedTuple):
@@ -39,7 +39,7 @@ class Rounding(NamedTuple):
     plus: int = 0
     factor: Fraction = Fraction(1)
     power: int = 1  # 2 for the patches of a square image
-    less: str = ""  # for example, for every eighth layer starting at the fourth
+    less: str = ""  # for example, every eighth layer from the fourth on
 
     def value(self, values: Values) -> int:
         by = values[self.by] if isinstance(self.by, str) else self.by
@@ -55,7 +55,7 @@ class Rounding(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """The minimum, or maximum, of a field and another field or a number."""
+    """The minimum or maximum of a field and another field or a number."""
 
     field: str
     other: str | int
@@ -71,7 +71,7 @@ class Bound(NamedTuple):
 
 
 class FittedTerm(NamedTuple):
-    """A product of fields, divided by others, times a rounded quotient or a bound."""
+    """A product of fields, divided by other fields, times a rounded quotient or a bound."""
 
     times: tuple[str, ...] = ()
     over: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class FittedTerm(NamedTuple):
         return field in (*self.times, *self.over, *(self.special or ()))
 
     def value(self, values: Values) -> Number:
-        """The term's value; a whole number is an int, which is much faster than a fraction."""
+        """Return the term's value; a whole number is an int, which is much faster than a Fraction."""
         above = prod(values[field] for field in self.times) * (self.special.value(values) if self.special else 1)
         return whole(Fraction(above, prod(values[field] for field in self.over))) if self.over else above
 
@@ -91,32 +91,32 @@ class FittedTerm(NamedTuple):
 
 
 class Fit:
-    """A sum of terms, each with its coefficient; the constant is the term without fields."""
+    """A sum of terms, each with a coefficient; the constant is a term without fields."""
 
     def __init__(self, terms: Sequence[tuple[Fraction, FittedTerm]]) -> None:
         self.terms = tuple((coefficient, term) for coefficient, term in terms if coefficient)
 
     def value(self, values: Values) -> Fraction:
-        """The formula's value; a fraction if a division leaves a remainder that it did not leave in the samples."""
+        """Return the formula's value; fractional if a division leaves a remainder that it never left in the samples."""
         return sum((coefficient * term.value(values) for coefficient, term in self.terms), Fraction())
 
     def specials(self) -> list[Rounding | Bound]:
-        """The formula's rounded quotients and bounds."""
+        """Return the formula's rounded quotients and bounds."""
         return [term.special for _coefficient, term in self.terms if term.special]
 
     @cached_property
     def expression(self) -> Any:
-        """The formula as a SymPy expression, with the fields' names as symbols."""
+        """The formula as a SymPy expression; its symbols are the names of the fields."""
         return sympy.Add(*(sympy.Rational(coefficient) * term.expression() for coefficient, term in self.terms))
 
 
 def fit(samples: Sequence[Values], numbers: Sequence[int], *, counting: bool = False) -> Fit | None:
     """Return the simplest formula that maps each sample to its number, or None if no formula was found.
 
-    All samples have the same fields. Ideally, some differ from the first sample in only one field, and some in all
-    fields. Sums of products and quotients are tried first, then sums with one rounded term, minimum or maximum. If the
-    numbers are counts of tensors (``counting``), rounded terms include "every third layer", otherwise sizes rounded up
-    to a multiple. The formula is right for the samples; the caller has to check other sizes.
+    All samples have the same fields. Ideally, some samples differ from the first sample in only one field, and some in
+    all fields. Sums of products and quotients are tried first, then sums with one rounded term, minimum or maximum. If
+    the numbers are counts of tensors (``counting``), rounded terms include "every third layer". Otherwise they include
+    sizes rounded up to a multiple. The formula is right for the samples; the caller has to check other sizes.
     """
     if len(set(numbers)) == 1:
         return Fit([(Fraction(numbers[0]), FittedTerm())])
@@ -124,7 +124,7 @@ def fit(samples: Sequence[Values], numbers: Sequence[int], *, counting: bool = F
     if changing and _determined(changing, samples, numbers) and (fitted := _of(changing, samples, numbers, counting)):
         return fitted
     others = [field for field in samples[0] if field not in changing]
-    for extra in others:  # a maximum depends on each of its two fields only where that one is larger
+    for extra in others:  # a maximum depends on each of its two fields only where that field is larger
         fields = [*changing, extra]
         if _determined(fields, samples, numbers):
             specials = [term for term in _specials(fields, samples, numbers, counting) if term.has(extra)]
@@ -134,7 +134,7 @@ def fit(samples: Sequence[Values], numbers: Sequence[int], *, counting: bool = F
 
 
 def _of(fields: list[str], samples: Sequence[Values], numbers: Sequence[int], counting: bool) -> Fit | None:
-    """Find the simplest formula with these fields."""
+    """Return the simplest formula in these fields, or None."""
     products = _TermValues.of(_products(fields), fields, samples)
     if fitted := _search(products, None, numbers, 1, 3):
         return fitted
@@ -158,7 +158,7 @@ def _alone(samples: Sequence[Values], numbers: Sequence[int]) -> list[str]:
 
 
 def _determined(fields: list[str], samples: Sequence[Values], numbers: Sequence[int]) -> bool:
-    """Whether samples with the same values of these fields have the same number."""
+    """Whether samples with the same values of these fields also have the same number."""
     seen: dict[tuple[int, ...], int] = {}
     return all(
         seen.setdefault(tuple(values[field] for field in fields), number) == number
@@ -206,7 +206,7 @@ def _specials(fields: list[str], samples: Sequence[Values], numbers: Sequence[in
 class _TermValues(NamedTuple):
     terms: list[FittedTerm]
     columns: list[list[Number]]
-    pairs: dict[str, list[tuple[int, int]]]  # field -> pairs of samples that differ only in it
+    pairs: dict[str, list[tuple[int, int]]]  # field -> pairs of samples that differ only in this field
 
     @classmethod
     def of(cls, terms: list[FittedTerm], fields: list[str], samples: Sequence[Values]) -> "_TermValues":
@@ -222,7 +222,7 @@ def _search(
     table: _TermValues, special: _TermValues | None, numbers: Sequence[int], least: int, most: int
 ) -> Fit | None:
     """Find a sum of ``least`` to ``most`` terms and a constant, with at most one term from the table ``special``."""
-    patience = iter(range(_PATIENCE))  # each attempted term uses one
+    patience = iter(range(_PATIENCE))  # each attempted term uses up one item
     most = min(most, len(numbers) - 3)  # with as many coefficients as samples, a formula fits anything
     try:
         for depth in range(least, most + 1):
@@ -238,7 +238,7 @@ def _search(
 def _peel(
     table: _TermValues, special: _TermValues | None, rest: list[Number], depth: int, patience: Iterator[int]
 ) -> list[tuple[Fraction, FittedTerm]] | None:
-    """Subtract one term after another, each of which explains all changes caused by one field alone."""
+    """Subtract terms one by one; each term must explain all changes that one field causes alone."""
     if all(number == rest[0] for number in rest):
         return [(Fraction(rest[0]), FittedTerm())]
     if depth == 0:
@@ -262,7 +262,7 @@ def _peel(
             factor = whole(coefficient)
             if depth == 1:
                 constant = rest[0] - factor * column[0]
-                # Check the last samples first: they have all fields changed and are the most likely to differ.
+                # Check the last samples first: all their fields are changed, so they are the most likely to differ.
                 if all(number - factor * value == constant for number, value in zip(reversed(rest), reversed(column))):  # noqa: B905
                     return [(coefficient, term), (Fraction(constant), FittedTerm())]
                 continue
@@ -277,7 +277,7 @@ def _peel(
 def _choices(
     table: _TermValues, special: _TermValues | None
 ) -> Iterator[tuple[FittedTerm, list[Number], _TermValues | None]]:
-    """Yield each term that may be subtracted, its column, and the special terms that may still be used after it."""
+    """Yield each term that may be subtracted, its column, and the special terms that may be used after it."""
     for term, column in zip(table.terms, table.columns, strict=True):
         yield term, column, special
     if special:
@@ -288,7 +288,7 @@ def _choices(
 def _two(
     table: _TermValues, special: _TermValues | None, numbers: Sequence[int], patience: Iterator[int]
 ) -> list[tuple[Fraction, FittedTerm]] | None:
-    """Find two terms with a common field, and a constant, by elimination: (2 w + 1) h."""
+    """Find two terms with a common field, and a constant, by elimination, such as (2 w + 1) h."""
     target = [number - numbers[0] for number in numbers]
     rows = range(1, len(numbers))
     first_terms, second_terms = _moved(table), _moved(special) if special else None
@@ -314,7 +314,7 @@ def _two(
 
 
 def _moved(table: _TermValues) -> list[tuple[FittedTerm, list[Number], list[Number]]]:
-    """Return each term with the changes of its values from the first sample, and with the values themselves."""
+    """Return each term with its values in the samples, relative to the first sample and absolute."""
     columns = zip(table.terms, table.columns, strict=True)
     return [(term, [value - column[0] for value in column], column) for term, column in columns]
 

@@ -1,4 +1,4 @@
-"""Explain why transformers does not build a model: which field is wrong, and which value would be right."""
+"""Explain why transformers does not build a model: which field is wrong, and which value would be valid."""
 
 import json
 import re
@@ -23,7 +23,7 @@ _KINDS = {
     "dict": N_("an object"),
 }
 _MULTIPLE = re.compile(r"\((\d+)\) is not a multiple of .*?\((\d+)\)|divisible by .*?: (\d+)\D*: (\d+)")
-_MOST_TRIED = 40  # fields that are removed one at a time
+_MOST_TRIED = 40  # fields to remove one at a time
 
 
 def explain(error: Refused, config: Any, cls: Any, fields: Mapping[str, Any], until: float) -> Refused:
@@ -37,7 +37,7 @@ def explain(error: Refused, config: Any, cls: Any, fields: Mapping[str, Any], un
 
 
 def _kind(reason: str, leaves: Mapping[str, Any]) -> Problem | None:
-    """The problem with a value of the wrong type, such as a string instead of a number."""
+    """Return the problem with a value of the wrong type, such as a string instead of a number."""
     match = _KIND.search(reason)
     path = next((path for path in leaves if match and path.split(".")[-1] == match[1]), None)
     if match is None or path is None or match[2] not in _KINDS:
@@ -49,7 +49,7 @@ def _kind(reason: str, leaves: Mapping[str, Any]) -> Problem | None:
 
 
 def _multiple(reason: str, leaves: Mapping[str, Any]) -> Problem | None:
-    """The problem with a given size that is not a multiple of the number of heads."""
+    """Return the problem with a given size that is not a multiple of the number of heads."""
     match = _MULTIPLE.search(reason)
     size, heads = (int(number) for number in match.groups() if number) if match else (0, 0)
     if not heads or size not in leaves.values():
@@ -63,13 +63,13 @@ def _multiple(reason: str, leaves: Mapping[str, Any]) -> Problem | None:
 
 
 def _named(number: int, leaves: Mapping[str, Any]) -> str:
-    """The number, with the name of its field if that is unique."""
+    """Return a number, preceded by its field if exactly one field has this value."""
     names = [path for path, value in leaves.items() if value == number and not isinstance(value, bool)]
     return f"{names[0]} = {number:,}" if len(names) == 1 else f"{number:,}"
 
 
 def _at_fault(config: Any, cls: Any, fields: Mapping[str, Any], leaves: Mapping[str, Any], until: float) -> Problem:
-    """The problem with the first field without which the class can be built."""
+    """Return the problem with the first field without which the class can be built."""
     for path, value in list(leaves.items())[:_MOST_TRIED]:
         with suppress(Exception):  # transformers raises exceptions of all types
             reduced = build_config(config, cls, _without(fields, path.split(".")))
@@ -99,12 +99,12 @@ def _without(fields: Mapping[str, Any], path: list[str]) -> dict[str, Any]:
 
 
 def _default(config: Any, path: str) -> Any:
-    """The value of a field that is not given; None if the configuration does not have it."""
+    """Return a field's value in a configuration; None if the configuration does not have the field."""
     for name in path.split("."):
         config = config.get(name) if isinstance(config, dict) else getattr(config, name, None)
     return config
 
 
 def _written(value: Any) -> str:
-    """A value as in a config.json, shortened."""
+    """Write a value as in a config.json, shortened."""
     return shorten(json.dumps(value, ensure_ascii=False, default=str))

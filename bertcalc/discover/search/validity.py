@@ -1,4 +1,4 @@
-"""Find where formulas hold: search for sizes that the real class refuses or treats differently, and exclude them."""
+"""Find the conditions under which formulas hold: search for sizes that the class refuses or treats differently."""
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -22,21 +22,21 @@ _WILD = 12
 _TRIES = 120
 _MOST_BAD = 40
 _MOST_MORE = 8
-_MOST_FIELDS = 16  # fields of which all pairs are tried
+_MOST_FIELDS = 16  # maximum number of fields for which all pairs are tried
 _MANY = 40
-_MOST_ROUNDS = 4  # of draws over a wide range
-_LESSON = 5  # rows of draws before conditions are updated
+_MOST_ROUNDS = 4  # rounds of draws over a wide range
+_LESSON = 5  # rows of draws before the conditions are updated
 _FEW = 3  # a condition on several sizes may exclude one in this many good configurations
 _HALVES = 5  # bisections of a bound
-_ODD = (1, 3, 5, 7, 9, 15)  # multiples of the numbers that must divide a size
-_CALLED = 5  # rows if models are run as well as built
-_LENGTHS = (100, 333, 1_001, 4_097)  # some models treat long inputs differently, or cannot on the meta device
+_ODD = (1, 3, 5, 7, 9, 15)  # odd multiples of the numbers that must divide a size
+_CALLED = 5  # rows of draws if models are run as well as built
+_LENGTHS = (100, 333, 1_001, 4_097)  # models may treat long inputs differently, or fail with them on the meta device
 _LATE = Problem.of(N_("the time limit was reached before it was clear where the formula holds"))
 _WRONG = Problem.of(N_("with {changes}, a formula is wrong; no rule was found for when this happens"))
 
 
 class Regime(NamedTuple):
-    """The conditions, the number of further configurations that agreed, and what the conditions do not explain."""
+    """The conditions, the number of further configurations that agreed, and the failures without a condition."""
 
     conditions: list[Condition]
     agreed: int
@@ -45,10 +45,11 @@ class Regime(NamedTuple):
 
 
 def regime(lab: Lab, findings: Findings, within: Sequence[Condition] | None = None, *, strict: bool = False) -> Regime:
-    """Find the conditions under which formulas hold, by testing sizes at which they may fail, subject to ``within``.
+    """Find the conditions under which formulas hold, by testing sizes at which they may fail.
 
-    With ``strict``, a configuration for which a formula is wrong is excluded even by a condition that also excludes
-    good ones; otherwise it is left for a better formula.
+    Only sizes that meet the conditions in ``within`` are tested. A condition against a wrong configuration should not
+    exclude good configurations. If there is no such condition, the configuration is left for a better formula, or with
+    ``strict``, excluded by a condition that also excludes good configurations.
     """
     inspector = _Inspector(lab, findings, within, strict)
     try:
@@ -65,7 +66,7 @@ def regime(lab: Lab, findings: Findings, within: Sequence[Condition] | None = No
 
 
 def regime_again(lab: Lab, findings: Findings, conditions: Sequence[Condition]) -> Regime:
-    """Find further conditions for earlier formulas, over a wide range of sizes that meet the ``conditions``."""
+    """Find further conditions for earlier formulas, over a wide range of sizes that meet the earlier ``conditions``."""
     inspector = _Inspector(lab, findings, None, strict=True)
     inspector.conditions = list(dict.fromkeys([*inspector.conditions, *conditions]))
     try:
@@ -123,7 +124,7 @@ class _Inspector:
         return Regime(self.conditions, self.agreed(), self.open, self.wrong)
 
     def agreed(self) -> int:
-        """The number of random configurations within the conditions that agreed."""
+        """Return the number of random configurations within the conditions that agreed."""
         return sum(self.inside(sample) and self.agrees(sample) for sample in self._wild)
 
     def agrees(self, sample: Sample | Failure) -> bool:
@@ -133,7 +134,7 @@ class _Inspector:
         return self._judged[id(sample)]
 
     def learn(self) -> None:
-        """Find a condition against each bad configuration that is still allowed, the least changed first."""
+        """Add a condition against each bad configuration that is still allowed, starting with the fewest changes."""
         for _turn in range(_TURNS):
             self.open, self.wrong, before = [], [], len(self.conditions)
             bad = [sample for sample in self.lab.built.values() if self.inside(sample) and not self.agrees(sample)]
@@ -147,7 +148,7 @@ class _Inspector:
         self._prune()
 
     def _prune(self) -> None:
-        """Remove conditions that exclude no built configuration beyond those that the others exclude."""
+        """Remove redundant conditions: without them, the other conditions exclude the same bad configurations."""
         bad = [sample for sample in self.lab.built.values() if not self.agrees(sample)]
         for condition in [condition for condition in self.conditions if condition.kind not in ("is", "share")]:
             others = [other for other in self.conditions if other != condition]
@@ -161,7 +162,7 @@ class _Inspector:
     def _record(self, sample: Sample | Failure) -> None:
         if isinstance(sample, Sample):
             self.wrong.append(sample)
-        elif sample.refused:  # no model, so no formula can be wrong
+        elif sample.refused:  # there is no model, so no formula can be wrong
             return
         base, why = self.lab.base_sizes, _WRONG if isinstance(sample, Sample) else sample.reason
         changes = ", ".join(f"{field} {value}" for field, value in sample.values.items() if value != base[field])
@@ -193,7 +194,8 @@ class _Inspector:
         refused = isinstance(sample, Failure) and sample.refused
         conditions = candidates(sample.values, good, self.names, self.lab.base_sizes)
         if refused and self.within is not None:
-            # A forward pass that fails at one size implies no bound: heads of odd size cannot be split for rotation.
+            # If a forward pass fails at one size, this implies no bound. For example, heads of odd size cannot be split
+            # for rotary position embeddings.
             limits = [
                 condition
                 for condition in conditions
@@ -203,15 +205,15 @@ class _Inspector:
         confirmed = (condition for condition in conditions if self._confirmed(condition, sample.values))
         explained = next((condition for condition in confirmed if not self._is_chance(condition, sample.values)), None)
         if explained is None and not (refused and self.within is not None):
-            # A condition may be stricter than necessary: refusing good sizes is better than a wrong number.
+            # A condition may be stricter than necessary: to refuse good sizes is better than to give a wrong number.
             explained = self._stricter(sample.values, good, only_multiples=not (refused or self.strict))
         self.conditions += [self._tightened(explained, sample.values)] if explained else []
         return explained is not None
 
     def _stricter(self, values: Values, good: Sequence[Values], *, only_multiples: bool) -> Condition | None:
-        """Return a condition that excludes these values and few good ones, but not the given sizes.
+        """Return a condition that excludes these values and few good configurations, but not the given sizes.
 
-        A condition on several sizes is preferred to a bound on one, unless it excludes many good values.
+        A condition on several sizes is preferred to a bound on one size, unless it excludes many good configurations.
         """
         originals = [self.lab.full_sample.values, self.lab.base_sample.values]
         conditions = candidates(values, originals, self.names, self.lab.base_sizes)
@@ -239,7 +241,7 @@ class _Inspector:
             return condition
         changed, bad = self._changed(values), values[condition.field]
         for _time in range(_HALVES):
-            middle = isqrt(bad * condition.other) + 1  # between both, or the larger one if nothing is between
+            middle = isqrt(bad * condition.other) + 1  # between both values, or the larger one if they are adjacent
             if middle in (bad, condition.other):
                 break
             if self.agrees(self.lab.build({**changed, condition.field: middle})):
@@ -252,10 +254,10 @@ class _Inspector:
         return {name: values[name] for name in self.names if values[name] != self.lab.base_sizes[name]}
 
     def _confirmed(self, condition: Condition, values: Values) -> bool:
-        """Whether a bad configuration becomes good if one of the condition's fields is changed so that it is met.
+        """Whether a bad configuration becomes good if one field is changed so that the condition is met.
 
-        The nearest value that breaks no other condition is tried. In ELECTRA, 257 differs from an embedding_size of
-        256, but is not a multiple of the heads.
+        The nearest value that breaks no other condition is tried. For example, if ELECTRA's hidden_size must differ
+        from an embedding_size of 256, the value 257 is skipped, because it is not a multiple of the heads.
         """
         if isinstance(condition.other, int):
             return True
@@ -271,9 +273,10 @@ class _Inspector:
         return False
 
     def _is_chance(self, condition: Condition, values: Values) -> bool:
-        """Whether a relation of two sizes is a coincidence: a bad configuration stays bad when it is met.
+        """Whether a condition on two sizes is a coincidence: a bad configuration stays bad when the condition is met.
 
-        TIPSv2 refuses a hidden_size of 3. This is also less than the number of layers, but one layer is refused, too.
+        For example, TIPSv2 refuses a hidden_size of 3, which is less than the number of layers. But it also refuses
+        this size with a single layer, so the number of layers is not the reason.
         """
         if isinstance(condition.other, int) or condition.kind in ("multiple", "is", "share"):
             return False
@@ -288,7 +291,7 @@ class _Inspector:
         return False
 
     def _fails_where_equal(self, condition: Condition, values: Values) -> bool:
-        """Whether a configuration stays bad if two equal fields both take a different value."""
+        """Whether a configuration with two equal fields stays bad if both fields take another common value."""
         pair = (condition.field, str(condition.other))
         largest = max(values[name] for name in pair)
         equal = [dict.fromkeys(pair, times * largest) for times in (2, 3)]
@@ -299,7 +302,7 @@ class _Inspector:
         return all(condition.holds(values) for condition in self.conditions)
 
     def try_singles(self) -> None:
-        """Try changes of each size alone: odd and very small values, and large ones for small sizes and counts."""
+        """Change each size alone, to odd and very small values, and to large values for small sizes and counts."""
         base = self.lab.base_sizes
         self._build_all([{name: base[name] + 1} for name in self.names])
         for value in (1, 2, 3):
@@ -314,9 +317,10 @@ class _Inspector:
             self._build_all([{LENGTH: length}])
 
     def try_small(self) -> None:
-        """Try every value of each small field, as a formula can be wrong at a value and right on both sides of it.
+        """Try every value of each small field. A formula can be wrong at a single value and right on both sides of it.
 
-        Evolla adds a layer after every 32 // n layers: n layers for n up to 6 and for n = 8, but 8 for n = 7.
+        For example, Evolla adds a layer after every 32 // n layers: n layers for n up to 6 and for n = 8, but 8 layers
+        for n = 7.
         """
         base = self.lab.base_sizes
         small = [name for name in self.names if self.lab.sizes[name] <= FEW]
@@ -325,14 +329,14 @@ class _Inspector:
             self._build_all([{name: value} for name in within if value != base[name]])
 
     def try_deeper(self) -> None:
-        """Try more layers than the given number, as lists of layers in the configuration may be too short."""
+        """Try more layers than given, because lists with one entry per layer in the configuration may be too short."""
         for name in self.names:
             if name in self.lab.fewer or (is_depth(name) and name in self.lab.counts):
                 for value in values_beyond(name, self.lab.sizes[name], self.lab.base_sizes[name]):
                     self._build_all([{name: value}])
 
     def try_pairs(self) -> None:
-        """For each pair of sizes, raise the smaller one to the larger one, and above it."""
+        """For each pair of sizes, raise the smaller size to the larger size, and above it."""
         base = self.lab.base_sizes
         free = [name for name in self.lab.free if "vocab" not in name][:_MOST_FIELDS]
         below = [
@@ -344,7 +348,7 @@ class _Inspector:
             left = list(below)
             while left:
                 self.lab.progress("conditions", len(below) - len(left), len(below))
-                # Pairs without a common field are tried together.
+                # Pairs without a common field are tried together, to save time.
                 together: dict[str, str] = {}
                 for smaller, larger in left:
                     if not {smaller, larger} & {*together, *together.values()}:
@@ -353,7 +357,7 @@ class _Inspector:
                 self._build_all([{smaller: factor * base[larger]} for smaller, larger in together.items()])
 
     def build_random(self) -> list[Sample | Failure]:
-        """Build configurations with random sizes that the conditions allow."""
+        """Build configurations with random sizes that meet the conditions."""
         samples = [
             self.lab.build(values) for values in islice(draw_sizes(self.lab, self.names, self.conditions), _WILD)
         ]
@@ -370,9 +374,9 @@ class _Inspector:
         self.learn()
 
     def try_tiny(self) -> None:
-        """Try the smallest sizes with their divisor reduced as well, such as one head: alone, they are not multiples.
+        """Try the smallest sizes together with a divisor of 1, because alone they are not multiples of their divisor.
 
-        TIPSv2 divides by hidden_size // 2 - 1: it refuses 2 and 3, with any number of heads.
+        For example, TIPSv2 divides by hidden_size // 2 - 1, so it refuses 2 and 3 with any number of heads.
         """
         if self.within is not None:
             return
@@ -384,9 +388,10 @@ class _Inspector:
         self.learn()
 
     def try_odd_multiples(self) -> None:
-        """Try odd multiples of the numbers that must divide a size: a class may halve or quarter the quotient.
+        """Try odd multiples of the numbers that must divide a size, because a class may halve or quarter the quotient.
 
-        OLMo Hybrid's heads have int(0.75 * hidden_size / num_attention_heads) keys: with 3,840 / 128, 22 and not 22.5.
+        For example, OLMo Hybrid's heads have int(0.75 * hidden_size / num_attention_heads) keys: with 3,840 / 128, they
+        have 22 and not 22.5.
         """
         values = {**self.lab.sizes, **self.lab.base_sizes}
         for condition in list(self.conditions) if self.within is None else ():
@@ -400,7 +405,7 @@ class _Inspector:
         self.learn()
 
     def try_wide(self) -> None:
-        """Try sizes of all fields over a wide range, until all in a round agree."""
+        """Try sizes of all fields over a wide range, until all sizes in a round agree."""
         base, random = {**self.lab.sizes, **self.lab.base_sizes}, Random(1)
         for _turn in range(_MOST_ROUNDS):
             columns = {name: wide_values(name, base, random) for name in self.names}
@@ -421,7 +426,7 @@ class _Inspector:
                 break
 
     def _build_all(self, changes: list[Values]) -> None:
-        """Build with all changes at once, and bisect them if the formulas are wrong."""
+        """Build with all changes at once, and bisect the changes if the formulas are wrong."""
         for condition in self.within or ():
             changes = [
                 change for change in changes if condition.holds({**self.lab.sizes, **self.lab.base_sizes, **change})

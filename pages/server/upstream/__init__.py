@@ -1,8 +1,8 @@
 """The only code that uses undocumented parts of Streamlit, uvicorn and websockets.
 
-Each ``Internal`` lists names, the reason for using them, the public issue, and what the app loses without them. If
-the installed version lacks a name, or the parameters of a replaced method differ, the log says so once, and the app
-does without it. To try a new version, start the app, read the log, and run tests/server.
+Each ``Internal`` lists names, the reason for using them, the public issue, and what the app loses without them. If the
+installed version lacks a name, or if the parameters of a replaced method differ, the log says so once, and the app
+works without the feature. To try a new version, start the app, read the log, and run tests/server.
 """
 
 from pages.server.upstream import streamlit_internals, uvicorn_internals

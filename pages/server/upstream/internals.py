@@ -1,4 +1,4 @@
-"""The undocumented parts of other packages that the app uses, and whether the installed versions still have them."""
+"""List the undocumented parts of other packages that the app uses, and check that the installed versions have them."""
 
 import inspect
 import logging
@@ -9,16 +9,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-# The versions that this module was written for.
+# The versions for which this module was written.
 WRITTEN_FOR = {"streamlit": "1.67", "uvicorn": "0.54", "websockets": "17.4"}
 
 
 class Internal(NamedTuple):
-    """Undocumented names of another package that a feature needs, and what is lost without the feature.
+    """Undocumented names of another package that a feature needs, and the loss without the feature.
 
-    A name is ``module:Class.attribute``, or ``package:file#text`` for a text in a package's file; ``file`` may be a
-    pattern, such as ``index.*.js``. If the app replaces the first name, a method, ``parameters`` are the method's first
-    parameters. ``issue`` is the address of the public issue, "" if none was found.
+    A name is ``module:Class.attribute``, or ``package:file#text`` for a text in a package's file; ``file`` can be a
+    pattern such as ``index.*.js``. If the app replaces a method, it is the first name, and ``parameters`` are its first
+    parameters. ``issue`` is the address of the public issue, or "" if there is none.
     """
 
     names: tuple[str, ...]
@@ -30,7 +30,7 @@ class Internal(NamedTuple):
 
 @lru_cache
 def is_usable(internal: Internal) -> bool:
-    """Whether the installed version still has these names and parameters. If not, the log says so once."""
+    """Whether the installed version has these names and parameters. If not, the log says so once."""
     problem = _difference(internal)
     if problem:
         package = internal.names[0].partition(":")[0].partition(".")[0]
@@ -54,7 +54,7 @@ def _difference(internal: Internal) -> str:
 
 
 def look_up(name: str) -> Any:
-    """The value of a name. Raises ImportError, OSError or AttributeError if it does not exist."""
+    """Return the value of a name. Raises ImportError, OSError or AttributeError if it does not exist."""
     module_name, _, path = name.partition(":")
     value: Any = import_module(module_name)
     if "#" in path:
@@ -69,12 +69,12 @@ def look_up(name: str) -> Any:
 
 @lru_cache
 def package_file(package: Any, file: str) -> str:
-    """The text of a package's file, or of all files that match a pattern. Raises OSError if there is none."""
+    """Return the text of a package's file, or of all files that match a pattern. Raises OSError if there is none."""
     return "".join(path.read_text(encoding="utf-8") for path in package_files(package, file))
 
 
 def package_files(package: Any, file: str) -> list[Path]:
-    """The files of a package that match a pattern. Raises OSError if there is none."""
+    """Return the files of a package that match a pattern. Raises OSError if there is none."""
     paths = sorted(Path(package.__file__).parent.glob(file))
     if not paths:
         raise FileNotFoundError(file)
@@ -82,7 +82,7 @@ def package_files(package: Any, file: str) -> list[Path]:
 
 
 def _instance_attributes(owner: Any) -> Collection[str]:
-    """Attributes that only instances of a class have: fields, and attributes that constructors set."""
+    """Return the attributes that only instances of a class have: fields, and attributes that constructors set."""
     if not inspect.isclass(owner):
         return ()
     if hasattr(owner, "DESCRIPTOR"):  # a protobuf message
@@ -100,7 +100,7 @@ _originals: dict[Method, Method] = {}  # keyed by the replacement
 
 
 def replace(internal: Internal, make: Callable[[Method], Method]) -> None:
-    """Replace the first name, a method, by ``make(method)``, if ``internal`` is usable."""
+    """Replace a method, which is the first name of ``internal``, by ``make(method)``, if ``internal`` is usable."""
     if is_usable(internal):
         owner_name, _, name = internal.names[0].rpartition(".")
         owner = look_up(owner_name)

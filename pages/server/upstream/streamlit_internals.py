@@ -1,4 +1,4 @@
-"""The undocumented parts of Streamlit: sessions, the messages of browsers, the address, downloads, and its page."""
+"""The undocumented parts of Streamlit: sessions, messages from browsers, the address, downloads, and its HTML page."""
 
 import logging
 import re
@@ -32,7 +32,7 @@ CALLBACKS = Internal(
         f"{_RUN}ScriptRunner._maybe_handle_execution_control_request",
         f"{_RUN}ScriptRunner._session_state",
         f"{_STATE}SafeSessionState._lock",
-        "threading:_CRLock._is_owned",  # threading.Condition uses it, too
+        "threading:_CRLock._is_owned",  # threading.Condition also uses it
     ),
     parameters="self",
     reason=(
@@ -265,9 +265,9 @@ def share_lock() -> None:
     def make(construct: Method) -> Method:
         def construct_shared(safe: Any, state: Any, *arguments: Any, **options: Any) -> None:
             construct(safe, state, *arguments, **options)
-            # The state itself takes no new attributes; its query parameters do, and exist as long as the state.
+            # The state does not accept new attributes. Its query parameters do, and they exist as long as the state.
             lock = vars(state.query_params).setdefault("lock of session", safe._lock)
-            object.__setattr__(safe, "_lock", lock)  # its own __setattr__ writes session state
+            object.__setattr__(safe, "_lock", lock)  # the class's __setattr__ writes session state
 
         return construct_shared
 
@@ -279,7 +279,7 @@ def finish_callbacks() -> None:
 
     def make(begin_next: Method) -> Method:
         def begin_next_outside_callbacks(runner: Any) -> None:
-            # A run holds its session's lock while it calls callbacks, and otherwise only briefly.
+            # A run holds its session's lock while it calls callbacks; otherwise it holds the lock only briefly.
             if not runner._session_state._lock._is_owned():
                 begin_next(runner)
 
@@ -289,7 +289,7 @@ def finish_callbacks() -> None:
 
 
 def open_pages_quietly() -> None:
-    """Leave the browser's address unchanged when another page is opened."""
+    """Do not change the browser's address when another page is opened."""
 
     def make(populate: Method) -> Method:
         def populate_quietly(parameters: Any, *arguments: Any, **options: Any) -> None:
@@ -305,7 +305,7 @@ def open_pages_quietly() -> None:
 
 
 def store_sessions(count: int) -> None:
-    """Store this many sessions without a connection."""
+    """Store up to ``count`` sessions without a connection."""
 
     def make(construct: Method) -> Method:
         def construct_larger(storage: Any, maxsize: int = count, *arguments: Any, **options: Any) -> None:
@@ -317,7 +317,7 @@ def store_sessions(count: int) -> None:
 
 
 class _StateValues(Mapping[str, Any]):
-    """The values of a session's state, each read on access."""
+    """The values of a session's state; each value is read on access."""
 
     def __init__(self, safe: Any) -> None:
         self._safe = safe
@@ -349,13 +349,13 @@ class _StateValues(Mapping[str, Any]):
 
 
 def read_values_singly() -> None:
-    """Let a control that needs one value of the session's state read only that value."""
+    """Let a control that needs one value of the session's state read only this value."""
     if is_usable(VALUES):
         look_up(VALUES.names[0].rpartition(".")[0]).filtered_state = property(_StateValues)
 
 
 def session_value(session_id: str, name: str) -> Any:
-    """Return a value of a session's state, outside the session's runs; None if the session or value does not exist."""
+    """Return a value of a session's state from outside its runs; None if the session or the value does not exist."""
     if not is_usable(OTHER_SESSION):
         return None
     from streamlit.runtime import get_instance
@@ -366,11 +366,11 @@ def session_value(session_id: str, name: str) -> Any:
 
 # Messages of a browser
 
-Values: TypeAlias = Any  # the values of the controls in a message: Streamlit's WidgetStates
+Values: TypeAlias = Any  # the values of the controls in a message (Streamlit's WidgetStates)
 
 
 def filter_values(choose: Callable[[dict[str, Any], Values | None], Values | None]) -> None:
-    """Have ``choose`` decide which values a run gets, from the notes about its session and the values that arrived."""
+    """Let ``choose`` decide which values a run gets, from the notes on its session and the values that arrived."""
 
     def make(begin_run: Method) -> Method:
         def begin_run_filtered(state: Any, fresh_widget_states: Values | None, *arguments: Any, **options: Any) -> None:
@@ -383,26 +383,26 @@ def filter_values(choose: Callable[[dict[str, Any], Values | None], Values | Non
 
 
 def has_values(values: Values) -> bool:
-    """Whether a message has controls."""
+    """Whether a message contains values of controls."""
     return bool(values.widgets)
 
 
 def no_values() -> Values:
-    """The values of a message without controls."""
+    """Return the values of a message without controls."""
     from streamlit.proto.WidgetStates_pb2 import WidgetStates
 
     return WidgetStates()
 
 
 def merge_values(older: Values | None, newer: Values) -> Values | None:
-    """Merge the values of two messages as Streamlit's own queue does."""
+    """Merge the values of two messages in the same way as Streamlit's queue."""
     from streamlit.runtime.scriptrunner_utils.script_requests import _coalesce_widget_states
 
     return _coalesce_widget_states(older, newer)
 
 
 def json_of(values: Values, key: str) -> str:
-    """The JSON that the component with this key sent; "" if there is none."""
+    """Return the JSON that the component with this key sent; "" if there is none."""
     for state in values.widgets:
         if state.id.endswith(f"-{key}") and state.WhichOneof("value") == "json_value":
             return f"{state.json_value}"
@@ -410,7 +410,7 @@ def json_of(values: Values, key: str) -> str:
 
 
 def session_notes() -> dict[str, Any]:
-    """The notes that ``filter_values`` passes to ``choose``, for this run's session; empty outside runs."""
+    """Return the notes that ``filter_values`` passes to ``choose`` for this run's session; empty outside a run."""
     context = _context() if is_usable(FIRST_MESSAGE) else None
     if context is None:
         return {}
@@ -428,7 +428,7 @@ def stop_sending() -> Callable[[], object]:
 
 
 def run_again(values: Values) -> NoReturn:
-    """End this run, and begin another one with these values."""
+    """End this run, and begin another run with these values."""
     from streamlit.runtime.scriptrunner import RerunData, RerunException
 
     context = _context()
@@ -445,21 +445,21 @@ def run_again(values: Values) -> NoReturn:
 
 
 def _context() -> Any:
-    """Streamlit's context of this run; None outside runs."""
+    """Return Streamlit's context of this run; None outside a run."""
     from streamlit.runtime.scriptrunner import get_script_run_ctx
 
     return get_script_run_ctx(suppress_warning=True)
 
 
 def outside_of_runs() -> bool:
-    """Whether the caller is certainly outside a run, such as in the thread that makes a download.
+    """Whether the caller is certainly outside a run, as in the thread that creates a download.
 
-    There, each access to ``st.session_state`` writes a line to the log.
+    Outside a run, each access to ``st.session_state`` writes a line to the log.
     """
     return is_usable(HISTORY) and _context() is None
 
 
-# The kinds of messages in Streamlit 1.67.
+# The message kinds of Streamlit 1.67.
 _SENT = {"rerun_script", "stop_script", "app_heartbeat", "deferred_file", "dataframe_chunk"}
 _NOT_SENT = {
     *("clear_cache", "set_run_on_save", "load_git_info", "file_urls_request", "install_skills", "dismiss_skills_nudge"),
@@ -476,7 +476,7 @@ def _is_sent(kind: str) -> bool:
 
 
 class BrowserMessage:
-    """A message of a browser that Streamlit has not read yet."""
+    """A browser's message that Streamlit has not read yet."""
 
     def __init__(self, message: Any) -> None:
         self._message = message
@@ -485,7 +485,7 @@ class BrowserMessage:
 
     @property
     def is_of_page(self) -> bool:
-        """Whether pages send this kind of message: no page asks for files, clears caches or installs anything."""
+        """Whether pages send messages of this kind: they do not upload files, clear caches or install anything."""
         kind = self._message.WhichOneof("type")
         if kind == "backend_operation_request":
             kind = self._message.backend_operation_request.WhichOneof("payload")
@@ -504,22 +504,25 @@ class BrowserMessage:
 
     @property
     def size(self) -> int:
-        """The number of controls, and of messages in the browser's cache."""
+        """The number of controls, plus the number of messages in the browser's cache."""
         return len(self._controls) + len(self._state.cached_message_hashes)
 
     @property
     def value_count(self) -> int:
-        """The number of values of the controls, except those in JSON."""
+        """The number of values of the controls, without values in JSON."""
         return sum(map(_value_count, self._controls))
 
     @property
     def json_texts(self) -> Iterable[str]:
-        """The JSON of each control."""
+        """The JSON text of each control."""
         return (control.json_value or control.json_trigger_value for control in self._controls)
 
 
 def read_message(payload: bytes) -> BrowserMessage | None:
-    """Read a message; None if messages do not have the expected parts. Raises protobuf's DecodeError."""
+    """Parse a message. Raises protobuf's DecodeError.
+
+    Returns None if this Streamlit version has a different message format.
+    """
     if not is_usable(MESSAGES):
         return None
     from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -534,7 +537,7 @@ def _value_count(control: Any) -> int:
 
 @lru_cache
 def _control_prefixes() -> tuple[str, ...]:
-    """The prefixes of Streamlit's names for controls; if they are unknown, "", which fits every name."""
+    """Return the prefixes of Streamlit's names for controls; if they are unknown, "", which matches every name."""
     return tuple(map(look_up, CONTROL_NAMES.names)) if is_usable(CONTROL_NAMES) else ("",)
 
 
@@ -542,7 +545,7 @@ def _control_prefixes() -> tuple[str, ...]:
 
 
 def went_back() -> bool:
-    """Whether this run was caused by the browser's Back or Forward."""
+    """Whether the browser's Back or Forward button caused this run."""
     context = _context() if is_usable(HISTORY) else None
     return context is not None and context.is_history_navigation
 
@@ -550,8 +553,8 @@ def went_back() -> bool:
 def restore_parameters() -> None:
     """Read all query parameters of the address again. Call this after Back, before any control is drawn.
 
-    The browser gets the address, too: a run that Back ended may have overwritten it. An ``&`` at the address's end
-    tells the browser that this run has begun: see pages/ui/shell/panel/address.js.
+    The address is also sent to the browser, because a run that Back ended may have overwritten it. An ``&`` at the end
+    of the address tells the browser that this run has begun (see pages/ui/shell/panel/address.js).
     """
     from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
@@ -566,7 +569,7 @@ def restore_parameters() -> None:
 
 
 def set_parameters(removed: Iterable[str], added: Mapping[str, str]) -> bool:
-    """Change query parameters without telling the browser; return whether that worked."""
+    """Change query parameters without telling the browser, and return whether this worked."""
     if not is_usable(LINK):
         return False
     context = _context()
@@ -583,17 +586,17 @@ def set_parameters(removed: Iterable[str], added: Mapping[str, str]) -> bool:
 
 
 class DownloadError(Exception):
-    """The exception for a file that cannot be made; its text is a sentence for the reader."""
+    """A file cannot be created; the text of the exception is a sentence for the reader."""
 
 
 class UnknownFileError(Exception):
-    """The exception for a file that Streamlit cannot make. If it has no cause, Streamlit does not know the file."""
+    """Streamlit cannot create a file. If the exception has no cause, Streamlit does not know the file."""
 
 
 def answer_downloads(make_file: Callable[[str, Callable[[], str]], Awaitable[str]]) -> None:
-    """Have ``make_file`` answer requests for files that are made when a reader presses Download.
+    """Let ``make_file`` respond to requests for files that are created when a reader presses Download.
 
-    ``make_file`` gets the session's id and a function that makes the file and returns its address; this function may
+    ``make_file`` gets the session's id, and a function that creates the file and returns its address. This function can
     raise UnknownFileError. ``make_file`` returns the address, or raises DownloadError.
     """
 
@@ -624,14 +627,14 @@ def answer_downloads(make_file: Callable[[str, Callable[[], str]], Awaitable[str
 
 
 def index_page() -> str:
-    """The HTML that Streamlit serves for every page; "" if there is none."""
+    """Return the HTML that Streamlit serves for every page; "" if there is none."""
     import streamlit
 
     return package_file(streamlit, "static/index.html") if is_usable(INLINE_SCRIPTS) else ""
 
 
 def with_head(page: bytes, language: str, tags: str) -> bytes:
-    """Streamlit's HTML with another language, and with these tags in place of its title."""
+    """Return Streamlit's HTML with another language, and with these tags instead of its title."""
     if is_usable(PAGE_HEAD):
         page = page.replace(b"<title>Streamlit</title>", tags.encode())
         page = page.replace(b'<html lang="en">', f'<html lang="{language}">'.encode())
@@ -639,7 +642,7 @@ def with_head(page: bytes, language: str, tags: str) -> bytes:
 
 
 def address_script(address: str) -> str:
-    """A line of JavaScript that tells Streamlit the server's address; "" if this Streamlit has no such setting.
+    """Return a line of JavaScript that sets the server's address for Streamlit; "" if Streamlit lacks the setting.
 
     ``address`` is a JavaScript expression.
     """
@@ -650,9 +653,9 @@ def address_script(address: str) -> str:
 
 @lru_cache
 def element_scripts(page: str) -> tuple[str, ...]:
-    """The addresses of a page's element scripts and of all scripts that they import, written as in Streamlit's page.
+    """Return the addresses of a page's element scripts and of all scripts that they import, as in Streamlit's page.
 
-    Scripts that Streamlit's page already names are left out.
+    Scripts that are already in Streamlit's page are left out.
     """
     if not (is_usable(ELEMENTS) and is_usable(INLINE_SCRIPTS)):
         return ()

@@ -71,14 +71,14 @@ REJECTED_SOCKETS = Internal(
 
 
 class Peer:
-    """A browser's connection, by a weak reference to the server's object for it."""
+    """A browser's connection, with a weak reference to the server's object for the connection."""
 
     def __init__(self, protocol: Any) -> None:
         self._reference = ref(protocol)
 
     @property
     def _protocol(self) -> Any:
-        """The server's object; None once the server has dropped it."""
+        """The server's object for the connection; None once the server has dropped it."""
         return self._reference()
 
     @property
@@ -92,23 +92,23 @@ class Peer:
         return handle
 
     def end(self) -> None:
-        """Close the connection at once, if it is open."""
+        """Close the connection immediately if it is open."""
         if self.is_open:
             self._protocol.transport.abort()
 
 
 class HttpPeer(Peer):
-    """An HTTP connection; one that has become a WebSocket counts as closed."""
+    """An HTTP connection; a connection that has become a WebSocket counts as closed."""
 
     @property
     def is_open(self) -> bool:
-        """Whether the connection is neither closed nor closing, nor has become a WebSocket."""
+        """Whether the connection is neither closed nor closing, and has not become a WebSocket."""
         return super().is_open and self._protocol in self._protocol.connections
 
     def waiting_since(self) -> object:
-        """The last request of a connection that waits for a request or a body; None before the first request.
+        """Return the last request of a connection that waits for a request or a body; None before the first request.
 
-        Returns a new object, which equals no other, if the connection is not waiting.
+        If the connection is not waiting, return a new object, which equals no other object.
         """
         from h11 import IDLE, SEND_BODY
 
@@ -130,22 +130,22 @@ class SocketPeer(Peer):
 
     @property
     def fragments(self) -> int:
-        """The number of parts of the incomplete message that have arrived."""
+        """The number of fragments of the incomplete message that have arrived."""
         return len(self._protocol.frames)
 
     @property
     def incomplete_bytes(self) -> int:
-        """The bytes of the incomplete message that have arrived."""
+        """The number of bytes of the incomplete message that have arrived."""
         return len(self._protocol.conn.reader.buffer) + sum(map(len, self._protocol.frames))
 
 
 def watch_requests(begin: Callable[[HttpPeer], object]) -> None:
-    """Call a function with each new HTTP connection."""
+    """Call a function for each new HTTP connection."""
     _watch_connections(REQUESTS, lambda protocol: begin(HttpPeer(protocol)))
 
 
 def watch_handshakes(begin: Callable[[SocketPeer], object]) -> None:
-    """Call a function with each new WebSocket, before its handshake."""
+    """Call a function for each new WebSocket, before its handshake."""
     _watch_connections(HANDSHAKES, lambda protocol: begin(SocketPeer(protocol)))
 
 
@@ -161,7 +161,7 @@ def _watch_connections(internal: Internal, begin: Callable[[Any], object]) -> No
 
 
 def watch_fragments(look: Callable[[SocketPeer], object]) -> None:
-    """Call a function whenever bytes arrive on a WebSocket, with the same SocketPeer each time."""
+    """Call a function whenever bytes arrive on a WebSocket; a WebSocket has the same SocketPeer each time."""
     peers: WeakKeyDictionary[Any, SocketPeer] = WeakKeyDictionary()
 
     def make(data_received: Method) -> Method:
@@ -178,13 +178,13 @@ def watch_fragments(look: Callable[[SocketPeer], object]) -> None:
 
 
 def add_headers_to_refusals(headers: Mapping[str, str]) -> None:
-    """Add headers to the refusals that uvicorn and websockets send by themselves."""
+    """Add headers to the refusals that uvicorn and websockets send without asking the app."""
 
     def make_refuse(_send_400_response: Method) -> Method:
         import h11
 
         def refuse(protocol: Any, message: str) -> None:
-            """Close the connection, and answer before closing unless a response is under way."""
+            """Close the connection; first send a response, unless a response is in progress."""
             if protocol.cycle:
                 protocol.cycle.disconnected = True
             if protocol.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
