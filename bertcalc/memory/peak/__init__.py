@@ -193,7 +193,7 @@ def run_of(model: Model, where: str) -> tuple[str, int | None]:
 def changes_in(model: Model, how: Plan | Inference, batch: Batch) -> list[MemoryChange]:
     """The allocations and releases, in order, of a forward pass of ``model.eval()`` under ``torch.no_grad()``.
 
-    With a plan, the changes are those of one step of the usual training loop in steady state:
+    With a plan, the changes belong to one step of the usual training loop in steady state:
 
         outputs = model(**batch, labels=labels)
         outputs.loss.backward()
@@ -216,13 +216,14 @@ def changes_in(model: Model, how: Plan | Inference, batch: Batch) -> list[Memory
     - ``precision``: "amp-bf16" and "amp-fp16" are torch.autocast("cuda") around the forward pass and the loss, as
       PyTorch's dispatcher casts there: products in 16 bits, each trained weight cast once, softmax, norms and losses in
       float32. The two scalars of a GradScaler, 8 bytes, are not counted. "bf16" is ``model.to(torch.bfloat16)``;
-      float16 takes the same bytes. The two mixed precisions add float32 master weights, which the optimizer
-      updates tensor by tensor. "mixed-16" makes a float32 copy of each gradient when its tensor is updated;
-      "mixed-18" has float32 gradients all the time, and each 16-bit gradient is added to them and released as soon as
-      it is computed. Master weights are counted as "optimizer states". LayerNorm's means and deviations are float32, as
-      on CUDA: on the CPU a 16-bit model has them in 16 bits.
-    - ``optimizer``: those of torch.optim with ``foreach=False``. 8-bit Adam is that of bitsandbytes, whose kernels work
-      in place: its states follow its rule, and there are no temporary tensors. This has not been measured.
+      float16 takes the same bytes. "mixed-16" and "mixed-18" add float32 master weights, which the optimizer updates
+      tensor by tensor. "mixed-16" makes a float32 copy of each gradient when its tensor is updated. "mixed-18" has
+      float32 gradients all the time: each 16-bit gradient is added to them and released as soon as it is computed.
+      Master weights are counted as "optimizer states". LayerNorm's means and deviations are float32, as on CUDA; on
+      the CPU, a 16-bit model has them in 16 bits.
+    - ``optimizer``: the optimizers of torch.optim with ``foreach=False``, and the 8-bit Adam of bitsandbytes. Its
+      states follow the rule in memory/optimizers.py. Its kernels work in place, so there are no temporary tensors. This
+      has not been measured.
     - ``attention``: "fused" is the flash kernel of scaled_dot_product_attention, which saves query, key, value, output
       and a float32 for each row of scores. On the CPU PyTorch chooses this kernel only if the attention has no dropout;
       on CUDA the kernel also has a seed of 16 bytes. If there is a mask, each layer makes and saves an additive copy.
@@ -244,7 +245,7 @@ def changes_in(model: Model, how: Plan | Inference, batch: Batch) -> list[Memory
         check_recompute(model, how.recompute)
     elif problem := _unknown_with_changes(model, how.dtype):
         raise NotSimulatedError(problem)
-    from bertcalc.memory.family_steps import overrides_of  # a tenth of the library's import time
+    from bertcalc.memory.family_steps import overrides_of  # imported late: a tenth of the library's import time
     from bertcalc.memory.simulator import simulate
 
     return simulate(model, how, batch, overrides_of(model))
@@ -255,7 +256,7 @@ def _check(model: Model, batch: Batch, *, training: bool) -> None:
     cls = model.cls
     values = {"architecture": cls.name}
     one_of_them = cls.task == "double-heads" and config.choice_token in ("first", "last")
-    # With several choices, the chosen token's hidden states are not contiguous: PyTorch uses another product.
+    # With several choices, the chosen token's hidden states are not contiguous, so PyTorch uses a different product.
     if not model.family.peaks or (one_of_them and batch.num_choices > 1):
         raise NotSimulatedError(Problem("architecture", cls.name, UNKNOWN, values))
     for change in model.changes:

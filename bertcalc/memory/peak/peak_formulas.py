@@ -211,7 +211,10 @@ def _peak_bytes(model: Model, how: Plan | Inference, like: Sequence[int], sizes:
 
 @checked
 def peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> Peak:
-    """The first point in time with the most live memory, with formulas: N is all parameters, N_t the trained ones."""
+    """The first point in time with the most live memory, with formulas.
+
+    In the formulas, N is the number of parameters, and N_t the number of trained parameters.
+    """
     check_runs(model, how, sequence_length)
     products = Products(_sizes(model, batch_size, sequence_length))
     symbolic = _symbolic(model, how, batch_size, sequence_length)
@@ -235,10 +238,10 @@ def peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: 
 def peak_expression(
     model: Model, how: Plan | Inference, batch_size: int, sequence_length: int, like: tuple[Model, int, int]
 ) -> Any:
-    """The bytes at the peak, as an expression that holds for models with the structure of ``like``.
+    """The bytes at the peak, as an expression that is valid for models with the structure of ``like``.
 
-    ``like`` is a model with a batch_size and a sequence_length at which all sizes have letters. In the structure of
-    ``model``, sizes of 1 and a small number of layers have no letter.
+    ``like`` is a (model, batch_size, sequence_length) triple in which every size becomes a symbol. In ``model``, sizes
+    of 1 and a small number of layers would stay numeric.
     """
     check_runs(model, how, sequence_length)
     symbolic = _symbolic(like[0], how, *like[1:])
@@ -248,7 +251,7 @@ def peak_expression(
 
 
 def layers_with_a_letter(model: Model, how: Plan | Inference, sequence_length: int) -> range:
-    """The numbers of layers, in steps of a period, from the model's to the first for which formulas have a letter."""
+    """The numbers of layers from the model's to the first that formulas write as a symbol, in steps of a period."""
     layers, period = model.config.num_hidden_layers, period_of(model, how, sequence_length)
     missing = max(0, frozen_layers(how) + kept_apart(period) + period - layers)
     return range(layers, layers + missing + period, period)
@@ -256,8 +259,9 @@ def layers_with_a_letter(model: Model, how: Plan | Inference, sequence_length: i
 
 @checked
 def growths(model: Model, how: Plan | Inference, field: str, batch_size: int, sequence_length: int) -> list[Polynomial]:
-    """The bytes at each point in time that can be the peak, as polynomials of ``field``, a size of the batch.
+    """The bytes at each point in time that can be the peak, as polynomials of a batch size ``field``.
 
+    ``field`` is "batch_size" or "sequence_length".
     If a batch can only be one sequence (``most_sequences``), the polynomial of batch_size is a constant.
     """
     call = {"batch_size": batch_size, "sequence_length": sequence_length}
@@ -272,7 +276,10 @@ def growths(model: Model, how: Plan | Inference, field: str, batch_size: int, se
 
 
 def growth_ranges(model: Model, field: str) -> list[tuple[int, int | None]]:
-    """The start and end of the ranges, from 2 on, in which polynomials of ``field``, a size of the batch, are valid."""
+    """The (start, end) ranges of a batch size ``field``, from 2 on, in which its polynomials are valid.
+
+    An end of None means that there is no end.
+    """
     window, whole = (
         ((size or 0) - model.virtual_tokens) * (field == "sequence_length")
         for size in (model.config.window, model.config.whole)
@@ -290,7 +297,8 @@ def most_sequences(model: Model) -> int | None:
 def peak_of_designs(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Designs:
     """The peak bytes of models that differ only in heads, intermediate_size and layers, with the same head size.
 
-    Raises InputError if these models cannot run.
+    The returned function maps heads and intermediate_size to a function from the number of layers to bytes. Raises
+    InputError if these models cannot run.
     """
     check_runs(model, how, sequence_length)
     if _all_layers(model):
@@ -343,13 +351,13 @@ def _along(
 
 
 def _partly(sums: Iterable[Terms], sizes: Sequence[Any], free: Sequence[int]) -> list[Terms]:
-    """Polynomials of only the sizes at the indices ``free``, without those that are never the largest."""
+    """Reduce polynomials to the sizes at the indices ``free``, and drop polynomials that are never the largest."""
     numbers = Products([1 if place in free else size for place, size in enumerate(sizes)])
     return can_be_largest((_with_numbers(polynomial, numbers, free) for polynomial in sums), lambda terms: terms)
 
 
 def _with_numbers(polynomial: Terms, numbers: Products, free: Sequence[int]) -> Terms:
-    """Put ``numbers`` into a polynomial, except for the sizes at the indices ``free``, where ``numbers`` has 1."""
+    """Substitute ``numbers`` for all sizes except those at the indices ``free``, where ``numbers`` has to be 1."""
     terms: Counter[Monomial] = Counter()
     for powers, count in polynomial.items():
         terms[tuple(powers[place] for place in free)] += count * numbers[powers]
@@ -403,16 +411,16 @@ def is_in_8_bits(how: Plan | Inference) -> TypeGuard[Plan]:
 def bytes_in_8_bits(model: Model, how: Plan | Inference, like: Model | None = None) -> int:
     """The bytes of an 8-bit optimizer's states; 0 with any other optimizer.
 
-    ``model`` can be in letters if no layer is frozen; ``like`` is then the model with its sizes.
+    ``model`` may have symbols as sizes if no layer is frozen; ``like`` is then the same model with numbers.
 
     The bytes are not a polynomial of the sizes, because blocks are rounded up and small tensors have float32 states.
-    The states are always alive, and the optimizer has no temporary tensors, so the rest of the step is that of SGD.
+    The states are always alive, and the optimizer has no temporary tensors, so the rest of the step is as with SGD.
     """
     if not is_in_8_bits(how):
         return 0
     # A run with momentum shows which tensors are trained: each of them has one state. The run has no master weights,
-    # because tensors without a gradient have master weights as well; float32 gradients exist from the beginning, for
-    # every tensor.
+    # because these also exist for tensors without a gradient. Float32 gradients of 16-bit weights exist for every tensor
+    # from the beginning, so every tensor has a state, and the precision can stay.
     rule = PRECISIONS[how.precision]
     precision = "bf16" if rule.gradient == rule.weight else how.precision
     momentum = how._replace(optimizer="momentum", precision=precision)
@@ -486,7 +494,7 @@ def _leave_out(layers: Any, layer: int, period: int) -> _LeftOut:
 
 
 def _in_layers(expression: Any, config: Config) -> Any:
-    """Replace the letter for the number of periods by the number of layers, which may change by whole periods only."""
+    """Express the number of periods by the number of layers, which may change by whole periods only."""
     return in_whole_periods(expression.subs(_PERIODS, _LAYERS // config.layer_period), config.num_hidden_layers)
 
 
@@ -494,7 +502,7 @@ def moments(model: Model, how: Plan | Inference, batch_size: int, sequence_lengt
     """The points in time that can be the peak of a model of this structure, in the order of the step.
 
     The sequence length is not checked, because ``growths`` derives polynomials from longer sequences than the model
-    accepts. Raises InputError as bertcalc/memory/peak does.
+    accepts. Raises InputError in the same cases as ``changes_in`` (memory/peak).
     """
     return _moments(*_symbolic(model, how, batch_size, sequence_length))
 
@@ -571,7 +579,7 @@ def _difference(later: Terms, earlier: Terms) -> Terms:
 
 
 def _covers(larger: Terms, smaller: Terms) -> bool:
-    """Whether one polynomial is at least the other for all sizes: no coefficient is smaller."""
+    """Whether ``larger`` is at least ``smaller`` for all sizes: none of its coefficients is smaller."""
     # Explicit loops for speed: a page with a peak spends a quarter of its time here.
     for powers, count in smaller.items():
         if larger.get(powers, 0) < count:
@@ -662,7 +670,7 @@ def _terms(expression: Any) -> Terms:
 
 
 def _expression(terms: Terms) -> Any:
-    """A polynomial as an expression, with H / A for the head size."""
+    """A polynomial as a SymPy expression, with H / A for the head size."""
     polynomial = sympy.Poly.from_dict(dict(terms), *_SYMBOLS.values()).as_expr()
     return sympy.expand(polynomial.subs(_HEAD_SIZE, SYMBOLS["hidden_size"] / SYMBOLS["num_attention_heads"]))
 
@@ -724,7 +732,7 @@ def _unfolded(where: str, symbolic: _Symbolic, model: Model) -> str:
 def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
     """Map the symbols N and N_t to the formulas for the numbers of parameters and of trained parameters."""
     model, how, _batch, _length, folds = symbolic
-    if model.changes:  # adapters have no letters here
+    if model.changes:  # the sizes of adapters are not symbols here
         return {}
     frozen = frozen_layers(how)
     trained_layers = (
@@ -742,7 +750,7 @@ def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
         whole = with_layers(frozen + _LAYERS)
         trained = (how.freezing.trained(tensor, whole.first_layer(tensor.name)) for tensor in whole.tensors())
         counts["trained_parameters"] = sum(tensor.num_parameters() for tensor in trained), trained_layers
-    # A size of 1 has no letter in the symbolic run: the single token type of RoBERTa.
+    # A size of 1 stays numeric in the symbolic run, such as RoBERTa's single token type.
     ones = {SYMBOLS[size]: 1 for size in SIZES if size != "num_hidden_layers" and getattr(model.config, size, 0) == 1}
     return {
         COUNT_SYMBOLS[name]: sympy.expand(exact(count).subs({_LAYERS: layers, **ones}, simultaneous=True))
@@ -752,7 +760,7 @@ def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
 
 
 def _in_counts(expression: Any, counts: Mapping[Any, Any]) -> Any:
-    """The expression as bytes per parameter times N or N_t, plus a rest; None unless that halves its terms."""
+    """The expression as bytes per parameter times N or N_t, plus a rest; None if this does not halve the terms."""
     terms = expression.as_coefficients_dict()
     best, length = None, len(terms) / 2
     for letter, count in counts.items():
