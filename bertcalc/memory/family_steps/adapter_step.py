@@ -133,7 +133,7 @@ def _lora_of_packed(run: Pass, v: Frame, parts: Steps, x: SimulatedTensor) -> Si
 
 
 def _of_packed(run: Pass, base: Step, result: SimulatedTensor) -> SimulatedTensor:
-    """The output of a layer with packed weights, as peft uses it: with 4 bits, a copy."""
+    """The output of a layer with packed weights, as peft uses it: a copy if the weights have 4 bits."""
     return run.tape.clone(result) if isinstance(run.packed(base), Packed4Bits) else result
 
 
@@ -180,7 +180,7 @@ def _ia3(run: Pass, v: Frame, parts: Steps, x: SimulatedTensor) -> SimulatedTens
     return tape.to(tape.multiply(v.result, v.scaling), v.result.item)
 
 
-# By the part that identifies the method, tried in this order.
+# Keyed by the part that identifies the method; the first match counts.
 CALLS: Mapping[str, Callable[[Pass, Steps, SimulatedTensor], SimulatedTensor]] = {
     "lora_A.default": _lora,
     "lora_embedding_A": _lora_of_table,

@@ -25,7 +25,7 @@ from bertcalc.model.trace import Step
 
 @frame
 def _attention(run: Pass, v: Frame, steps: Steps) -> SimulatedTensor:
-    """DisentangledSelfAttention.forward, with the steps of our program by role."""
+    """DisentangledSelfAttention.forward; ``steps`` are the program's steps, keyed by role."""
     hidden_states, rel_embeddings = run.values[steps["query, key, value"].takes[0].name], distances(run, steps)
     tape = run.tape
     batch, heads, length, size = steps["query_heads"].gives.shape
@@ -60,7 +60,7 @@ def _bias(
     key_layer: SimulatedTensor,
     rel_embeddings: SimulatedTensor,
 ) -> SimulatedTensor:
-    """disentangled_att_bias: the scores of content against position."""
+    """disentangled_att_bias: the content-to-position and position-to-content scores."""
     tape = run.tape
     heads = query_layer.shape[1]
     v.relative_pos = tape.unsqueeze(run.values["relative_pos"], 1)
@@ -107,7 +107,7 @@ def _bias_of_heads(run: Pass, step: Step, heads: int) -> SimulatedTensor:
 def _near(
     tape: Tape, rel_embeddings: SimulatedTensor, shape: tuple[int, ...], _start: SimulatedTensor, _end: SimulatedTensor
 ) -> SimulatedTensor:
-    """The rows for the distances that occur; slicing all rows gives a view that changes nothing."""
+    """The embeddings of the distances that occur; slicing all rows also returns a view."""
     near = tape.same(rel_embeddings) if rel_embeddings.shape == shape else tape.narrow(rel_embeddings, shape)
     return tape.unsqueeze(near, 0)
 

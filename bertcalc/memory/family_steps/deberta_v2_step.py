@@ -18,7 +18,7 @@ from bertcalc.model.trace import Step
 
 @frame
 def _attention(run: Pass, v: Frame, steps: Steps) -> SimulatedTensor:
-    """DisentangledSelfAttention.forward, with the steps of our program by role."""
+    """DisentangledSelfAttention.forward; ``steps`` are the program's steps, keyed by role."""
     hidden_states, rel_embeddings = run.values[steps["query"].takes[0].name], distances(run, steps)
     tape = run.tape
     batch, heads, length, size = steps["query_heads"].gives.shape
@@ -93,7 +93,7 @@ def _bias(
 
 
 def add_distances(run: Pass, v: Frame, steps: Steps, rel_embeddings: SimulatedTensor, bias: Callable[..., Any]) -> None:
-    """Add the scores of the distances to those of the tokens; ``bias`` is the version's function for them."""
+    """Add the position scores to the attention scores; ``bias`` is the version's function for the position scores."""
     v.rel_embeddings = run.call(steps["distances_dropout"], rel_embeddings)
     v.rel_att = bias(run, steps, v.query_layer, v.key_layer, v.rel_embeddings)
     for_step(run, steps["add_distances"])
@@ -113,7 +113,7 @@ def mask_and_softmax(run: Pass, v: Frame, steps: Steps) -> None:
 
 
 def distances(run: Pass, steps: Steps) -> SimulatedTensor | None:
-    """The vectors of all distances; None without relative attention."""
+    """The embeddings of all distances; None without relative attention."""
     return run.values[steps["distances_dropout"].takes[0].name] if "distances_dropout" in steps else None
 
 
@@ -124,19 +124,19 @@ def for_step(run: Pass, step: Step) -> None:
 
 @frame
 def _heads(tape: Tape, v: Frame, x: SimulatedTensor, heads: int, size: int) -> SimulatedTensor:
-    """transpose_for_scores: one axis for the heads of all sequences."""
+    """transpose_for_scores: merge the heads of all sequences into one axis."""
     batch, length, _width = x.shape
     v.x = tape.view(x, (batch, length, heads, size))
     return tape.view(tape.contiguous(tape.permute(v.x, (0, 2, 1, 3))), (batch * heads, length, size))
 
 
 def scaled_size_sqrt(tape: Tape) -> SimulatedTensor:
-    """The square root of a product of two scalars, by which scores are divided."""
+    """The divisor of the scores: the square root of a product of two scalars."""
     return tape.like(tape.like(tape.new(())))
 
 
 def for_each(positions: SimulatedTensor, scores: SimulatedTensor) -> SimulatedTensor:
-    """The positions expanded to all heads of all sequences."""
+    """Expand the positions to all heads of all sequences."""
     length = positions.shape[-1]
     heads = scores.shape[:-2]
     strides = *(0 for _axis in heads), length, 1
@@ -188,14 +188,14 @@ def _loss(run: Pass, v: Frame, returned: list[SimulatedTensor]) -> list[Simulate
 
 
 def _make_ones(run: Pass, _step: Step) -> None:
-    """Make a float32 mask if none is given, and token types, which the body does not use."""
+    """Create a float32 mask if the caller passes none, and token types, which the body does not use."""
     mask = run.batch.get("attention_mask")
     ones = run.tape.view(mask, run.sides) if mask else run.tape.new(run.sides, FLOAT32)
     run.hold("", {"ones": ones, "no_types": run.tape.new(run.sides, INT64)})
 
 
 def _make_no_positions(run: Pass, step: Step) -> None:
-    """Make zeros in place of position embeddings."""
+    """Create zeros in place of position embeddings."""
     run.hold(step.within, {"no_positions": run.tape.new(step.gives.shape, run.width)})
 
 

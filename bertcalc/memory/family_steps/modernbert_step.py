@@ -1,4 +1,4 @@
-"""ModernBERT's selection of a token on simulated tensors: the first of each sequence that is not padding."""
+"""ModernBERT's token selection on simulated tensors: the first token of each sequence that is not padding."""
 
 from bertcalc.families.modernbert import ModernBertConfig
 from bertcalc.memory.family_steps.step_registry import register

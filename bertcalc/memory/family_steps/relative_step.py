@@ -76,7 +76,7 @@ def _product(run: Pass, step: Step) -> SimulatedTensor:
 
 
 def _context(run: Pass, step: Step) -> SimulatedTensor | None:
-    """Run the step, and keep the attention weights: BertEncoder holds a layer's outputs until the next one returns."""
+    """Run the step and hold the attention weights: BertEncoder holds a layer's outputs until the next layer returns."""
     layers = split_layer(step.name)[0].rpartition(".")[0]
     after = f"{layers}.{layer_number(step.name) + 1}"
     weights = run.values[step.takes[0].name]

@@ -419,8 +419,8 @@ def bytes_in_8_bits(model: Model, how: Plan | Inference, like: Model | None = No
     if not is_in_8_bits(how):
         return 0
     # A run with momentum shows which tensors are trained: each of them has one state. The run has no master weights,
-    # because these also exist for tensors without a gradient. Float32 gradients of 16-bit weights exist for every tensor
-    # from the beginning, so every tensor has a state, and the precision can stay.
+    # because these also exist for tensors without a gradient. Float32 gradients of 16-bit weights exist from the
+    # beginning, for every tensor, so every tensor has a state, and the precision can stay.
     rule = PRECISIONS[how.precision]
     precision = "bf16" if rule.gradient == rule.weight else how.precision
     momentum = how._replace(optimizer="momentum", precision=precision)

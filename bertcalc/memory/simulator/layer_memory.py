@@ -124,7 +124,7 @@ def angles(
 
 
 def _products(tape: Tape, positions: SimulatedTensor, frequencies: SimulatedTensor) -> SimulatedTensor:
-    """The products of positions and frequencies, which are half the elements of the angles."""
+    """The products of positions and frequencies, which have half as many elements as the angles."""
     numbers = [tape.new(positions.shape)]
     if frequencies.item != FLOAT32:
         numbers.append(tape.new(frequencies.shape, FLOAT32 // 2))
@@ -177,7 +177,7 @@ def layer_norm(
 
 @frame
 def rms_norm(tape: Tape, v: Frame, x: SimulatedTensor, weight: SimulatedTensor) -> SimulatedTensor:
-    """RMSNorm: each row divided by the root of its mean square, which is computed in float32."""
+    """RMSNorm: divide each row by the root of its mean square, which is computed in float32."""
     v.x = tape.to(x, FLOAT32)
     v.variance = tape.mean(tape.function("pow", v.x), len(x.shape) - 1)
     v.x = tape.multiply(v.x, tape.function("rsqrt", tape.shift(v.variance)))

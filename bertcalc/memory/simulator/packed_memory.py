@@ -12,13 +12,13 @@ from bertcalc.memory.simulator.tape import BOOL, FLOAT32, HALF, Tape
 from bertcalc.model.modules import Packed4Bits, Packed8Bits, PackedWeight, Shape
 
 _INT8, _INT32 = 1, 4  # bytes of an element
-_COLUMNS = 4  # cuBLAS multiplies int8 matrices whose columns are a multiple of this
+_COLUMNS = 4  # cuBLAS multiplies int8 matrices only if their number of columns is a multiple of this
 
 
 def packed_linear(
     tape: Tape, x: SimulatedTensor, bias: SimulatedTensor | None, weight: PackedWeight, item: int
 ) -> SimulatedTensor:
-    """The output of a layer; ``item`` is the bytes of an element of the weight before it was packed."""
+    """The output of a linear layer; ``item`` is the bytes per element of its weight before packing."""
     if isinstance(weight, Packed8Bits):
         return _linear_8bit(tape, x, bias, weight)
     return _linear_4bit(tape, x, bias, weight, item)
@@ -59,7 +59,7 @@ def _function(
     forward: Callable[[], SimulatedTensor],
     of_input: Callable[[SimulatedTensor], SimulatedTensor],
 ) -> SimulatedTensor:
-    """A torch.autograd.Function of an input and a bias: its forward method, and the gradient of the input."""
+    """A torch.autograd.Function of an input and a bias; ``of_input`` computes the gradient of the input."""
     of_x = x.node is not None
     bias_item = bias.item if bias and bias.node else 0  # the rule must not hold the bias
     inputs = (x, bias) if bias else (x,)
@@ -148,9 +148,9 @@ def _quantized(
     scales, packed = tape.new(x.shape[:1], FLOAT32), tape.new(x.shape, _INT8)
     if weight.finds_outliers:
         v.outliers = tape.made(x.shape, BOOL, tape.new(x.shape, HALF))
-        tape.new((), BOOL).drop()  # whether there are any
+        tape.new((), BOOL).drop()  # whether there are outliers
         if x.shape[0] != 1:
-            tape.new((), _INT8).drop()  # the 0 in place of their columns
+            tape.new((), _INT8).drop()  # the 0 that replaces their columns
         del v.outliers
     return packed, scales
 
@@ -162,7 +162,7 @@ def _is_float16(tape: Tape, weight: Packed8Bits) -> bool:
 
 @frame
 def _multiplied(tape: Tape, v: Frame, shape: Shape, packed: SimulatedTensor, weight: Packed8Bits) -> SimulatedTensor:
-    """int8_linear_matmul: int32, by way of float32 if cuBLAS cannot multiply the matrices."""
+    """int8_linear_matmul: a product in int32, computed in float32 if cuBLAS cannot multiply the matrices."""
     product = tape.new(shape, _INT32)
     if weight.shape[1] % _COLUMNS:
         v.x, v.wide = tape.new(packed.shape, FLOAT32), tape.new(weight.shape, FLOAT32)
