@@ -26,7 +26,7 @@ AREAS = {
     "light": ("#0066ff", "#5a3795", "#007f3f", "#4e1d01", "#b14f88", "#1d262d"),
     "dark": ("#1e77fe", "#c3a3ff", "#7effbb", "#f4794d", "#fbb5e9", "#797f86"),
 }
-FREE = {"light": "#dfe3ea", "dark": "#363d4a"}  # memory of a device that tensors do not take
+FREE = {"light": "#dfe3ea", "dark": "#363d4a"}  # memory of a device that no tensor uses
 
 
 def _listed(palette: Any) -> tuple[str, ...]:
