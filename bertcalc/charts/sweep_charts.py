@@ -105,7 +105,10 @@ _LEFT = 0.2
 def _mark_heights(
     marks: Sequence[Mark], curves: Sequence[Curve], ends: tuple[int, int], *, logs: bool
 ) -> Iterator[int]:
-    """The dy of each mark's text, which moves to another line if it would cover a previous text, even on a phone."""
+    """The dy (vertical offset in pixels) of each mark's text.
+
+    A text moves to another line if it would cover a previous text on a phone.
+    """
     lowest, highest = _bounds(curves, logs=logs)
     taken: list[tuple[float, float]] = []
     for mark in marks:
@@ -157,7 +160,7 @@ def map_frame(
     *,
     logs: bool,
 ) -> Columns:
-    """The data of the map: a row for each cell, each place of a line, each published point, and the present model.
+    """The data of the map: a row for each cell, each point of a line, each published model, and the present model.
 
     ``lines`` go from the top left to the bottom right; the area beyond them is filled.
     """
@@ -221,7 +224,10 @@ def _room_for_labels(
     *,
     logs: bool,
 ) -> list[str]:
-    """The labels, emptied if they would cover an earlier label, a point or the present model, or leave the chart."""
+    """The labels of the points; a label without room is empty.
+
+    A label must not cover an earlier label, a point or the present model, and must not leave the chart.
+    """
     places = [(_part(point.place[0], *width, logs=logs), _part(point.place[1], *height, logs=logs)) for point in points]
     rings = {(mark.x, mark.y) for mark in marks}
     boxes = [box for mark in marks for box in _around_here(mark, width, height, letter, logs=logs)]

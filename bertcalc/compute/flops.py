@@ -206,14 +206,14 @@ def cost(step: Step, convention: Convention = PYTORCH) -> int:
 
 @checked
 def by_part(steps: Iterable[Step], convention: Convention = PYTORCH) -> dict[Part, int]:
-    """The forward cost of each part that costs anything, in the order of the model; sums to ``total``."""
+    """The forward cost of each part with a cost, in the order of the model; the costs sum to ``total``."""
     costs = summed((part_of(step), cost(step, convention)) for step in steps)
     return {part: costs[part] for part in PARTS if costs.get(part, 0) != 0}
 
 
 @checked
 def by_name(steps: Iterable[Step], convention: Convention = PYTORCH) -> list[CostRow]:
-    """The forward cost of every module and step that costs anything, modules first; the first row is the model."""
+    """The forward cost of every module and step with a cost, each module before its steps; first the whole model."""
     rows: dict[str, CostRow] = {}
     for step in steps:
         run_cost = convention.counting.of(step)
@@ -259,7 +259,7 @@ def has_masked_head(steps: Iterable[Step]) -> bool:
 
 @checked
 def as_stated(steps: Iterable[Step], convention: Convention, sequence_length: int) -> list[Step]:
-    """The steps as a convention counts them: the masked-LM head at all positions, or at masked ones only."""
+    """The steps as a convention counts them: the masked-LM head at all positions, or at masked positions only."""
     return at_masked(steps, masked_positions(sequence_length)) if convention.logits == "masked" else list(steps)
 
 

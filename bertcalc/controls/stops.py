@@ -115,7 +115,7 @@ def parts_of(size: int, unit: int = 1) -> list[int]:
 
 
 def round_numbers(low: int, high: int) -> list[int]:
-    """The numbers in a range with at most five binary digits before zeros: from 16 on, 3 to 6 % apart.
+    """The numbers in a range with at most five significant binary digits: from 16 on, they are 3 to 6 % apart.
 
     >>> round_numbers(29, 44)
     [29, 30, 31, 32, 34, 36, 38, 40, 42, 44]

@@ -52,11 +52,11 @@ class TableOrChart(NamedTuple):
     title: str
     data: Mapping[str, Sequence[Any]]
     marked: bool = False  # the texts in it are Markdown
-    spec: Mapping[str, Any] | None = None  # of a chart, in Vega-Lite
-    numbers: Mapping[str, str] | None = None  # of a chart: the columns to export, with their titles
+    spec: Mapping[str, Any] | None = None  # the Vega-Lite specification of a chart
+    numbers: Mapping[str, str] | None = None  # the columns of a chart to export, with their titles
 
     def table(self) -> Table:
-        """The data for export: a whole table, or the numbers of a chart without rows that only draw something."""
+        """The data for export: a whole table, or the numbers of a chart without rows that exist only for drawing."""
         titles = self.numbers or {name: _text(plain(name)) if self.marked else name for name in self.data}
         rows = zip(*(self.data[name] for name in titles), strict=True)
         taken = (row for row in rows if not self.numbers or not any(map(_missing, row)))
@@ -104,7 +104,7 @@ def plain(markdown: str) -> Cell:
 def marked_html(markdown: str) -> str | None:
     """Convert a line of Markdown to HTML; None if it needs a renderer for formulas, icons, colors or links.
 
-    A formula of one letter, or of one letter times another, becomes italic.
+    A formula of one letter, or of one letter over another such as H/A, becomes italic.
 
     >>> marked_html("**vocab_size** $V$: `a < b`")
     '<strong>vocab_size</strong> <i>V</i>: <code>a &lt; b</code>'

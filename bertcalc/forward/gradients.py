@@ -30,7 +30,7 @@ def gradients(steps: Sequence[Step], freezing: Freezing, *, first: bool = False)
     """
     cuts = {freezing.layers, freezing.layers + 1} if first else {freezing.layers}
     apart, numbers, length = _apart(steps, cuts, first=first)
-    if freezing.layers and all_or_none(freezing.layers == length):  # all layers are frozen, so no part is special
+    if freezing.layers and all_or_none(freezing.layers == length):  # all layers are frozen: parts need no numbers
         numbers = {}
     trains_all = freezing == NOTHING_FROZEN
     owned = {tensor.name: tensor for step in apart for tensor in step.tensors}

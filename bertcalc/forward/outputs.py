@@ -40,7 +40,10 @@ def run(model: Model, call: Call) -> list[Step]:
 
 @checked
 def taking_all(model: Model) -> Model:
-    """The model with cross-attention if its family has it: its steps, which ``inputs`` needs, use every input."""
+    """The model with cross-attention if its family supports it.
+
+    The steps of this model use every input, so ``inputs`` derives shapes from them.
+    """
     if not model.config.has("add_cross_attention"):
         return model
     return model.changed(config=replace(model.config, is_decoder=True, add_cross_attention=True))

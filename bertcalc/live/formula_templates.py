@@ -148,7 +148,9 @@ def templated(
 
 
 def templated_by_nodes(build: Callable[Parameters, Data]) -> Callable[Parameters, Data]:
-    """Decorate a function of live arguments to build its data only once per nodes; do not modify the result.
+    """Decorate a function of live arguments to build its data only once for the same nodes.
+
+    Do not modify the result.
 
     >>> from bertcalc.text.live_numbers import LiveNode, fill
     >>> written = templated_by_nodes(lambda count: fill("{count:,} weights", count=count))

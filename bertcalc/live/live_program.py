@@ -48,7 +48,7 @@ class LiveProgram:
 
     @property
     def name(self) -> str:
-        """A name that only programs with the same operations have."""
+        """A hash of the operations: only programs with the same operations share it."""
         return self._step.name
 
 

@@ -42,7 +42,7 @@ class Polynomial(NamedTuple):
 
 
 class LargestFit(NamedTuple):
-    """The largest batch or sequence: the memory limit with its polynomial, and the model's own limit."""
+    """The largest batch or sequence: the limit by memory, with its polynomial, and the model's own limit."""
 
     memory: int | None  # None: no limit
     growth: Polynomial
@@ -50,7 +50,7 @@ class LargestFit(NamedTuple):
 
     @property
     def number(self) -> int | None:
-        """The largest possible number; None if there is no limit, 0 if nothing fits."""
+        """The largest possible batch size or sequence length; None if there is no limit, 0 if nothing fits."""
         limits = [number for number in (self.memory, self.positions) if number is not None]
         return min(limits, default=None)
 

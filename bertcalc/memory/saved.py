@@ -246,7 +246,7 @@ def by_module(kept: Sequence[SavedActivation]) -> dict[str, int]:
 
 
 def largest(figures: Iterable[int]) -> int:
-    """The maximum of the figures, elementwise for columns; 0 if there are none."""
+    """The maximum of the figures, elementwise for NumPy columns; 0 if there are no figures."""
     most = 0
     for figure in figures:
         most = most + (figure - most) * (figure > most)

@@ -18,7 +18,7 @@ from bertcalc.model.trace import Step
 
 @frame
 def _attention(run: Pass, v: Frame, steps: Steps) -> SimulatedTensor:
-    """DisentangledSelfAttention.forward; ``steps`` are the program's steps, keyed by role."""
+    """Simulate DisentangledSelfAttention.forward; ``steps`` are the program's steps, keyed by role."""
     hidden_states, rel_embeddings = run.values[steps["query"].takes[0].name], distances(run, steps)
     tape = run.tape
     batch, heads, length, size = steps["query_heads"].gives.shape
@@ -52,7 +52,7 @@ def _bias(
     key_layer: SimulatedTensor,
     rel_embeddings: SimulatedTensor,
 ) -> SimulatedTensor:
-    """disentangled_attention_bias with both c2p and p2c in pos_att_type, in any order."""
+    """Simulate disentangled_attention_bias with both c2p and p2c in pos_att_type, in any order."""
     tape, item = run.tape, query_layer.item
     batch, heads, _rows, size = steps["pos_key_heads"].gives.shape
     length = query_layer.shape[1]
@@ -124,7 +124,7 @@ def for_step(run: Pass, step: Step) -> None:
 
 @frame
 def _heads(tape: Tape, v: Frame, x: SimulatedTensor, heads: int, size: int) -> SimulatedTensor:
-    """transpose_for_scores: merge the heads of all sequences into one axis."""
+    """Simulate transpose_for_scores: merge the heads of all sequences into one axis."""
     batch, length, _width = x.shape
     v.x = tape.view(x, (batch, length, heads, size))
     return tape.view(tape.contiguous(tape.permute(v.x, (0, 2, 1, 3))), (batch * heads, length, size))
@@ -145,7 +145,7 @@ def for_each(positions: SimulatedTensor, scores: SimulatedTensor) -> SimulatedTe
 
 @frame
 def _convolution(run: Pass, v: Frame, steps: Steps) -> SimulatedTensor:
-    """ConvLayer.forward."""
+    """Simulate ConvLayer.forward."""
     hidden_states, residual_states = (run.values[steps[name].takes[0].name] for name in ("channels", "add"))
     tape, input_mask = run.tape, run.values["ones"]
     for_step(run, steps["convolution"])
@@ -207,7 +207,7 @@ def _mask_padding(run: Pass, step: Step) -> SimulatedTensor:
 
 
 def _make_masks(run: Pass, positions: Callable[[Pass, int], SimulatedTensor]) -> None:
-    """get_attention_mask, and the distances between all tokens, which the encoder passes to each layer."""
+    """Simulate get_attention_mask, and compute the distances that the encoder passes to each layer."""
     ones = run.values["ones"]
     batch, length = ones.shape
     run.hold("", {"attention_mask": run.tape.new((batch, 1, length, length), ones.item)})
@@ -218,7 +218,7 @@ def _make_masks(run: Pass, positions: Callable[[Pass, int], SimulatedTensor]) ->
 
 @frame
 def _relative_positions(run: Pass, v: Frame, length: int) -> SimulatedTensor:
-    """build_relative_position: the distance between each pair of tokens, or the bucket that it is in."""
+    """Simulate build_relative_position: the distance between each pair of tokens, or its bucket."""
     tape = run.tape
     v.q_ids = tape.new((length,), INT64)
     v.k_ids = tape.new((length,), INT64)
@@ -231,7 +231,7 @@ def _relative_positions(run: Pass, v: Frame, length: int) -> SimulatedTensor:
 
 @frame
 def _log_buckets(tape: Tape, v: Frame, relative_pos: SimulatedTensor) -> SimulatedTensor:
-    """make_log_bucket_position: a bucket for each small distance, logarithmic buckets for large ones."""
+    """Simulate make_log_bucket_position: one bucket per small distance, logarithmic buckets for large distances."""
     shape = relative_pos.shape
 
     def made(item: int, *of: SimulatedTensor) -> SimulatedTensor:

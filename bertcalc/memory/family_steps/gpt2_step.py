@@ -33,7 +33,7 @@ def _tokens(run: Pass, step: Step) -> SimulatedTensor:
 
 
 def _chosen_token(run: Pass, step: Step) -> SimulatedTensor:
-    """The last token of each choice."""
+    """Select the last token of each choice."""
     tape, (x,) = run.tape, run.taken(step)
     run.hold(step.within, {"cls_index": tape.new((*x.shape[:2], 1, x.shape[3]), INT64)})
     return tape.squeeze(tape.gather(x, run.values["cls_index"]), 2)
@@ -54,7 +54,7 @@ def _losses(run: Pass, v: Frame, logits: list[SimulatedTensor]) -> list[Simulate
 
 
 def _softmax(run: Pass, step: Step) -> SimulatedTensor:
-    """Softmax, cast to the dtype of the values: with autocast it is computed in float32."""
+    """Softmax, cast to the dtype of the values, because autocast computes it in float32."""
     (x,) = run.taken(step)
     (values,) = (
         part.takes[1].name for part in run.steps if part.within == step.within and part.place.role == "context"

@@ -21,7 +21,7 @@ def _buckets(run: Pass, step: Step) -> SimulatedTensor:
 
 @frame
 def _bucket(tape: Tape, v: Frame, distances: SimulatedTensor) -> SimulatedTensor:
-    """T5's relative_position_bucket: logarithmic buckets for large distances, computed in float32."""
+    """Simulate T5's relative_position_bucket: logarithmic buckets for large distances, computed in float32."""
     shape, like = distances.shape, tape.like
     v.n = like(distances)
     v.relative_buckets = like(like(tape.made(shape, INT64, tape.new(shape, BOOL))))  # 0 + (n < 0) * num_buckets

@@ -41,7 +41,7 @@ def _make_masks(run: Pass, _step: Step) -> None:
 
 @frame
 def _causal(run: Pass, v: Frame, mask: SimulatedTensor) -> SimulatedTensor:
-    """The causal mask: get_extended_attention_mask in modeling_utils.py."""
+    """Create the causal mask like get_extended_attention_mask in modeling_utils.py."""
     tape, (batch, length) = run.tape, mask.shape
     square = (batch, length, length)
     v.seq_ids = tape.new((length,), INT64)
@@ -50,7 +50,7 @@ def _causal(run: Pass, v: Frame, mask: SimulatedTensor) -> SimulatedTensor:
 
 
 def _inverted(run: Pass, seen: SimulatedTensor) -> SimulatedTensor:
-    """The additive mask: (1 - seen) times the smallest number."""
+    """The additive mask: (1 - seen) times the smallest number of the dtype."""
     seen = run.tape.to(seen, run.width)
     if len(seen.shape) == 2:  # the same for every query
         seen = run.tape.unsqueeze(run.tape.unsqueeze(seen, 1), 1)

@@ -16,6 +16,6 @@ def register(owner: type[Config] | Version, overrides: Overrides) -> None:
 
 
 def overrides_for(config: Config) -> Overrides:
-    """The overrides for the version or, if it has none, the nearest class of a configuration; empty by default."""
+    """Look up the overrides for a configuration, first by version, then by class; empty if there are none."""
     owners = (version_of(config), *type(config).__mro__)
     return next((_REGISTERED[owner] for owner in owners if owner in _REGISTERED), Overrides())

@@ -1,9 +1,9 @@
-"""The peak memory of the tensors of a training step or a forward pass: a simulation, not a bound.
+"""The peak memory of all tensors in a training step or a forward pass: a simulation, not a bound.
 
 The step runs on simulated tensors, without data: bertcalc/memory/simulator has the forward pass, the lifetime of its
 variables, the operations, the backward pass and the optimizers; bertcalc/memory/family_steps has the family-specific
-overrides. The result equals that of the real model to the byte, storage by storage, under every plan except 8-bit Adam,
-which has not been measured. In float32 it is within a few elements of the memory that PyTorch's CPU allocator hands out
+overrides. The result equals the real model's to the byte, storage by storage, under every plan except 8-bit Adam, which
+has not been measured. In float32 it is within a few elements of the memory that PyTorch's CPU allocator hands out
 (tests/memory/test_peak.py). The simulation leaves out the workspace of a convolution kernel, and the copy that the CPU
 makes of a convolution weight's gradient.
 """
@@ -44,7 +44,7 @@ UNKNOWN = N_("The memory of {architecture} is not simulated yet.")
 
 
 class NotSimulatedError(InputError, NotImplementedError):
-    """Raised for a model whose memory is not simulated."""
+    """Raised if the memory of a model is not simulated."""
 
 
 class Moment(NamedTuple):
@@ -157,14 +157,14 @@ def curve(timeline: Sequence[MemoryChange]) -> list[Moment]:
 
 @checked
 def changes_of(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[MemoryChange]:
-    """The allocations and releases of a step; a decoder's encoder_hidden_states are as long as its own sequence."""
+    """The allocations and releases of a step; encoder_hidden_states are as long as the decoder's sequence."""
     batch = model.batch_of(batch_size, sequence_length)
     return changes_in(model, how, batch)
 
 
 @checked
 def moments_of_step(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[Moment]:
-    """The curve of a whole step, downsampled to at most 300 points in time; each interval keeps its maximum."""
+    """The ``curve`` of a whole step, downsampled to at most 300 points in time; each interval keeps its maximum."""
     moments = curve(changes_of(model, how, batch_size, sequence_length))
     step = -(-len(moments) // 300)
     return [

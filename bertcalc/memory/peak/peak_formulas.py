@@ -1,8 +1,8 @@
 """The peak of a step as a formula: the simulation of bertcalc/memory/peak, run on SymPy symbols instead of sizes.
 
 The order of allocations and releases depends only on the number of layers and on which sizes are 1. So one run gives
-the bytes at every point in time as a formula for all sizes, integers and columns alike. The module keeps only the
-points that can be the peak for some sizes: about a dozen of a thousand.
+the bytes at every point in time as a formula for all sizes, for integers and for NumPy columns. The module keeps only
+the points that can be the peak for some sizes: about a dozen of a thousand.
 
 >>> from bertcalc import BertConfig
 >>> peak_bytes(Model(BertConfig(), "BertForMaskedLM"), Plan(), 123, 128)
@@ -109,7 +109,7 @@ class Products(dict[Monomial, Any]):
         return product
 
     def sum(self, terms: Terms) -> Any:
-        """The value of a polynomial: a number, or a column."""
+        """The value of a polynomial: a number, or a NumPy column."""
         total = 0
         for powers, count in terms.items():
             total = total + count * self[powers]
@@ -166,7 +166,7 @@ class Peak(NamedTuple):
 
 @checked
 def peak_bytes(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> int:
-    """The peak bytes of a training step or a forward pass: an integer, or a column."""
+    """The peak bytes of a training step or a forward pass: an integer, or a NumPy column."""
     check_runs(model, how, sequence_length)
     sizes = _sizes(model, batch_size, sequence_length)
     if all(isinstance(size, int) for size in sizes):
@@ -259,10 +259,10 @@ def layers_with_a_letter(model: Model, how: Plan | Inference, sequence_length: i
 
 @checked
 def growths(model: Model, how: Plan | Inference, field: str, batch_size: int, sequence_length: int) -> list[Polynomial]:
-    """The bytes at each point in time that can be the peak, as polynomials of a batch size ``field``.
+    """The bytes at each point in time that can be the peak, as polynomials of a batch dimension.
 
-    ``field`` is "batch_size" or "sequence_length".
-    If a batch can only be one sequence (``most_sequences``), the polynomial of batch_size is a constant.
+    ``field`` is "batch_size" or "sequence_length". If a batch can only have one sequence (``most_sequences``), the
+    polynomial of batch_size is a constant.
     """
     call = {"batch_size": batch_size, "sequence_length": sequence_length}
     first, states = peak_bytes(model, how, **{**call, field: 1}), bytes_in_8_bits(model, how)
@@ -276,9 +276,9 @@ def growths(model: Model, how: Plan | Inference, field: str, batch_size: int, se
 
 
 def growth_ranges(model: Model, field: str) -> list[tuple[int, int | None]]:
-    """The (start, end) ranges of a batch size ``field``, from 2 on, in which its polynomials are valid.
+    """The (start, end) ranges of "batch_size" or "sequence_length", from 2 on, in which polynomials are valid.
 
-    An end of None means that there is no end.
+    An end of None means that there is no upper limit.
     """
     window, whole = (
         ((size or 0) - model.virtual_tokens) * (field == "sequence_length")

@@ -225,7 +225,7 @@ class Pass:
         gone += [name for name in variables if name not in gone]
 
     def _region(self, first: int) -> Region:
-        """The checkpoint that begins at a step; it holds the inputs of its steps."""
+        """Create the checkpointed region that begins at step ``first`` and owns the inputs of its steps."""
         name = self._regions[first]
         steps = [index for index in range(first, len(self.steps)) if self._regions[index] == name]
         taken = {value.name for index in steps for value in self.steps[index].takes} | self._handed
@@ -568,7 +568,7 @@ class Pass:
 
     @frame
     def _mask(self, v: Frame, *, window: bool = False) -> SimulatedTensor:
-        """The mask of transformers' masking_utils: additive, or boolean with fused attention."""
+        """Create a mask like transformers' masking_utils: additive, or boolean with fused attention."""
         tape = self.tape
         batch, length = self.sides
         padding: list[SimulatedTensor] = []
@@ -592,13 +592,13 @@ class Pass:
         return next(vectors, self.width)
 
     def _in_numbers(self, shape: Shape, *of: SimulatedTensor, item: int) -> SimulatedTensor:
-        """An additive mask made from a boolean one: 0 or the smallest number."""
+        """Convert a boolean mask to an additive mask, which contains 0 or the smallest number of its dtype."""
         zero, least = self.tape.new((), item), self.tape.new((), item)
         return self.tape.made(shape, item, zero, least, *of)
 
     @frame
     def _allowed(self, v: Frame, batch: int, length: int, window: bool) -> SimulatedTensor:
-        """The boolean mask: which tokens each token may see."""
+        """The boolean mask of the tokens that each token may attend to."""
         tape, seen = self.tape, self._earlier + length
         v.rows, v.heads = tape.new((batch,), INT64), tape.new((1,), INT64)
         v.queries = tape.like(tape.new((length,), INT64))
@@ -651,7 +651,7 @@ class Pass:
 
 
 def _called(step: Step) -> Step:
-    """The step as it runs: if a wrapper only calls its module, the step has the module's tensors and no parts."""
+    """Replace the wrapper of a step by its module if the wrapper only calls it."""
     return step._replace(tensors=step.parts[0].tensors, parts=()) if len(step.parts) == 1 else step
 
 
@@ -669,7 +669,7 @@ def _whole(
 
 
 def usual_positions(run: Pass, step: Step) -> SimulatedTensor:
-    """Position ids from the buffer of the embeddings."""
+    """The position ids from the buffer of the embeddings."""
     ids = run.buffers["position_ids"]
     return SimulatedTensor(ids.storage, (1, step.takes[0].shape[1]), ids.strides, INT64, is_view=True)
 

@@ -26,7 +26,7 @@ def simulate_activation(
 
 
 def _gelu_new(t: Tape, x: SimulatedTensor) -> SimulatedTensor:
-    """gelu_new, gelu_accurate or gelu_python_tanh: all allocate the same."""
+    """Simulate gelu_new, gelu_accurate or gelu_python_tanh, which all allocate the same."""
     return t.multiply(t.scale(x), t.shift(t.function("tanh", t.scale(t.add(x, t.scale(t.function("pow", x)))))))
 
 
@@ -114,7 +114,7 @@ def _where(t: Tape, condition: SimulatedTensor, x: SimulatedTensor, y: Simulated
 def angles(
     tape: Tape, v: Frame, positions: SimulatedTensor, frequencies: SimulatedTensor, head_size: int, item: int
 ) -> tuple[SimulatedTensor, SimulatedTensor]:
-    """The cosine and sine for each position, computed in float32 and without gradients."""
+    """The cosine and sine of the rotary angles of each position, computed in float32 and without gradients."""
     length = positions.shape[1]
     v.freqs = _products(tape, positions, frequencies)
     v.emb = tape.new((1, length, head_size))

@@ -51,7 +51,7 @@ def _in_layer(step: Step, layer: int, names: Mapping[str, str]) -> Step:
 def _in_order(steps: Sequence[Step]) -> list[Step]:
     """The steps with each head split placed directly after its projection, as transformers runs it.
 
-    Where query, key and value are cut from one matrix, the query is split last.
+    If query, key and value are parts of one projection, the query is split last.
     """
     cut = {_modules(step.name)[-1] for step in steps if step.place.role == "cut"}
     ordered: list[Step] = []
@@ -70,8 +70,8 @@ def _in_order(steps: Sequence[Step]) -> list[Step]:
 class Lifetimes(NamedTuple):
     """The steps after which values are released and modules return.
 
-    ``after``: for each step, the values that no variable holds after it. ``returns``: the last step of each module;
-    the module "" is the body.
+    ``after`` lists for each step the values that no variable holds after it. ``returns`` maps each module to the index
+    of its last step; the module "" is the body.
     """
 
     after: Sequence[list[str]]
@@ -143,7 +143,7 @@ def held_until(steps: Sequence[Step], *, pooler: bool) -> Lifetimes:
 
 
 def sine_of(angles: str) -> str:
-    """The name of the sine that belongs to rotary angles; the cosine has the name of the angles."""
+    """The name of the variable for the sine of rotary angles; the cosine has the name of the angles."""
     return f"{angles} (sine)"
 
 

@@ -28,7 +28,7 @@ def packed_linear(
 def _linear_4bit(
     tape: Tape, v: Frame, x: SimulatedTensor, bias: SimulatedTensor | None, weight: Packed4Bits, item: int
 ) -> SimulatedTensor:
-    """Linear4bit.forward.
+    """Simulate Linear4bit.forward.
 
     For a few tokens, bitsandbytes may choose a CUDA kernel that does not unpack the weight in the forward pass.
     """
@@ -82,7 +82,7 @@ def _function(
 def _product_4bit(
     tape: Tape, v: Frame, x: SimulatedTensor, bias: SimulatedTensor | None, weight: Packed4Bits
 ) -> SimulatedTensor:
-    """The forward method of MatMul4Bit: the input is not saved, and the weight is unpacked."""
+    """Simulate the forward method of MatMul4Bit, which unpacks the weight and does not save the input."""
     if weight.scales:
         v.scales = tape.made((weight.scales,), FLOAT32, tape.new((weight.scales,)))
     v.unpacked = tape.new(weight.shape, weight.item)
@@ -92,7 +92,7 @@ def _product_4bit(
 
 @frame
 def unpacked_weight(tape: Tape, v: Frame, weight: PackedWeight, item: int) -> SimulatedTensor:
-    """dequantize_4bit or int8_vectorwise_dequant; ``item`` as for ``packed_linear``."""
+    """Simulate dequantize_4bit or int8_vectorwise_dequant; ``packed_linear`` describes ``item``."""
     if isinstance(weight, Packed8Bits):
         return tape.made(weight.shape, FLOAT32, tape.new(weight.shape))
     if weight.scales:
@@ -104,7 +104,7 @@ def unpacked_weight(tape: Tape, v: Frame, weight: PackedWeight, item: int) -> Si
 def _linear_8bit(
     tape: Tape, v: Frame, x: SimulatedTensor, bias: SimulatedTensor | None, weight: Packed8Bits
 ) -> SimulatedTensor:
-    """Linear8bitLt.forward.
+    """Simulate Linear8bitLt.forward.
 
     The gradient of the input needs only the weight, but MatMul8bitLt holds the input as long as the graph is alive.
     """
@@ -131,7 +131,7 @@ def _linear_8bit(
 
 @frame
 def _product_8bit(tape: Tape, v: Frame, x: SimulatedTensor, weight: Packed8Bits) -> SimulatedTensor:
-    """The forward method of MatMul8bitLt, for rows of inputs without outliers."""
+    """Simulate the forward method of MatMul8bitLt, for inputs without outliers."""
     v.packed, v.scales = _quantized(tape, x, weight)
     v.product = _multiplied(tape, (x.shape[0], weight.shape[0]), v.packed, weight)
     y = tape.new(v.product.shape, HALF)
@@ -142,7 +142,7 @@ def _product_8bit(tape: Tape, v: Frame, x: SimulatedTensor, weight: Packed8Bits)
 def _quantized(
     tape: Tape, v: Frame, x: SimulatedTensor, weight: Packed8Bits
 ) -> tuple[SimulatedTensor, SimulatedTensor]:
-    """int8_vectorwise_quant: the rows in int8, and a scale for each row."""
+    """Simulate int8_vectorwise_quant: return the rows in int8, and a scale for each row."""
     if not (x.item == HALF and _is_float16(tape, weight)):
         v.x = tape.new(x.shape, HALF)
     scales, packed = tape.new(x.shape[:1], FLOAT32), tape.new(x.shape, _INT8)
@@ -162,7 +162,7 @@ def _is_float16(tape: Tape, weight: Packed8Bits) -> bool:
 
 @frame
 def _multiplied(tape: Tape, v: Frame, shape: Shape, packed: SimulatedTensor, weight: Packed8Bits) -> SimulatedTensor:
-    """int8_linear_matmul: a product in int32, computed in float32 if cuBLAS cannot multiply the matrices."""
+    """Simulate int8_linear_matmul: a product in int32, computed in float32 if cuBLAS cannot multiply the matrices."""
     product = tape.new(shape, _INT32)
     if weight.shape[1] % _COLUMNS:
         v.x, v.wide = tape.new(packed.shape, FLOAT32), tape.new(weight.shape, FLOAT32)

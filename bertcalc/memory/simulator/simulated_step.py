@@ -108,7 +108,7 @@ class Optimizing:
 
 
 def _states(optimizer: Optimizer, tensor: SimulatedTensor) -> list[tuple[Shape, int]]:
-    """The shapes of a tensor's states, and the bytes of their elements."""
+    """The (shape, bytes per element) pairs of a tensor's optimizer states."""
     steps = ((), FLOAT32)  # a counter, which PyTorch keeps on the CPU
     average = (tensor.shape, tensor.item)
     match optimizer:

@@ -87,7 +87,10 @@ _LEAF = 1 << 62  # among the ready nodes, PyTorch runs leaves first, then the no
 
 
 class Tape:
-    """Operations under PyTorch's names. ``grad`` is whether autograd is on; ``autocast`` is None without autocast."""
+    """PyTorch's operations on simulated tensors, recorded for the backward pass.
+
+    ``grad`` is whether autograd is on; ``autocast`` is None without autocast.
+    """
 
     def __init__(self, memory: Memory, *, grad: bool, autocast: Autocast | None = None) -> None:
         self.memory = memory
@@ -104,7 +107,7 @@ class Tape:
         return SimulatedTensor(Storage(self.memory, prod(shape) * item, area), shape, contiguous_strides(shape), item)
 
     def made(self, shape: Shape, item: int, *of: SimulatedTensor) -> SimulatedTensor:
-        """A new tensor without a grad_fn, made from other tensors, which are alive until it exists."""
+        """A new tensor without a grad_fn, computed from other tensors, which are alive until it exists."""
         made = self.new(shape, item)
         for tensor in of:
             tensor.drop()
@@ -122,14 +125,14 @@ class Tape:
         return Node(self.memory, _LEAF + self._made, where)
 
     def require_gradient(self, x: SimulatedTensor, where: str) -> None:
-        """requires_grad_(): make a tensor without a grad_fn a leaf, which its node keeps alive."""
+        """Simulate requires_grad_(): make a tensor without a grad_fn a leaf, which its node keeps alive."""
         if x.node is None and self.grad:
             leaf = self._leaf(where)
             x.set_node(leaf)
             leaf.kept = (x.detached().own(),)
 
     def transposed_parameter(self, x: SimulatedTensor, where: str) -> SimulatedTensor:
-        """torch.nn.Parameter(x.T): a leaf, whose gradient lives as long as the graph."""
+        """Simulate torch.nn.Parameter(x.T): make a leaf with a gradient that lives as long as the graph."""
         tensor = self.transpose(x.detached(), 0, 1)
         if self.grad:
             tensor.set_node(self._leaf(where))
@@ -415,7 +418,7 @@ class Tape:
     def linear(
         self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor | None, *, transposed: bool = True
     ) -> SimulatedTensor:
-        """A linear layer, x W^T + b. If not ``transposed``, x W + b in one call, torch.addmm(b, x, W)."""
+        """A linear layer, x W^T + b; if not ``transposed``, x W + b in one call of torch.addmm(b, x, W)."""
         shape = x.shape
         flat = (prod(shape[:-1]), shape[-1])
         if transposed:
@@ -487,7 +490,7 @@ class Tape:
 
     @operation
     def einsum(self, equation: str, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
-        """torch.einsum of two tensors, summed over the only letter that is not in the output; PyTorch runs bmm."""
+        """Simulate torch.einsum of two tensors, summed over the only letter that is not in the output: a bmm."""
         (of_x, of_y), out = equation.partition("->")[0].split(","), equation.partition("->")[2]
         (summed,) = set(of_x) & set(of_y) - set(out)
         letters = out + summed
@@ -594,7 +597,7 @@ class Tape:
         return self.function("softmax", x)
 
     def masked(self, x: SimulatedTensor, mask: SimulatedTensor, *, in_place: bool = False) -> SimulatedTensor:
-        """masked_fill; a product with a mask that has no gradient takes the same memory."""
+        """Simulate masked_fill; a product with a mask that has no gradient takes the same memory."""
         return self.record((x,), x if in_place else self._new_like(x), (mask,))
 
     def dropout(self, x: SimulatedTensor, p: float, *, fused: bool = False) -> SimulatedTensor:
