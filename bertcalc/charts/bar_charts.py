@@ -33,7 +33,7 @@ _AXIS = 24  # height of the axis in pixels
 _LINE = 34  # letters of a name per line
 _TWO_LINES = 30  # height in pixels of a bar with room for two lines
 _WIDTH = 600  # pixels: the width of bars and labels for which _ROOM is set; narrower charts need more
-# Quantities have a color that differs from those of the components.
+# The color of quantities differs from the colors of components.
 _KINDS = {
     look: {
         **dict.fromkeys(EVERY_QUANTITY, NEUTRAL[look]),

@@ -160,7 +160,7 @@ def map_frame(
     *,
     logs: bool,
 ) -> Columns:
-    """The data of the map: a row for each cell, each point of a line, each published model, and the present model.
+    """The data of the map: a row for each cell, each point of a line, each published model, and the current model.
 
     ``lines`` go from the top left to the bottom right; the area beyond them is filled.
     """
@@ -226,7 +226,7 @@ def _room_for_labels(
 ) -> list[str]:
     """The labels of the points; a label without room is empty.
 
-    A label must not cover an earlier label, a point or the present model, and must not leave the chart.
+    A label must not cover an earlier label, a point or the current model, and must not leave the chart.
     """
     places = [(_part(point.place[0], *width, logs=logs), _part(point.place[1], *height, logs=logs)) for point in points]
     rings = {(mark.x, mark.y) for mark in marks}
@@ -251,7 +251,7 @@ def _room_for_labels(
 def _around_here(
     mark: Mark, width: tuple[int, int], height: tuple[int, int], letter: float, *, logs: bool
 ) -> list[tuple[float, float, float]]:
-    """The boxes that the present model takes: the halves of its ring, and the figure above it at both heights."""
+    """The boxes that the current model takes: the halves of its ring, and the figure above it at both heights."""
     x, y = _part(mark.x, *width, logs=logs), _part(mark.y, *height, logs=logs)
     half = 0.6 * letter * len(mark.text)
     figure = [(x - half, x + half, y + up) for up in _ABOVE_RING]
@@ -266,7 +266,7 @@ _LABEL_HEIGHT = 0.06  # as a fraction of the chart's height, for the lowest char
 
 @lru_cache(maxsize=256)
 def curves(appearance: str, title: str, unit: Unit, *, logs: bool) -> Spec:
-    """The chart of curves, named at their ends; the present and the doubled model are points with figures."""
+    """The chart of curves, named at their ends; the current and the doubled model are points with figures."""
     return _titled(_curves(appearance, unit, logs), title)
 
 

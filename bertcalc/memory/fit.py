@@ -26,7 +26,7 @@ class Polynomial(NamedTuple):
     end: int | None = None
 
     def largest(self, limit: int) -> int | None:
-        """The largest integer whose value is within a limit: 0 if even 1 exceeds it, None if no integer does."""
+        """The largest integer at which the value is within ``limit``: 0 if 1 exceeds it, None if no integer does."""
         room = limit - self.constant
         if self.square:
             last = (isqrt(self.linear**2 + 4 * self.square * max(room, 0)) - self.linear) // (2 * self.square)

@@ -173,7 +173,7 @@ def _convolution(run: Pass, v: Frame, steps: Steps) -> SimulatedTensor:
 
 @frame
 def _loss(run: Pass, v: Frame, returned: list[SimulatedTensor]) -> list[SimulatedTensor]:
-    """The classification loss over the sequences that have a label: here all of them."""
+    """The classification loss over the sequences that have a label; all sequences of the simulation have one."""
     tape, labels = run.tape, run.batch["labels"]
     if run.model.config.num_labels == 1:
         # The model returns the cast scores instead of the original ones.

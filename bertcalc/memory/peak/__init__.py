@@ -206,12 +206,12 @@ def changes_in(model: Model, how: Plan | Inference, batch: Batch) -> list[Memory
     the sequences that have labels).
 
     The batch consists of input_ids and labels. A ``padded`` batch also has token_type_ids, if the family has them, and
-    an attention_mask that contains zeros, so that the model makes an additive mask. With an
-    ``encoder_sequence_length`` the batch also has encoder_hidden_states for the cross-attention.
+    an attention_mask that contains zeros, which makes the model build an additive mask. With an
+    ``encoder_sequence_length``, the batch also has encoder_hidden_states for the cross-attention.
 
-    The variable ``outputs`` is overwritten when the next forward pass has returned: until then the previous logits
-    are alive. Without ``plan.keep_outputs``, the loop is ``loss = model(...).loss`` and holds only the loss: the
-    logits are released before the backward pass. The other settings of a plan:
+    The loop overwrites the variable ``outputs`` when the next forward pass has returned: until then, the previous
+    logits are alive. Without ``plan.keep_outputs``, the loop is ``loss = model(...).loss`` and holds only the loss, so
+    the logits are released before the backward pass. The other settings of a plan:
 
     - ``precision``: "amp-bf16" and "amp-fp16" are torch.autocast("cuda") around the forward pass and the loss, as
       PyTorch's dispatcher casts there: products in 16 bits, each trained weight cast once, softmax, norms and losses in
@@ -233,7 +233,7 @@ def changes_in(model: Model, how: Plan | Inference, batch: Batch) -> list[Memory
       generators are not counted: about 5 kB each, on the CPU.
     - ``freezing``: ``requires_grad_(False)``; transformers' gradient checkpointing also needs
       ``disable_input_require_grads()``, or a gradient flows to frozen embeddings.
-    - ``accumulate``: the step is the last of several; the gradients of the earlier ones exist from the beginning.
+    - ``accumulate``: the step is the last of several; the gradients of earlier steps exist from the beginning.
 
     Raises InputError if nothing is trained or the class cannot run, and NotSimulatedError if the model's memory is
     not simulated.

@@ -107,7 +107,7 @@ def live_growths(
 
 
 def present_growths(live_polynomials: Sequence[Polynomial]) -> list[Polynomial]:
-    """Reduce the result of ``live_growths`` to that of ``peak_formulas.growths``: fewer polynomials, plain integers."""
+    """Reduce ``live_growths`` to the result of ``peak_formulas.growths``: fewer polynomials, with plain integers."""
     return can_be_largest(
         [Polynomial(*plain_value(tuple(polynomial))) for polynomial in live_polynomials],
         lambda polynomial: {(power, polynomial.start): count for power, count in enumerate(polynomial[1:4])},

@@ -79,9 +79,9 @@ _Designs = Callable[[int, int], Callable[[int], int]]  # heads and intermediate_
 
 
 class _LeftOut(NamedTuple):
-    """Layers that the symbolic run leaves out: copies of the ``period`` layers that start at number ``layer``.
+    """Layers that the symbolic run leaves out, because they are copies of ``period`` layers from ``layer`` on.
 
-    The copies come after those ``period`` layers: ``times`` copies of each, ``layers`` layers in total.
+    In the whole model, ``times`` copies of each of these layers follow them, ``layers`` layers in total.
     """
 
     layer: int
@@ -130,7 +130,7 @@ class SymbolicMoment(NamedTuple):
 class TopMoments(tuple[Mapping[Area, Terms], ...]):
     """The bytes of each area, as polynomials of a few sizes, at the points in time that can be the peak.
 
-    Instances are compared by identity, so that results derived from them can be cached.
+    Instances are compared by identity, so caches can have them as keys.
     """
 
     __slots__ = ()
@@ -454,14 +454,14 @@ def _by_layer(model: Model) -> bool:
 
 
 def _all_layers(model: Model) -> bool:
-    """Whether the simulation runs every layer, so that its formulas hold only for the model's number of layers."""
+    """Whether the simulation has to run every layer; its formulas then hold only for the model's number of layers."""
     return _by_layer(model) or any(change.in_front_of_layers for change in model.changes)
 
 
 def _fewest(layers: Any, period: int) -> Any:
     """The smallest number of layers (or a column of them) with the same structure and one period to leave out.
 
-    The first and the last layer stay, each with a period of layers beside it.
+    The first and the last layer stay, each with a period of layers next to it.
     """
     surplus = layers - kept_apart(period) - period
     return layers - surplus // period * period * (surplus > 0)
@@ -580,7 +580,7 @@ def _difference(later: Terms, earlier: Terms) -> Terms:
 
 def _covers(larger: Terms, smaller: Terms) -> bool:
     """Whether ``larger`` is at least ``smaller`` for all sizes: none of its coefficients is smaller."""
-    # Explicit loops for speed: a page with a peak spends a quarter of its time here.
+    # Explicit loops for speed: a page with a peak spends a quarter of its time in this function.
     for powers, count in smaller.items():
         if larger.get(powers, 0) < count:
             return False
@@ -591,7 +591,7 @@ def _tops(changes: Sequence[MemoryChange], folds: Sequence[_LeftOut]) -> Iterato
     """The local maxima of the step: each point in time directly before memory is released.
 
     The changes of the layers left out are added where they would occur: the changes of one layer, times the number of
-    layers. From one layer to the next the bytes change by a constant, so the maximum is in the first or last layer.
+    layers. The bytes change by a constant from one layer to the next, so the maximum is in the first or last layer.
     """
     areas: dict[Area, Counter[Monomial]] = {area: Counter() for area in AREAS}
     left_out = _left_out(changes, folds)
@@ -620,9 +620,9 @@ def _left_out(
     """Map the index of a change to the changes of omitted layers that precede it, each with its number of repetitions.
 
     In each phase, a layer's changes last from its first change to the next layer's first change, forward or backward.
-    Storages of a layer, such as a cache, can also be allocated before the step, and released with those of all other
-    layers. Memory that is allocated outside the layers, such as tables of angles, is released once, although the
-    release happens in the backward pass of one layer.
+    A layer's storages, such as a cache, can also be allocated before the step, and released together with the storages
+    of all other layers. Memory that is allocated outside the layers, such as a table of angles, is released only once,
+    although the release happens in the backward pass of one layer.
     """
     layers = [split_layer(change.where)[0].rpartition(".")[2] for change in changes]
     firsts: dict[tuple[Phase, str], int] = {}

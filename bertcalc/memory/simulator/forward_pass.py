@@ -679,7 +679,7 @@ def _types(run: Pass, _step: Step) -> SimulatedTensor:
 
 
 def _windowed(steps: Sequence[Step]) -> set[str]:
-    """The attention modules with a window, which rotate query and key by angles other than the first ones."""
+    """The attention modules with a window: they do not rotate query and key by the first angles."""
     angles = [step.gives.name for step in steps if step.operation == "angles"]
     return {step.within for step in steps if step.operation == "rotate" and step.takes[1].name not in angles[:1]}
 

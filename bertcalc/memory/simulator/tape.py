@@ -409,7 +409,7 @@ class Tape:
         return self.record((x,), self.new((*indices[0].shape, *x.shape[len(indices) :]), x.item), indices)
 
     def gather(self, x: SimulatedTensor, indices: SimulatedTensor) -> SimulatedTensor:
-        """The elements of each row at the given indices."""
+        """The elements of each row at ``indices``."""
         return self.record((x,), self.new(indices.shape, x.item), (x, indices))
 
     # Products.
@@ -547,7 +547,7 @@ class Tape:
 
     @operation
     def convolution(self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor | None) -> SimulatedTensor:
-        """A convolution over the last axis, whose length stays the same."""
+        """A convolution over the last axis, which keeps its length."""
         x, weight, *biases = self.lower(x, weight, *((bias,) if bias else ()))
         return self.record(
             (x, weight, *biases), self.new((x.shape[0], weight.shape[0], x.shape[2]), x.item), (x, weight)
