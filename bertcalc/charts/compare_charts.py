@@ -114,7 +114,10 @@ def _wrapped(title: str) -> str:
 
 @lru_cache
 def glance_bars(appearance: str, rows: int, columns: int, phone_column: int, *, linked: bool) -> Spec:
-    """The chart for a number of rows and columns; a phone shows only ``phone_column``. A click opens the link."""
+    """The chart of models at a glance, for this number of rows and columns.
+
+    A phone shows only ``phone_column``. If the chart is ``linked``, a click opens a model's link.
+    """
     step, ink = min(_ROW, _HEIGHT // (rows + 1)), INK[appearance]
     colors: dict[Any, str] = {OTHER: NEUTRAL[appearance], **COLORS[appearance]}
     axis = names_axis(appearance, _FONT, labelLimit=330, domain=False)

@@ -92,7 +92,10 @@ def crossover(steps: Letters, convention: Convention, parts: tuple[Part, ...]) -
 
 
 def time_formula(flops: Fraction, peak: int, utilisation: Fraction, devices: int) -> tuple[str, str]:
-    """The training time in seconds: LaTeX with letters (F, R, u, n), and text with numbers, live if ``flops`` is."""
+    """The formula for the training time in seconds: LaTeX with letters (F, R, u, n), and text with numbers.
+
+    The text is live if ``flops`` is live.
+    """
     letters = "FRun"
     expression = seconds(*sympy.symbols(" ".join(letters), positive=True))
     numbers = (on_paper(flops), on_paper(peak), brief(utilisation), f"{devices:,}")

@@ -169,7 +169,7 @@ def moved(config: Config, field: str, value: int, locks: Locks = LOCKS) -> Confi
 
 
 def alike(config: Config, field: str, value: int, locks: Locks = LOCKS) -> bool:
-    """Whether a model has the same formulas after ``moved``; at a few sizes, some families have another structure.
+    """Whether a model has the same formulas after ``moved``; at a few sizes, some families have a different structure.
 
     >>> from bertcalc import ElectraConfig
     >>> electra = ElectraConfig(hidden_size=256, embedding_size=128, num_attention_heads=4)

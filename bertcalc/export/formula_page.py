@@ -47,7 +47,7 @@ class PageBar(NamedTuple):
 
 
 class View(NamedTuple):
-    """What the page shows: texts and numbers that are live, and the sliders that move them.
+    """The contents of the page: live texts and numbers, and the sliders that change them.
 
     - ``sizes``: the value of each field at the start.
     - ``sliders``: for each slider its field, its label, its stops, and the sizes that follow at each stop.
@@ -112,7 +112,7 @@ def view_content(model: Model, colors: Mapping[Component, str], _: Translate = s
 
 
 def content_of(view: View, _: Translate = str) -> dict[str, Any]:
-    """The data that ``FormulaView`` draws: a program, and its results as arguments."""
+    """The data that ``FormulaView`` draws: a program, and arguments that refer to its results."""
     program = LiveProgram()
     total, start = view.total, int(view.total)
     factor = fill("× {times}", times=multiple(total, start))

@@ -22,7 +22,7 @@ def inputs(version: Version, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def problems(model: Model, call: Call) -> Iterator[Problem]:
-    """The reasons why a forward pass fails in transformers 4 but not in 5, for models that version 4 builds."""
+    """The problems that make a forward pass fail in transformers 4 but not in 5, for models that version 4 builds."""
     if version_of(model.config) is FOUR and _fails(model, call):
         message = N_(
             "With cross-attention but no encoder_hidden_states, transformers 4 fails with output_attentions: set "

@@ -215,7 +215,7 @@ def _attentions(name: str, steps: Sequence[Step], kind: str) -> Entry:
 
 
 def problems(model: Model, call: Call) -> Iterator[Problem]:
-    """The reasons why the forward method would fail; ``batch_problems`` checks the sizes of the batch.
+    """The problems that make the forward method fail; ``batch_problems`` checks the sizes of the batch.
 
     Like ``possible``, this function is not ``checked``: both have to accept calls that cannot run.
     """
@@ -265,7 +265,7 @@ def problems(model: Model, call: Call) -> Iterator[Problem]:
 
 @checked
 def remarks(model: Model, call: Call) -> Iterator[Problem]:
-    """Notes on valid inputs that lack an effect that users may expect."""
+    """Notes on valid arguments that do not have the effect that users may expect."""
     config, cls = model.config, model.cls
     if cls.caches and call.use_cache and not config.is_decoder:
         yield Problem.of(N_("use_cache has no effect without is_decoder."), "use_cache")

@@ -28,8 +28,8 @@ Slots = list[Any]
 class Template(Generic[Data]):
     """Data with live values, stored as the steps that compute the values and the places where they belong.
 
-    Every node, constant and tuple of arguments has a slot; the steps fill the slots in order. All data made from the
-    template share the parts that are not live.
+    Every node, constant and tuple of arguments has a slot; the steps fill the slots in order. ``known`` are nodes with
+    values that the caller of ``at`` provides. All data made from the template share the parts that are not live.
     """
 
     def __init__(self, data: Data, known: Collection[LiveNode] = ()) -> None:

@@ -91,7 +91,7 @@ def korthikanti_formulas(model: Model, plan: Plan, batch_size: int, sequence_len
 
 @checked
 def state_expression(precision: Precision, optimizer: Optimizer) -> Any:
-    """The bytes of an optimizer's states, as an expression in the symbols of _SIZES."""
+    """The bytes of an optimizer's states, as a SymPy expression in the sizes of the trained tensors."""
     return OPTIMIZERS[optimizer](_SIZES, PRECISIONS[precision].state)
 
 

@@ -100,7 +100,7 @@ PRECISIONS: dict[Precision, BytesRule] = {
 # PyTorch's optimizers, whose states have the dtype of the weights; transformers' Adafactor has float32 states for
 # 16-bit weights.
 OPTIMIZERS: dict[Optimizer, Callable[[StateSizes, int], int]] = {
-    "adamw": lambda sizes, width: 2 * width * sizes.elements,  # two averages; Adam has the same
+    "adamw": lambda sizes, width: 2 * width * sizes.elements,  # two averages, as in Adam
     # bitsandbytes uses one byte or float32, whatever the dtype of the weights.
     "adamw-8bit": lambda sizes, _width: 2 * (sizes.elements - sizes.small) + 8 * sizes.small + 8 * sizes.blocks,
     "adafactor": lambda sizes, width: width * (sizes.rows + sizes.columns + sizes.vectors),

@@ -15,18 +15,18 @@ from bertcalc.transformers4.version import FOUR
 
 
 def _positions(run: Pass, step: Step) -> SimulatedTensor:
-    """Position ids; the embeddings also check for padding."""
+    """The position ids; the embeddings check for padding first."""
     run.look_for_padding(step.takes[0].shape)
     return usual_positions(run, step)
 
 
 def _types(run: Pass, step: Step) -> SimulatedTensor:
-    """Token type ids, from a buffer unless the caller passes them."""
+    """The token type ids, from a buffer unless the caller passes them."""
     return run.batch.get("token_type_ids") or run.buffers["token_type_ids"]
 
 
 def _make_masks(run: Pass, _step: Step) -> None:
-    """Make the attention mask, with or without padding, and the mask for the cross-attention."""
+    """Create the attention mask, with or without padding, and the mask for the cross-attention."""
     if run.padded:
         mask = run.tape.view(run.batch["attention_mask"], run.sides)
     else:

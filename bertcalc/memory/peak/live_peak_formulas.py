@@ -1,7 +1,7 @@
 """The peak of a step as live numbers: a browser evaluates the formulas of all candidate points in time.
 
-The formulas hold for models of the same structure: the same sizes are 1 and, if there are few layers, the number of
-layers is equal. At other sizes a live number has no value.
+The formulas hold for models of the same structure: the same sizes are 1 and, if the models have few layers, they have
+the same number of layers. At other sizes, a live number has no value.
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.text.live_numbers import evaluated

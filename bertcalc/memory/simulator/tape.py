@@ -638,12 +638,12 @@ class Tape:
         return self.record((x, y), self._each(x, y), kept, rule)
 
     def divide(self, x: SimulatedTensor, y: SimulatedTensor, *, in_place: bool = False) -> SimulatedTensor:
-        """Divide by a tensor without a gradient."""
+        """Divide by a tensor that requires no gradient."""
         quotient = x if in_place else self._in_bytes(x, x.item)
         return self.record((x,), quotient, (y,), lambda grad, y: (self._in_bytes(grad, grad.item),))
 
     def quotient(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
-        """Divide by a tensor to which a gradient can flow."""
+        """Divide by a tensor that may require a gradient."""
         of_x, of_y = x.node is not None, y.node is not None
 
         def rule(grad: SimulatedTensor, *kept: SimulatedTensor) -> Gradients:
