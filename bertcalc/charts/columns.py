@@ -20,7 +20,7 @@ def number(count: int) -> int | float:
 
 
 def sent(columns: Columns) -> Any:
-    """Convert columns to a pyarrow.Table, which Streamlit sends fastest, or to a DataFrame if Arrow cannot hold them."""
+    """Convert columns to a pyarrow.Table, which Streamlit sends fastest, or to a DataFrame if Arrow rejects them."""
     import pyarrow as pa  # imported late, because Streamlit imports it only for the first table
 
     try:

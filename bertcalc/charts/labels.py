@@ -10,7 +10,7 @@ from unicodedata import east_asian_width
 from bertcalc.text.live_numbers import mirrored
 
 FONT, SMALL = 15, 13  # font sizes of a chart's labels, and of its axes
-SUFFIXES = {"parameters": "", "FLOPs": "FLOPs", "MACs": "MACs", "bytes": "B"}  # of short figures, by unit
+SUFFIXES = {"parameters": "", "FLOPs": "FLOPs", "MACs": "MACs", "bytes": "B"}  # of abbreviated figures, keyed by unit
 
 
 @mirrored

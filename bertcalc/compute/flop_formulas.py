@@ -34,21 +34,21 @@ def letters(model: Model, convention: Convention = PYTORCH, *, cross: bool = Fal
 
 
 @checked
-@lru_cache(maxsize=128)  # a tenth of a MB each
+@lru_cache(maxsize=128)  # 0.1 MB per entry
 def part_expressions(steps: Letters, convention: Convention) -> dict[Part, Any]:
     """The forward cost of each part, as a sympy.Expr."""
     return by_part(steps, convention)
 
 
 @checked
-@lru_cache(maxsize=128)  # a tenth of a MB each
+@lru_cache(maxsize=128)  # 0.1 MB per entry
 def total_expression(steps: Letters, convention: Convention, phase: Phase) -> Any:
     """The cost of all steps, as a sympy.Expr."""
     return total(steps, convention, phase)
 
 
 @checked
-@lru_cache(maxsize=128)  # a tenth of a MB each
+@lru_cache(maxsize=128)  # 0.1 MB per entry
 def part_formulas(steps: Letters, convention: Convention) -> dict[Part, tuple[Formula, ...]]:
     """The terms of each part's forward cost; they sum to the model's cost."""
     return {
@@ -58,21 +58,21 @@ def part_formulas(steps: Letters, convention: Convention) -> dict[Part, tuple[Fo
 
 
 @checked
-@lru_cache(maxsize=128)  # a tenth of a MB each
+@lru_cache(maxsize=128)  # 0.1 MB per entry
 def plain_formulas(steps: Letters, convention: Convention) -> dict[Part, str]:
     """The formula of each part's forward cost as plain text."""
     return {part: plain(cost) for part, cost in part_expressions(steps, convention).items()}
 
 
 @checked
-@lru_cache(maxsize=128)  # a tenth of a MB each
+@lru_cache(maxsize=128)  # 0.1 MB per entry
 def name_expressions(steps: Letters, convention: Convention) -> tuple[CostRow, ...]:
     """The rows of ``by_name`` with sympy.Expr as copies and costs."""
     return tuple(by_name(steps, convention))
 
 
 @checked
-@lru_cache(maxsize=128)  # a tenth of a MB each
+@lru_cache(maxsize=128)  # 0.1 MB per entry
 def name_formulas(steps: Letters, convention: Convention) -> dict[str, Formula]:
     """The forward cost of one copy of each step and module, keyed by name; "" is the whole model."""
     return {row.name: write(_layers_first(row.cost)) for row in name_expressions(steps, convention)}

@@ -52,7 +52,7 @@ class KeptFormulas(NamedTuple):
 def kept_formulas(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> KeptFormulas:
     """The formulas for the tensors of ``footprint.kept``, in the same order.
 
-    All sizes become symbols, except that a size of 1 stays numeric if it changes which tensors autograd saves.
+    Sizes become symbols, except that a size of 1 stays numeric if it changes which tensors autograd saves.
     """
     layers = plan.freezing.layers
     if layers == model.config.num_hidden_layers and "num_hidden_layers" in model.config.letters_of_sizes():

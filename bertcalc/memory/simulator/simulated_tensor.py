@@ -189,7 +189,7 @@ class Node:
         self.held: tuple[SimulatedTensor, ...] = ()  # attributes of its ctx, which live as long as the graph
         self.rule: Rule | None = None  # None for a leaf
         self.outputs = 1
-        self.grad: SimulatedTensor | None = None  # of a leaf
+        self.grad: SimulatedTensor | None = None  # the gradient of a leaf
         self.region: Region | None = None  # the checkpoint that recomputes the saved tensors
         self.written_in_python = False  # a torch.autograd.Function releases the outputs' gradients after its rule
 
