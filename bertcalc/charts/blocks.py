@@ -40,7 +40,7 @@ def names_axis(appearance: str, font: int, name: str = "datum.label", **look: An
 
 
 def in_order(field: str, axis: Any) -> Any:
-    """Names from top to bottom, sorted by the column ``order``.
+    """The encoding that places names from top to bottom, sorted by the column ``order``.
 
     Without sorting, the names of the previous data would come first when the chart gets new data.
     """

@@ -174,7 +174,7 @@ def _holds(model: Model, field: str, stop: int) -> bool:
 
 
 def _letters_of_changes(model: Model) -> dict[str, Any]:
-    """The values of the letters that belong to changes, not to fields."""
+    """The values of the letters that only the changes of a model have."""
     sizes = model.config.shared()
     return {field: value for field, value in model.letter_values().items() if field not in sizes}
 

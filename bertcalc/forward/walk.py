@@ -195,7 +195,7 @@ def factors(module: Module) -> dict[str, Shape]:
 
 
 def _single(steps: list[Step], layer: int) -> Iterator[Stop]:
-    """The stops of single steps, in the layer with this number."""
+    """The stops of single steps; ``layer`` is the number of the opened layer."""
     for (name, key), group in groupby(steps, key=stop_of):
         members = tuple(group)
         keras = _KERAS.get(key) or _KERAS.get(key.split(".")[0]) or name

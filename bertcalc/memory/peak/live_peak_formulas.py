@@ -126,7 +126,7 @@ def _states_in_8_bits(model: Model, how: Plan | Inference) -> int:
 
 
 def live_steady_bytes(model: Model, plan: Plan) -> int:
-    """``footprint.steady_bytes``, the bytes that training always needs, as a live number."""
+    """The bytes that training always needs (``footprint.steady_bytes``), as a live number."""
     if plan.freezing.layers:
         return held(steady_bytes(model, plan), model)
     return live_reading(steady_bytes, model, plan)

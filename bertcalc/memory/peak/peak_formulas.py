@@ -68,7 +68,7 @@ _SYMBOLS: dict[str, Any] = {
     **{name: ALL_SYMBOLS[name] for name in CHANGE_SIZES},
 }
 _NAMES = tuple(_SYMBOLS)
-_DERIVED = ("batch_size", "sequence_length", "attention_head_size", "layer_periods", *CHANGE_SIZES)  # sizes that are not fields
+_DERIVED = ("batch_size", "sequence_length", "attention_head_size", "layer_periods", *CHANGE_SIZES)  # not config fields
 
 _SHARED = "num_key_value_heads"  # a field of some families; None if each head has its own keys and values
 

@@ -405,7 +405,7 @@ class Tape:
         return self.record((x,), self.new((times * shape[0], *shape[1:]), x.item), (), rule)
 
     def index(self, x: SimulatedTensor, indices: Sequence[SimulatedTensor]) -> SimulatedTensor:
-        """The rows of a tensor at indices of its first axes."""
+        """Index the first axes of a tensor with tensors of integers, as ``x[i]`` or ``x[i, j]`` does."""
         return self.record((x,), self.new((*indices[0].shape, *x.shape[len(indices) :]), x.item), indices)
 
     def gather(self, x: SimulatedTensor, indices: SimulatedTensor) -> SimulatedTensor:
