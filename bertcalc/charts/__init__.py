@@ -1,1 +1,1 @@
-"""Build charts with Altair: data and an appearance in, a Vega-Lite specification out."""
+"""Charts built with Altair: functions that prepare data, and functions that return Vega-Lite specifications."""

@@ -1,4 +1,4 @@
-"""Bar charts of a model's parts, compared with the preset; a single bar divided into parts; and bars made of pieces."""
+"""Bar charts: the parts of a model compared with the preset, a single bar divided into parts, and bars of pieces."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -33,7 +33,7 @@ _AXIS = 24  # height of the axis in pixels
 _LINE = 34  # letters of a name per line
 _TWO_LINES = 30  # height in pixels of a bar with room for two lines
 _WIDTH = 600  # pixels: the width of bars and labels for which _ROOM is set; narrower charts need more
-# Quantities have a color that differs from those of the components.
+# The color of quantities differs from the colors of components.
 _KINDS = {
     look: {
         **dict.fromkeys(EVERY_QUANTITY, NEUTRAL[look]),
@@ -65,7 +65,7 @@ def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], 
     place = {"size": either(thin, 0.7 * step), "yOffset": either((step - thin - 1) / 2, 0)}
     first = x("solid", scale=scale, axis=figures_axis(appearance, unit, tickCount=either(3, 6)))
     solid = chart.mark_bar(**place).encode(x=first, color=color)
-    # aria=False: a layer that is empty would be a picture without a name to a screen reader.
+    # aria=False: to a screen reader, an empty layer would be a picture without a name.
     added = (
         chart.transform_filter("datum.end > datum.solid")
         .mark_bar(**place, fillOpacity=0.3, strokeWidth=1.5, aria=False)
@@ -94,7 +94,7 @@ def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], 
 
     # Each text is drawn twice, first as an outline in the background color, to be readable on top of its bar.
     paper = {"color": BACKGROUND[appearance], "stroke": BACKGROUND[appearance], "strokeWidth": either(0, 4)}
-    paper["strokeJoin"] = "round"  # else the outline has spikes, which cut into the bars of other rows
+    paper["strokeJoin"] = "round"  # otherwise the outline has spikes, which cut into the bars of other rows
     texts = (
         text("brief", "label", **paper),
         text("brief", "label", color=ink),
@@ -128,9 +128,9 @@ def _tooltip(words: Sequence[str]) -> list[Any]:
 
 
 class Piece(NamedTuple):
-    """A piece of a bar: its kind, which determines its color, its ends, and a name to write inside if there is room.
+    """A piece of a bar: its kind, its ends, and a name to write inside if there is room.
 
-    A piece that is not ``filled`` is an outline. ``figures`` are for export.
+    The kind determines the color. A piece that is not ``filled`` is an outline. ``figures`` are for export.
     """
 
     kind: str
@@ -148,7 +148,7 @@ class PieceBar(NamedTuple):
     pieces: Sequence[Piece]
     label: str
     figures: Mapping[str, object] = {}
-    shown: int = 1  # 0 for a bar that only a move of a slider would show
+    shown: int = 1  # 0 for a bar that is hidden until a slider moves
 
 
 def pieces_frame(bars: Sequence[PieceBar], step: int) -> Columns:
@@ -179,7 +179,7 @@ def pieces_frame(bars: Sequence[PieceBar], step: int) -> Columns:
 
 @lru_cache
 def piece_bars(look: str, step: int, named: tuple[tuple[str, str], ...]) -> Spec:
-    """Bars from top to bottom, each ``step`` pixels high; on a phone, the name of each is above the bar."""
+    """The chart of bars from top to bottom, ``step`` pixels per bar; on a phone, each name is above its bar."""
     paper, ink, font = BACKGROUND[look], INK[look], FONT if step >= _TWO_LINES else SMALL
     axis = names_axis(look, font, "split(datum.label, '\\n')", labelLimit=330, labelBaseline="middle", domain=False)
     legend = None
@@ -201,7 +201,7 @@ def piece_bars(look: str, step: int, named: tuple[tuple[str, str], ...]) -> Spec
     place: dict[str, Any] = {"x": x, "x2": "end:Q", "tooltip": tooltip("name", "tip")}
     filled = pieces.transform_filter("datum.filled").mark_bar(stroke=paper, strokeWidth=1, **look_of)
     filled = filled.encode(**place, color=colored("kind", _KINDS[look], legend=legend))
-    # aria=False: a layer that is empty would be a picture without a name to a screen reader.
+    # aria=False: to a screen reader, an empty layer would be a picture without a name.
     outlined = pieces.transform_filter("!datum.filled && datum.end > datum.start")
     outlined = outlined.mark_bar(fillOpacity=0, strokeWidth=2, strokeDash=[5, 3], aria=False, **look_of)
     outlined = outlined.encode(**place, stroke=colored("kind", _KINDS[look], channel="Stroke"))

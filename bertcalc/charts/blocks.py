@@ -1,6 +1,7 @@
-"""Building blocks of all charts. Altair builds each chart once per appearance; after that, only data is sent.
+"""Building blocks of all charts.
 
-Altair validates each chart against its whole schema, which takes ten times as long as anything else on a page.
+Altair builds each chart once per appearance; after that, the server sends only data. Altair validates each chart
+against its whole schema, which takes ten times as long as anything else on a page.
 """
 
 import json
@@ -27,7 +28,7 @@ def having(field: str) -> Any:
 
 
 def axis_look(appearance: str) -> dict[str, Any]:
-    """Colors and font sizes of an axis's labels and title."""
+    """The colors and font sizes of the labels and title of an axis."""
     ink = INK[appearance]
     return {"labelColor": ink, "titleColor": ink, "labelFontSize": SMALL, "titleFontSize": FONT}
 
@@ -39,9 +40,9 @@ def names_axis(appearance: str, font: int, name: str = "datum.label", **look: An
 
 
 def in_order(field: str, axis: Any) -> Any:
-    """Names from top to bottom, sorted by the column ``order``.
+    """The encoding that places names from top to bottom, sorted by the column ``order``.
 
-    Without sorting, the previous names would come first when the chart gets new data.
+    Without sorting, the names of the previous data would come first when the chart gets new data.
     """
     return alt.Y(f"{field}:N", sort=alt.EncodingSortField("order", op="min"), title=None, axis=axis)
 
@@ -60,13 +61,13 @@ def tooltip(*fields: str, **titled: str) -> list[Any]:
 
 
 def inside(appearance: str, **look: Any) -> Any:
-    """The names on areas, in the background color."""
+    """The names on the areas of a chart, in the background color."""
     text = having("label").mark_text(fontSize=FONT, fontWeight="bold", color=BACKGROUND[appearance], **look)
     return text.encode(text="label:N", tooltip=tooltip("label"))
 
 
 def fitting(bar: Any, x: Any, field: str, appearance: str, tip: list[Any], *, gap: int) -> Any:
-    """The names in the pieces of a bar, if they fit with a gap of this many pixels."""
+    """The names in the pieces of a bar; a name is hidden if it does not fit with a gap of ``gap`` pixels."""
     room = "scale('x', datum.end) - scale('x', datum.start)"
     name = alt.ExprRef(f"{room} > {FONT} * datum.width + {gap} ? datum.{field} : ''")
     text = bar.transform_calculate(middle="(datum.start + datum.end) / 2").mark_text(fontSize=FONT, text=name)
@@ -110,7 +111,7 @@ def spec_of(chart: Any, height: Any, **look: Any) -> Spec:
 def svg(chart: Mapping[str, Any], data: Columns) -> str:
     """Draw a Vega-Lite chart with its data as SVG, in the colors of a light page.
 
-    Vega-Lite draws it on the server (vl-convert), without network access.
+    vl-convert draws it on the server, without network access.
     """
     import vl_convert  # 65 MB, and half a second for the first chart
 
@@ -124,7 +125,7 @@ def png(chart: Mapping[str, Any], data: Columns) -> bytes:
     return bytes(vl_convert.vegalite_to_png(_on_paper(chart, data), scale=2, allowed_base_urls=[]))
 
 
-_WIDER = 1.08  # digits in the font of images, which lack the page's, are 0.556 instead of 0.52 em wide
+_WIDER = 1.08  # images lack the page's font; digits in theirs are 0.556 instead of 0.52 em wide
 
 
 def _on_paper(chart: Mapping[str, Any], data: Columns) -> Spec:
@@ -143,12 +144,12 @@ def _on_paper(chart: Mapping[str, Any], data: Columns) -> Spec:
 
 
 def with_config(appearance: str, spec: Mapping[str, Any]) -> Spec:
-    """The specification with the defaults of a light or a dark page."""
+    """The specification with the default look of a light or a dark page."""
     return {**spec, "config": {**_config_of(appearance), **spec.get("config", {})}}
 
 
 def _config_of(appearance: str) -> dict[str, Any]:
-    """The defaults of Streamlit's theme for charts."""
+    """The default look of charts in Streamlit's theme."""
     ink = INK[appearance]
     words = {"labelColor": ink, "titleColor": ink, "labelFontSize": 13, "titleFontSize": 13}
     lines = {"gridColor": f"{ink}22", "domain": False, "ticks": False, "labelPadding": 8, "titleFontWeight": "normal"}

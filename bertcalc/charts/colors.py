@@ -1,6 +1,6 @@
 """One color for each component, in all charts and formulas, for a light and a dark page.
 
-The hues are those of Okabe and Ito's color-blind-safe palette (https://jfly.uni-koeln.de/color/), darkened or
+The hues come from Okabe and Ito's color-blind-safe palette (https://jfly.uni-koeln.de/color/), darkened or
 lightened until text in them has a contrast of at least 4.5 : 1 on the page, which a test measures. Color is never the
 only cue: bars and terms have names.
 """
@@ -16,7 +16,7 @@ COLORS: dict[str, dict[Component, str]] = {
     "dark": {"embeddings": "#56b4e9", "encoder": "#f0a050", "pooler": "#2fc79b", "head": "#e391c0"},
 }
 NEUTRAL = {"light": "#5b4bb5", "dark": "#b5a6ff"}  # for bars that are not components
-# For the parts of the encoder's compute, based on Okabe and Ito's; the other parts are components.
+# For the parts of the encoder's compute, based on Okabe and Ito's palette; the other parts are components.
 ENCODER = {
     "light": ("#7a6200", "#5b4bb5", "#b34700", "#5f6673"),
     "dark": ("#e3d04f", "#b5a6ff", "#f0a050", "#a9b0bd"),
@@ -26,7 +26,7 @@ AREAS = {
     "light": ("#0066ff", "#5a3795", "#007f3f", "#4e1d01", "#b14f88", "#1d262d"),
     "dark": ("#1e77fe", "#c3a3ff", "#7effbb", "#f4794d", "#fbb5e9", "#797f86"),
 }
-FREE = {"light": "#dfe3ea", "dark": "#363d4a"}  # memory of a device that tensors do not take
+FREE = {"light": "#dfe3ea", "dark": "#363d4a"}  # memory of a device that no tensor uses
 
 
 def _listed(palette: Any) -> tuple[str, ...]:
@@ -41,7 +41,7 @@ _LIGHT: dict[str, str] = {
 
 
 def for_paper(part: Any) -> Any:
-    """Replace the colors of a dark page by those of a light page, in a chart's specification or data."""
+    """Replace the colors of a dark page by the colors of a light page, in a chart's specification or data."""
     if isinstance(part, str):
         return _LIGHT.get(part[:7], part[:7]) + part[7:] if part.startswith("#") else part
     if isinstance(part, dict):

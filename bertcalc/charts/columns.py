@@ -15,13 +15,13 @@ def of_rows(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 def number(count: int) -> int | float:
-    """A count for a chart: a float if it does not fit into 64 bits, as numbers in browsers are not more precise."""
+    """Convert a count that does not fit into 64 bits to a float: numbers in browsers are not more precise."""
     return count if count < 2**63 else float(count)
 
 
 def sent(columns: Columns) -> Any:
-    """Columns as a pyarrow.Table, which Streamlit sends fastest, or as a pandas.DataFrame if Arrow cannot hold them."""
-    import pyarrow as pa  # here, as Streamlit imports it only for the first table
+    """Convert columns to a pyarrow.Table, which Streamlit sends fastest, or to a DataFrame if Arrow rejects them."""
+    import pyarrow as pa  # imported late, because Streamlit imports it only for the first table
 
     try:
         return pa.table(dict(columns))

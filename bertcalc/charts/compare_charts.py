@@ -42,7 +42,7 @@ _BOLD = 1.06  # how much wider bold letters are
 
 
 class Cell(NamedTuple):
-    """A figure of a model: the pieces of its bar (none if it is unknown), its label, and its exact text."""
+    """A figure of a model: the pieces of its bar (empty if the figure is unknown), its label, and its exact text."""
 
     pieces: Mapping[str, int]
     label: str
@@ -59,8 +59,8 @@ class ModelRow(NamedTuple):
     name: str
     link: str
     cells: Sequence[Cell]
-    order: int  # its place from the top
-    shown: int = 1  # 0 for a model that only a move of a slider would show
+    order: int  # the model's place from the top
+    shown: int = 1  # 0 for a model that is hidden until a slider moves
 
 
 def glance_frame(titles: Sequence[str], rows: Sequence[ModelRow]) -> Columns:
@@ -106,7 +106,7 @@ def glance_frame(titles: Sequence[str], rows: Sequence[ModelRow]) -> Columns:
 
 
 def _wrapped(title: str) -> str:
-    """A title in two lines, as narrow as possible."""
+    """A title in one or two lines, as narrow as possible."""
     words = title.split(" ")
     breaks = [f"{' '.join(words[:at])}\n{' '.join(words[at:])}" for at in range(1, len(words))]
     return min([title, *breaks], key=lambda lines: max(map(ems, lines.split("\n"))))
@@ -114,7 +114,10 @@ def _wrapped(title: str) -> str:
 
 @lru_cache
 def glance_bars(appearance: str, rows: int, columns: int, phone_column: int, *, linked: bool) -> Spec:
-    """The chart for a number of rows and columns; a phone shows only ``phone_column``. A click opens the link."""
+    """The chart of models at a glance, for this number of rows and columns.
+
+    A phone shows only ``phone_column``. If the chart is ``linked``, a click opens a model's link.
+    """
     step, ink = min(_ROW, _HEIGHT // (rows + 1)), INK[appearance]
     colors: dict[Any, str] = {OTHER: NEUTRAL[appearance], **COLORS[appearance]}
     axis = names_axis(appearance, _FONT, labelLimit=330, domain=False)
@@ -122,7 +125,7 @@ def glance_bars(appearance: str, rows: int, columns: int, phone_column: int, *, 
     ends = [either(f"{-phone_column} * width", 0), either(f"{columns - phone_column} * width", "width")]
     scale = alt.Scale(domain=[0, columns], range=ends, nice=False, zero=False)
 
-    # Columns are narrow on a tablet: titles take two lines, type is smaller, and bars leave room for their labels.
+    # Columns are narrow on a tablet: titles take two lines, fonts are smaller, and bars leave room for their labels.
     column = f"(width / {columns})"
     font = f"({column} < 150 ? {_SMALL_FONT} : {_FONT})"
     bar = f"1 - ({2 * _GAP} + {font} * datum.widest) / {column}"
@@ -227,9 +230,10 @@ def _ends(values: Sequence[int]) -> tuple[float, float]:
 
 @lru_cache
 def scatter(appearance: str, parameters: str, flops: str, *, projector: bool = False) -> Spec:
-    """The scatter plot: models as points with names, on logarithmic axes with these titles.
+    """The scatter plot: models as points with names, on logarithmic axes.
 
-    A projector has a wider chart, with room for larger names.
+    ``parameters`` and ``flops`` are the titles of the axes. On a projector, the chart is wider and has room for larger
+    names.
     """
     ink = INK[appearance]
     scale = alt.Scale(type="log", nice=False)

@@ -1,4 +1,4 @@
-"""Labels on charts: their approximate width, and where to place names beside points without overlaps."""
+"""Labels on charts: their approximate width, and the placement of names beside points without overlaps."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,12 +10,12 @@ from unicodedata import east_asian_width
 from bertcalc.text.live_numbers import mirrored
 
 FONT, SMALL = 15, 13  # font sizes of a chart's labels, and of its axes
-SUFFIXES = {"parameters": "", "FLOPs": "FLOPs", "MACs": "MACs", "bytes": "B"}  # of short figures, by unit
+SUFFIXES = {"parameters": "", "FLOPs": "FLOPs", "MACs": "MACs", "bytes": "B"}  # of abbreviated figures, keyed by unit
 
 
 @mirrored
 def ems(text: str) -> float:
-    """The approximate width of a text in ems, which a chart in the browser cannot measure."""
+    """The approximate width of a text in ems; a chart in the browser cannot measure texts."""
     return sum([_EMS[sign] for sign in text], 0.0)
 
 
@@ -35,7 +35,10 @@ def first_fitting(pairs: tuple[tuple[str, str], ...], room: float) -> tuple[str,
 
 @mirrored
 def room_beside(longest: int, limit: int, least: float, whole: float) -> float:
-    """The free ems to the right of the longest bar, on an axis of ``whole`` ems up to ``limit``, plus ``least`` ems."""
+    """The width of the room to the right of the longest bar, in ems.
+
+    The axis is ``whole`` ems wide and ends at ``limit``. To its right there are ``least`` more ems.
+    """
     return least + (1 - longest / limit) * whole if limit else least
 
 
@@ -53,32 +56,35 @@ def halfway(start: int, end: int) -> float:
 
 @mirrored
 def room_for_label(least: int, most: int, label: float, width: float, gap: float) -> float:
-    """The end of an axis of ``width`` ems from ``least``, with room after ``most`` for a gap and a label (in ems)."""
+    """The end of an axis from ``least`` that leaves room for a gap and a label after ``most``.
+
+    ``width`` is the width of the axis; ``width``, ``gap`` and ``label`` are in ems.
+    """
     share = min(0.6, (label + gap) / width)
     return most + span(least, most) * share / (1 - share)
 
 
 @mirrored
 def span(least: int, most: int) -> int:
-    """The length of an axis between two ends; 1 if they are the same."""
+    """The difference between the two ends of an axis; 1 if they are equal."""
     return (most - least) or 1
 
 
 @mirrored
 def text_inside(text: str, length: int, whole: int) -> str:
-    """The text, if it fits into a piece of ``length`` on an axis of ``whole``; otherwise empty."""
+    """The text if it fits into a piece of ``length`` on an axis of length ``whole``; otherwise an empty text."""
     return text if length > whole * 0.013 * (len(text) + 1) else ""
 
 
 @mirrored
 def part_of_column(column: int, figure: int, longest: int, most: float) -> float:
-    """The end of a bar in a column one unit wide; the longest bar takes the share ``most``."""
+    """The end of a bar in a column that is one unit wide; the longest bar takes the fraction ``most`` of it."""
     return column + most * figure / (longest or 1)
 
 
 @mirrored
 def place_in_order(figures: tuple[int, ...] | list[int], at: int, descending: bool) -> int:
-    """The rank of figure number ``at`` if the figures are sorted; equal figures keep their order."""
+    """The rank of the figure with index ``at`` among the sorted figures; equal figures keep their order."""
     own = figures[at]
     before = [figure > own if descending else figure < own for figure in figures]
     return sum(before) + sum(figure == own for figure in figures[:at])
@@ -86,9 +92,9 @@ def place_in_order(figures: tuple[int, ...] | list[int], at: int, descending: bo
 
 @mirrored
 def in_lines(text: str, most: int) -> str:
-    r"""Wrap a text into lines of at most ``most`` letters, where a wide letter counts twice; longer words are cut.
+    r"""Wrap a text into lines of at most ``most`` letters; a wide letter, such as a Chinese one, counts twice.
 
-    A line ends at a space, or after Chinese punctuation.
+    A line ends at a space, or after Chinese punctuation. Words that are longer than a line are split.
 
     >>> in_lines("当前模型、bitsandbytes NF4", 20).split("\n")
     ['当前模型、', 'bitsandbytes NF4']
@@ -138,7 +144,7 @@ class Box(NamedTuple):
     def crosses(self, line: "Line") -> bool:
         """Whether a line goes through the box; touching an edge does not count."""
         (x, y), (end_x, end_y) = line
-        first, last = 0.0, 1.0  # the ends of the part inside, as shares of the line
+        first, last = 0.0, 1.0  # the ends of the part inside the box, as fractions of the line
         for start, end, low, high in ((x, end_x, self.left, self.right), (y, end_y, self.top, self.bottom)):
             if start == end:
                 if not low < start < high:
@@ -153,13 +159,13 @@ Line = tuple[tuple[float, float], tuple[float, float]]  # from one point to anot
 
 
 class Name(NamedTuple):
-    """The box of a name, and the line that leads from it to its point; None if it is right beside its point."""
+    """The box of a name, and the line that leads from it to its point, or None if it is right beside its point."""
 
     box: Box
     leader: Line | None
 
     def covers(self, other: "Name") -> bool:
-        """Whether the boxes overlap, or the line of one goes through the box of the other."""
+        """Whether the boxes overlap, or the line of one name goes through the box of the other."""
         lines = ((self.box, other.leader), (other.box, self.leader))
         return self.box.overlaps(other.box) or any(line is not None and box.crosses(line) for box, line in lines)
 
@@ -167,10 +173,10 @@ class Name(NamedTuple):
 def place(
     points: Sequence[tuple[float, float]], widths: Sequence[float], height: float, area: Box, first: int = 0
 ) -> list[Name | None]:
-    """Place the name of each point as near to it as possible; names cover no other names, lines or points.
+    """Place the name of each point as near to it as possible, without covering other names, lines or points.
 
-    The ``first`` names take their places before the others. Of the others, those right beside their points come first,
-    because a line takes room from other names. Returns None for a name without room.
+    The function places the ``first`` names before the others. Among the others, names that fit right beside their
+    points come first, because a line takes room from other names. Returns None for a name that does not fit.
     """
     marks = [_around(x, y, _MARK, _MARK) for x, y in points]
     names: dict[int, Name] = {}

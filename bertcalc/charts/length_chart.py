@@ -1,4 +1,4 @@
-"""The chart of each part's share of compute over the sequence length, and the colors of the parts."""
+"""The chart of each part's share of the compute over the sequence length, and the colors of the parts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -53,7 +53,7 @@ _LABELLED = 0.07  # the smallest share with room for a name
 
 @lru_cache
 def length_areas(appearance: str, share: str) -> Spec:
-    """The chart: the parts' shares over the sequence length, stacked, with a line at each mark."""
+    """The chart of the parts' shares over the sequence length: stacked areas, with a line at each mark."""
     ink, look = INK[appearance], axis_look(appearance)
     scale = alt.Scale(type="log", base=2, nice=False)
     x = alt.X("length:Q", title="S", scale=scale, axis=alt.Axis(grid=False, format=",d", **look))

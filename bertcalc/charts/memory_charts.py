@@ -17,9 +17,9 @@ from bertcalc.memory.timeline import AREAS, Area, Phase
 AREA_COLORS: dict[str, dict[Area, str]] = {
     look: dict(zip(AREAS, inks, strict=True)) for look, inks in colors.AREAS.items()
 }
-_CROSSED = 0.07  # of the peak: a line nearer than this to the middle of a name crosses it
-_HEIGHT, _EDGE = 32, 7  # of the stacked bar, and of the mark at its edges, in pixels
-_NAMED = 0.1  # of the peak: an area thinner than this has no room for its name
+_CROSSED = 0.07  # fraction of the peak: a line nearer than this to the middle of a name crosses it
+_HEIGHT, _EDGE = 32, 7  # heights in pixels: of the stacked bar, and of the mark at its edges
+_NAMED = 0.1  # fraction of the peak: an area thinner than this has no room for its name
 
 
 def legend(look: str) -> Any:
@@ -83,9 +83,9 @@ def step_frame(
     end: int,
     size: Callable[[int], str],
 ) -> Columns:
-    """The data: a row for each area at each point in time, each name that fits, each phase, and the peak.
+    """The data of the chart: a row for each area at each point in time, each name that fits, each phase, and the peak.
 
-    There is also a row for the preset's peak, if it differs, and one for the end of the axis.
+    A further row is for the preset's peak if it differs, and one is for the end of the axis.
     """
     rows: list[dict[str, Any]] = []
     top = max(moments, key=lambda moment: moment.live)
@@ -146,7 +146,7 @@ def step_areas(look: str, names: tuple[str, ...], step: str) -> Spec:
     labels = inside(look).encode(x=x, y="middle:Q")
     peak, was, bands = having("peak"), having("was"), having("phase")
     mark = peak.mark_point(filled=True, size=90, color=ink, opacity=1).encode(x=x, y="peak:Q", tooltip=["text:N"])
-    outline = {"stroke": paper, "strokeWidth": 4, "strokeJoin": "round"}  # of a text that lies on a line
+    outline = {"stroke": paper, "strokeWidth": 4, "strokeJoin": "round"}  # the outline of a text on a line
     number = [
         peak.mark_text(fontSize=FONT, fontWeight="bold", dy=-14, color=ink, **edge).encode(
             x=x, y="peak:Q", text="text:N"

@@ -16,7 +16,10 @@ from bertcalc.explore.design import Budget, Design
 def designs_frame(
     designs: Sequence[Design], budget: Budget, numbered: int, sides: tuple[str, str], formatted: Callable[[int], str]
 ) -> Columns:
-    """The data of the chart. The first ``numbered`` designs show ranks; ``sides`` are words for within and above."""
+    """The data of the chart. The first ``numbered`` designs show ranks.
+
+    ``sides`` are the words for designs within the budget and for designs above it.
+    """
     return {
         "hidden": [design.hidden_size for design in designs],
         "intermediate": [design.intermediate_size for design in designs],
@@ -50,7 +53,7 @@ def near_budget(appearance: str, sides: tuple[str, str]) -> Spec:
     }
     points = alt.Chart().mark_point(filled=True)
     points = points.encode(x=x, y=y, color=color, shape=shape, tooltip=tooltip, **seen)
-    # Ranks are on different sides of the points, so that they do not overlap at neighboring depths.
+    # Ranks are on different sides of the points, to avoid overlaps at neighboring depths.
     places: tuple[tuple[str, dict[str, Any]], ...] = (
         ("datum.above", {"dx": 11, "align": "left"}),
         ("!datum.above", {"dx": -11, "align": "right"}),

@@ -38,7 +38,7 @@ Lines = Sequence[tuple[str, Sequence[tuple[float, float]]]]  # contour lines: th
 
 
 class Curve(NamedTuple):
-    """A curve: its quantity, its name, and a figure for each value, or None if there is none."""
+    """A curve: its quantity, its name, and for each value a figure, or None if there is no figure."""
 
     quantity: str
     name: str
@@ -53,7 +53,7 @@ class Mark(NamedTuple):
     text: str
 
     def on(self, bounds: tuple[FigureBound, ...]) -> "Mark":
-        """The mark on curves that are valid only within these bounds: elsewhere it stays where it was."""
+        """The mark as live numbers that are valid only within ``bounds``: outside, the mark stays where it was."""
         return Mark(*(within(part, bounds) for part in self))
 
 
@@ -105,7 +105,10 @@ _LEFT = 0.2
 def _mark_heights(
     marks: Sequence[Mark], curves: Sequence[Curve], ends: tuple[int, int], *, logs: bool
 ) -> Iterator[int]:
-    """The dy of each mark's text, which moves to another line if it would cover the previous text, even on a phone."""
+    """The dy (vertical offset in pixels) of each mark's text.
+
+    A text moves to another line if it would cover a previous text on a phone.
+    """
     lowest, highest = _bounds(curves, logs=logs)
     taken: list[tuple[float, float]] = []
     for mark in marks:
@@ -121,7 +124,7 @@ def _mark_heights(
 
 _NARROW = 300  # pixels: the width of the chart on a phone
 _MARK_DY = -14  # from a point to its text
-_TOP = 0.75  # above it there is no room for two lines of text
+_TOP = 0.75  # above this height there is no room for two lines of text
 
 
 def _part(figure: float, low: float, high: float, *, logs: bool) -> float:
@@ -132,7 +135,7 @@ def _part(figure: float, low: float, high: float, *, logs: bool) -> float:
 
 
 def _bounds(curves: Sequence[Curve], *, logs: bool) -> tuple[int, int]:
-    """The least and the greatest figure of the axis."""
+    """The least and the greatest figure on the axis."""
     figures = [figure for curve in curves for figure in curve.figures if figure or (figure == 0 and not logs)]
     return min(figures, default=1) if logs else 0, max(figures, default=1)
 
@@ -157,7 +160,7 @@ def map_frame(
     *,
     logs: bool,
 ) -> Columns:
-    """The data of the map: a row for each cell, each place of a line, each published point, and the present model.
+    """The data of the map: a row for each cell, each point of a line, each published model, and the current model.
 
     ``lines`` go from the top left to the bottom right; the area beyond them is filled.
     """
@@ -197,7 +200,7 @@ def _edges(values: Sequence[int], *, logs: bool) -> dict[int, tuple[float, float
 def _line_labels(
     lines: Lines, width: tuple[int, int], height: tuple[int, int], letter: float, *, logs: bool
 ) -> list[dict[str, Any]]:
-    """The labels of the lines: above the upper end, else to the right of the right end, else none, as space permits."""
+    """The labels of the lines: above the upper end or, without room there, to the right of the right end, or none."""
     labels: list[dict[str, Any]] = []
     taken = {"top": -1.0, "right": 2.0}
     for name, places in lines:
@@ -221,7 +224,10 @@ def _room_for_labels(
     *,
     logs: bool,
 ) -> list[str]:
-    """The labels, emptied if they would cover an earlier label, a point or the present model, or leave the chart."""
+    """The labels of the points; a label without room is empty.
+
+    A label must not cover an earlier label, a point or the current model, and must not leave the chart.
+    """
     places = [(_part(point.place[0], *width, logs=logs), _part(point.place[1], *height, logs=logs)) for point in points]
     rings = {(mark.x, mark.y) for mark in marks}
     boxes = [box for mark in marks for box in _around_here(mark, width, height, letter, logs=logs)]
@@ -245,22 +251,22 @@ def _room_for_labels(
 def _around_here(
     mark: Mark, width: tuple[int, int], height: tuple[int, int], letter: float, *, logs: bool
 ) -> list[tuple[float, float, float]]:
-    """The boxes of the present model: the halves of its ring, and its bold figure above, at both heights."""
+    """The boxes that the current model takes: the halves of its ring, and the figure above it at both heights."""
     x, y = _part(mark.x, *width, logs=logs), _part(mark.y, *height, logs=logs)
     half = 0.6 * letter * len(mark.text)
     figure = [(x - half, x + half, y + up) for up in _ABOVE_RING]
     return [(x - letter, x + letter, y + up) for up in (-0.04, 0.04)] + figure
 
 
-_ABOVE_RING = (0.08, 0.1)  # of a figure, as a fraction of the chart's height: on the page, and on the projector
+_ABOVE_RING = (0.08, 0.1)  # the height of a figure, as a fraction of the chart's: on the page, and on the projector
 _BESIDE_POINT, _BESIDE_RING = 9, 17  # pixels from the middle of a point to its name
 _LETTER = (0.01, 0.035)  # the width of a letter as a fraction of the chart's: on a screen, on a phone
-_LABEL_HEIGHT = 0.06  # likewise, for the lowest chart, on the projector
+_LABEL_HEIGHT = 0.06  # as a fraction of the chart's height, for the lowest chart: on the projector
 
 
 @lru_cache(maxsize=256)
 def curves(appearance: str, title: str, unit: Unit, *, logs: bool) -> Spec:
-    """The chart of curves, named at their ends; the present and the doubled model are points with figures."""
+    """The chart of curves, named at their ends; the current and the doubled model are points with figures."""
     return _titled(_curves(appearance, unit, logs), title)
 
 

@@ -1,6 +1,7 @@
 """The programs that draw charts in a browser: Vega as a script, and Vega-Lite specifications compiled to Vega.
 
-If browsers compiled them, they would load a script of twice the size, and take twice as long for the first chart.
+If browsers compiled the specifications, they would load a script of twice the size, and the first chart would take
+twice as long.
 """
 
 import json
@@ -10,11 +11,14 @@ from typing import Any
 
 from bertcalc.processes.worker import Worker
 
-ROWS = "empty"  # Altair's name for the data of a chart that it got without data
+ROWS = "empty"  # Altair's name for the data of a chart that was built without data
 
 
 def vega_script() -> str:
-    """Vega as one script, which defines ``window.vega``. Its process ends: vl-convert takes 130 MB for this."""
+    """Return Vega as one script, which defines ``window.vega``.
+
+    A separate process builds it and then ends, because vl-convert takes 130 MB for this.
+    """
     worker = Worker()
     try:
         return worker.run(_bundle)
@@ -25,14 +29,14 @@ def vega_script() -> str:
 def _bundle() -> str:
     import vl_convert
 
-    # vl-convert's documentation leaves imports out, but all of Vega's modules are in it, under their names on npm.
+    # The documentation does not mention imports, but vl-convert includes all of Vega's modules, named as on npm.
     names = "{ Error, View, parse }"
     vega = f"/npm/vega@{vl_convert.get_vega_version()}/+esm"
     return str(vl_convert.javascript_bundle(f'import {names} from "{vega}"; window.vega = {names};'))
 
 
 def compiled(spec: Mapping[str, Any]) -> str:
-    """A chart's Vega specification as JSON, from its Vega-Lite specification without data."""
+    """Compile a Vega-Lite specification without data to a Vega specification as JSON."""
     return _compiled(json.dumps({**spec, "data": {"name": ROWS}}))
 
 
@@ -41,6 +45,6 @@ def _compiled(spec: str) -> str:
     import vl_convert  # 65 MB, half a second for the first chart, and 20 ms for another
 
     vega: dict[str, Any] = vl_convert.vegalite_to_vega(spec)
-    # Vega-Lite makes a row without values of a data set that is empty.
+    # Vega-Lite replaces an empty data set by one row without values.
     vega["data"] = [{"name": ROWS} if data["name"] == ROWS else data for data in vega["data"]]
     return json.dumps(vega)

@@ -16,7 +16,7 @@ _OF_A_ROW = 0.6  # the largest font size, as a share of the height of a row
 
 @lru_cache
 def picture(look: str, rows: int, *, low: bool = False) -> Spec:
-    """The specification of a picture with this many rows, for the data of ``picture_frame``; ``low`` saves height."""
+    """The specification of a picture with ``rows`` rows, for the data of ``picture_frame``; ``low`` saves height."""
     ink, paper = INK[look], BACKGROUND[look]
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[rows, 0], nice=False))

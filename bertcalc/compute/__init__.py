@@ -1,1 +1,1 @@
-"""FLOPs, counted from the steps of the forward pass; counting conventions; training time on real hardware."""
+"""FLOPs of the steps of a forward pass, counting conventions, and training time on real hardware."""

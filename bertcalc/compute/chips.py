@@ -15,9 +15,9 @@ PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 
 
 class Chip(NamedTuple):
-    """A chip: its peak FLOP/s for dense matrix products in each number format, and its memory bandwidth in bytes/s.
+    """A chip: its peak FLOP/s for dense matrix products in each precision, and its memory bandwidth in bytes/s.
 
-    16bit is float16 or bfloat16 with accumulation in float32. ``bandwidth`` is None where sources disagree.
+    16bit is float16 or bfloat16 with accumulation in float32. ``bandwidth`` is None if sources disagree.
     """
 
     peak: Mapping[Precision, int]
@@ -47,12 +47,12 @@ DEVICES: dict[str, Chip] = {
 
 
 def seconds(flops: Any, peak: Any, utilisation: Any, devices: Any) -> Any:
-    """The training time in seconds, from numbers or symbols; ``utilisation`` is the fraction of the peak reached."""
+    """The training time in seconds, for numbers or symbols; ``utilisation`` is the fraction of the peak reached."""
     return flops / (devices * peak * utilisation)
 
 
 class PublishedRun(NamedTuple):
-    """A published pre-training run: what was trained, on how many chips, in how many hours.
+    """A published pre-training run: the model, the number of sequences, the chips, and the hours.
 
     90 % of the sequences have 128 tokens, the rest 512.
     """
@@ -77,7 +77,7 @@ class PublishedRun(NamedTuple):
         return self.sequences * 9 // 10 * cost(128) + self.sequences // 10 * cost(512)
 
     def seconds(self, convention: Convention, utilisation: Fraction) -> Fraction:
-        """The duration of the run at this fraction of the chips' peak."""
+        """The duration of the run in seconds, if the chips reach this fraction of their peak."""
         duration: Fraction = seconds(
             self.flops(convention), DEVICES[self.device].peak["16bit"], utilisation, self.devices
         )

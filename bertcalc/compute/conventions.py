@@ -1,4 +1,4 @@
-"""Published FLOP-counting conventions: each as a rule, with its source and its difference from PyTorch's count."""
+"""Published rules for counting FLOPs, each with its source and its difference from PyTorch's count."""
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
@@ -35,7 +35,7 @@ class PublishedRule(NamedTuple):
     source: str
 
     def flops(self, config: Config, batch_size: int, sequence_length: int, steps: Iterable[Step]) -> Fraction:
-        """The rule's count for a model and the steps of its forward pass; some rules give fractions."""
+        """The rule's count for a model and the steps of its forward pass, which can be a fraction."""
         sizes = {**config.shared(), "batch_size": batch_size, "sequence_length": sequence_length}
         return Fraction(self.formula(RuleSizes(*(Fraction(sizes[field]) for field in RuleSizes._fields)), steps))
 
@@ -121,7 +121,7 @@ RULES: dict[str, PublishedRule] = {
 
 
 class PublishedFigure(NamedTuple):
-    """A published figure and its unit, with the rule and the model it was computed for."""
+    """A published figure and its unit, with the rule and the model that it was computed for."""
 
     rule: str
     preset: str

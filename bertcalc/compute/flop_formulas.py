@@ -1,4 +1,4 @@
-"""Formulas for FLOPs: the same steps run with symbols, counted by the same functions."""
+"""Formulas for FLOPs: the steps of a forward pass with symbolic sizes, counted by the functions of ``flops``."""
 
 from fractions import Fraction
 from functools import lru_cache
@@ -25,30 +25,30 @@ Letters = tuple[Step, ...]
 
 @checked
 def letters(model: Model, convention: Convention = PYTORCH, *, cross: bool = False) -> Letters:
-    """The steps of the forward pass with symbolic shapes; ``cross``: whether encoder_hidden_states are given.
+    """The steps of the forward pass with symbolic shapes; ``cross`` is whether encoder_hidden_states are passed.
 
-    M, the number of masked positions, appears if the convention counts the masked-LM head at these only.
+    M, the number of masked positions, appears if the convention counts the masked-LM head at masked positions only.
     """
     steps = [symbolic.step for symbolic in symbolic_steps(model, cross=cross)]
     return tuple(at_masked(steps, _MASKED) if convention.logits == "masked" else steps)
 
 
 @checked
-@lru_cache(maxsize=128)  # a tenth of a MB each
+@lru_cache(maxsize=128)  # 0.1 MB per entry
 def part_expressions(steps: Letters, convention: Convention) -> dict[Part, Any]:
-    """The forward cost of each part, a sympy.Expr."""
+    """The forward cost of each part, as a sympy.Expr."""
     return by_part(steps, convention)
 
 
 @checked
-@lru_cache(maxsize=128)  # a tenth of a MB each
+@lru_cache(maxsize=128)  # 0.1 MB per entry
 def total_expression(steps: Letters, convention: Convention, phase: Phase) -> Any:
-    """The cost of all steps, a sympy.Expr."""
+    """The cost of all steps, as a sympy.Expr."""
     return total(steps, convention, phase)
 
 
 @checked
-@lru_cache(maxsize=128)  # a tenth of a MB each
+@lru_cache(maxsize=128)  # 0.1 MB per entry
 def part_formulas(steps: Letters, convention: Convention) -> dict[Part, tuple[Formula, ...]]:
     """The terms of each part's forward cost; they sum to the model's cost."""
     return {
@@ -58,23 +58,23 @@ def part_formulas(steps: Letters, convention: Convention) -> dict[Part, tuple[Fo
 
 
 @checked
-@lru_cache(maxsize=128)  # a tenth of a MB each
+@lru_cache(maxsize=128)  # 0.1 MB per entry
 def plain_formulas(steps: Letters, convention: Convention) -> dict[Part, str]:
     """The formula of each part's forward cost as plain text."""
     return {part: plain(cost) for part, cost in part_expressions(steps, convention).items()}
 
 
 @checked
-@lru_cache(maxsize=128)  # a tenth of a MB each
+@lru_cache(maxsize=128)  # 0.1 MB per entry
 def name_expressions(steps: Letters, convention: Convention) -> tuple[CostRow, ...]:
     """The rows of ``by_name`` with sympy.Expr as copies and costs."""
     return tuple(by_name(steps, convention))
 
 
 @checked
-@lru_cache(maxsize=128)  # a tenth of a MB each
+@lru_cache(maxsize=128)  # 0.1 MB per entry
 def name_formulas(steps: Letters, convention: Convention) -> dict[str, Formula]:
-    """The forward cost of one copy of each step and module by name; "" is the whole model."""
+    """The forward cost of one copy of each step and module, keyed by name; "" is the whole model."""
     return {row.name: write(_layers_first(row.cost)) for row in name_expressions(steps, convention)}
 
 
@@ -83,7 +83,7 @@ def name_formulas(steps: Letters, convention: Convention) -> dict[str, Formula]:
 def crossover(steps: Letters, convention: Convention, parts: tuple[Part, ...]) -> Formula | None:
     """The sequence length at which scores and context cost as much as ``parts`` together.
 
-    None if a cost in ``parts`` does not grow with the length, such as that of projecting an encoder's output.
+    None if a cost in ``parts`` does not grow with the length, such as the projection of an encoder's output.
     """
     costs = by_part(steps, convention)
     difference = exact(costs["scores and context"] - sum(costs.get(part, 0) for part in parts))
@@ -92,7 +92,10 @@ def crossover(steps: Letters, convention: Convention, parts: tuple[Part, ...]) -
 
 
 def time_formula(flops: Fraction, peak: int, utilisation: Fraction, devices: int) -> tuple[str, str]:
-    """The training time in seconds: LaTeX with letters (F, R, u, n), and text with numbers, live if ``flops`` is."""
+    """The formula for the training time in seconds: LaTeX with letters (F, R, u, n), and text with numbers.
+
+    The text is live if ``flops`` is live.
+    """
     letters = "FRun"
     expression = seconds(*sympy.symbols(" ".join(letters), positive=True))
     numbers = (on_paper(flops), on_paper(peak), brief(utilisation), f"{devices:,}")
@@ -132,7 +135,7 @@ def _polynomial(terms: list[tuple[tuple[int, ...], Any]]) -> _Polynomial:
 @checked
 @lru_cache(maxsize=1024)
 def rule_expression(steps: Letters, rule: PublishedRule) -> Any:
-    """The count of a published rule, a sympy.Expr."""
+    """The count of a published rule, as a sympy.Expr."""
     letters = {field: ALL_SYMBOLS[field] for field in RuleSizes._fields}
     return rule.formula(RuleSizes(**{**letters, "batch_size": tokens(steps) / _LENGTH}), steps)
 
@@ -140,7 +143,7 @@ def rule_expression(steps: Letters, rule: PublishedRule) -> Any:
 @checked
 @lru_cache(maxsize=1024)
 def rule_formulas(steps: Letters, rule: PublishedRule) -> tuple[tuple[Formula, ...], tuple[Formula, ...]]:
-    """The terms of a published rule, and the terms that PyTorch counts in addition."""
+    """The terms of a published rule, and the terms of the difference between PyTorch's count and the rule."""
     theirs = exact(rule_expression(steps, rule))
     rest = exact(total(steps, phase=rule.phase)) - theirs
     sums = sympy.collect(theirs, SYMBOLS["num_hidden_layers"]), sympy.expand(rest)

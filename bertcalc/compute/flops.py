@@ -71,10 +71,10 @@ _MACS = Counting({"linear": 1, "convolution": 1, "matmul": 1})  # only a product
 
 @record
 class Convention(NamedTuple):
-    """A counting convention; the defaults are those of PyTorch's FlopCounterMode."""
+    """A counting convention; the defaults match PyTorch's FlopCounterMode."""
 
     unit: Literal["FLOPs", "MACs"] = "FLOPs"
-    operations: Literal["matmul", "all"] = "matmul"  # matrix products alone, or element-wise operations too
+    operations: Literal["matmul", "all"] = "matmul"  # only matrix products, or elementwise operations as well
     logits: Literal["all", "masked"] = "all"  # the positions at which the masked-LM head runs
     training: Literal["3x", "4x"] = "3x"  # 4x: the layers run forward once more before their backward pass
 
@@ -101,7 +101,7 @@ PARTS: tuple[Part, ...] = (
 
 
 class CostRow(NamedTuple):
-    """A step, or a module with everything in it: its name without "bert.", its copies, the cost of one copy."""
+    """A step or a whole module: its name without "bert.", its number of copies, and the cost of one copy."""
 
     name: str
     copies: int
@@ -130,7 +130,7 @@ def forward_flops(
 
 
 def _run(model: Model, batch: Batch) -> list[Step]:
-    """The steps of a forward pass. Raises InputError if none is possible, or if the model takes no such batch."""
+    """The steps of a forward pass. Raises InputError if the model cannot run, or cannot run this batch."""
     if problem := cannot_run(model) or not_taken(model, batch):
         raise InputError(problem)
     return model.steps(batch)
@@ -147,12 +147,13 @@ def training_flops(
     freezing: Freezing = NOTHING_FROZEN,
     recompute: Recompute = "none",
 ) -> int:
-    """FLOPs of one forward and backward pass: backward repeats each product twice, for its input and for its weight.
+    """FLOPs of one forward and backward pass; the backward pass runs two products for each forward product.
 
-    A product with ``encoder_hidden_states`` is repeated only once, as the encoder is not trained. A frozen weight needs
-    no product for its gradient, and neither does an input with nothing trained before it. ``recompute`` runs layers, or
-    their attention cores, forward a second time if a gradient flows in them; with transformers' gradient checkpointing,
-    a gradient always flows to the embeddings unless its ``disable_input_require_grads()`` is called. Raises InputError
+    One of the two is for the gradient of the input, one for the gradient of the weight. A product with
+    ``encoder_hidden_states`` needs only one, because the encoder is not trained. A frozen weight needs no product for
+    its gradient, and neither does an input with nothing trained before it. ``recompute`` runs layers, or their
+    attention cores, forward a second time if a gradient flows in them. With transformers' gradient checkpointing, a
+    gradient always flows to the embeddings unless the user calls ``disable_input_require_grads()``. Raises InputError
     if the model's family does not support this ``recompute``, if the model cannot be trained, or if the FLOPs depend on
     the labels.
 
@@ -205,14 +206,14 @@ def cost(step: Step, convention: Convention = PYTORCH) -> int:
 
 @checked
 def by_part(steps: Iterable[Step], convention: Convention = PYTORCH) -> dict[Part, int]:
-    """The forward cost of each part that costs anything, in the order of the model; sums to ``total``."""
+    """The forward cost of each part with a cost, in the order of the model; the costs sum to ``total``."""
     costs = summed((part_of(step), cost(step, convention)) for step in steps)
     return {part: costs[part] for part in PARTS if costs.get(part, 0) != 0}
 
 
 @checked
 def by_name(steps: Iterable[Step], convention: Convention = PYTORCH) -> list[CostRow]:
-    """The forward cost of every module and step that costs anything, modules first; the first row is the model."""
+    """The forward cost of every module and step with a cost, each module before its steps; first the whole model."""
     rows: dict[str, CostRow] = {}
     for step in steps:
         run_cost = convention.counting.of(step)
@@ -258,13 +259,13 @@ def has_masked_head(steps: Iterable[Step]) -> bool:
 
 @checked
 def as_stated(steps: Iterable[Step], convention: Convention, sequence_length: int) -> list[Step]:
-    """The steps as a convention counts them: the masked-LM head at all positions, or at masked ones only."""
+    """The steps as a convention counts them: the masked-LM head at all positions, or at masked positions only."""
     return at_masked(steps, masked_positions(sequence_length)) if convention.logits == "masked" else list(steps)
 
 
 @checked
 def at_masked(steps: Iterable[Step], positions: int) -> list[Step]:
-    """The same steps, with the masked-LM head run at only ``positions`` of each sequence."""
+    """The steps with the masked-LM head run at only ``positions`` positions of each sequence."""
 
     def cut(value: Value) -> Value:
         *batch, _length, width = value.shape
@@ -279,12 +280,12 @@ def at_masked(steps: Iterable[Step], positions: int) -> list[Step]:
 
 
 def _times(step: Step) -> int:
-    """The number of times that training computes a step: forward, and for the gradients of its input and its weight."""
-    return 3 - any(value.name == "encoder_hidden_states" for value in step.takes)  # these need no gradient
+    """How often training computes a step: forward, and for the gradients of its input and its weight."""
+    return 3 - any(value.name == "encoder_hidden_states" for value in step.takes)  # an input without a gradient
 
 
 def _recomputed(steps: Iterable[Step], recompute: Recompute, flowing: Collection[str]) -> set[str]:
-    """The steps that gradient checkpointing runs again: in each region with a gradient, up to the last saved tensor.
+    """The names of the steps that checkpointing reruns: in each region with a gradient, up to the last saved tensor.
 
     A product saves only its inputs, so if it is the last to save anything, PyTorch's checkpoint stops before it.
     """
@@ -311,7 +312,7 @@ def _keeps_what_it_makes(step: Step) -> bool:
 
 
 def _with_parents(name: str) -> list[str]:
-    """The names of the model, of every module around a step, and of the step; a list of layers is not a module here."""
+    """The names of the model, of every module that contains a step, and of the step, without lists of layers."""
     names = name.split(".")
     ends = [end for end in range(1, len(names) + 1) if names[end : end + 1] not in (["*"], ["0"])]
     return ["", *(".".join(names[:end]) for end in ends)]

@@ -1,1 +1,1 @@
-"""Controls of a model: the stops of a slider, undo and redo."""
+"""Controls of a model: the stops of its sliders, its link, and undo and redo."""

@@ -39,7 +39,7 @@ NAMES = ("preset", "architecture", "add_pooling_layer", *_LOCKS, *FIELDS, *SHARE
 class ChosenModel(NamedTuple):
     """A configuration with its original preset, its class, and the locks of its sliders.
 
-    ``changes`` are the steps of the Change page, as a text that may be wrong: bertcalc.change_steps reads it.
+    ``changes`` is the text of the steps on the Change page; it may be invalid. bertcalc.change_steps parses it.
     """
 
     preset: str = DEFAULT_PRESET
@@ -50,12 +50,12 @@ class ChosenModel(NamedTuple):
     changes: str = ""
 
     def model(self, architecture: str = "") -> Model:
-        """The model, in its class or another."""
+        """The model as an ``architecture``, by default the chosen class."""
         architecture = architecture or self.architecture
         return Model(config_of_class(self.config, architecture), architecture, self.add_pooling_layer)
 
     def values(self) -> dict[str, Any]:
-        """All values that can be changed, by name in the link."""
+        """All values that can be changed, keyed by their names in a link."""
         config = {field: getattr(self.config, field) for field in _fields_of(type(self.config))}
         locks = {name: getattr(self.locks, lock) for name, lock in _LOCKS.items()}
         return {
@@ -81,7 +81,7 @@ class ChosenModel(NamedTuple):
         return changed
 
     def reset(self, preset: str | None = None) -> "ChosenModel":
-        """Start from a preset (by default the present one), in the present class or its counterpart."""
+        """Start from a preset (by default the current one), in the current class or its counterpart."""
         name = preset or self.preset
         config = PRESETS[name].config
         like = counterpart(self.architecture, family_of(config))
@@ -90,7 +90,7 @@ class ChosenModel(NamedTuple):
     def link(self, meant: str = DEFAULT_PRESET) -> dict[str, str]:
         """The parameters of the link: the preset and the values that differ from it, under the family's names.
 
-        ``meant`` is the preset of a link that names none.
+        ``meant`` is the default preset of links: the link leaves it out.
         """
         start = _values_of(self.preset)
         differing = {name: value for name, value in self.values().items() if value != start[name]}
@@ -116,9 +116,10 @@ def _values_of(preset: str) -> Mapping[str, Any]:
 def read(link: Mapping[str, str], meant: str = DEFAULT_PRESET) -> tuple[ChosenModel, list[Problem]]:
     """Read the model of a link, or the nearest valid model, and the problems with the link.
 
-    Values of the wrong type are ignored. A link without a preset means ``meant``, or the first preset of the family of
-    its class. A field's shared name takes precedence over a family's own, as in a configuration. Fields that the family
-    lacks are problems, unless they have the only value that describes its models.
+    The function ignores values of the wrong type. A link without a preset starts from ``meant``, or from the first
+    preset of its class's family if that is a different family. A field's shared name takes precedence over the family's
+    name, as in a configuration. A field that the family lacks is a problem, unless it has the only value that describes
+    the family's models.
     """
     link = {**{SHARED[name]: text for name, text in link.items() if name in SHARED}, **link}
     architecture = link.get("architecture", "")
@@ -150,7 +151,7 @@ def _of_other_families(link: Mapping[str, str], kind: type[Config]) -> Iterator[
 
 
 def _back(model: ChosenModel, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The last resort: reset hidden_size and heads to the preset's values or, if they are unchanged, all values."""
+    """The last resort: the preset's hidden_size and heads or, if the link changes neither, all values of the preset."""
     start = model.values()
     differ = {name: start[name] for name, value in values.items() if name in FIELDS and value != start[name]}
     return {name: differ[name] for name in ("hidden_size", "num_attention_heads") if name in differ} or differ
@@ -162,7 +163,7 @@ def in_reach(problem: Problem) -> Problem:
 
 
 def _as_moved(start: Config, values: Mapping[str, Any], problem: Problem) -> Problem:
-    """If a link has only one of hidden_size and num_attention_heads, give the remedies for typing its value."""
+    """If a link has only one of hidden_size and num_attention_heads, offer the same remedies as for a typed value."""
     linked = [field for field in ("hidden_size", "num_attention_heads") if field in values]
     if problem.field != "hidden_size" or len(linked) != 1:
         return problem

@@ -13,13 +13,14 @@ State = TypeVar("State")
 
 
 class History(Generic[State]):
-    """The steps of one session; ``at`` is the index of the present step.
+    """The steps of one session; ``at`` is the index of the current step.
 
-    ``attempt`` holds invalid values, by field, that were typed on top of the present step; undo removes them first.
+    ``attempt`` holds invalid values, keyed by field, that the user typed after the current step. Undo removes them
+    first.
     """
 
     LONGEST = 200  # steps
-    WRITTEN = 30  # steps before the present one, and after it, that the browser keeps
+    WRITTEN = 30  # number of steps before the current one, and after it, that the browser keeps
 
     def __init__(self, state: State) -> None:
         self.steps = [state]
@@ -28,7 +29,7 @@ class History(Generic[State]):
 
     @property
     def present(self) -> State:
-        """The state at the present step."""
+        """The state at the current step."""
         return self.steps[self.at]
 
     @property
@@ -44,25 +45,25 @@ class History(Generic[State]):
         return self.at < self.last
 
     def take(self, state: State) -> None:
-        """Add a step after the present one; the undone steps are dropped."""
+        """Add a step after the current one, and drop the undone steps."""
         self.attempt = {}
         if state != self.present:
             self.steps = [*self.steps[: self.at + 1], state][-self.LONGEST :]
             self.at = self.last
 
     def undo(self) -> None:
-        """Go one step back, if there is one; from an attempt, to the present step."""
+        """Drop the attempt if there is one; otherwise go one step back if possible."""
         self.go(max(self.at - (not self.attempt), 0))
 
     def redo(self) -> None:
-        """Go one step forward again, if there is one."""
+        """Go one step forward again if possible."""
         self.go(min(self.at + 1, self.last))
 
     def go(self, index: int) -> None:
-        """Make another step the present one."""
+        """Make the step at ``index`` the current one, and drop the attempt."""
         self.attempt, self.at = {}, index
 
     def nearest_steps(self) -> tuple[list[State], int]:
-        """The steps around the present one that the browser keeps, and the index of the present one among them."""
+        """The steps around the current one that the browser keeps, and the index of the current one among them."""
         first = max(0, self.at - self.WRITTEN)
         return self.steps[first : self.at + self.WRITTEN + 1], self.at - first

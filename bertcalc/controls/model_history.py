@@ -1,4 +1,4 @@
-"""The steps of a session's model.
+"""Undo and redo of a session's model.
 
 >>> history = ModelHistory(ChosenModel())
 >>> history.change({"num_hidden_layers": 24})
@@ -25,15 +25,15 @@ _LONGEST_ATTEMPT = 40  # characters of a value in a written attempt
 
 
 class ModelHistory(History[ChosenModel]):
-    """The steps of a session's model; ``unsaid`` are those that are not in the browser's history yet."""
+    """The steps of a session's model; ``unsaid`` are the steps that are not in the browser's history yet."""
 
     def __init__(self, model: ChosenModel) -> None:
         super().__init__(model)
         self.unsaid: list[ChosenModel] = []
-        self._links: dict[int, tuple[ChosenModel, str]] = {}  # of the written steps, by their ids
+        self._links: dict[int, tuple[ChosenModel, str]] = {}  # (step, link) of the written steps, keyed by id(step)
 
     def written(self) -> dict[str, Any]:
-        """The nearest steps, as links, and the attempt, for JSON.
+        """The nearest steps, as links, and the attempt, ready for JSON.
 
         >>> history = ModelHistory(ChosenModel())
         >>> history.change({"num_hidden_layers": 24})
@@ -41,7 +41,7 @@ class ModelHistory(History[ChosenModel]):
         {'steps': ['', 'num_hidden_layers=24'], 'at': 1, 'attempt': {}}
         """
         steps, at = self.nearest_steps()
-        # Most steps were there in the run before, too. Their hashes would take as long as their links.
+        # Most steps have a link from the previous run. Keys are ids, because hashing a step takes as long as its link.
         self._links = {id(step): self._links.get(id(step)) or (step, urlencode(step.link())) for step in steps}
         return {"steps": [self._links[id(step)][1] for step in steps], "at": at, "attempt": self.attempt}
 
@@ -49,7 +49,7 @@ class ModelHistory(History[ChosenModel]):
     def restored(cls, model: ChosenModel, written: object, *, is_linked: bool = True) -> "ModelHistory":
         """Restore a history from ``written``, which is untrusted.
 
-        If the present step is not ``model``, the history starts with ``model`` alone, unless ``is_linked`` is False.
+        If its current step is not ``model``, the history starts with only ``model``, unless ``is_linked`` is False.
         """
         history = cls(model)
         match written:
@@ -81,7 +81,7 @@ class ModelHistory(History[ChosenModel]):
         self.attempt = {**left, **values}
 
     def move(self, field: str, value: Any) -> None:
-        """Change one size and those that follow it; an invalid value becomes the attempt."""
+        """Change one size and the sizes that follow it; an invalid value becomes the attempt."""
         left = {name: attempt for name, attempt in self.attempt.items() if name != field}
         try:
             config = moved(self.present.config, field, value, self.present.locks)
@@ -92,9 +92,9 @@ class ModelHistory(History[ChosenModel]):
         self.attempt = left
 
     def go_to(self, model: ChosenModel) -> None:
-        """Follow the browser's Back or Forward: go to the nearest step with this model, or add a new one.
+        """Follow the browser's Back or Forward: go to the nearest step with this model, or add a new step.
 
-        The nearest rather than the next, as the server may see only the last of several quick presses.
+        It need not be the next step: the server may see only the last of several quick presses.
         """
         indices = [index for index, step in enumerate(self.steps) if step == model]
         if indices:

@@ -1,11 +1,11 @@
 """Change one size of a model with a slider: the slider's stops, all of them valid, and the sizes that follow.
 
-The spacing of the other sliders is here, too: ``parts_of`` for the sizes of a discovered model, ``round_numbers`` for
-the arguments of a step. What is valid among them, their models know.
-
-num_attention_heads A divides hidden_size H. Two locks decide what follows H: with ``heads``, the head size H / A stays
-and A changes; with ``intermediate``, intermediate_size stays the same multiple of H. The padding token stays in the
+num_attention_heads A divides hidden_size H. Two locks decide what follows H. With ``heads``, the head size H / A stays
+and A changes. With ``intermediate``, intermediate_size stays the same multiple of H. The padding token stays in the
 vocabulary.
+
+This module also spaces the stops of other sliders: ``parts_of`` for the sizes of a discovered model, ``round_numbers``
+for the arguments of a step. Their models decide which of these stops are valid.
 
 >>> from bertcalc import BertConfig
 >>> moved(BertConfig(), "hidden_size", 1024).num_attention_heads
@@ -45,7 +45,7 @@ class Locks(NamedTuple):
 
 LOCKS = Locks()
 
-# Lowest stop, highest stop and step, chosen to cover real models. Typed values may lie outside.
+# (lowest stop, highest stop, distance between stops), chosen to cover real models. Typed values may lie outside.
 SLIDERS: dict[str, tuple[int, int, int]] = {
     "vocab_size": (1_000, 130_000, 1_000),
     "hidden_size": (64, 2_048, 64),
@@ -61,8 +61,8 @@ WORDS: dict[str, str] = {
     "intermediate_size": N_("Feed-forward size"),
 }
 _MOST = 256  # stops of a slider: a mouse cannot hit more
-_PARTS, _FARTHEST = 16, 4  # a size moves in sixteenths up to its fourfold
-_SMALL = 64  # below which every number is a stop
+_PARTS, _FARTHEST = 16, 4  # stops are sixteenths of a size, up to four times the size
+_SMALL = 64  # for smaller sizes, every number is a stop
 _MULTIPLES = 8  # the highest multiple of H, if intermediate_size is a multiple of it
 
 
@@ -74,7 +74,7 @@ _NO_SLIDER = (
 
 @checked
 def stops(config: Config, field: str, locks: Locks = LOCKS, also: int | None = None) -> list[int]:
-    """The stops of a slider, ascending, including the present value, and ``also`` if it is valid.
+    """The stops of a slider in ascending order, including the current value, and ``also`` if it is valid.
 
     ``moved`` accepts each of them.
     """
@@ -101,7 +101,9 @@ def stops(config: Config, field: str, locks: Locks = LOCKS, also: int | None = N
 
 
 def parts_of(size: int, unit: int = 1) -> list[int]:
-    """Sixteenths of a size up to its fourfold, as multiples of a unit; every number if the size is below 64.
+    """Sixteenths of a size, up to four times the size, rounded to multiples of ``unit``.
+
+    If the size is below 64, every number is a stop.
 
     >>> parts_of(128, 32)
     [32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448, 480, 512]
@@ -113,7 +115,7 @@ def parts_of(size: int, unit: int = 1) -> list[int]:
 
 
 def round_numbers(low: int, high: int) -> list[int]:
-    """The numbers in a range with at most five binary digits before zeros: from 16 on, 3 to 6 % apart.
+    """The numbers in a range with at most five significant binary digits: from 16 on, they are 3 to 6 % apart.
 
     >>> round_numbers(29, 44)
     [29, 30, 31, 32, 34, 36, 38, 40, 42, 44]
@@ -142,7 +144,7 @@ def _possible(config: Config, field: str, value: int, locks: Locks) -> bool:
 def moved(config: Config, field: str, value: int, locks: Locks = LOCKS) -> Config:
     """Change one size and the sizes that follow it.
 
-    A hidden_size that is not a multiple of the head size is possible if the present number of heads divides it. Raises
+    A hidden_size that is not a multiple of the head size is possible if the current number of heads divides it. Raises
     ConfigError with the nearest valid changes as remedies.
     """
     if not config.has(text("field", field)) and field not in ABSENT:
@@ -158,16 +160,16 @@ def moved(config: Config, field: str, value: int, locks: Locks = LOCKS) -> Confi
     if field == "num_attention_heads" and config.hidden_size % value:
         raise ConfigError(_no_divisor(config, value, locks))
     if field == "vocab_size" and SLIDERS[field][0] <= value < config.fewest_words:
-        changes["pad_token_id"] = value - 1  # else no slider could go below EuroBERT's padding token, 128,001
+        changes["pad_token_id"] = value - 1  # otherwise no slider could go below EuroBERT's padding token, 128,001
     try:
         return replace(config, **changes)
-    except ConfigError as error:  # at another field: report it for the changed field, with complete remedies
+    except ConfigError as error:  # in another field: report it for the changed field, with complete remedies
         remedies = _valid_changes(config, ({**changes, **remedy} for remedy in error.problem.remedies))
         raise ConfigError(error.problem._replace(field=field, remedies=(*remedies,))) from None
 
 
 def alike(config: Config, field: str, value: int, locks: Locks = LOCKS) -> bool:
-    """Whether a model has the same formulas after ``moved``; a few sizes give some families another structure.
+    """Whether a model has the same formulas after ``moved``; at a few sizes, some families have a different structure.
 
     >>> from bertcalc import ElectraConfig
     >>> electra = ElectraConfig(hidden_size=256, embedding_size=128, num_attention_heads=4)
@@ -195,7 +197,7 @@ def followers(config: Config, field: str, value: int, locks: Locks = LOCKS) -> d
 
 
 def _following(config: Config, hidden_size: int, locks: Locks) -> dict[str, int]:
-    """The intermediate_size that is the same multiple of another hidden_size, rounded; empty if it is not locked."""
+    """The intermediate_size that is the same multiple of a new hidden_size, rounded; empty if it is not locked."""
     if not locks.intermediate:
         return {}
     present = config.hidden_size
@@ -244,7 +246,10 @@ def _remedies(config: Config, field: str, value: int, locks: Locks) -> tuple[dic
 
 
 def _valid_changes(config: Config, changes: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The changes that give a valid model. Families may need even head sizes, or heads that share keys and values."""
+    """The changes that result in a valid model.
+
+    Some families need even head sizes, or a number of heads that fits their shared keys and values.
+    """
     for change in changes:
         with suppress(ConfigError):
             replace(config, **change)

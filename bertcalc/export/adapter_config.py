@@ -1,4 +1,4 @@
-"""Write the adapter_config.json of peft, which describes an adapter beside the config.json of its model."""
+"""Write peft's adapter_config.json, which describes an adapter; config.json describes only the model."""
 
 import json
 from dataclasses import asdict

@@ -1,6 +1,6 @@
 """Write tables as CSV, Markdown, LaTeX and HTML.
 
-Text is escaped, so that it contains no markup. Untrusted text must be passed as Code.
+All text is escaped and cannot contain markup. Pass untrusted text as Code.
 """
 
 import csv
@@ -19,7 +19,7 @@ _SIGNED = re.compile(r"[+-][0-9.,]+( [A-Za-z%]+)?")
 
 
 def csv_text(table: Table) -> str:
-    """Write CSV: numbers without separators, formulas as LaTeX, and no text that a spreadsheet takes for a formula."""
+    """Write a table as CSV: numbers without separators, formulas as LaTeX, and texts that no spreadsheet evaluates."""
     out = StringIO()
     writer = csv.writer(out)
     writer.writerow(map(_guarded, table.columns))
@@ -36,7 +36,7 @@ def markdown_text(table: Table) -> str:
 
 
 def latex_text(table: Table) -> str:
-    r"""Write a table with booktabs rules and its title as caption; a long table is a longtable."""
+    r"""Write a table in LaTeX with booktabs rules and its title as caption; a long table becomes a longtable."""
     align = "".join("r" if _mostly_amounts(table, column) else "l" for column in range(len(table.columns)))
     caption = rf"\caption{{{_latex_cell(table.title)}}}"
     head = [r"\toprule", " & ".join(map(_latex_cell, table.columns)) + r" \\", r"\midrule"]
@@ -79,7 +79,7 @@ def cell_text(cell: Cell) -> str:
 def _written(
     cell: Cell, text: Callable[[str], str], math: Callable[[Math], str], name: Callable[[str], str] = str
 ) -> str:
-    """Write a cell of text, formulas and names, each with its own function."""
+    """Write a cell: ``text``, ``math`` and ``name`` write its texts, formulas and names."""
     if isinstance(cell, Math):
         return math(cell)
     if isinstance(cell, Code):

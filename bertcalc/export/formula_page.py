@@ -1,4 +1,4 @@
-"""A model as one HTML file: sliders, formula and bars that work offline, for any number of readers.
+"""Export a model as one HTML file: sliders, formula and bars work offline, for any number of readers.
 
 >>> from bertcalc import BertConfig, build
 >>> page = interactive_page(build(BertConfig()), {"embeddings": "#0072b2", "encoder": "#b34700", "pooler": "#007556"})
@@ -39,7 +39,7 @@ _REMARK = N_("The marks show the model at which the sliders began.")
 
 
 class PageBar(NamedTuple):
-    """A bar of the page; ``parameters`` is a live number of the sizes."""
+    """A bar of the page; ``parameters`` is a live number."""
 
     name: str
     color: str
@@ -47,12 +47,12 @@ class PageBar(NamedTuple):
 
 
 class View(NamedTuple):
-    """What the page shows: texts and numbers that are live, and the sliders that move them.
+    """The contents of the page: live texts and numbers, and the sliders that change them.
 
-    - ``sizes``: the size of each field at the start.
-    - ``sliders``: for each its field and label, its stops, and at each stop the sizes that follow.
-    - ``letters``: the formula in letters.
-    - ``numbers``: the same sum in numbers.
+    - ``sizes``: the value of each field at the start.
+    - ``sliders``: for each slider its field, its label, its stops, and the sizes that follow at each stop.
+    - ``letters``: the formula with letters.
+    - ``numbers``: the same formula with numbers.
     """
 
     sizes: Mapping[str, int]
@@ -79,7 +79,7 @@ def interactive_page(
 
 
 def page_of(name: str, content: Mapping[str, Any], *, url: str, language: str, _: Translate) -> str:
-    """The HTML file that draws a content, with the name of its model in the title."""
+    """The HTML file that draws ``content``, with the model's ``name`` in the title."""
     data = json.dumps(content).replace("</", "<\\/")
     script = f'\n{view_script()}\nnew FormulaView(document.querySelector("main"), {data});\n'
     link = f'<a href="{escape(url)}">bertcalc</a>' if url else "bertcalc"
@@ -112,7 +112,7 @@ def view_content(model: Model, colors: Mapping[Component, str], _: Translate = s
 
 
 def content_of(view: View, _: Translate = str) -> dict[str, Any]:
-    """The data that ``FormulaView`` draws: a program, and the arguments of its outputs."""
+    """The data that ``FormulaView`` draws: a program, and arguments that refer to its results."""
     program = LiveProgram()
     total, start = view.total, int(view.total)
     factor = fill("× {times}", times=multiple(total, start))
@@ -143,9 +143,9 @@ def content_of(view: View, _: Translate = str) -> dict[str, Any]:
 
 
 def _slider(model: Model, field: str, _: Translate) -> dict[str, Any]:
-    """A slider: the stops at which the formula holds for the changed model, and the sizes that follow it.
+    """A slider: the stops at which the formula is valid, and the sizes that follow at each stop.
 
-    There is none for the heads, which only follow the hidden size on this page.
+    A slider for the heads has no stops: on this page, they only follow the hidden size.
     """
     config = model.config
     is_moved = config.has(field) and field != "num_attention_heads"
@@ -159,7 +159,7 @@ def _slider(model: Model, field: str, _: Translate) -> dict[str, Any]:
 
 
 def _holds(model: Model, field: str, stop: int) -> bool:
-    """Whether the formula holds at a stop: the changes are possible there, with the same numbers."""
+    """Whether the formula is valid at a stop: the model's changes are possible there, with the same numbers."""
     config = model.config
     if not alike(config, field, stop):
         return False
@@ -174,13 +174,13 @@ def _holds(model: Model, field: str, stop: int) -> bool:
 
 
 def _letters_of_changes(model: Model) -> dict[str, Any]:
-    """The numbers for the letters of the changes alone."""
+    """The values of the letters that only the changes of a model have."""
     sizes = model.config.shared()
     return {field: value for field, value in model.letter_values().items() if field not in sizes}
 
 
 def _formula(model: Model) -> tuple[str, str]:
-    """The formula in letters and in numbers."""
+    """The formula with letters, and with numbers."""
     texts = [bracket.text for _component, brackets in component_terms(model) for bracket in brackets]
     sizes = {**_letters_of_changes(model), **live_sizes(model.config)}
     return " + ".join(texts), between(" + ", (filled(text, sizes) for text in texts))

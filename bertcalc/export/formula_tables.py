@@ -50,7 +50,7 @@ def tensor_table(model: Model, _: Translate) -> Table:
 
 
 def flops_formula(model: Model, batch_size: int, sequence_length: int) -> tuple[Math, Math]:
-    """The formula of a forward pass's FLOPs, as counted by PyTorch, with letters and with numbers."""
+    """The formula for the FLOPs of a forward pass, as PyTorch counts them, with letters and with numbers."""
     cross = model.reads_encoder
     steps = letters(model, cross=cross)
     sizes = {"batch_size": batch_size, "sequence_length": sequence_length}
@@ -73,6 +73,6 @@ def letters_and_numbers(formula: Formula, model: Model, **sizes: int) -> tuple[M
 
 
 def _percent(part: int, whole: int) -> float:
-    """A share in percent, to three digits: 21.8, 0.0014; never 100 for less than the whole."""
+    """A share in percent with three significant digits, such as 21.8 or 0.0014; 100 only for the whole."""
     share = rounded(100 * part / whole)
     return min(share, 99.9) if part < whole else share

@@ -1,6 +1,6 @@
 """A one-page report on a model: configuration, parameters, the steps of the forward pass, costs, and the proof.
 
-The report is a sequence of blocks that can be written as Markdown or HTML.
+A report is a sequence of blocks, which ``markdown`` and ``html`` write.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ Part = Heading | Program | Link | Table | str | tuple[str | Math, ...]
 
 
 class TwoColumns(NamedTuple):
-    """Two columns on paper; one after the other in Markdown."""
+    """Two columns on paper; Markdown has one after the other."""
 
     left: tuple[Part, ...]
     right: tuple[Part, ...]
@@ -61,9 +61,9 @@ class Verification(NamedTuple):
 
 
 class ReportFormulas(NamedTuple):
-    """The formulas, passed in because they need SymPy (see bertcalc.export.formula_tables).
+    """The formulas of a report, as bertcalc.export.formula_tables writes them.
 
-    ``flops`` is a sentence if the steps of the model are not known.
+    The caller passes them, because they need SymPy. ``flops`` is a sentence if the steps of the model are unknown.
     """
 
     components: Table
@@ -71,9 +71,9 @@ class ReportFormulas(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """The steps that change the model, in words, and the program that makes them.
+    """The steps that change the model, in words, and the program that runs them.
 
-    ``quantized`` says that the weights are not float32, so that only the page's results state their bytes.
+    ``quantized`` is whether the weights are not float32; then only the page's results include bytes.
     """
 
     words: str
@@ -104,8 +104,9 @@ def report(
 ) -> Report:
     """Make the report on a model and its batch.
 
-    ``name`` is the model's preset, perhaps with changes, and ``url`` the model's link; ``settings`` are the page's, if
-    any, and ``changes`` are the steps after the preset's model.
+    ``name`` is the model's preset, perhaps with changes, and ``url`` is the model's link. ``settings`` are the settings
+    of the page; without them, the report assumes float32 and AdamW. ``changes`` are the steps that change the preset's
+    model.
     """
     settings = settings or Settings(_("in float32, trained with AdamW"))
     model = case.model
@@ -146,7 +147,7 @@ def report(
 
 
 def _forward(case: Case, formulas: ReportFormulas, sizes: str, _: Translate) -> tuple[Block, ...]:
-    """The steps of a forward pass and their FLOPs, or why they are not known."""
+    """The steps of a forward pass and their FLOPs, or why they are unknown."""
     heading = Heading(_("The forward pass, step by step"))
     if isinstance(formulas.flops, str):
         return heading, formulas.flops, Heading(_("Cost"))
@@ -205,13 +206,13 @@ def _html(block: Block) -> str:
 
 
 def _fields_sentence(model: Model) -> str:
-    """The sizes and all other fields that differ from Hugging Face's defaults, as a sentence."""
+    """A sentence with the sizes and all other fields that differ from Hugging Face's defaults."""
     values = model.config.telling() | ({} if model.add_pooling_layer else {"add_pooling_layer": False})
     return ", ".join(f"{name} {written(value)}" for name, value in values.items()) + "."
 
 
 def _costs(case: Case, settings: Settings, _: Translate, *, quantized: bool) -> Table:
-    """The quantities of the case; for a quantized model, only those that quantization does not change."""
+    """The quantities of the case; for a quantized model, only quantities that quantization does not change."""
     trained, run = case._replace(plan=settings.plan), case._replace(plan=_as_plan(settings))
     # The words of the settings name the optimizer.
     meanings = {"training_memory": N_("peak memory of a training step")}
@@ -233,7 +234,7 @@ def _as_plan(settings: Settings) -> Plan:
 
 
 def _walk(case: Case, _: Translate) -> Table:
-    """One row for each Keras-style layer, as on the page Step by step."""
+    """One row for each Keras-style layer, as on the Step by step page."""
     call = Call(case.batch.batch_size, case.batch.sequence_length, encoder_sequence_length=case.batch.sequence_length)
     rows: list[tuple[Cell, ...]] = [
         (

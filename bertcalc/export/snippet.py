@@ -33,7 +33,7 @@ assert len(tensors) == {tensors:_}
 def snippet(model: Model) -> str:
     """Write the program, which fails if the real model has a different number of parameters or tensors.
 
-    It sets all sizes, and other fields that differ from the defaults.
+    The program sets all sizes, and any other field that differs from its default.
     """
     return _PROGRAM.format(
         architecture=model.architecture,
@@ -45,7 +45,7 @@ def snippet(model: Model) -> str:
 
 
 def built(model: Model, *, with_weights: bool = False) -> str:
-    """The part of the program that builds the model, without its changes; without weights where that is possible."""
+    """The part of the program that builds the model, without its changes and, if possible, without weights."""
     config = model.config
     remark = 'shapes without weights; "cpu" makes weights'
     if with_weights:

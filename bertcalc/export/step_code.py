@@ -1,4 +1,4 @@
-"""A Python program that makes the steps of a change with the real libraries, and checks bertcalc's counts."""
+"""A Python program that changes a model step by step with the real libraries, and checks bertcalc's counts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -27,7 +27,7 @@ from bertcalc.storage.torchao_format import Int8WeightOnlyConfig, IntxWeightOnly
 from bertcalc.text.problem import InputError
 from bertcalc.text.records import arguments, in_python
 
-# How to make the steps for which there is no library.
+# How to run the steps that no library supports.
 _BY_HAND: Mapping[type[ChangeStep], str] = {
     PruneHeads: "Up to version 4.57, transformers had model.prune_heads for it.",
     NarrowFeedForward: "Build the model with this size, and copy the rows and columns to keep.",
@@ -37,9 +37,9 @@ _BY_HAND: Mapping[type[ChangeStep], str] = {
 
 
 def code(model: Model, steps: Sequence[ChangeStep]) -> str:
-    """Write the program. It runs on shapes without weights, unless it quantizes the model.
+    """Write the program, which uses the meta device unless quantization or the activation needs weights.
 
-    From the first step that no library makes on a CPU, everything is a comment.
+    All lines from the first step that no library can run on a CPU are comments.
     """
     quantizes = any(isinstance(step, RUNS_ON_CPU) for step in steps)
     changed, lines, stopped = ChangedModel(model), built(model, with_weights=quantizes).splitlines(), False
@@ -77,9 +77,9 @@ def _asserts(changed: ChangedModel) -> list[str]:
 
 
 def _lines(model: Model, step: ChangeStep) -> Iterator[str]:
-    """The lines of a step, given the model after it."""
+    """The lines of a step; ``model`` is the model after the step."""
     kind, values = kind_of(step), arguments(step)
-    if isinstance(step, Prompts):  # peft has no default for it, and finds the sizes only under some names
+    if isinstance(step, Prompts):  # peft has no default for this, and knows only some names of the sizes
         values = {"num_virtual_tokens": step.num_virtual_tokens} | values
         config: Any = model.config
         if config.own_name("hidden_size") not in NAMES_OF_WIDTH:
@@ -98,7 +98,7 @@ def _lines(model: Model, step: ChangeStep) -> Iterator[str]:
         case ResizeVocabulary():
             yield f"model.resize_token_embeddings({', '.join((*texts, 'mean_resizing=False'))})"
         case DropLayers():
-            if not model.config.has("num_hidden_groups"):  # ALBERT's layers share their tensors
+            if not model.config.has("num_hidden_groups"):  # in ALBERT, layers share their tensors
                 path = next(path for path, module, _copies in model.modules() if isinstance(module, ModuleList))
                 kept = f"layer for number, layer in enumerate(model.{path}) if number not in {list(step.layers)}"
                 yield f"model.{path} = torch.nn.ModuleList([{kept}])"
@@ -108,7 +108,7 @@ def _lines(model: Model, step: ChangeStep) -> Iterator[str]:
             yield "# What follows is for the model after it."
 
 
-# The formats that Python makes on a CPU; of the others, the program has comments.
+# The formats that a Python library can write on a CPU; for others, the program only has comments.
 RUNS_ON_CPU = (
     *(BitsAndBytesConfig, Int8WeightOnlyConfig, IntxWeightOnlyConfig, TorchQuantizeDynamic),
     OnnxQuantizeDynamic,

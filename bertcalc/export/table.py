@@ -1,4 +1,4 @@
-"""A table of text, numbers and formulas, independent of the export format, and tables and charts of a page."""
+"""Tables of text, numbers and formulas, independent of the export format, made from a page's tables and charts."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ class Code(NamedTuple):
     text: str
 
 
-# A str is plain text, which is escaped when it is written; a tuple is a sequence of parts in one cell.
+# A str is plain text, which every format escapes; a tuple is a sequence of parts in one cell.
 Part = str | Math | Code
 Cell = int | float | Part | tuple[Part, ...]
 
@@ -34,7 +34,7 @@ class Table(NamedTuple):
     rows: tuple[tuple[Cell, ...], ...]
 
 
-# The Markdown that the pages use: code, formulas, escaped characters, icons, colors and sizes, emphasis, line breaks.
+# The Markdown of the pages: code, formulas, escaped characters, icons, colors and sizes, emphasis, line breaks.
 _MARKS = re.compile(
     r"(?<!`)(?P<fence>`++)(?P<code>.+?)(?<!`)(?P=fence)(?!`)"
     r"|\$(?P<math>[^$]+)\$"
@@ -52,11 +52,11 @@ class TableOrChart(NamedTuple):
     title: str
     data: Mapping[str, Sequence[Any]]
     marked: bool = False  # the texts in it are Markdown
-    spec: Mapping[str, Any] | None = None  # of a chart, in Vega-Lite
-    numbers: Mapping[str, str] | None = None  # of a chart: the columns to export, with their titles
+    spec: Mapping[str, Any] | None = None  # the Vega-Lite specification of a chart
+    numbers: Mapping[str, str] | None = None  # the columns of a chart to export, with their titles
 
     def table(self) -> Table:
-        """The data for export: all of a table, or the numbers of a chart, without rows that are only for drawing."""
+        """The data for export: a whole table, or the numbers of a chart without rows that exist only for drawing."""
         titles = self.numbers or {name: _text(plain(name)) if self.marked else name for name in self.data}
         rows = zip(*(self.data[name] for name in titles), strict=True)
         taken = (row for row in rows if not self.numbers or not any(map(_missing, row)))
@@ -104,7 +104,7 @@ def plain(markdown: str) -> Cell:
 def marked_html(markdown: str) -> str | None:
     """Convert a line of Markdown to HTML; None if it needs a renderer for formulas, icons, colors or links.
 
-    A formula of one letter, or of one letter times another, becomes italic.
+    A formula of one letter, or of one letter over another such as H/A, becomes italic.
 
     >>> marked_html("**vocab_size** $V$: `a < b`")
     '<strong>vocab_size</strong> <i>V</i>: <code>a &lt; b</code>'
@@ -143,7 +143,7 @@ def _mark_html(mark: re.Match[str], open_tags: list[str]) -> str | None:
 
 
 def _emphasis(mark: re.Match[str], open_tags: list[str]) -> str | None:
-    """The tag that stars open or close, which depends on the characters around them (CommonMark)."""
+    """The tag that stars open or close, depending on the characters around them, as in CommonMark."""
     tag = {1: "em", 2: "strong"}.get(len(mark["stars"]), "")
     is_end = tag in open_tags
     sides = mark.string[: mark.start()][-1:], mark.string[mark.end() :][:1]
@@ -157,7 +157,7 @@ def _emphasis(mark: re.Match[str], open_tags: list[str]) -> str | None:
 
 
 _LETTER = re.compile(r"[A-Za-z](?:/[A-Za-z])?\Z")
-# Beginnings of blocks and definitions of links, backslashes at line ends, and empty lines, which end a paragraph.
+# Starts of blocks, link definitions, backslashes at line ends, and empty lines, which end a paragraph.
 _BLOCK = re.compile(
     r"^ *(?:#|>|(?:[-+*]|\d+[.)])(?: |$)|=|\||```|~~~|[-*_][-*_ ]*$|    |\[[^\]]+\]:)|\t|\\ *\n|\A\s*\n|\n *(?:\n|\Z)",
     re.MULTILINE,

@@ -12,7 +12,7 @@ from bertcalc.transformers4.version import FIVE, FOUR, Version, version_of
 
 
 def inputs(version: Version, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The parameters of a class's forward method in a version of transformers; ``names`` are those in 5."""
+    """The parameters of a class's forward method in a version of transformers; ``names`` are the ones in version 5."""
     if version is FIVE:
         return names
     position = names.index("inputs_embeds")
@@ -22,7 +22,7 @@ def inputs(version: Version, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def problems(model: Model, call: Call) -> Iterator[Problem]:
-    """The reasons why forward fails in transformers 4 but not in 5, for models that 4 builds."""
+    """The problems that make a forward pass fail in transformers 4 but not in 5, for models that version 4 builds."""
     if version_of(model.config) is FOUR and _fails(model, call):
         message = N_(
             "With cross-attention but no encoder_hidden_states, transformers 4 fails with output_attentions: set "

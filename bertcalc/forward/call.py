@@ -16,10 +16,10 @@ BYTES: dict[DType, int] = {"int64": 8, "float32": 4, "bool": 0, "int": 0}  # per
 
 @record
 class Call(NamedTuple):
-    """The arguments of a forward pass that affect its outputs, flat as those of the method; ``batch`` has its sizes.
+    """The arguments of a forward pass that affect its outputs; ``batch`` contains its sizes.
 
-    ``encoder_sequence_length`` is the length of encoder_hidden_states, None if they are not given. ``labels``: whether
-    labels are given; ``label``: the value of all ``labels``. next_sentence_label is 0.
+    ``encoder_sequence_length`` is the length of encoder_hidden_states, or None without them. ``labels`` is whether
+    labels are passed, and ``label`` is the value of all of them. next_sentence_label is 0.
     """
 
     batch_size: int = BATCH["batch_size"]
@@ -39,7 +39,7 @@ class Call(NamedTuple):
 
 
 class TensorCopies(NamedTuple):
-    """A number of tensors of one shape."""
+    """Several tensors of the same shape."""
 
     copies: int
     shape: Shape
@@ -48,9 +48,9 @@ class TensorCopies(NamedTuple):
 class Entry(NamedTuple):
     """A named input or output: one tensor, or a container of tensors, which may be empty.
 
-    An output without tensors or container is None. An input without tensors is a flag, or of unknown shape.
-    ``position`` is the index in the tuple that return_dict=False gives. ``note`` is the meaning of an input in this
-    model, if it differs from the usual one.
+    An output without tensors and container is None. An input without tensors is a flag, or its shape is unknown.
+    ``position`` is the index in the tuple that the model returns with return_dict=False. ``note`` replaces the usual
+    meaning of an input if it means something else in this model.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The gradients of a backward pass: of trained tensors, and of everything between them and the loss."""
+"""The gradients of a backward pass: which tensors get one, and through which steps a gradient flows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -15,10 +15,10 @@ NOTHING_FROZEN = Freezing()
 
 
 class Gradients(NamedTuple):
-    """The steps with frozen layers split off, the trained tensors of each, and the steps with a gradient."""
+    """The steps with frozen layers split off, the trained tensors of each step, and the steps with a gradient."""
 
     steps: list[Step]
-    trained: Mapping[str, set[str]]  # by the step's name: the last parts of its tensors' names
+    trained: Mapping[str, set[str]]  # keyed by step name: the last parts of the names of its trained tensors
     flowing: set[str]
 
 
@@ -26,11 +26,11 @@ class Gradients(NamedTuple):
 def gradients(steps: Sequence[Step], freezing: Freezing, *, first: bool = False) -> Gradients:
     """The gradients of the steps of a forward pass; ``first`` also splits off the first layer that is not frozen.
 
-    If nothing in front of that layer is trained, it is the only one whose input gets no gradient.
+    If nothing before that layer is trained, it is the only trained layer with an input that gets no gradient.
     """
     cuts = {freezing.layers, freezing.layers + 1} if first else {freezing.layers}
     apart, numbers, length = _apart(steps, cuts, first=first)
-    if freezing.layers and all_or_none(freezing.layers == length):  # all layers are frozen: no need to tell them apart
+    if freezing.layers and all_or_none(freezing.layers == length):  # all layers are frozen: parts need no numbers
         numbers = {}
     trains_all = freezing == NOTHING_FROZEN
     owned = {tensor.name: tensor for step in apart for tensor in step.tensors}
@@ -48,9 +48,9 @@ def gradients(steps: Sequence[Step], freezing: Freezing, *, first: bool = False)
 def _apart(steps: Sequence[Step], cuts: Iterable[int], *, first: bool) -> tuple[list[Step], dict[str, int], int]:
     """Split groups of layers before the layers in ``cuts``, and name the parts like slices.
 
-    Return the steps, the number of the first layer by the name of a part, and the number of layers. A group that is not
-    split keeps its name. With ``first``, the first of the layers that a change treats alike is split off as well,
-    because it may be the first layer in which something is trained.
+    Return the steps, the number of each part's first layer keyed by part name, and the number of layers. A group that
+    is not split keeps its name. With ``first``, the first layer of each group of layers that a change treats alike is
+    also split off, because it may be the first layer in which something is trained.
     """
     before, groups, after = layers = stack(steps)
     apart = list(before)
@@ -100,7 +100,7 @@ def _number(tensor: Tensor, numbers: Mapping[str, int]) -> int:
 
 
 def _learned(step: Step, owned: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors that a step uses, tied ones included, by the last part of their names."""
+    """The tensors that a step uses, including tied ones, keyed by the last part of their names."""
     tied = step.module.tied if step.module else {}
     return {
         **{tensor.name.rpartition(".")[2]: tensor for tensor in step.tensors},

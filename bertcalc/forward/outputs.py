@@ -1,7 +1,7 @@
 """The inputs and outputs of a model: the forward methods of Hugging Face's classes.
 
-Every shape is read from the steps of a run, whose sizes are integers or symbols. The forward methods are those of the
-version of transformers that builds the configuration.
+Every shape comes from the steps of a forward pass, which have integers or symbols as sizes. The forward methods are the
+ones in the version of transformers that builds the configuration.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,13 +34,16 @@ IGNORED = -100  # the label that PyTorch's cross entropy ignores
 
 @checked
 def run(model: Model, call: Call) -> list[Step]:
-    """The steps of the call; encoder_hidden_states count only if the class takes them and the layers use them."""
+    """The steps of a call; they use encoder_hidden_states only if the class takes them and the layers read them."""
     return model.steps(call.batch if attends(model, call) else call.batch._replace(encoder_sequence_length=None))
 
 
 @checked
 def taking_all(model: Model) -> Model:
-    """The model with every input in use, from whose steps ``inputs`` reads the shapes."""
+    """The model with cross-attention if its family supports it.
+
+    The steps of this model use every input, so ``inputs`` derives shapes from them.
+    """
     if not model.config.has("add_cross_attention"):
         return model
     return model.changed(config=replace(model.config, is_decoder=True, add_cross_attention=True))
@@ -48,7 +51,7 @@ def taking_all(model: Model) -> Model:
 
 @checked
 def inputs(model: Model, call: Call, steps: Sequence[Step]) -> list[Entry]:
-    """Every parameter of the class's forward method, in order; ``steps`` are those of ``taking_all(model)``."""
+    """Every parameter of the class's forward method, in order; ``steps`` are the steps of ``taking_all(model)``."""
     config, cls, by_key = model.config, model.cls, _by_key(steps)
     ids = by_key["embeddings.input_ids"].gives.shape
     passed = {"input_ids", *(cls.targets if call.labels else ())}
@@ -126,7 +129,7 @@ def _input_shapes(cls: Class, ids: Shape, by_key: Mapping[str, Step]) -> dict[st
 
 @checked
 def outputs(model: Model, call: Call, steps: Sequence[Step]) -> list[Entry]:
-    """The outputs of the forward method, in order; ``steps`` are those of ``run``, or the same with symbols."""
+    """The outputs of the forward method, in order; ``steps`` is the result of ``run``, with numbers or symbols."""
     cls, version = model.cls, version_of(model.config)
     returned = {step.output: step for step in steps if step.output}
     crossed = attends(model, call)
@@ -170,13 +173,13 @@ _OF_BODY = ("past_key_values", "cross_attentions")  # further outputs of a decod
 
 @checked
 def num_tensors(entries: Iterable[Entry]) -> int:
-    """The number of tensors in all outputs; last_hidden_state is the last of hidden_states and counts once."""
+    """The number of tensors in all outputs; last_hidden_state is also the last of hidden_states and counts once."""
     return sum(tensors.copies for entry in _distinct(entries) for tensors in entry.tensors)
 
 
 @checked
 def total_bytes(entries: Iterable[Entry]) -> int:
-    """The bytes of all outputs; last_hidden_state is the last of hidden_states and counts once."""
+    """The bytes of all outputs; last_hidden_state is also the last of hidden_states and counts once."""
     return sum(entry.num_bytes() for entry in _distinct(entries))
 
 
@@ -200,7 +203,7 @@ def _cache(steps: Sequence[Step], cross: bool, alone: Container) -> Entry:
 
 
 def _container(model: Model) -> Container:
-    """The container of keys and values without an encoder's output."""
+    """The container of past_key_values in a call without an encoder's output."""
     crosses = family_of(model.config).cross_cache and model.config.add_cross_attention
     return "EncoderDecoderCache" if crosses else version_of(model.config).cache
 
@@ -212,9 +215,9 @@ def _attentions(name: str, steps: Sequence[Step], kind: str) -> Entry:
 
 
 def problems(model: Model, call: Call) -> Iterator[Problem]:
-    """The reasons why the forward method would fail; ``batch_problems`` checks the batch.
+    """The problems that make the forward method fail; ``batch_problems`` checks the sizes of the batch.
 
-    Not ``checked``, like ``possible``: both have to accept calls that cannot run.
+    Like ``possible``, this function is not ``checked``: both have to accept calls that cannot run.
     """
     config, cls = model.config, model.cls
     architecture = model.architecture
@@ -262,7 +265,7 @@ def problems(model: Model, call: Call) -> Iterator[Problem]:
 
 @checked
 def remarks(model: Model, call: Call) -> Iterator[Problem]:
-    """Notes on valid inputs that lack an effect that users may expect."""
+    """Notes on valid arguments that do not have the effect that users may expect."""
     config, cls = model.config, model.cls
     if cls.caches and call.use_cache and not config.is_decoder:
         yield Problem.of(N_("use_cache has no effect without is_decoder."), "use_cache")
@@ -305,7 +308,7 @@ def _label_remarks(model: Model, call: Call) -> Iterator[Problem]:
 
 
 def possible(model: Model, call: Call) -> Call:
-    """The nearest call that runs; problems with the configuration are not fixed."""
+    """The nearest call that can run; problems with the configuration remain."""
     for problem in problems(model, call):
         for remedy in problem.remedies:
             if set(remedy) <= set(Call._fields):
@@ -314,11 +317,11 @@ def possible(model: Model, call: Call) -> Call:
 
 
 def _classifies(model: Model) -> bool:
-    """Whether labels are class indices, not positions and not values of a regression (a single class)."""
+    """Whether labels are class indices, not positions or regression values (num_labels of 1)."""
     cls = model.cls
     if cls.task == "sequence-classification":
         return model.config.num_labels > 1
-    return "labels" in cls.targets and cls.task != "replaced-tokens"  # whose labels are 0.0 or 1.0
+    return "labels" in cls.targets and cls.task != "replaced-tokens"  # ELECTRA's labels are 0.0 or 1.0
 
 
 def _answers(model: Model, call: Call) -> int:

@@ -1,4 +1,4 @@
-"""The steps of a forward pass with live shapes, which move with the sliders.
+"""The steps of a forward pass with live shapes, which a browser updates as sliders move.
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.text.live_numbers import evaluated
@@ -23,5 +23,5 @@ def live_steps(model: Model, call: Call) -> list[Step]:
 
 
 def call_sizes(call: Call) -> dict[str, int]:
-    """The sizes of a call by the names of their letters; no encoder length without an encoder."""
+    """The sizes of a call that have a symbol, keyed by field, without fields that are None."""
     return {field: size for field in CALL_LETTERS if (size := getattr(call, field)) is not None}

@@ -1,4 +1,4 @@
-"""A walk through the forward pass, stop by stop: one layer in full, the others as a single stop before and after it."""
+"""A walk through the forward pass, stop by stop: one layer in full, the layers before and after it as one stop each."""
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby
@@ -13,9 +13,9 @@ from bertcalc.text.live_numbers import fill
 
 BEFORE, AFTER = "layers.before", "layers.after"
 _LAYERS_IN_KERAS = "Transformer"
-# Roles of steps that are one idea and share a stop, with the role of the stop: splitting query, key and value into
-# heads, flattening the choices, splitting the answer span or a fused projection, the angles of global and local layers,
-# rotating query and key.
+# Maps the roles of steps that share a stop, because they form one idea, to the role of the stop: splitting query, key
+# and value into heads, flattening the choices, splitting the answer span or a fused projection, the angles of global
+# and local layers, rotating query and key.
 _TOGETHER = {
     **dict.fromkeys(("query_heads", "key_heads", "value_heads"), "heads"),
     **dict.fromkeys(("key_cached", "value_cached"), "cached"),
@@ -26,7 +26,7 @@ _TOGETHER = {
     **dict.fromkeys(("key_repeated", "value_repeated"), "repeated"),
     **{role: role for role in ("cut", "flatten", "angles", "laid out")},
 }
-# The names of layers in bert4keras (models.py), by the key of a step or by its block: many write-ups use them.
+# The names of layers in bert4keras (models.py), which many write-ups use, keyed by a step's key or block.
 _KERAS = {
     "embeddings.input_ids": "Input-Token",
     "embeddings.token_type_ids": "Input-Segment",
@@ -54,26 +54,26 @@ for _block, _name in (
 
 
 class Stop(NamedTuple):
-    """A stop of the walk: one step, a few steps that are one idea, or many layers."""
+    """A stop of the walk: one step, a few steps that form one idea, or several layers."""
 
-    name: str  # the step's; encoder.layer.before or .after for layers that are not opened
-    key: str  # its meaning: attention.query; BEFORE or AFTER for layers that are not opened
+    name: str  # the step's name; encoder.layer.before or .after for layers that are not opened
+    key: str  # the step's key, such as attention.query; BEFORE or AFTER for layers that are not opened
     keras: str
-    steps: tuple[Step, ...]  # of one layer, if the stop stands for many
+    steps: tuple[Step, ...]  # the steps of one layer if the stop stands for several
     layers: int  # the number of layers that the stop stands for; 0 for single steps
     parameters: int
     so_far: int = 0  # parameters up to and including this stop
-    alike: bool = True  # whether the layers that it stands for have the structure of the opened one
-    between: bool = False  # whether a step outside of layers runs between them
+    alike: bool = True  # whether the layers that the stop stands for have the structure of the opened layer
+    between: bool = False  # whether a step outside of layers runs between the layers that the stop stands for
 
     @property
     def inside(self) -> str:
-        """The name relative to the layer: attention.self.query; outside of layers the name itself."""
+        """The name relative to the layer, such as attention.self.query; outside of layers the name itself."""
         return split_layer(self.name)[1]
 
     @property
     def in_layer(self) -> bool:
-        """Whether it is in the opened layer."""
+        """Whether the stop is in the opened layer."""
         return self.inside != self.name
 
     @property
@@ -107,7 +107,7 @@ class KerasRow(NamedTuple):
 
     @property
     def shape(self) -> Shape:
-        """The shape of the last output; empty if no step runs, as in cross attention without an encoder's output."""
+        """The shape of the last output; empty if no step runs, as in cross-attention without an encoder's output."""
         values = [value for stop in self.stops for value in stop.gives]
         return values[-1].shape if values else ()
 
@@ -121,9 +121,9 @@ class InLayer(NamedTuple):
 
 @checked
 def walk(steps: list[Step], layer: int = 0) -> list[Stop]:
-    """The stops of a forward pass in order, ``layer`` in full; the last stop's ``so_far`` is the model's total.
+    """The stops of a forward pass in order, with ``layer`` in full; the last stop's ``so_far`` is the model's total.
 
-    Raises NoLayerError if there is no such layer.
+    Raises NoLayerError if the model has no such layer.
     """
     before, groups, after = layers = stack(steps)
     opened, length = layers.group(layer), layers.length
@@ -142,7 +142,7 @@ def walk(steps: list[Step], layer: int = 0) -> list[Stop]:
 
 
 def in_layer(stops: Sequence[Stop], position: int) -> InLayer | None:
-    """The progress in the opened layer at the stop with this number; None if it is outside of the layer."""
+    """The progress in the opened layer at the stop with index ``position``; None for stops outside the layer."""
     if not stops[position].in_layer:
         return None
     learned = [stop.parameters if stop.in_layer else 0 for stop in stops]
@@ -182,9 +182,9 @@ _FUSED = "query, key, value"  # all three in one matrix
 
 
 def factors(module: Module) -> dict[str, Shape]:
-    """The parameters of query, key and value, all of one shape, as factors: weight (copies, matrices, out, in).
+    """The shapes of the query, key and value parameters together: (copies, matrices, out, in) for the weights.
 
-    The same holds for biases. Copies and matrices are left out if there is only one.
+    All matrices must have the same shape. Biases also start with copies and matrices. Either is left out if it is 1.
     """
     layers = [(child, copies) for _, child, copies in module.modules() if _is_projection(child)]
     first, copies = layers[0]
@@ -195,7 +195,7 @@ def factors(module: Module) -> dict[str, Shape]:
 
 
 def _single(steps: list[Step], layer: int) -> Iterator[Stop]:
-    """The stops of single steps, in the layer with this number."""
+    """The stops of single steps; ``layer`` is the number of the opened layer."""
     for (name, key), group in groupby(steps, key=stop_of):
         members = tuple(group)
         keras = _KERAS.get(key) or _KERAS.get(key.split(".")[0]) or name
@@ -205,7 +205,10 @@ def _single(steps: list[Step], layer: int) -> Iterator[Stop]:
 
 
 def _skipped(key: str, layers: Stack, start: int, end: int, opened: Layers, inputs: list[str]) -> Iterator[Stop]:
-    """The layers from ``start`` to ``end`` (exclusive), if any, as one stop: the first's input and the last's steps."""
+    """The layers from ``start`` to ``end`` (exclusive) as one stop, unless there are none.
+
+    The stop has the input of the first layer and the steps of the last one.
+    """
     if start < end:
         learned = 0
         for group in layers.groups:
@@ -224,7 +227,7 @@ def _skipped(key: str, layers: Stack, start: int, end: int, opened: Layers, inpu
 
 
 def stop_of(step: Step) -> tuple[str, str]:
-    """The name and the key of the stop that a step belongs to."""
+    """The (name, key) pair of the stop that a step belongs to."""
     together = _TOGETHER.get(step.place.role)
     if not together:
         return step.name, step.key

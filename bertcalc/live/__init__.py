@@ -1,1 +1,1 @@
-"""The live numbers of a page: read from a model together with their expressions, and sent to a browser as a program."""
+"""Live numbers of a page: computed from a model together with their formulas, and sent to a browser as a program."""

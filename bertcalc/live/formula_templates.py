@@ -1,7 +1,7 @@
 """Data with live numbers, built once for each structure of a model and evaluated for other sizes.
 
-Within a structure, all that changes with the sizes is live: a browser could not compute it otherwise. So the data of a
-model is the data of any other model of its structure, with other values in it.
+Within a structure, everything that depends on the sizes is live; otherwise a browser could not compute it. So models of
+the same structure have the same data, apart from the live values.
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.live.live_formulas import live_reading
@@ -26,10 +26,10 @@ Slots = list[Any]
 
 
 class Template(Generic[Data]):
-    """Data with live values, as the steps that compute them and the places where they stand.
+    """Data with live values, stored as the steps that compute the values and the places where they belong.
 
-    Every node, constant and tuple of arguments has a slot; the steps fill the slots in order. What is not live is
-    shared by all data of the template.
+    Every node, constant and tuple of arguments has a slot; the steps fill the slots in order. ``known`` are nodes with
+    values that the caller of ``at`` provides. All data made from the template share the parts that are not live.
     """
 
     def __init__(self, data: Data, known: Collection[LiveNode] = ()) -> None:
@@ -44,7 +44,7 @@ class Template(Generic[Data]):
     def at(self, sizes: Mapping[str, Any], values: Mapping[LiveNode, Any]) -> Data:
         """The data at other sizes, and with other values of the known nodes.
 
-        Raises KeyError for a missing size, and OutsideError where the data have no formula.
+        Raises KeyError for a missing size, and OutsideError at sizes for which the data have no formula.
         """
         if self._filled is None:
             return self._data
@@ -121,7 +121,7 @@ class Template(Generic[Data]):
 
 
 def _maker(values: Any) -> Callable[[Iterable[Any]], Any]:
-    """The function that makes a tuple, or a named tuple of the same kind, of other values."""
+    """The function that makes a tuple, or a named tuple of the same type, from other values."""
     make: Callable[[Iterable[Any]], Any] = getattr(type(values), "_make", tuple)
     return make
 
@@ -129,14 +129,15 @@ def _maker(values: Any) -> Callable[[Iterable[Any]], Any]:
 def templated(
     build: Callable[Concatenate[Model, Parameters], Data],
 ) -> Callable[Concatenate[Model, Parameters], Data]:
-    """Build the data of a model once for each structure and arguments; do not modify the result.
+    """Decorate a function of a model to build its data only once per structure and arguments.
 
-    The arguments are hashable and have all that the data depends on besides the model, such as the language.
+    The arguments must be hashable, and include everything besides the model that the data depends on, such as the
+    language. Do not modify the result.
     """
 
     @lru_cache(maxsize=256)
     def template(_structure: Model, _arguments: tuple[Any, ...]) -> list[Template[Data]]:
-        return []  # filled below, as the data need a model with numbers
+        return []  # filled below, because building the data needs a model with numbers
 
     @wraps(build)
     def built(model: Model, /, *arguments: Parameters.args, **named: Parameters.kwargs) -> Data:
@@ -147,7 +148,9 @@ def templated(
 
 
 def templated_by_nodes(build: Callable[Parameters, Data]) -> Callable[Parameters, Data]:
-    """Build data of live arguments once for the same nodes; do not modify the result.
+    """Decorate a function of live arguments to build its data only once for the same nodes.
+
+    Do not modify the result.
 
     >>> from bertcalc.text.live_numbers import LiveNode, fill
     >>> written = templated_by_nodes(lambda count: fill("{count:,} weights", count=count))
@@ -169,7 +172,7 @@ def templated_by_nodes(build: Callable[Parameters, Data]) -> Callable[Parameters
 
 
 def _nodes_of(data: Any, values: dict[LiveNode, Any]) -> Any:
-    """The data with nodes for its live values, which are put into ``values``; hashable."""
+    """A hashable key of the data: nodes replace its live values, which go into ``values``."""
     if isinstance(data, Live):
         values[data.node] = data.plain
         return type(data), data.node
@@ -183,7 +186,7 @@ def _nodes_of(data: Any, values: dict[LiveNode, Any]) -> Any:
 def _evaluated(
     made: list[Template[Data]], sizes: Mapping[str, Any], values: Mapping[LiveNode, Any], build: Callable[[], Data]
 ) -> Data:
-    """The data that were made first, at other sizes; built if they are the first or have no formula at these sizes."""
+    """Evaluate the cached template at other sizes; build the data if there is none, or if it has no formula there."""
     if not made:
         data = build()
         made.append(Template(data, values))

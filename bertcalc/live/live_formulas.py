@@ -1,4 +1,4 @@
-"""Read a model twice, on integers and on letters, and join both readings: numbers that know their formulas.
+"""Numbers with formulas: evaluate a function of a model on integers and on symbols, and join both results.
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.model.totals import totals_by_component
@@ -33,14 +33,14 @@ def live_reading(
     *arguments: Parameters.args,
     **named: Parameters.kwargs,
 ) -> Reading:
-    """Return ``reading(model, ...)``; each number in it that is a formula of the model's sizes is live."""
+    """Return ``reading(model, ...)`` with live numbers: each number that is a formula of the model's sizes is live."""
     numbers = reading(model, *arguments, **named)
     formulas = read_in_letters(reading, model, *arguments, **named)
     return cast(Reading, with_formulas(numbers, formulas, model.letter_values()))
 
 
 def read_in_letters(reading: Callable[..., Any], model: Model, *arguments: Any, **named: Any) -> Any:
-    """Return ``reading`` of the model with symbols as sizes, cached for each structure; do not modify the result."""
+    """Return ``reading`` of the model with symbols as sizes, cached per structure; do not modify the result."""
     return _read(reading, symbolic_model(model), *arguments, **named)
 
 
@@ -50,7 +50,7 @@ def _read(reading: Callable[..., Any], model: Model, *arguments: Any, **named: A
 
 
 def with_formulas(numbers: Any, formulas: Any, sizes: Mapping[str, Any]) -> Any:
-    """Join numbers and formulas that are at the same places of two nested mappings, lists or tuples."""
+    """Attach formulas to the numbers at the same places of two nested mappings, lists or tuples."""
     return _with_formulas(numbers, formulas, Evaluation(sizes))
 
 
@@ -81,7 +81,7 @@ def live_size(field: str, value: int) -> int:
 
 
 def live_sizes(config: Config) -> dict[str, int]:
-    """The values of a configuration by their shared names, live where a letter stands for the field."""
+    """The values of a configuration, keyed by shared field name; the values of fields with a symbol are live."""
     values = config.shared().items()
     return {field: live_size(field, value) if field in EVERY_LETTER else value for field, value in values}
 
@@ -93,7 +93,7 @@ def number_of(expression: Any) -> int | Fraction:
 
 @lru_cache(maxsize=8192)
 def node_of_formula(expression: Any) -> Any:
-    """Convert an expression in the letters of fields to a node, or to a number if it has no letters.
+    """Convert an expression in the symbols of fields to a node, or to a number if it has no symbols.
 
     ``expression`` is anything that sympify accepts.
     """
@@ -139,7 +139,7 @@ def _joined(numbers: Tree, letters: Module, sizes: Mapping[str, Any]) -> Tree:
     for name, value in vars(numbers).items():
         vars(made)[name] = _value(value, formulas.get(name), sizes)
     if isinstance(made, Embedding) and made.padding_idx is not None:
-        # A smaller vocabulary takes the padding token with it: see ``moved`` in bertcalc/controls/stops.py.
+        # A smaller vocabulary moves the padding token: see ``moved`` in bertcalc/controls/stops.py.
         made.padding_idx = smallest((made.padding_idx, made.parameters["weight"][0] - 1))
     return made
 

@@ -1,4 +1,4 @@
-"""Live values as a program for a browser: one list of operations, each of which can use the results of those before it.
+"""Live values as a program for a browser: a list of operations, each of which can use the results of earlier ones.
 
 >>> from bertcalc.text.live_numbers import LiveNode, fill, live
 >>> hidden = live(768, LiveNode("field", ("hidden_size",)))
@@ -8,8 +8,8 @@
 >>> program.operations
 [['field', 'hidden_size'], ['*', [0], [0]], ['grouped', [1]], ['text', [2], ' weights']]
 
-An argument is a text, a safe integer, true, false, null, or a list: [3] is the result of operation 3, ["i", "9…"] a
-large integer, ["q", "1", "3"] a fraction, ["f", 0.5] a float, ["l", ...] a list of arguments.
+An argument is a text, a safe integer, true, false, null, or a list. [3] is the result of operation 3, ["i", "9…"] a
+large integer, ["q", "1", "3"] a fraction, ["f", 0.5] a float, and ["l", ...] a list of arguments.
 """
 
 import threading
@@ -25,16 +25,16 @@ _SAFE = 2**53  # integers up to this are exact in a browser's JSON
 
 
 class LiveProgram:
-    """Collects operations; equal nodes share one.
+    """A growing program, in which equal nodes share an operation.
 
-    Most runs of a page add the same nodes as the run before, in the same order, and so reuse its steps.
+    Most runs of a page add the same nodes in the same order as the previous run, so they reuse its steps.
     """
 
     def __init__(self) -> None:
         self._step = _FIRST
 
     def add(self, value: Any) -> Any:
-        """Add the operations of a value, and return the argument that stands for it; do not modify the argument."""
+        """Add the operations of a value, and return its argument; do not modify the argument."""
         return _argument(node_of(value), self._add_node)
 
     def _add_node(self, node: LiveNode) -> Any:
@@ -48,7 +48,7 @@ class LiveProgram:
 
     @property
     def name(self) -> str:
-        """A name that only programs with the same operations have."""
+        """A hash of the operations: only programs with the same operations share it."""
         return self._step.name
 
 
@@ -60,14 +60,14 @@ class _NumberedOperations:
         self._places = places
 
     def first(self, count: int) -> "_NumberedOperations":
-        """The first ``count`` operations, as a list to which others can be added."""
+        """The first ``count`` operations, as a list that can grow."""
         if count == len(self.operations):
             return self
         places = {node: place for node, place in self._places.items() if place < count}
         return _NumberedOperations(self.operations[:count], places)
 
     def add(self, node: LiveNode) -> list[int]:
-        """Add the operations of a node, and return it as an argument."""
+        """Add the operations of a node, and return its argument."""
         if node not in self._places:
             operation = [node.operation, *(_argument(value, self.add) for value in node.arguments)]
             self._places[node] = len(self.operations)
@@ -76,7 +76,7 @@ class _NumberedOperations:
 
 
 def _argument(value: Any, add: Callable[[LiveNode], Any]) -> Any:
-    """Write a value as an argument of an operation; ``add`` adds the nodes inside."""
+    """Write a value as an argument of an operation; ``add`` adds the nodes in it."""
     if isinstance(value, LiveNode):
         return add(value)
     if value is None or isinstance(value, str | bool):

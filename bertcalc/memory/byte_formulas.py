@@ -50,7 +50,10 @@ class KeptFormulas(NamedTuple):
 
 @checked
 def kept_formulas(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> KeptFormulas:
-    """The formulas for ``footprint.kept``, in its order; a size matters only where a size of 1 changes the result."""
+    """The formulas for the tensors of ``footprint.kept``, in the same order.
+
+    Sizes become symbols, except that a size of 1 stays numeric if it changes which tensors autograd saves.
+    """
     layers = plan.freezing.layers
     if layers == model.config.num_hidden_layers and "num_hidden_layers" in model.config.letters_of_sizes():
         plan = plan._replace(freezing=replace(plan.freezing, layers=_LAYERS))
@@ -58,15 +61,15 @@ def kept_formulas(model: Model, plan: Plan, batch_size: int, sequence_length: in
 
 
 def live_modules(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> dict[str, int]:
-    """The saved bytes of each module (see ``saved.by_module``) as live numbers.
+    """The saved bytes of each module, as live numbers; ``saved.by_module`` describes the modules.
 
-    A live number has no value at sizes where a single head or a single layer changes the saved tensors.
+    The numbers have no value at sizes where a single head or a single layer changes which tensors autograd saves.
     """
     config, batch = model.config, {"batch_size": batch_size, "sequence_length": sequence_length}
     modules = by_module(kept(model, plan, **batch))
     formulas = kept_formulas(model, plan, **batch).modules
     heads, layers = (live_size(field, getattr(config, field)) for field in ("num_attention_heads", "num_hidden_layers"))
-    # A single layer, and a model with frozen layers, have other modules.
+    # With a single layer or frozen layers, the module paths differ, so the number of layers has to stay the same.
     bounds = [staying(layers) if plan.freezing.layers or layers == 1 else FigureBound(layers, 2)]
     if config.ones_matter:
         bounds.append(staying(heads) if heads == 1 else FigureBound(heads, 2))
@@ -88,12 +91,15 @@ def korthikanti_formulas(model: Model, plan: Plan, batch_size: int, sequence_len
 
 @checked
 def state_expression(precision: Precision, optimizer: Optimizer) -> Any:
-    """The bytes of an optimizer's states, as an expression in the symbols of _SIZES."""
+    """The bytes of an optimizer's states, as a SymPy expression in the sizes of the trained tensors."""
     return OPTIMIZERS[optimizer](_SIZES, PRECISIONS[precision].state)
 
 
 def _symbolic(model: Model, batch_size: int, sequence_length: int) -> tuple[Model, Any, Any]:
-    """The model, batch size and sequence length as symbols; a size of 1 stays a number if it changes saved tensors."""
+    """The model, batch size and sequence length with symbols as sizes.
+
+    A size of 1 stays numeric if it changes which tensors autograd saves.
+    """
     config = model.config
     sizes = {_HEADS: config.num_attention_heads, _BATCH: batch_size, _LENGTH: sequence_length}
     ones = config.ones_matter
@@ -123,7 +129,7 @@ def _kept_formulas(model: Model, batch: Any, length: Any, plan: Plan) -> KeptFor
 
 
 def _by_copies(saved: Sequence[SavedActivation]) -> Any:
-    """Write the sum as L B S (...) + B S (...) + ..., repeated layers first; a bracket is the memory of one token."""
+    """Write the sum as L B S (...) + B S (...) + ..., repeated layers first; each bracket is the memory of a token."""
     sums = summed((sympy.sympify(tensor.copies), exact(tensor._replace(copies=1).num_bytes())) for tensor in saved)
     terms = [term for copies, num_bytes in sums.items() for term in by_tokens(copies, sympy.expand(num_bytes))]
     return sympy.Add(*terms, evaluate=False) if len(terms) > 1 else sum(terms)

@@ -10,7 +10,7 @@ from bertcalc.text.live_choices import rounded_up
 
 _MIB, _GIB = 2**20, 2**30
 # The size in a device's name is not its exact memory. The values are totals from nvidia-smi output ("0MiB / 15360MiB")
-# that users posted; https://github.com/modal-labs/modal-client/pull/2797 also lists those of T4, L4, A100 and H100.
+# that users posted; https://github.com/modal-labs/modal-client/pull/2797 also lists T4, L4, A100 and H100.
 DEVICES: dict[str, int] = {
     "RTX-4060-8GB": 8_188 * _MIB,
     "RTX-3060-12GB": 12_288 * _MIB,

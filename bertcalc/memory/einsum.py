@@ -1,4 +1,4 @@
-"""The tensor that autograd saves for a product with distances, which transformers 4 writes as torch.einsum."""
+"""The tensor that autograd saves for a product with relative positions, which transformers 4 runs as torch.einsum."""
 
 from bertcalc.model.trace import Step, Value, any_is_one
 
@@ -6,11 +6,11 @@ EQUATIONS = {"query_distances": "bhld,lrd->bhlr", "key_distances": "bhrd,lrd->bh
 
 
 def laid_out(step: Step) -> Value:
-    """The first factor of a product as autograd saves it: einsum makes a contiguous copy.
+    """The first factor of a product as autograd saves it: a contiguous copy, which einsum makes.
 
-    einsum makes no copy if there is nothing to reorder: a single sequence, head or token. With a cache, all queries
-    have one row of distances, so the order of the sequences does not matter, and keys from the cache are already
-    contiguous. Columns and symbols count as sizes above 1.
+    einsum makes no copy of a single sequence, head or token, because there is nothing to reorder. With a cache, all
+    queries have one row of distances, so the order of the sequences does not matter, and keys from the cache are
+    already contiguous. Columns and symbols count as sizes above 1.
     """
     (factor, other) = step.takes
     role, axes = step.place.role, factor.shape[:3]

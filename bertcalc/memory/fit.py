@@ -26,7 +26,7 @@ class Polynomial(NamedTuple):
     end: int | None = None
 
     def largest(self, limit: int) -> int | None:
-        """The largest integer whose value is within a limit: 0 if even 1 exceeds it, None if no integer does."""
+        """The largest integer at which the value is within ``limit``: 0 if 1 exceeds it, None if no integer does."""
         room = limit - self.constant
         if self.square:
             last = (isqrt(self.linear**2 + 4 * self.square * max(room, 0)) - self.linear) // (2 * self.square)
@@ -42,15 +42,15 @@ class Polynomial(NamedTuple):
 
 
 class LargestFit(NamedTuple):
-    """The largest batch or sequence: the memory limit with its polynomial, and the model's own limit."""
+    """The largest batch or sequence: the limit by memory, with its polynomial, and the model's own limit."""
 
     memory: int | None  # None: no limit
     growth: Polynomial
-    positions: int | None = None  # the model's own limit: its positions, or one sequence a batch
+    positions: int | None = None  # the model's own limit: its number of positions, or one sequence per batch
 
     @property
     def number(self) -> int | None:
-        """The largest possible number; None if there is no limit, 0 if nothing fits."""
+        """The largest possible batch size or sequence length; None if there is no limit, 0 if nothing fits."""
         limits = [number for number in (self.memory, self.positions) if number is not None]
         return min(limits, default=None)
 
@@ -64,14 +64,17 @@ class LargestFit(NamedTuple):
 
 @mirrored
 def most_fitting(growths: Sequence[Polynomial], usable: int, positions: int | None) -> tuple[int, int]:
-    """The result of ``most`` (-1: no limit) and the index of its limit in LIMITS; live if the growths are live."""
+    """The result of ``most`` as (largest size, index of its limit in LIMITS); a size of -1 means no limit.
+
+    Both are live numbers if the growths are live.
+    """
     answer = most([Polynomial(*growth) for growth in growths], usable, positions)
     return -1 if answer.number is None else answer.number, LIMITS.index(answer.limit)
 
 
 @mirrored
 def counted_or(number: int, without_limit: str, none: str) -> str:
-    """A number of ``most_fitting`` as text: one text for no limit, and one for 0."""
+    """Format a size from ``most_fitting``: ``without_limit`` for -1, ``none`` for 0."""
     return without_limit if number < 0 else grouped(number) if number else none
 
 

@@ -69,10 +69,11 @@ def kept(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> lis
 
 @checked
 def korthikanti(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> list[tuple[str, int]]:
-    """The saved bytes of one layer by Korthikanti et al. 2022 (arXiv:2205.05198), and the differences from bertcalc's.
+    """Explain how the saved bytes of one layer differ from the formula of Korthikanti et al. 2022 (arXiv:2205.05198).
 
-    Starting from the paper's model, the function changes one setting after another to that of ``model`` and ``plan``.
-    Each change gives one entry: the reason and its bytes. The entries sum to one trained layer of ``model``.
+    Starting from the paper's model, the function changes one setting after another to its value in ``model`` and
+    ``plan``. Returns (reason, bytes) pairs: first the paper's count, then the bytes that each change adds. The bytes
+    sum to one trained layer of ``model``.
     """
     tokens, config = batch_size * sequence_length, model.config
     hidden = tokens * config.hidden_size

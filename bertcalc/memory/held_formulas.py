@@ -1,4 +1,4 @@
-"""Live numbers without a formula: they have a value only at the sizes that a model has now.
+"""Live numbers without a formula, which have a value only at a model's current sizes.
 
 >>> from bertcalc import BertConfig, build
 >>> held(7, build(BertConfig())).node.operation
@@ -17,12 +17,12 @@ Value = TypeVar("Value")
 
 
 def held(value: Value, model: Model) -> Value:
-    """Mark a number or text that has no formula as valid only at the model's present sizes."""
+    """Mark a number or text that has no formula as valid only at the model's current sizes."""
     return cast(Value, within(value, tuple(staying_sizes(model, SLIDERS))))
 
 
 def staying_sizes(model: Model, fields: Iterable[str]) -> Iterator[FigureBound]:
-    """The bounds that keep sizes at their present values; fields that the family lacks have none."""
+    """The bounds that keep sizes at their current values; fields that the family lacks have no bounds."""
     values = model.config.shared()
     for field in fields:
         if type(value := values.get(field)) is int:

@@ -100,7 +100,7 @@ PRECISIONS: dict[Precision, BytesRule] = {
 # PyTorch's optimizers, whose states have the dtype of the weights; transformers' Adafactor has float32 states for
 # 16-bit weights.
 OPTIMIZERS: dict[Optimizer, Callable[[StateSizes, int], int]] = {
-    "adamw": lambda sizes, width: 2 * width * sizes.elements,  # two averages; Adam has the same
+    "adamw": lambda sizes, width: 2 * width * sizes.elements,  # two averages, as in Adam
     # bitsandbytes uses one byte or float32, whatever the dtype of the weights.
     "adamw-8bit": lambda sizes, _width: 2 * (sizes.elements - sizes.small) + 8 * sizes.small + 8 * sizes.blocks,
     "adafactor": lambda sizes, width: width * (sizes.rows + sizes.columns + sizes.vectors),
@@ -130,7 +130,7 @@ def least_training_bytes(parameters: int) -> int:
 
 @checked
 def parts(parameters: int, trained: StateSizes, precision: Precision, optimizer: Optimizer) -> dict[Part, int]:
-    """The bytes of each part besides activations; frozen tensors only have weights."""
+    """The bytes of each part of training memory besides activations; a frozen tensor only has weights."""
     rule = PRECISIONS[precision]
     return {
         "weights": rule.weight * parameters,
@@ -144,7 +144,7 @@ def _sizes(tensor: Tensor) -> StateSizes:
     *rows, columns = tensor.shape
     elements = prod(tensor.shape)
     matrix = int(bool(rows))
-    small = 0 ** (elements // _SMALL)  # 1 or 0; symbols have no order
+    small = 0 ** (elements // _SMALL)  # 1 or 0, without a comparison, which symbols do not support
     copy = StateSizes(
         elements=elements,
         rows=prod(rows) * matrix,

@@ -42,7 +42,7 @@ class Plan(NamedTuple):
 
 
 def checkpointed(plan: Plan, recompute: Recompute) -> Plan:
-    """The plan with gradient checkpointing as transformers switches it on: see ``input_require_grads``."""
+    """The plan with ``recompute``; "full" also sets ``input_require_grads``, as transformers does."""
     return plan._replace(recompute=recompute, input_require_grads=recompute == "full")
 
 

@@ -45,7 +45,7 @@ CHANGED = N_(
 class SavedActivation(NamedTuple):
     """A tensor saved for the backward pass, or all its copies in a repeated layer."""
 
-    name: str  # a value's name, or a step's name and that of the tensor that the step creates for backward
+    name: str  # a value's name, or "STEP: TENSOR" for a tensor that the step creates for backward
     step: str  # the first step that needs the tensor
     shape: Shape
     item_bytes: int
@@ -68,12 +68,12 @@ def saved_activation_bytes(
 ) -> int:
     """The bytes of the tensors that autograd saves for the backward pass of one training step.
 
-    Equal to what torch.autograd.graph.saved_tensors_hooks sees on the real model: each storage once, without
-    parameters, buffers and integer index tensors. ``fused_dropout`` saves dropout masks with one byte per element, as
-    PyTorch's CUDA kernel does; other devices save them in ``dtype``. ``attention="fused"`` saves the same tensors as
-    PyTorch's flash attention: query, key, value, the output and one float32 for each row of scores. A layer with local
-    attention also saves its mask if the sequence is at least half as long as ``local_attention``. Raises InputError
-    like ``saved_activations``.
+    The result equals what torch.autograd.graph.saved_tensors_hooks sees on the real model. Each storage counts once;
+    parameters, buffers and integer index tensors do not count. ``fused_dropout`` saves dropout masks with one byte per
+    element, as PyTorch's CUDA kernel does; other devices save them in ``dtype``. ``attention="fused"`` saves the same
+    tensors as PyTorch's flash attention: query, key, value, the output and one float32 for each row of scores. A layer
+    with local attention also saves its mask if the sequence is at least half as long as ``local_attention``. Raises
+    InputError in the same cases as ``saved_activations``.
 
     >>> from bertcalc import build
     >>> saved_activation_bytes(build("bert-base-uncased"), 1, 128)
@@ -98,7 +98,8 @@ def saved_activations(model: Model, batch: Batch, plan: Plan) -> list[SavedActiv
     ``disable_input_require_grads()``.
 
     Raises InputError if the model cannot run or does not support the plan's ``recompute``, if the saved tensors depend
-    on the labels, or with autocast: only the simulated step (bertcalc/memory/peak) has the 16-bit copies.
+    on the labels, or if the model has a change such as an adapter. Also raises it under autocast: only the simulated
+    step (bertcalc/memory/peak) includes autocast's 16-bit copies.
     """
     check_recompute(model, plan.recompute)
     if problem := cannot_run(model) or by_labels(model):
@@ -125,7 +126,10 @@ def by_labels(model: Model) -> Problem | None:
 
 @checked
 def check_recompute(model: Model, recompute: Recompute) -> None:
-    """Raise InputError if a model does not support ``recompute``: some layers have no checkpoints in transformers."""
+    """Raise InputError if a model does not support ``recompute``.
+
+    In transformers, some layers do not support gradient checkpointing; peft refuses it for some adapters.
+    """
     possible = ("none", *model.family.recomputes)
     if recompute not in possible:
         message = N_("{architecture} cannot be trained with recompute {value}: it supports {possible} only.")
@@ -200,7 +204,7 @@ def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Save
 
 
 def _outside(steps: Sequence[Step]) -> set[str]:
-    """The values from before the layers that every layer reads, except the hidden states that go through them."""
+    """The names of the values that steps before the layers compute and layers read, except the hidden states."""
     names: set[str] = set()
     before, groups, _after = stack(steps)
     earlier = {step.gives.name for step in before}
@@ -212,7 +216,7 @@ def _outside(steps: Sequence[Step]) -> set[str]:
 def _local_layers(steps: Sequence[Step]) -> dict[str, int]:
     """Map the name of each attention module to the number of its copies with local attention.
 
-    Layers with local attention rotate queries by other angles than the first layer does.
+    A layer with local attention rotates its queries by different angles than the first layer.
     """
     first = next((step.gives for step in steps if step.operation == "angles"), None)
     numbers: dict[str, int] = {}
@@ -222,7 +226,7 @@ def _local_layers(steps: Sequence[Step]) -> dict[str, int]:
             if step.place.role == "query_rotated" and step.turns:
                 period = len(step.turns)
                 places = [place for place, angles in enumerate(step.turns) if angles != first]
-                # (n - place + period - 1) // period of the layers before layer n are at this place in their period.
+                # Of the first n layers, (n - place + period - 1) // period are at this place in their period.
                 numbers[step.within] = sum(
                     (end - place + period - 1) // period - (group.start - place + period - 1) // period
                     for place in places
@@ -242,7 +246,7 @@ def by_module(kept: Sequence[SavedActivation]) -> dict[str, int]:
 
 
 def largest(figures: Iterable[int]) -> int:
-    """The maximum of the figures, elementwise for columns; 0 if there are none."""
+    """The maximum of the figures, elementwise for NumPy columns; 0 if there are no figures."""
     most = 0
     for figure in figures:
         most = most + (figure - most) * (figure > most)
@@ -334,7 +338,7 @@ def _kept_values(step: Step, trained: set[str], flows: Sequence[bool], width: in
 
 
 def _lays_out(step: Step) -> bool:
-    """Whether a step copies an input that is a slice of a wider value: a product over several sequences or heads."""
+    """Whether a step copies an input that is a slice of a wider value: a matmul over several sequences and heads."""
     return step.operation == "matmul" and not _is_fused(step) and not any_is_one(*step.takes[0].shape[:2])
 
 
@@ -365,7 +369,7 @@ def _kept_besides(
                 (f"part {number}", shape, width) for number in range(kept.same_size + bool(trained) * kept.learning)
             )
             yield from ((f"choice {number}", shape, 1) for number in range(kept.bools))
-            # transformers makes xielu's tensors in bfloat16, also for a float32 model.
+            # transformers creates xielu's scalars in bfloat16, even in a float32 model.
             yield from ((f"scalar {number}", (1,), 2) for number in range(kept.scalars))
         case "matmul", _ if _is_fused(step):
             yield "logsumexp", shape[:-1], 4
@@ -398,7 +402,7 @@ def _is_fused(step: Step) -> bool:
 
 
 def _asks_for_gradient(step: Step) -> bool:
-    """Whether the first trained layer saves less than the other layers when its input needs no gradient.
+    """Whether a step saves less in the first trained layer than in others if the layer's input needs no gradient.
 
     A norm that is computed step by step saves nothing for such an input. If the query projection has no bias and its
     weight is frozen, no gradient flows to the query in that layer.

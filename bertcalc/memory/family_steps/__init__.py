@@ -1,4 +1,4 @@
-"""The steps in which the forward methods of a family, or of a version of transformers, differ from the defaults.
+"""Overrides of the simulation's defaults for the forward methods of a family or of a version of transformers.
 
 To add overrides for a family, add a module here that registers them, and import it below.
 """

@@ -19,7 +19,7 @@ _MAGNITUDE = "lora_magnitude_vector.default"
 
 @frame
 def _dora(run: Pass, v: Frame, parts: Steps, x: SimulatedTensor, result: SimulatedTensor) -> SimulatedTensor:
-    """DoraLinearVariant.forward."""
+    """Simulate DoraLinearVariant.forward."""
     dropout = parts.get("lora_dropout.default")
     if not dropout or not run.training:
         return run.tape.add(result, _beside(run, parts, x, result))
@@ -31,7 +31,7 @@ def _dora(run: Pass, v: Frame, parts: Steps, x: SimulatedTensor, result: Simulat
 def _beside(
     run: Pass, v: Frame, parts: Steps, x: SimulatedTensor, base_result: SimulatedTensor | None
 ) -> SimulatedTensor:
-    """DoraLinearLayer.forward: the tensor that DoRA adds to the output of the base layer."""
+    """Simulate DoraLinearLayer.forward: return the tensor that DoRA adds to the output of the base layer."""
     tape, base, where = run.tape, parts["base_layer"], parts[_MAGNITUDE].name
     v.lora_weight = tape.to(_lora_weight(run, parts), x.item)
     tape.memory.where = where
@@ -66,7 +66,7 @@ def _lora_weight(run: Pass, v: Frame, parts: Steps) -> SimulatedTensor:
 def _weight_norm(
     run: Pass, v: Frame, weight: SimulatedTensor, lora_weight: SimulatedTensor, *, is_transposed: bool
 ) -> SimulatedTensor:
-    """get_weight_norm: no gradient flows through it."""
+    """Simulate get_weight_norm, through which no gradient flows."""
     tape = run.tape
     v.weight = tape.transpose(weight.detached(), 0, 1) if is_transposed else weight.detached()
     v.weight = tape.add(v.weight, tape.scale(lora_weight.detached()))
@@ -81,7 +81,10 @@ def _dora_of_table(
     taken: tuple[SimulatedTensor, SimulatedTensor, SimulatedTensor],
     result: SimulatedTensor,
 ) -> SimulatedTensor:
-    """DoraEmbeddingVariant.forward and DoraEmbeddingLayer.forward, for ids and both transposed matrices."""
+    """Simulate the forward methods of DoraEmbeddingVariant and DoraEmbeddingLayer.
+
+    ``taken`` are the ids and both transposed matrices.
+    """
     tape, (ids, narrow, wide) = run.tape, taken
     tape.memory.where = parts[_MAGNITUDE].name
     v.lora_weight = tape.transpose(tape.product(narrow, wide), 0, 1)
@@ -95,7 +98,7 @@ def _dora_of_table(
 
 @frame
 def _lora(run: Pass, v: Frame, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
-    """lora.Linear.forward and lora.Conv1d.forward."""
+    """Simulate lora.Linear.forward or lora.Conv1d.forward."""
     tape = run.tape
     if run.packed(parts["base_layer"]):
         return _lora_of_packed(run, parts, x)
@@ -118,7 +121,7 @@ def _scaled_product(run: Pass, parts: Steps, x: SimulatedTensor) -> SimulatedTen
 
 @frame
 def _lora_of_packed(run: Pass, v: Frame, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
-    """lora.bnb.Linear4bit.forward and Linear8bitLt.forward, which cast nothing under autocast."""
+    """Simulate lora.bnb.Linear4bit.forward or Linear8bitLt.forward, which cast nothing under autocast."""
     tape = run.tape
     v.result = _of_packed(run, parts["base_layer"], run.call(parts["base_layer"], x))
     item = v.result.item
@@ -133,13 +136,13 @@ def _lora_of_packed(run: Pass, v: Frame, parts: Steps, x: SimulatedTensor) -> Si
 
 
 def _of_packed(run: Pass, base: Step, result: SimulatedTensor) -> SimulatedTensor:
-    """The output of a layer with packed weights, as peft uses it: with 4 bits, a copy."""
+    """The output of a layer with packed weights, as peft uses it: a copy if the weights have 4 bits."""
     return run.tape.clone(result) if isinstance(run.packed(base), Packed4Bits) else result
 
 
 @frame
 def _lora_of_table(run: Pass, v: Frame, parts: Steps, ids: SimulatedTensor) -> SimulatedTensor:
-    """lora.Embedding.forward."""
+    """Simulate lora.Embedding.forward."""
     tape = run.tape
     v.result = run.call(parts["base_layer"], ids)
     item = v.result.item
@@ -158,7 +161,7 @@ def _lora_of_table(run: Pass, v: Frame, parts: Steps, ids: SimulatedTensor) -> S
 
 @frame
 def _ia3(run: Pass, v: Frame, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
-    """ia3.Linear.forward, and the forward methods of ia3.bnb.Linear4bit and Linear8bitLt."""
+    """Simulate the forward method of ia3.Linear, ia3.bnb.Linear4bit or ia3.bnb.Linear8bitLt."""
     tape, base = run.tape, parts["base_layer"]
     (scaled,) = (part for part in parts.values() if part.operation == "multiply")
     tape.memory.where = scaled.name
@@ -180,7 +183,7 @@ def _ia3(run: Pass, v: Frame, parts: Steps, x: SimulatedTensor) -> SimulatedTens
     return tape.to(tape.multiply(v.result, v.scaling), v.result.item)
 
 
-# By the part that identifies the method, tried in this order.
+# Keyed by the part that identifies the method; the first match counts.
 CALLS: Mapping[str, Callable[[Pass, Steps, SimulatedTensor], SimulatedTensor]] = {
     "lora_A.default": _lora,
     "lora_embedding_A": _lora_of_table,

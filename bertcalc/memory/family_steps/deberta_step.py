@@ -25,7 +25,7 @@ from bertcalc.model.trace import Step
 
 @frame
 def _attention(run: Pass, v: Frame, steps: Steps) -> SimulatedTensor:
-    """DisentangledSelfAttention.forward, with the steps of our program by role."""
+    """Simulate DisentangledSelfAttention.forward; ``steps`` are the program's steps, keyed by role."""
     hidden_states, rel_embeddings = run.values[steps["query, key, value"].takes[0].name], distances(run, steps)
     tape = run.tape
     batch, heads, length, size = steps["query_heads"].gives.shape
@@ -60,7 +60,7 @@ def _bias(
     key_layer: SimulatedTensor,
     rel_embeddings: SimulatedTensor,
 ) -> SimulatedTensor:
-    """disentangled_att_bias: the scores of content against position."""
+    """Simulate disentangled_att_bias: the content-to-position and position-to-content scores."""
     tape = run.tape
     heads = query_layer.shape[1]
     v.relative_pos = tape.unsqueeze(run.values["relative_pos"], 1)
@@ -92,7 +92,7 @@ def _bias(
 
 
 def _heads(tape: Tape, x: SimulatedTensor, heads: int) -> SimulatedTensor:
-    """transpose_for_scores: give the heads their own axis."""
+    """Simulate transpose_for_scores: give the heads a separate axis."""
     batch, length, width = x.shape
     return tape.permute(tape.view(x, (batch, length, heads, quotient(width, heads))), (0, 2, 1, 3))
 
@@ -107,14 +107,14 @@ def _bias_of_heads(run: Pass, step: Step, heads: int) -> SimulatedTensor:
 def _near(
     tape: Tape, rel_embeddings: SimulatedTensor, shape: tuple[int, ...], _start: SimulatedTensor, _end: SimulatedTensor
 ) -> SimulatedTensor:
-    """The rows for the distances that occur; slicing all rows gives a view that changes nothing."""
+    """The embeddings of the distances that occur; slicing all rows also returns a view."""
     near = tape.same(rel_embeddings) if rel_embeddings.shape == shape else tape.narrow(rel_embeddings, shape)
     return tape.unsqueeze(near, 0)
 
 
 @frame
 def _relative_positions(run: Pass, v: Frame, length: int) -> SimulatedTensor:
-    """build_relative_position: the distance between each pair of tokens."""
+    """Simulate build_relative_position: the distance between each pair of tokens."""
     tape = run.tape
     v.q_ids = tape.new((length,), INT64)
     v.k_ids = tape.new((length,), INT64)

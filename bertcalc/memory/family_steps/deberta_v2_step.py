@@ -18,7 +18,7 @@ from bertcalc.model.trace import Step
 
 @frame
 def _attention(run: Pass, v: Frame, steps: Steps) -> SimulatedTensor:
-    """DisentangledSelfAttention.forward, with the steps of our program by role."""
+    """Simulate DisentangledSelfAttention.forward; ``steps`` are the program's steps, keyed by role."""
     hidden_states, rel_embeddings = run.values[steps["query"].takes[0].name], distances(run, steps)
     tape = run.tape
     batch, heads, length, size = steps["query_heads"].gives.shape
@@ -52,7 +52,7 @@ def _bias(
     key_layer: SimulatedTensor,
     rel_embeddings: SimulatedTensor,
 ) -> SimulatedTensor:
-    """disentangled_attention_bias with both c2p and p2c in pos_att_type, in any order."""
+    """Simulate disentangled_attention_bias with both c2p and p2c in pos_att_type, in any order."""
     tape, item = run.tape, query_layer.item
     batch, heads, _rows, size = steps["pos_key_heads"].gives.shape
     length = query_layer.shape[1]
@@ -93,7 +93,7 @@ def _bias(
 
 
 def add_distances(run: Pass, v: Frame, steps: Steps, rel_embeddings: SimulatedTensor, bias: Callable[..., Any]) -> None:
-    """Add the scores of the distances to those of the tokens; ``bias`` is the version's function for them."""
+    """Add the position scores to the attention scores; ``bias`` is the version's function for the position scores."""
     v.rel_embeddings = run.call(steps["distances_dropout"], rel_embeddings)
     v.rel_att = bias(run, steps, v.query_layer, v.key_layer, v.rel_embeddings)
     for_step(run, steps["add_distances"])
@@ -113,7 +113,7 @@ def mask_and_softmax(run: Pass, v: Frame, steps: Steps) -> None:
 
 
 def distances(run: Pass, steps: Steps) -> SimulatedTensor | None:
-    """The vectors of all distances; None without relative attention."""
+    """The embeddings of all distances; None without relative attention."""
     return run.values[steps["distances_dropout"].takes[0].name] if "distances_dropout" in steps else None
 
 
@@ -124,19 +124,19 @@ def for_step(run: Pass, step: Step) -> None:
 
 @frame
 def _heads(tape: Tape, v: Frame, x: SimulatedTensor, heads: int, size: int) -> SimulatedTensor:
-    """transpose_for_scores: one axis for the heads of all sequences."""
+    """Simulate transpose_for_scores: merge the heads of all sequences into one axis."""
     batch, length, _width = x.shape
     v.x = tape.view(x, (batch, length, heads, size))
     return tape.view(tape.contiguous(tape.permute(v.x, (0, 2, 1, 3))), (batch * heads, length, size))
 
 
 def scaled_size_sqrt(tape: Tape) -> SimulatedTensor:
-    """The square root of a product of two scalars, by which scores are divided."""
+    """The divisor of the scores: the square root of a product of two scalars."""
     return tape.like(tape.like(tape.new(())))
 
 
 def for_each(positions: SimulatedTensor, scores: SimulatedTensor) -> SimulatedTensor:
-    """The positions expanded to all heads of all sequences."""
+    """Expand the positions to all heads of all sequences."""
     length = positions.shape[-1]
     heads = scores.shape[:-2]
     strides = *(0 for _axis in heads), length, 1
@@ -145,13 +145,13 @@ def for_each(positions: SimulatedTensor, scores: SimulatedTensor) -> SimulatedTe
 
 @frame
 def _convolution(run: Pass, v: Frame, steps: Steps) -> SimulatedTensor:
-    """ConvLayer.forward."""
+    """Simulate ConvLayer.forward."""
     hidden_states, residual_states = (run.values[steps[name].takes[0].name] for name in ("channels", "add"))
     tape, input_mask = run.tape, run.values["ones"]
     for_step(run, steps["convolution"])
     v.base = run.call(steps["convolution"], tape.contiguous(tape.permute(hidden_states, (0, 2, 1))))
     v.out = tape.permute(v.base, (0, 2, 1))
-    is_view = is_contiguous(v.out)  # of a single token
+    is_view = is_contiguous(v.out)  # for a single token
     if not is_view:
         del v.base
         v.out = tape.contiguous(v.out)
@@ -173,7 +173,7 @@ def _convolution(run: Pass, v: Frame, steps: Steps) -> SimulatedTensor:
 
 @frame
 def _loss(run: Pass, v: Frame, returned: list[SimulatedTensor]) -> list[SimulatedTensor]:
-    """The classification loss over the sequences that have a label: here all of them."""
+    """The classification loss over the sequences that have a label; all sequences of the simulation have one."""
     tape, labels = run.tape, run.batch["labels"]
     if run.model.config.num_labels == 1:
         # The model returns the cast scores instead of the original ones.
@@ -188,14 +188,14 @@ def _loss(run: Pass, v: Frame, returned: list[SimulatedTensor]) -> list[Simulate
 
 
 def _make_ones(run: Pass, _step: Step) -> None:
-    """Make a float32 mask if none is given, and token types, which the body does not use."""
+    """Create a float32 mask if the caller passes none, and token types, which the body does not use."""
     mask = run.batch.get("attention_mask")
     ones = run.tape.view(mask, run.sides) if mask else run.tape.new(run.sides, FLOAT32)
     run.hold("", {"ones": ones, "no_types": run.tape.new(run.sides, INT64)})
 
 
 def _make_no_positions(run: Pass, step: Step) -> None:
-    """Make zeros in place of position embeddings."""
+    """Create zeros in place of position embeddings."""
     run.hold(step.within, {"no_positions": run.tape.new(step.gives.shape, run.width)})
 
 
@@ -207,7 +207,7 @@ def _mask_padding(run: Pass, step: Step) -> SimulatedTensor:
 
 
 def _make_masks(run: Pass, positions: Callable[[Pass, int], SimulatedTensor]) -> None:
-    """get_attention_mask, and the distances between all tokens, which the encoder passes to each layer."""
+    """Simulate get_attention_mask, and compute the distances that the encoder passes to each layer."""
     ones = run.values["ones"]
     batch, length = ones.shape
     run.hold("", {"attention_mask": run.tape.new((batch, 1, length, length), ones.item)})
@@ -218,7 +218,7 @@ def _make_masks(run: Pass, positions: Callable[[Pass, int], SimulatedTensor]) ->
 
 @frame
 def _relative_positions(run: Pass, v: Frame, length: int) -> SimulatedTensor:
-    """build_relative_position: the distance between each pair of tokens, or the bucket that it is in."""
+    """Simulate build_relative_position: the distance between each pair of tokens, or its bucket."""
     tape = run.tape
     v.q_ids = tape.new((length,), INT64)
     v.k_ids = tape.new((length,), INT64)
@@ -231,7 +231,7 @@ def _relative_positions(run: Pass, v: Frame, length: int) -> SimulatedTensor:
 
 @frame
 def _log_buckets(tape: Tape, v: Frame, relative_pos: SimulatedTensor) -> SimulatedTensor:
-    """make_log_bucket_position: a bucket for each small distance, logarithmic buckets for large ones."""
+    """Simulate make_log_bucket_position: one bucket per small distance, logarithmic buckets for large distances."""
     shape = relative_pos.shape
 
     def made(item: int, *of: SimulatedTensor) -> SimulatedTensor:

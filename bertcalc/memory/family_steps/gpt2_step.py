@@ -1,4 +1,4 @@
-"""GPT-2's heads on simulated tensors: the tokens that they select, and the losses of the double head."""
+"""GPT-2's heads on simulated tensors: token selection, and the losses of the double-heads model."""
 
 from math import prod
 
@@ -18,7 +18,7 @@ CHOICES = N_("{architecture} cannot be trained with summary_use_proj False: ther
 def _last_token(run: Pass, step: Step) -> SimulatedTensor:
     """The scores of each sequence's last token that is not padding."""
     tape, ids, (scores,) = run.tape, run.batch["input_ids"], run.taken(step)
-    if run.model.config.pad_token_id is None or run.model.virtual_tokens:  # vectors do not show their padding
+    if run.model.config.pad_token_id is None or run.model.virtual_tokens:  # padding is not visible in vectors
         return tape.index(tape.select(scores), [tape.new(ids.shape[:1], INT64)])
     run.values["no_padding"] = tape.made(ids.shape, INT32, tape.new(ids.shape, BOOL))
     run.values["numbers"] = tape.new(ids.shape[1:], INT32)
@@ -27,13 +27,13 @@ def _last_token(run: Pass, step: Step) -> SimulatedTensor:
 
 
 def _tokens(run: Pass, step: Step) -> SimulatedTensor:
-    """One choice of each sequence, or the mean of all."""
+    """Select one choice of each sequence, or average all choices."""
     tape, (x,) = run.tape, run.taken(step)
     return tape.squeeze(tape.mean(x, 1), 1) if step.operation == "mean" else tape.select(x)
 
 
 def _chosen_token(run: Pass, step: Step) -> SimulatedTensor:
-    """The last token of each choice."""
+    """Select the last token of each choice."""
     tape, (x,) = run.tape, run.taken(step)
     run.hold(step.within, {"cls_index": tape.new((*x.shape[:2], 1, x.shape[3]), INT64)})
     return tape.squeeze(tape.gather(x, run.values["cls_index"]), 2)
@@ -41,7 +41,7 @@ def _chosen_token(run: Pass, step: Step) -> SimulatedTensor:
 
 @frame
 def _losses(run: Pass, v: Frame, logits: list[SimulatedTensor]) -> list[SimulatedTensor]:
-    """A loss for the words, and one for the choices."""
+    """The loss of the words and the loss of the choices."""
     tape, labels, (words, choices) = run.tape, run.batch["labels"], logits
     if prod(choices.shape[:-1]) != run.batch_size:
         values = {"architecture": run.model.cls.name}
@@ -54,7 +54,7 @@ def _losses(run: Pass, v: Frame, logits: list[SimulatedTensor]) -> list[Simulate
 
 
 def _softmax(run: Pass, step: Step) -> SimulatedTensor:
-    """Softmax, cast to the dtype of the values: with autocast it is computed in float32."""
+    """Softmax, cast to the dtype of the values, because autocast computes it in float32."""
     (x,) = run.taken(step)
     (values,) = (
         part.takes[1].name for part in run.steps if part.within == step.within and part.place.role == "context"

@@ -1,4 +1,4 @@
-"""ModernBERT's selection of a token on simulated tensors: the first of each sequence that is not padding."""
+"""ModernBERT's token selection on simulated tensors: the first token of each sequence that is not padding."""
 
 from bertcalc.families.modernbert import ModernBertConfig
 from bertcalc.memory.family_steps.step_registry import register
@@ -9,7 +9,7 @@ from bertcalc.model.trace import Step
 
 
 def _first_token(run: Pass, step: Step) -> SimulatedTensor | None:
-    """The token for multiple choice; without a mask, all sequences share one index."""
+    """Select the token for multiple choice; without a mask, all sequences share one index."""
     if step.operation == "view":
         return run.usual(step)
     tape, (x,) = run.tape, run.taken(step)

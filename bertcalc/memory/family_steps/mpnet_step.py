@@ -1,4 +1,4 @@
-"""MPNet's distances between tokens, which its encoder computes once for all layers, on simulated tensors."""
+"""MPNet's relative positions on simulated tensors; the encoder computes them once for all layers."""
 
 from bertcalc.families.mpnet import MPNetConfig
 from bertcalc.memory.family_steps.roberta_step import positions_after_padding
@@ -21,7 +21,7 @@ def _buckets(run: Pass, step: Step) -> SimulatedTensor:
 
 @frame
 def _bucket(tape: Tape, v: Frame, distances: SimulatedTensor) -> SimulatedTensor:
-    """T5's relative_position_bucket: logarithmic buckets for large distances, computed in float32."""
+    """Simulate T5's relative_position_bucket: logarithmic buckets for large distances, computed in float32."""
     shape, like = distances.shape, tape.like
     v.n = like(distances)
     v.relative_buckets = like(like(tape.made(shape, INT64, tape.new(shape, BOOL))))  # 0 + (n < 0) * num_buckets
@@ -34,7 +34,7 @@ def _bucket(tape: Tape, v: Frame, distances: SimulatedTensor) -> SimulatedTensor
 
 
 def _bias(run: Pass, step: Step) -> SimulatedTensor:
-    """Copy the bias of the scores, of shape (length, length, heads), for each sequence; then the method returns."""
+    """Copy the position bias, of shape (length, length, heads), for each sequence, and release the variables."""
     tape, (bias,) = run.tape, run.taken(step)
     heads_first = tape.unsqueeze(tape.permute(bias, (2, 0, 1)), 0)
     biases = tape.contiguous(tape.expand(heads_first, step.gives.shape))

@@ -1,6 +1,6 @@
-"""The operations of peft's wrapper before it calls the model, on simulated tensors: virtual tokens before words.
+"""Virtual tokens before words, on simulated tensors: the operations of peft's wrapper before it calls the model.
 
-They and the variables are those of PeftModel.get_prompt and the forward methods in peft 0.21 (peft_model.py).
+The operations and variables follow PeftModel.get_prompt and the forward methods in peft 0.21 (peft_model.py).
 """
 
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from bertcalc.model.trace import Step
 
 
 def _virtual_tokens(run: Pass, step: Step) -> SimulatedTensor:
-    """Look up the virtual tokens, once for all sequences, after creating their labels in a language model."""
+    """Look up the virtual tokens, once for all sequences; in a causal language model, create their labels first."""
     tape, batch, count = run.tape, run.batch_size, step.takes[0].shape[1]
     if run.training and run.model.cls.task == "causal-lm":
         run.values["prefix_labels"] = tape.new((batch, count), INT64)
@@ -37,7 +37,7 @@ def _inputs_embeds(run: Pass, step: Step) -> SimulatedTensor:
 
 
 def _prefix_tokens(run: Pass, step: Step) -> SimulatedTensor:
-    """The rows of the virtual tokens, looked up for each sequence."""
+    """Look up the rows of the virtual tokens for each sequence."""
     numbers = run.values["prompt_tokens"] = run.tape.new(step.takes[0].shape, INT64)
     return run.call(step, numbers)
 
@@ -58,7 +58,7 @@ def _past_key_values(run: Pass, v: Frame, step: Step) -> None:
 
 
 def _prefixed(run: Pass, step: Step) -> SimulatedTensor:
-    """The keys or values of the virtual tokens and of the words, which the cache holds."""
+    """The keys or values of the virtual tokens and the words; the cache holds them."""
     name, (states,) = _earlier(step.place.role.removesuffix("_prefixed"), layer_number(step.name)), run.taken(step)
     states = run.values[name] = run.tape.cat(run.values[name], states, 2)
     if run.caches():  # the model returns the cache

@@ -15,18 +15,18 @@ from bertcalc.transformers4.version import FOUR
 
 
 def _positions(run: Pass, step: Step) -> SimulatedTensor:
-    """Position ids; the embeddings also check for padding."""
+    """The position ids; the embeddings check for padding first."""
     run.look_for_padding(step.takes[0].shape)
     return usual_positions(run, step)
 
 
 def _types(run: Pass, step: Step) -> SimulatedTensor:
-    """Token type ids, from a buffer unless the caller passes them."""
+    """The token type ids, from a buffer unless the caller passes them."""
     return run.batch.get("token_type_ids") or run.buffers["token_type_ids"]
 
 
 def _make_masks(run: Pass, _step: Step) -> None:
-    """Make the attention mask, with or without padding, and the mask for the cross-attention."""
+    """Create the attention mask, with or without padding, and the mask for the cross-attention."""
     if run.padded:
         mask = run.tape.view(run.batch["attention_mask"], run.sides)
     else:
@@ -41,7 +41,7 @@ def _make_masks(run: Pass, _step: Step) -> None:
 
 @frame
 def _causal(run: Pass, v: Frame, mask: SimulatedTensor) -> SimulatedTensor:
-    """The causal mask: get_extended_attention_mask in modeling_utils.py."""
+    """Create the causal mask like get_extended_attention_mask in modeling_utils.py."""
     tape, (batch, length) = run.tape, mask.shape
     square = (batch, length, length)
     v.seq_ids = tape.new((length,), INT64)
@@ -50,7 +50,7 @@ def _causal(run: Pass, v: Frame, mask: SimulatedTensor) -> SimulatedTensor:
 
 
 def _inverted(run: Pass, seen: SimulatedTensor) -> SimulatedTensor:
-    """The additive mask: (1 - seen) times the smallest number."""
+    """The additive mask: (1 - seen) times the smallest number of the dtype."""
     seen = run.tape.to(seen, run.width)
     if len(seen.shape) == 2:  # the same for every query
         seen = run.tape.unsqueeze(run.tape.unsqueeze(seen, 1), 1)
@@ -76,7 +76,7 @@ def _product(run: Pass, step: Step) -> SimulatedTensor:
 
 
 def _context(run: Pass, step: Step) -> SimulatedTensor | None:
-    """Run the step, and keep the attention weights: BertEncoder holds a layer's outputs until the next one returns."""
+    """Run the step and hold the attention weights: BertEncoder holds a layer's outputs until the next layer returns."""
     layers = split_layer(step.name)[0].rpartition(".")[0]
     after = f"{layers}.{layer_number(step.name) + 1}"
     weights = run.values[step.takes[0].name]

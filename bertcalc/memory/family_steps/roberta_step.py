@@ -1,4 +1,4 @@
-"""RoBERTa's positions, which are counted from the padding id, on simulated tensors."""
+"""RoBERTa's position ids, which count from the padding id, on simulated tensors."""
 
 from bertcalc.families.roberta import RobertaConfig
 from bertcalc.memory.family_steps.step_registry import register
@@ -11,9 +11,9 @@ from bertcalc.model.trace import Step
 
 @frame
 def positions_after_padding(run: Pass, v: Frame, step: Step) -> SimulatedTensor:
-    """Position ids as in fairseq's make_positions, with int32 in between; a body with a cache adds its length."""
+    """Position ids as in fairseq's make_positions, computed in int32; a body with a cache adds the cache's length."""
     tape, shape = run.tape, step.takes[0].shape
-    if run.model.virtual_tokens:  # vectors instead of ids: they are counted from 0
+    if run.model.virtual_tokens:  # the input is vectors instead of ids: positions count from 0
         return tape.expand(tape.unsqueeze(tape.new(shape[1:], INT64), 0), shape)
     v.mask = tape.made(shape, INT32, tape.new(shape, BOOL))
     counted = tape.made(shape, INT32, tape.new(shape, INT64))

@@ -1,4 +1,4 @@
-"""The overrides that the modules of this package have registered, by configuration class or version of transformers."""
+"""The overrides that this package registers, keyed by configuration class or by version of transformers."""
 
 from bertcalc.config import Config
 from bertcalc.memory.simulator.forward_pass import Overrides
@@ -8,14 +8,14 @@ _REGISTERED: dict[type[Config] | Version, Overrides] = {}
 
 
 def register(owner: type[Config] | Version, overrides: Overrides) -> None:
-    """Register the overrides for a family, by its configuration class, or for all families in a version.
+    """Register the overrides for the family of a configuration class, or for all families in a version.
 
-    Families whose configuration class is derived from that class run its program, and have the same overrides.
+    Subclasses of the configuration class run the same program, so they use the same overrides.
     """
     _REGISTERED[owner] = overrides
 
 
 def overrides_for(config: Config) -> Overrides:
-    """The overrides for a configuration: those of its version, or of the nearest class; empty if there are none."""
+    """Look up the overrides for a configuration, first by version, then by class; empty if there are none."""
     owners = (version_of(config), *type(config).__mro__)
     return next((_REGISTERED[owner] for owner in owners if owner in _REGISTERED), Overrides())

@@ -1,9 +1,9 @@
-"""The peak memory of the tensors of a training step or a forward pass: a simulation, not a bound.
+"""The peak memory of all tensors in a training step or a forward pass: a simulation, not a bound.
 
 The step runs on simulated tensors, without data: bertcalc/memory/simulator has the forward pass, the lifetime of its
 variables, the operations, the backward pass and the optimizers; bertcalc/memory/family_steps has the family-specific
-overrides. The result equals that of the real model to the byte, storage by storage, under every plan except 8-bit Adam,
-which has not been measured. In float32 it is within a few elements of the memory that PyTorch's CPU allocator hands out
+overrides. The result equals the real model's to the byte, storage by storage, under every plan except 8-bit Adam, which
+has not been measured. In float32 it is within a few elements of the memory that PyTorch's CPU allocator hands out
 (tests/memory/test_peak.py). The simulation leaves out the workspace of a convolution kernel, and the copy that the CPU
 makes of a convolution weight's gradient.
 """
@@ -44,7 +44,7 @@ UNKNOWN = N_("The memory of {architecture} is not simulated yet.")
 
 
 class NotSimulatedError(InputError, NotImplementedError):
-    """Raised for a model whose memory is not simulated."""
+    """Raised if the memory of a model is not simulated."""
 
 
 class Moment(NamedTuple):
@@ -157,14 +157,14 @@ def curve(timeline: Sequence[MemoryChange]) -> list[Moment]:
 
 @checked
 def changes_of(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[MemoryChange]:
-    """The allocations and releases of a step; a decoder's encoder_hidden_states are as long as its own sequence."""
+    """The allocations and releases of a step; encoder_hidden_states are as long as the decoder's sequence."""
     batch = model.batch_of(batch_size, sequence_length)
     return changes_in(model, how, batch)
 
 
 @checked
 def moments_of_step(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[Moment]:
-    """The curve of a whole step, downsampled to at most 300 points in time; each interval keeps its maximum."""
+    """The ``curve`` of a whole step, downsampled to at most 300 points in time; each interval keeps its maximum."""
     moments = curve(changes_of(model, how, batch_size, sequence_length))
     step = -(-len(moments) // 300)
     return [
@@ -193,7 +193,7 @@ def run_of(model: Model, where: str) -> tuple[str, int | None]:
 def changes_in(model: Model, how: Plan | Inference, batch: Batch) -> list[MemoryChange]:
     """The allocations and releases, in order, of a forward pass of ``model.eval()`` under ``torch.no_grad()``.
 
-    With a plan, the changes are those of one step of the usual training loop in steady state:
+    With a plan, the changes belong to one step of the usual training loop in steady state:
 
         outputs = model(**batch, labels=labels)
         outputs.loss.backward()
@@ -206,23 +206,24 @@ def changes_in(model: Model, how: Plan | Inference, batch: Batch) -> list[Memory
     the sequences that have labels).
 
     The batch consists of input_ids and labels. A ``padded`` batch also has token_type_ids, if the family has them, and
-    an attention_mask that contains zeros, so that the model makes an additive mask. With an
-    ``encoder_sequence_length`` the batch also has encoder_hidden_states for the cross-attention.
+    an attention_mask that contains zeros, which makes the model build an additive mask. With an
+    ``encoder_sequence_length``, the batch also has encoder_hidden_states for the cross-attention.
 
-    The variable ``outputs`` is overwritten when the next forward pass has returned: until then the previous logits
-    are alive. Without ``plan.keep_outputs``, the loop is ``loss = model(...).loss`` and holds only the loss: the
-    logits are released before the backward pass. The other settings of a plan:
+    The loop overwrites the variable ``outputs`` when the next forward pass has returned: until then, the previous
+    logits are alive. Without ``plan.keep_outputs``, the loop is ``loss = model(...).loss`` and holds only the loss, so
+    the logits are released before the backward pass. The other settings of a plan:
 
     - ``precision``: "amp-bf16" and "amp-fp16" are torch.autocast("cuda") around the forward pass and the loss, as
       PyTorch's dispatcher casts there: products in 16 bits, each trained weight cast once, softmax, norms and losses in
       float32. The two scalars of a GradScaler, 8 bytes, are not counted. "bf16" is ``model.to(torch.bfloat16)``;
-      float16 takes the same bytes. The two mixed precisions add float32 master weights, which the optimizer
-      updates tensor by tensor. "mixed-16" makes a float32 copy of each gradient when its tensor is updated;
-      "mixed-18" has float32 gradients all the time, and each 16-bit gradient is added to them and released as soon as
-      it is computed. Master weights are counted as "optimizer states". LayerNorm's means and deviations are float32, as
-      on CUDA: on the CPU a 16-bit model has them in 16 bits.
-    - ``optimizer``: those of torch.optim with ``foreach=False``. 8-bit Adam is that of bitsandbytes, whose kernels work
-      in place: its states follow its rule, and there are no temporary tensors. This has not been measured.
+      float16 takes the same bytes. "mixed-16" and "mixed-18" add float32 master weights, which the optimizer updates
+      tensor by tensor. "mixed-16" makes a float32 copy of each gradient when its tensor is updated. "mixed-18" has
+      float32 gradients all the time: each 16-bit gradient is added to them and released as soon as it is computed.
+      Master weights are counted as "optimizer states". LayerNorm's means and deviations are float32, as on CUDA; on
+      the CPU, a 16-bit model has them in 16 bits.
+    - ``optimizer``: the optimizers of torch.optim with ``foreach=False``, and the 8-bit Adam of bitsandbytes. Its
+      states follow the rule in memory/optimizers.py. Its kernels work in place, so there are no temporary tensors. This
+      has not been measured.
     - ``attention``: "fused" is the flash kernel of scaled_dot_product_attention, which saves query, key, value, output
       and a float32 for each row of scores. On the CPU PyTorch chooses this kernel only if the attention has no dropout;
       on CUDA the kernel also has a seed of 16 bytes. If there is a mask, each layer makes and saves an additive copy.
@@ -232,7 +233,7 @@ def changes_in(model: Model, how: Plan | Inference, batch: Batch) -> list[Memory
       generators are not counted: about 5 kB each, on the CPU.
     - ``freezing``: ``requires_grad_(False)``; transformers' gradient checkpointing also needs
       ``disable_input_require_grads()``, or a gradient flows to frozen embeddings.
-    - ``accumulate``: the step is the last of several; the gradients of the earlier ones exist from the beginning.
+    - ``accumulate``: the step is the last of several; the gradients of earlier steps exist from the beginning.
 
     Raises InputError if nothing is trained or the class cannot run, and NotSimulatedError if the model's memory is
     not simulated.
@@ -244,7 +245,7 @@ def changes_in(model: Model, how: Plan | Inference, batch: Batch) -> list[Memory
         check_recompute(model, how.recompute)
     elif problem := _unknown_with_changes(model, how.dtype):
         raise NotSimulatedError(problem)
-    from bertcalc.memory.family_steps import overrides_of  # a tenth of the library's import time
+    from bertcalc.memory.family_steps import overrides_of  # imported late: a tenth of the library's import time
     from bertcalc.memory.simulator import simulate
 
     return simulate(model, how, batch, overrides_of(model))
@@ -255,7 +256,7 @@ def _check(model: Model, batch: Batch, *, training: bool) -> None:
     cls = model.cls
     values = {"architecture": cls.name}
     one_of_them = cls.task == "double-heads" and config.choice_token in ("first", "last")
-    # With several choices, the chosen token's hidden states are not contiguous: PyTorch uses another product.
+    # With several choices, the chosen token's hidden states are not contiguous, so PyTorch uses a different product.
     if not model.family.peaks or (one_of_them and batch.num_choices > 1):
         raise NotSimulatedError(Problem("architecture", cls.name, UNKNOWN, values))
     for change in model.changes:

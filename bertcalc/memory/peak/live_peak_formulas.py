@@ -1,7 +1,7 @@
 """The peak of a step as live numbers: a browser evaluates the formulas of all candidate points in time.
 
-The formulas hold for models of the same structure: the same sizes are 1 and, if there are few layers, the number of
-layers is equal. At other sizes a live number has no value.
+The formulas hold for models of the same structure: the same sizes are 1 and, if the models have few layers, they have
+the same number of layers. At other sizes, a live number has no value.
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.text.live_numbers import evaluated
@@ -43,8 +43,8 @@ from bertcalc.model.model import Model
 from bertcalc.text.live_choices import largest, place_of_largest
 from bertcalc.text.live_numbers import FigureBound, LiveNode, live, node_of, plain_value, staying, within
 
-# The sizes in which the bytes are polynomials: those that sliders move, except that the head size replaces hidden_size,
-# which is the number of heads times the head size.
+# The variables of the polynomials: the sizes that sliders move, with the head size in place of hidden_size, which is
+# the number of heads times the head size.
 _MOVED = (field for field in SLIDERS if field != "hidden_size")
 _FREE = (*_MOVED, "attention_head_size", "layer_periods", *CHANGE_SIZES)
 
@@ -89,7 +89,7 @@ def live_growths(
 ) -> list[Polynomial]:
     """The polynomials of ``peak_formulas.growths`` with live coefficients.
 
-    The list can be longer than that of ``growths``, because at other sizes other polynomials are the largest.
+    The list can be longer than the result of ``growths``, because different polynomials are the largest at other sizes.
     """
     call = {"batch_size": batch_size, "sequence_length": sequence_length}
     first = live_peak(model, how, **{**call, field: 1}).num_bytes
@@ -107,7 +107,7 @@ def live_growths(
 
 
 def present_growths(live_polynomials: Sequence[Polynomial]) -> list[Polynomial]:
-    """Reduce the polynomials of ``live_growths`` to those of ``peak_formulas.growths``: fewer, with plain integers."""
+    """Reduce ``live_growths`` to the result of ``peak_formulas.growths``: fewer polynomials, with plain integers."""
     return can_be_largest(
         [Polynomial(*plain_value(tuple(polynomial))) for polynomial in live_polynomials],
         lambda polynomial: {(power, polynomial.start): count for power, count in enumerate(polynomial[1:4])},
@@ -126,14 +126,14 @@ def _states_in_8_bits(model: Model, how: Plan | Inference) -> int:
 
 
 def live_steady_bytes(model: Model, plan: Plan) -> int:
-    """``footprint.steady_bytes``, the bytes that training always needs, as a live number."""
+    """The bytes that training always needs (``footprint.steady_bytes``), as a live number."""
     if plan.freezing.layers:
         return held(steady_bytes(model, plan), model)
     return live_reading(steady_bytes, model, plan)
 
 
 class _FreeSizes:
-    """The sizes in which the bytes are polynomials: as numbers and as nodes."""
+    """The current values of the sizes in _FREE, for evaluating polynomials."""
 
     def __init__(self, model: Model) -> None:
         config, values = model.config, model.letter_values()
@@ -164,7 +164,7 @@ def _by_area(moments: TopMoments, period: int) -> list[dict[Area, _LivePolynomia
 
 @lru_cache(maxsize=16)
 def _by_power(moments: TopMoments, period: int) -> list[list[_LivePolynomial | None]]:
-    """The bytes at each point in time as coefficients of the first size: constant, linear, square."""
+    """The bytes at each point in time as coefficients of the first free size: constant, linear, square."""
     coefficients = []
     for areas in moments:
         powers: tuple[dict[Monomial, int], ...] = ({}, {}, {})
@@ -201,7 +201,7 @@ def _head_size() -> LiveNode:
 
 
 def regime(model: Model, how: Plan | Inference, sequence_length: int) -> tuple[FigureBound, ...]:
-    """The bounds within which the formulas of the peak stay the same as now."""
+    """The bounds within which the peak has the same formulas as at the current sizes."""
     config = model.config
     ones = ("vocab_size", "num_attention_heads", "intermediate_size")
     sizes = [live_size(field, getattr(config, field)) for field in ones if config.has(field)]
@@ -216,7 +216,7 @@ def regime(model: Model, how: Plan | Inference, sequence_length: int) -> tuple[F
 
 
 def _layers(model: Model, how: Plan | Inference, sequence_length: int) -> Iterator[FigureBound]:
-    """The bounds of the number of layers: a few layers are simulated one by one; more layers have a letter."""
+    """The bounds on the number of layers: a few layers are simulated one by one; a larger number is a symbol."""
     layers, period = model.config.num_hidden_layers, period_of(model, how, sequence_length)
     least = frozen_layers(how) + kept_apart(period)
     size = live_size("num_hidden_layers", layers)

@@ -1,8 +1,8 @@
 """The peak of a step as a formula: the simulation of bertcalc/memory/peak, run on SymPy symbols instead of sizes.
 
 The order of allocations and releases depends only on the number of layers and on which sizes are 1. So one run gives
-the bytes at every point in time as a formula for all sizes, integers and columns alike. The module keeps only the
-points that can be the peak for some sizes: about a dozen of a thousand.
+the bytes at every point in time as a formula for all sizes, for integers and for NumPy columns. The module keeps only
+the points that can be the peak for some sizes: about a dozen of a thousand.
 
 >>> from bertcalc import BertConfig
 >>> peak_bytes(Model(BertConfig(), "BertForMaskedLM"), Plan(), 123, 128)
@@ -68,7 +68,7 @@ _SYMBOLS: dict[str, Any] = {
     **{name: ALL_SYMBOLS[name] for name in CHANGE_SIZES},
 }
 _NAMES = tuple(_SYMBOLS)
-_DERIVED = ("batch_size", "sequence_length", "attention_head_size", "layer_periods", *CHANGE_SIZES)  # not fields
+_DERIVED = ("batch_size", "sequence_length", "attention_head_size", "layer_periods", *CHANGE_SIZES)  # not config fields
 
 _SHARED = "num_key_value_heads"  # a field of some families; None if each head has its own keys and values
 
@@ -79,9 +79,9 @@ _Designs = Callable[[int, int], Callable[[int], int]]  # heads and intermediate_
 
 
 class _LeftOut(NamedTuple):
-    """Layers that the symbolic run leaves out: copies of the ``period`` layers that start at number ``layer``.
+    """Layers that the symbolic run leaves out, because they are copies of ``period`` layers from ``layer`` on.
 
-    The copies come after those ``period`` layers: ``times`` copies of each, ``layers`` layers in total.
+    In the whole model, ``times`` copies of each of these layers follow them, ``layers`` layers in total.
     """
 
     layer: int
@@ -109,7 +109,7 @@ class Products(dict[Monomial, Any]):
         return product
 
     def sum(self, terms: Terms) -> Any:
-        """The value of a polynomial: a number, or a column."""
+        """The value of a polynomial: a number, or a NumPy column."""
         total = 0
         for powers, count in terms.items():
             total = total + count * self[powers]
@@ -130,7 +130,7 @@ class SymbolicMoment(NamedTuple):
 class TopMoments(tuple[Mapping[Area, Terms], ...]):
     """The bytes of each area, as polynomials of a few sizes, at the points in time that can be the peak.
 
-    Instances are compared by identity, so that results derived from them can be cached.
+    Instances are compared by identity, so caches can have them as keys.
     """
 
     __slots__ = ()
@@ -156,7 +156,7 @@ class Peak(NamedTuple):
     areas: dict[Area, int]
     formulas: Mapping[Area, Formula]
     temporaries: tuple[LiveTensor, ...]
-    expression: Any  # of all bytes, a sympy.Expr
+    expression: Any  # the formula for all bytes, a sympy.Expr
 
     @property
     def num_bytes(self) -> int:
@@ -166,7 +166,7 @@ class Peak(NamedTuple):
 
 @checked
 def peak_bytes(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> int:
-    """The peak bytes of a training step or a forward pass: an integer, or a column."""
+    """The peak bytes of a training step or a forward pass: an integer, or a NumPy column."""
     check_runs(model, how, sequence_length)
     sizes = _sizes(model, batch_size, sequence_length)
     if all(isinstance(size, int) for size in sizes):
@@ -211,7 +211,10 @@ def _peak_bytes(model: Model, how: Plan | Inference, like: Sequence[int], sizes:
 
 @checked
 def peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> Peak:
-    """The first point in time with the most live memory, with formulas: N is all parameters, N_t the trained ones."""
+    """The first point in time with the most live memory, with formulas.
+
+    In the formulas, N is the number of parameters, and N_t the number of trained parameters.
+    """
     check_runs(model, how, sequence_length)
     products = Products(_sizes(model, batch_size, sequence_length))
     symbolic = _symbolic(model, how, batch_size, sequence_length)
@@ -235,10 +238,10 @@ def peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: 
 def peak_expression(
     model: Model, how: Plan | Inference, batch_size: int, sequence_length: int, like: tuple[Model, int, int]
 ) -> Any:
-    """The bytes at the peak, as an expression that holds for models with the structure of ``like``.
+    """The bytes at the peak, as an expression that is valid for models with the structure of ``like``.
 
-    ``like`` is a model with a batch_size and a sequence_length at which all sizes have letters. In the structure of
-    ``model``, sizes of 1 and a small number of layers have no letter.
+    ``like`` is a (model, batch_size, sequence_length) triple in which every size becomes a symbol. In ``model``, sizes
+    of 1 and a small number of layers would stay numeric.
     """
     check_runs(model, how, sequence_length)
     symbolic = _symbolic(like[0], how, *like[1:])
@@ -248,7 +251,7 @@ def peak_expression(
 
 
 def layers_with_a_letter(model: Model, how: Plan | Inference, sequence_length: int) -> range:
-    """The numbers of layers, in steps of a period, from the model's to the first for which formulas have a letter."""
+    """The numbers of layers from the model's to the first that formulas write as a symbol, in steps of a period."""
     layers, period = model.config.num_hidden_layers, period_of(model, how, sequence_length)
     missing = max(0, frozen_layers(how) + kept_apart(period) + period - layers)
     return range(layers, layers + missing + period, period)
@@ -256,9 +259,10 @@ def layers_with_a_letter(model: Model, how: Plan | Inference, sequence_length: i
 
 @checked
 def growths(model: Model, how: Plan | Inference, field: str, batch_size: int, sequence_length: int) -> list[Polynomial]:
-    """The bytes at each point in time that can be the peak, as polynomials of ``field``, a size of the batch.
+    """The bytes at each point in time that can be the peak, as polynomials of a batch dimension.
 
-    If a batch can only be one sequence (``most_sequences``), the polynomial of batch_size is a constant.
+    ``field`` is "batch_size" or "sequence_length". If a batch can only have one sequence (``most_sequences``), the
+    polynomial of batch_size is a constant.
     """
     call = {"batch_size": batch_size, "sequence_length": sequence_length}
     first, states = peak_bytes(model, how, **{**call, field: 1}), bytes_in_8_bits(model, how)
@@ -272,7 +276,10 @@ def growths(model: Model, how: Plan | Inference, field: str, batch_size: int, se
 
 
 def growth_ranges(model: Model, field: str) -> list[tuple[int, int | None]]:
-    """The start and end of the ranges, from 2 on, in which polynomials of ``field``, a size of the batch, are valid."""
+    """The (start, end) ranges of "batch_size" or "sequence_length", from 2 on, in which polynomials are valid.
+
+    An end of None means that there is no upper limit.
+    """
     window, whole = (
         ((size or 0) - model.virtual_tokens) * (field == "sequence_length")
         for size in (model.config.window, model.config.whole)
@@ -290,7 +297,8 @@ def most_sequences(model: Model) -> int | None:
 def peak_of_designs(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Designs:
     """The peak bytes of models that differ only in heads, intermediate_size and layers, with the same head size.
 
-    Raises InputError if these models cannot run.
+    The returned function maps heads and intermediate_size to a function from the number of layers to bytes. Raises
+    InputError if these models cannot run.
     """
     check_runs(model, how, sequence_length)
     if _all_layers(model):
@@ -343,13 +351,13 @@ def _along(
 
 
 def _partly(sums: Iterable[Terms], sizes: Sequence[Any], free: Sequence[int]) -> list[Terms]:
-    """Polynomials of only the sizes at the indices ``free``, without those that are never the largest."""
+    """Reduce polynomials to the sizes at the indices ``free``, and drop polynomials that are never the largest."""
     numbers = Products([1 if place in free else size for place, size in enumerate(sizes)])
     return can_be_largest((_with_numbers(polynomial, numbers, free) for polynomial in sums), lambda terms: terms)
 
 
 def _with_numbers(polynomial: Terms, numbers: Products, free: Sequence[int]) -> Terms:
-    """Put ``numbers`` into a polynomial, except for the sizes at the indices ``free``, where ``numbers`` has 1."""
+    """Substitute ``numbers`` for all sizes except those at the indices ``free``, where ``numbers`` has to be 1."""
     terms: Counter[Monomial] = Counter()
     for powers, count in polynomial.items():
         terms[tuple(powers[place] for place in free)] += count * numbers[powers]
@@ -403,16 +411,16 @@ def is_in_8_bits(how: Plan | Inference) -> TypeGuard[Plan]:
 def bytes_in_8_bits(model: Model, how: Plan | Inference, like: Model | None = None) -> int:
     """The bytes of an 8-bit optimizer's states; 0 with any other optimizer.
 
-    ``model`` can be in letters if no layer is frozen; ``like`` is then the model with its sizes.
+    ``model`` may have symbols as sizes if no layer is frozen; ``like`` is then the same model with numbers.
 
     The bytes are not a polynomial of the sizes, because blocks are rounded up and small tensors have float32 states.
-    The states are always alive, and the optimizer has no temporary tensors, so the rest of the step is that of SGD.
+    The states are always alive, and the optimizer has no temporary tensors, so the rest of the step is as with SGD.
     """
     if not is_in_8_bits(how):
         return 0
     # A run with momentum shows which tensors are trained: each of them has one state. The run has no master weights,
-    # because tensors without a gradient have master weights as well; float32 gradients exist from the beginning, for
-    # every tensor.
+    # because these also exist for tensors without a gradient. Float32 gradients of 16-bit weights exist from the
+    # beginning, for every tensor, so every tensor has a state, and the precision can stay.
     rule = PRECISIONS[how.precision]
     precision = "bf16" if rule.gradient == rule.weight else how.precision
     momentum = how._replace(optimizer="momentum", precision=precision)
@@ -446,14 +454,14 @@ def _by_layer(model: Model) -> bool:
 
 
 def _all_layers(model: Model) -> bool:
-    """Whether the simulation runs every layer, so that its formulas hold only for the model's number of layers."""
+    """Whether the simulation has to run every layer; its formulas then hold only for the model's number of layers."""
     return _by_layer(model) or any(change.in_front_of_layers for change in model.changes)
 
 
 def _fewest(layers: Any, period: int) -> Any:
     """The smallest number of layers (or a column of them) with the same structure and one period to leave out.
 
-    The first and the last layer stay, each with a period of layers beside it.
+    The first and the last layer stay, each with a period of layers next to it.
     """
     surplus = layers - kept_apart(period) - period
     return layers - surplus // period * period * (surplus > 0)
@@ -486,7 +494,7 @@ def _leave_out(layers: Any, layer: int, period: int) -> _LeftOut:
 
 
 def _in_layers(expression: Any, config: Config) -> Any:
-    """Replace the letter for the number of periods by the number of layers, which may change by whole periods only."""
+    """Express the number of periods by the number of layers, which may change by whole periods only."""
     return in_whole_periods(expression.subs(_PERIODS, _LAYERS // config.layer_period), config.num_hidden_layers)
 
 
@@ -494,7 +502,7 @@ def moments(model: Model, how: Plan | Inference, batch_size: int, sequence_lengt
     """The points in time that can be the peak of a model of this structure, in the order of the step.
 
     The sequence length is not checked, because ``growths`` derives polynomials from longer sequences than the model
-    accepts. Raises InputError as bertcalc/memory/peak does.
+    accepts. Raises InputError in the same cases as ``changes_in`` (memory/peak).
     """
     return _moments(*_symbolic(model, how, batch_size, sequence_length))
 
@@ -571,8 +579,8 @@ def _difference(later: Terms, earlier: Terms) -> Terms:
 
 
 def _covers(larger: Terms, smaller: Terms) -> bool:
-    """Whether one polynomial is at least the other for all sizes: no coefficient is smaller."""
-    # Explicit loops for speed: a page with a peak spends a quarter of its time here.
+    """Whether ``larger`` is at least ``smaller`` for all sizes: none of its coefficients is smaller."""
+    # Explicit loops for speed: a page with a peak spends a quarter of its time in this function.
     for powers, count in smaller.items():
         if larger.get(powers, 0) < count:
             return False
@@ -583,7 +591,7 @@ def _tops(changes: Sequence[MemoryChange], folds: Sequence[_LeftOut]) -> Iterato
     """The local maxima of the step: each point in time directly before memory is released.
 
     The changes of the layers left out are added where they would occur: the changes of one layer, times the number of
-    layers. From one layer to the next the bytes change by a constant, so the maximum is in the first or last layer.
+    layers. The bytes change by a constant from one layer to the next, so the maximum is in the first or last layer.
     """
     areas: dict[Area, Counter[Monomial]] = {area: Counter() for area in AREAS}
     left_out = _left_out(changes, folds)
@@ -612,9 +620,9 @@ def _left_out(
     """Map the index of a change to the changes of omitted layers that precede it, each with its number of repetitions.
 
     In each phase, a layer's changes last from its first change to the next layer's first change, forward or backward.
-    Storages of a layer, such as a cache, can also be allocated before the step, and released with those of all other
-    layers. Memory that is allocated outside the layers, such as tables of angles, is released once, although the
-    release happens in the backward pass of one layer.
+    A layer's storages, such as a cache, can also be allocated before the step, and released together with the storages
+    of all other layers. Memory that is allocated outside the layers, such as a table of angles, is released only once,
+    although the release happens in the backward pass of one layer.
     """
     layers = [split_layer(change.where)[0].rpartition(".")[2] for change in changes]
     firsts: dict[tuple[Phase, str], int] = {}
@@ -662,7 +670,7 @@ def _terms(expression: Any) -> Terms:
 
 
 def _expression(terms: Terms) -> Any:
-    """A polynomial as an expression, with H / A for the head size."""
+    """A polynomial as a SymPy expression, with H / A for the head size."""
     polynomial = sympy.Poly.from_dict(dict(terms), *_SYMBOLS.values()).as_expr()
     return sympy.expand(polynomial.subs(_HEAD_SIZE, SYMBOLS["hidden_size"] / SYMBOLS["num_attention_heads"]))
 
@@ -724,7 +732,7 @@ def _unfolded(where: str, symbolic: _Symbolic, model: Model) -> str:
 def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
     """Map the symbols N and N_t to the formulas for the numbers of parameters and of trained parameters."""
     model, how, _batch, _length, folds = symbolic
-    if model.changes:  # adapters have no letters here
+    if model.changes:  # the sizes of adapters are not symbols here
         return {}
     frozen = frozen_layers(how)
     trained_layers = (
@@ -742,7 +750,7 @@ def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
         whole = with_layers(frozen + _LAYERS)
         trained = (how.freezing.trained(tensor, whole.first_layer(tensor.name)) for tensor in whole.tensors())
         counts["trained_parameters"] = sum(tensor.num_parameters() for tensor in trained), trained_layers
-    # A size of 1 has no letter in the symbolic run: the single token type of RoBERTa.
+    # A size of 1 stays numeric in the symbolic run, such as RoBERTa's single token type.
     ones = {SYMBOLS[size]: 1 for size in SIZES if size != "num_hidden_layers" and getattr(model.config, size, 0) == 1}
     return {
         COUNT_SYMBOLS[name]: sympy.expand(exact(count).subs({_LAYERS: layers, **ones}, simultaneous=True))
@@ -752,7 +760,7 @@ def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
 
 
 def _in_counts(expression: Any, counts: Mapping[Any, Any]) -> Any:
-    """The expression as bytes per parameter times N or N_t, plus a rest; None unless that halves its terms."""
+    """The expression as bytes per parameter times N or N_t, plus a rest; None if this does not halve the terms."""
     terms = expression.as_coefficients_dict()
     best, length = None, len(terms) / 2
     for letter, count in counts.items():

@@ -35,20 +35,20 @@ ENCODED = "encoder_hidden_states"
 # The variables that hold the ids for the tables; the word ids have the name of the input.
 _IDS = {"word": "", "token type": "types", "position": "positions"}
 
-Steps = Mapping[str, Step]  # of a module, by their roles
+Steps = Mapping[str, Step]  # the steps of a module, keyed by role
 _NONE: Mapping[Any, Any] = {}
 
 
 class Overrides(NamedTuple):
     """Functions on simulated tensors that replace the defaults of ``Pass``.
 
-    - ``steps``: run a step, by its role.
-    - ``modules``: run a whole module whose steps share variables, by the role of one of these steps.
-    - ``ids``: return the ids that a table looks up, by the role of the table.
-    - ``asides``: run operations that are not steps (see ``Trace.aside``), by name.
-    - ``losses``: compute the losses that a class returns, by its task.
+    - ``steps``: run a step; keyed by its role.
+    - ``modules``: run a whole module whose steps share variables; keyed by the role of one of these steps.
+    - ``ids``: return the ids that an embedding table looks up; keyed by the role of the table.
+    - ``asides``: run operations that are not steps (see ``Trace.aside``); keyed by name.
+    - ``losses``: compute the losses that a class returns; keyed by its task.
     - ``handed``: the names of variables that every layer gets as an argument, so that a checkpoint holds them.
-    - ``adapters``: call a module with an adapter, by the name of one of the adapter's parts.
+    - ``adapters``: call a module with an adapter; keyed by the name of one of the adapter's parts.
     """
 
     steps: Mapping[str, Callable[["Pass", Step], SimulatedTensor | None]] = _NONE
@@ -61,7 +61,7 @@ class Overrides(NamedTuple):
 
 
 class Pass:
-    """A model, its batch, and the variables of its forward methods."""
+    """A simulated forward pass: a model, its batch, and the variables of its forward methods."""
 
     def __init__(self, model: Model, how: Plan | Inference, batch: Batch, overrides: Overrides) -> None:
         self.model = model
@@ -102,7 +102,7 @@ class Pass:
         positions = ["positions"] if "positions for layers" in asides else []
         self._handed = {*overrides.handed, *positions} if plan.recompute == "full" else set()
         self._has_types = any(step.place.role == "token type" for step in self.steps)
-        self.parameters = Variables()  # all but packed weights
+        self.parameters = Variables()  # all except packed weights
         self._packed = {
             f"{path}.weight": module.packed_weight
             for path, module, _copies in model.modules(folded=False)
@@ -111,9 +111,9 @@ class Pass:
         self._unnamed: list[SimulatedTensor] = []  # packed weights, and all buffers
         self.buffers = Variables()
         self.batch = Variables()  # held by the caller
-        self.values = Variables()  # the variables, by the names of our steps
-        self.cache: list[SimulatedTensor] = []  # which it owns
-        self._pieces: list[SimulatedTensor] = []  # of a split value, which it owns until they are assigned to variables
+        self.values = Variables()  # the variables, keyed by the names of the program's steps
+        self.cache: list[SimulatedTensor] = []  # the key/value cache, which owns its tensors
+        self._pieces: list[SimulatedTensor] = []  # the pieces of a split value, owned until variables hold them
         self._losses = 0  # the number of losses that the class returned
 
     def begin(self) -> None:
@@ -129,7 +129,7 @@ class Pass:
             if packed := self._packed.get(name):
                 self._unnamed += [tape.new((count,), 1, "weights").own() for count in packed.num_bytes]
                 continue
-            xielu = name.endswith((".alpha_p", ".alpha_n"))  # bfloat16 whatever the type of the model
+            xielu = name.endswith((".alpha_p", ".alpha_n"))  # bfloat16, whatever the model's dtype
             item = 2 if xielu else FLOAT32 if place.block == ADAPTER else self.width
             self.parameters[name] = tape.leaf(name, shape, item, trained=name not in frozen)
             if xielu:
@@ -151,7 +151,7 @@ class Pass:
 
     @property
     def sides(self) -> tuple[int, int]:
-        """The number of sequences that go through the layers (each choice is one), and their length."""
+        """The number of sequences that go through the layers, counting each choice, and their length."""
         *first, length = self.batch["input_ids"].shape
         return prod(first), length + self.model.virtual_tokens
 
@@ -184,7 +184,7 @@ class Pass:
             if region and region != self._regions[index - 1]:
                 self.tape.region = self._region(index)
             self._run(index)
-            if self.tape.region and region not in self._regions[index + 1 : index + 2]:  # its last step
+            if self.tape.region and region not in self._regions[index + 1 : index + 2]:  # the region's last step
                 self.tape.region.disown()
                 self.tape.region = None
         self.memory.phase, self.memory.where = "loss", "loss"
@@ -213,19 +213,19 @@ class Pass:
             self._do(step)
         layer = split_layer(step.name)[0]
         if layer and not any(split_layer(later.name)[0] for later in self.steps[index + 1 : index + 2]):
-            self.memory.where = layer.rpartition(".")[0]  # what is released after the last layer belongs to no layer
+            self.memory.where = layer.rpartition(".")[0]  # releases after the last layer belong to no layer
         for name in self.held.after[index]:
             self.values.release(name)
         self.memory.check()
 
     def hold(self, module: str, variables: Mapping[str, SimulatedTensor]) -> None:
-        """Assign variables of a module's forward method ("" for the body's), which are held until it returns."""
+        """Assign variables of a module's forward method, which hold their values until it returns; "" is the body."""
         self.values |= variables
         gone = self.held.after[self.held.returns[module]]
         gone += [name for name in variables if name not in gone]
 
     def _region(self, first: int) -> Region:
-        """The checkpoint that begins at a step; it holds the inputs of its steps."""
+        """Create the checkpointed region that begins at step ``first`` and owns the inputs of its steps."""
         name = self._regions[first]
         steps = [index for index in range(first, len(self.steps)) if self._regions[index] == name]
         taken = {value.name for index in steps for value in self.steps[index].takes} | self._handed
@@ -248,7 +248,7 @@ class Pass:
         return Region([*inputs.values()], again)
 
     def loss(self, returned: list[SimulatedTensor]) -> SimulatedTensor:
-        """The tensor to minimize: the class's loss, the sum of its two losses, or of all outputs if it has none."""
+        """The tensor to minimize: the class's loss, the sum of its losses, or the sum of all outputs if it has none."""
         tape = self.tape
         if self._losses:
             total, *others = returned[: self._losses]
@@ -273,11 +273,11 @@ class Pass:
             self._fill_cache(step)
 
     def taken(self, step: Step) -> list[SimulatedTensor]:
-        """The inputs of a step that variables hold; masks and ids may be missing."""
+        """The inputs of a step, except those that no variable holds: masks and ids may be missing."""
         return [self.values[value.name] for value in step.takes if value.name in self.values]
 
     def usual(self, step: Step) -> SimulatedTensor | None:
-        """Run a step by its operation and role; None for token types that the caller has not passed."""
+        """Run a step as its operation and role require; None if it needs an input that the caller has not passed."""
         tape, values, shape = self.tape, self.values, step.gives.shape
         if step.operation == "mean":
             return self._mean(step)
@@ -352,7 +352,7 @@ class Pass:
         return self.values[name]
 
     def _piece(self, split: Callable[[], list[SimulatedTensor]]) -> SimulatedTensor:
-        """The next piece of a value that is split when the first one is needed."""
+        """The next piece of a split value; the first call splits it."""
         self._pieces = self._pieces or [piece.own() for piece in split()]
         return self._pieces.pop(0).pass_on()
 
@@ -414,7 +414,7 @@ class Pass:
         )
 
     def _looked_up(self, step: Step, role: str) -> SimulatedTensor:
-        """The ids for a table; the model makes all except word ids if the caller passes none."""
+        """The ids for an embedding table; the model creates ids other than word ids unless the caller passes them."""
         if role not in _IDS:
             return self._other_ids(step)
         if role == "word" and self.model.virtual_tokens:  # looked up before the model runs
@@ -427,7 +427,7 @@ class Pass:
         return self.values[_IDS[role] or step.takes[0].name]
 
     def _other_ids(self, step: Step) -> SimulatedTensor:
-        """The ids for a table that only some families have; ids that the caller could pass are zeros."""
+        """The ids for a table that only some families have; zeros for ids that the caller could have passed."""
         name, shape, _ids = step.takes[0]
         if override := self.overrides.ids.get(step.place.role):
             return override(self, step)
@@ -437,7 +437,7 @@ class Pass:
         return self.values[name]
 
     def _number_tokens(self, step: Step) -> None:
-        """Make position ids and token type ids."""
+        """Create position ids and token type ids."""
         ids = self.overrides.ids
         self.hold(step.within, {"positions": ids.get("position", usual_positions)(self, step)})
         if self._has_types:
@@ -458,7 +458,7 @@ class Pass:
         return result
 
     def _mean(self, step: Step) -> SimulatedTensor:
-        """The mean of the vectors of a sequence's tokens, without padding."""
+        """The mean of the token vectors of each sequence, without padding."""
         tape = self.tape
         x = self.values[step.takes[0].name]
         mask = self.batch.get("attention_mask")
@@ -481,7 +481,7 @@ class Pass:
     def _attention(
         self, step: Step, query: SimulatedTensor, key: SimulatedTensor, value: SimulatedTensor
     ) -> SimulatedTensor:
-        """The fused attention core, which makes its own additive mask from the boolean one."""
+        """The fused attention core, which makes an additive mask from the boolean mask."""
         tape = self.tape
         mask = None
         if step.place.block == "attention" and (allowed := self.values.get(self._mask_of(step))):
@@ -494,7 +494,7 @@ class Pass:
         return tape.flash_attention(query, key, value, mask)
 
     def _cut(self, step: Step, x: SimulatedTensor) -> list[SimulatedTensor]:
-        """The pieces of the last axis; with ``by_heads`` they are split into heads already."""
+        """The pieces of the last axis; with ``by_heads``, they are already split into heads."""
         parts = x.shape[-1] // step.gives.shape[-1]
         if not step.by_heads:
             return self.tape.split(x, parts)
@@ -505,7 +505,7 @@ class Pass:
     def caches(self) -> bool:
         """Whether a decoder fills its key/value cache.
 
-        Most causal language models do not if they get labels, and no model does with checkpointed layers.
+        Most causal language models do not fill it if they get labels, and no model does with checkpointed layers.
         """
         config, cls = self.model.config, self.model.cls
         if self.training and (cls.labels_stop_caching or self.plan.recompute == "full"):
@@ -519,16 +519,17 @@ class Pass:
         self.cache += [copy.own() for copy in copies]
 
     def number_positions(self, _step: Step) -> None:
-        """Make the position ids in the body, from 0; a body with a cache adds its length."""
+        """Create the position ids in the body, from 0; a body with a cache adds the cache's length."""
         positions = self.tape.new(self.sides[1:], INT64)
         if self.model.family.base.caches:
             positions = self.tape.shift(positions)
         self.hold("", {"positions": self.tape.unsqueeze(positions, 0)})
 
     def look_for_padding(self, shape: Shape) -> None:
-        """Check for padding without a mask, as transformers does for a warning.
+        """Check for padding if there is no mask, as transformers does to warn about it.
 
-        It checks the first and the last entry along the second axis: tokens, or choices if the body flattens them.
+        transformers checks the first and last entry along the second axis: of tokens, or of choices if the body
+        flattens them.
         """
         if not self.padded and self.model.config.pad_token_id is not None:
             ends = self.tape.made((shape[0], 2, *shape[2:]), INT64, self.tape.new((2,), INT64))
@@ -548,7 +549,7 @@ class Pass:
             self._find_no_padding()
 
     def _look_for_starts(self) -> None:
-        """Look for packed sequences, as transformers does if a decoder's mask gets position ids."""
+        """Search for packed sequences, as transformers does if a decoder's mask gets position ids."""
         tape, (batch, length) = self.tape, self.sides
         first = tape.new((batch, 1), INT64)
         differences = tape.made((batch, length), INT64, tape.new((batch, length + 1), INT64))
@@ -556,7 +557,7 @@ class Pass:
         tape.made((), BOOL, first, differences, counted, tape.new((batch,), BOOL)).drop()
 
     def _find_no_padding(self) -> None:
-        """Check a given mask for zeros, as transformers does; it has none, so the mask is dropped."""
+        """Check the caller's mask for zeros, as transformers does; there are none, so it drops the mask."""
         self.tape.made((), BOOL, self.tape.new(self.sides, BOOL)).drop()
 
     def _mask_of(self, step: Step) -> str:
@@ -567,7 +568,7 @@ class Pass:
 
     @frame
     def _mask(self, v: Frame, *, window: bool = False) -> SimulatedTensor:
-        """The mask of transformers' masking_utils: additive, or boolean with fused attention."""
+        """Create a mask like transformers' masking_utils: additive, or boolean with fused attention."""
         tape = self.tape
         batch, length = self.sides
         padding: list[SimulatedTensor] = []
@@ -586,18 +587,18 @@ class Pass:
         return self._in_numbers(square, allowed, *padding, item=item)
 
     def _embedded_width(self) -> int:
-        """The bytes of an element of the embeddings' output, which with autocast a projection makes narrower."""
+        """The bytes per element of the embeddings' output, which a projection makes narrower under autocast."""
         vectors = (value.item for value in reversed(self.values.values()) if len(value.shape) == 3)
         return next(vectors, self.width)
 
     def _in_numbers(self, shape: Shape, *of: SimulatedTensor, item: int) -> SimulatedTensor:
-        """An additive mask made from a boolean one: 0 or the smallest number."""
+        """Convert a boolean mask to an additive mask, which contains 0 or the smallest number of its dtype."""
         zero, least = self.tape.new((), item), self.tape.new((), item)
         return self.tape.made(shape, item, zero, least, *of)
 
     @frame
     def _allowed(self, v: Frame, batch: int, length: int, window: bool) -> SimulatedTensor:
-        """The boolean mask: which tokens each token may see."""
+        """The boolean mask of the tokens that each token may attend to."""
         tape, seen = self.tape, self._earlier + length
         v.rows, v.heads = tape.new((batch,), INT64), tape.new((1,), INT64)
         v.queries = tape.like(tape.new((length,), INT64))
@@ -650,14 +651,14 @@ class Pass:
 
 
 def _called(step: Step) -> Step:
-    """The step as it runs: a wrapper that only calls its module adds nothing but longer names of tensors."""
+    """Replace the wrapper of a step by its module if the wrapper only calls it."""
     return step._replace(tensors=step.parts[0].tensors, parts=()) if len(step.parts) == 1 else step
 
 
 def _whole(
     steps: Sequence[Step], overrides: Overrides
 ) -> dict[str, tuple[Callable[[Pass, Steps], SimulatedTensor], Steps]]:
-    """The modules that their family runs as a whole: the function that runs each, and its steps by role."""
+    """Map each module that its family runs as a whole to the function that runs it and its steps, keyed by role."""
     runs = {step.within: overrides.modules[step.place.role] for step in steps if step.place.role in overrides.modules}
     inside: dict[str, dict[str, Step]] = {module: {} for module in runs}
     for step in steps:
@@ -668,7 +669,7 @@ def _whole(
 
 
 def usual_positions(run: Pass, step: Step) -> SimulatedTensor:
-    """Position ids from the buffer of the embeddings."""
+    """The position ids from the buffer of the embeddings."""
     ids = run.buffers["position_ids"]
     return SimulatedTensor(ids.storage, (1, step.takes[0].shape[1]), ids.strides, INT64, is_view=True)
 
@@ -678,14 +679,14 @@ def _types(run: Pass, _step: Step) -> SimulatedTensor:
 
 
 def _windowed(steps: Sequence[Step]) -> set[str]:
-    """The attention modules with a window: they rotate query and key by other angles than the first one."""
+    """The attention modules with a window: they do not rotate query and key by the first angles."""
     angles = [step.gives.name for step in steps if step.operation == "angles"]
     return {step.within for step in steps if step.operation == "rotate" and step.takes[1].name not in angles[:1]}
 
 
 @frame
 def _in_window(tape: Tape, v: Frame, square: tuple[int, ...]) -> SimulatedTensor:
-    """The boolean mask of a window: tokens that are near each other, and not before the first one."""
+    """The boolean mask of a window: tokens that are near each other, and not before the first token."""
     v.flag = tape.new((), BOOL)
     v.near = tape.made(square, BOOL, tape.like(tape.new(square, INT64)))
     v.allowed = tape.like(v.near)
@@ -693,7 +694,7 @@ def _in_window(tape: Tape, v: Frame, square: tuple[int, ...]) -> SimulatedTensor
     return tape.like(v.allowed, tape.new((*square[:3], 1), BOOL))
 
 
-# Operations of a body's forward method that are not steps of the program, by the names of Trace.aside.
+# Operations of a body's forward method that are not steps of the program, keyed by their names in Trace.aside.
 _ASIDES: Mapping[str, Callable[[Pass, Step], None]] = {
     "padding": lambda run, _step: run.look_for_padding(run.sides),
     "positions": Pass.number_positions,

@@ -1,13 +1,13 @@
 """The scopes that own simulated tensors: variables by name, the frame of a function, the arguments of an operation.
 
-A function of transformers is written with the variables that it has there:
+A simulated function has the same variables as the original function in transformers:
 
     @frame
     def forward(tape: Tape, v: Frame, x: SimulatedTensor, weight: SimulatedTensor) -> SimulatedTensor:
         v.scaled = tape.scale(x)  # lives until the function returns
         return tape.multiply(v.scaled, tape.shift(weight))  # the shifted weight lives until multiply returns
 
-A helper without a frame changes no lifetime; a helper that gets ``v`` uses the variables of its caller.
+A helper without a frame does not change lifetimes. A helper that gets ``v`` uses the variables of its caller.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
 
 
 class Variables(dict[str, SimulatedTensor]):
-    """Variables by name: each owns its tensor until it is overwritten or deleted."""
+    """Variables keyed by name: each owns its tensor until it is overwritten or deleted."""
 
     def __init__(self, tensors: Mapping[str, SimulatedTensor] | None = None) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class Variables(dict[str, SimulatedTensor]):
         super().pop(name).disown()
 
     def release(self, name: str) -> None:
-        """Delete a variable, if there is one of this name."""
+        """Delete a variable if it exists."""
         if name in self:
             del self[name]
 
@@ -55,9 +55,9 @@ class Variables(dict[str, SimulatedTensor]):
 
 
 class Frame:
-    """The variables of a Python function: attributes, which are released when the function returns.
+    """The local variables of a Python function, as attributes.
 
-    An attribute is a tensor or a list of tensors.
+    An attribute is a tensor or a list of tensors. ``frame`` releases all attributes when the function returns.
     """
 
     if TYPE_CHECKING:
@@ -88,9 +88,9 @@ P = ParamSpec("P")
 
 
 def frame(function: Callable[Concatenate[First, Frame, P], Result]) -> Callable[Concatenate[First, P], Result]:
-    """Give a function variables, as its second argument, and let it own its arguments until it returns.
+    """Decorate a function to get a ``Frame`` as its second argument, and to own its arguments until it returns.
 
-    The tensor or list of tensors that it returns becomes a temporary of the caller unless it has another owner.
+    The tensors that it returns become temporaries of the caller unless they have another owner.
     """
 
     @wraps(function)
@@ -102,7 +102,7 @@ def frame(function: Callable[Concatenate[First, Frame, P], Result]) -> Callable[
 
 
 def operation(function: Callable[Concatenate[First, P], Result]) -> Callable[Concatenate[First, P], Result]:
-    """Let a function of several operations own its arguments until it returns: ``frame`` without variables."""
+    """Decorate a function of several operations to own its arguments until it returns: ``frame`` without variables."""
 
     @wraps(function)
     def run(first: First, /, *args: P.args, **options: P.kwargs) -> Result:
@@ -129,7 +129,7 @@ def _owning(args: tuple[object, ...], variables: Frame | None, call: Callable[[]
 
 
 def _owned(values: object) -> list[SimulatedTensor]:
-    """Add an owner to each tensor among some values, and return these tensors."""
+    """Add an owner to each tensor in ``values``, and return these tensors."""
     if isinstance(values, SimulatedTensor):
         return [values.own()]
     if isinstance(values, (tuple, list)):

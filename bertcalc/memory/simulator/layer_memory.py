@@ -26,7 +26,7 @@ def simulate_activation(
 
 
 def _gelu_new(t: Tape, x: SimulatedTensor) -> SimulatedTensor:
-    """gelu_new, gelu_accurate or gelu_python_tanh: all allocate the same."""
+    """Simulate gelu_new, gelu_accurate or gelu_python_tanh, which all allocate the same."""
     return t.multiply(t.scale(x), t.shift(t.function("tanh", t.scale(t.add(x, t.scale(t.function("pow", x)))))))
 
 
@@ -114,7 +114,7 @@ def _where(t: Tape, condition: SimulatedTensor, x: SimulatedTensor, y: Simulated
 def angles(
     tape: Tape, v: Frame, positions: SimulatedTensor, frequencies: SimulatedTensor, head_size: int, item: int
 ) -> tuple[SimulatedTensor, SimulatedTensor]:
-    """The cosine and sine for each position, computed in float32 and without gradients."""
+    """The cosine and sine of the rotary angles of each position, computed in float32 and without gradients."""
     length = positions.shape[1]
     v.freqs = _products(tape, positions, frequencies)
     v.emb = tape.new((1, length, head_size))
@@ -124,7 +124,7 @@ def angles(
 
 
 def _products(tape: Tape, positions: SimulatedTensor, frequencies: SimulatedTensor) -> SimulatedTensor:
-    """The products of positions and frequencies, which are half the elements of the angles."""
+    """The products of positions and frequencies, which have half as many elements as the angles."""
     numbers = [tape.new(positions.shape)]
     if frequencies.item != FLOAT32:
         numbers.append(tape.new(frequencies.shape, FLOAT32 // 2))
@@ -177,7 +177,7 @@ def layer_norm(
 
 @frame
 def rms_norm(tape: Tape, v: Frame, x: SimulatedTensor, weight: SimulatedTensor) -> SimulatedTensor:
-    """RMSNorm: each row divided by the root of its mean square, which is computed in float32."""
+    """RMSNorm: divide each row by the root of its mean square, which is computed in float32."""
     v.x = tape.to(x, FLOAT32)
     v.variance = tape.mean(tape.function("pow", v.x), len(x.shape) - 1)
     v.x = tape.multiply(v.x, tape.function("rsqrt", tape.shift(v.variance)))

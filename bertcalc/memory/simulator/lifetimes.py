@@ -1,7 +1,8 @@
 """The lifetime of the Python variables in transformers' forward methods: which value each holds, and until when.
 
-Taken from the source of transformers 5.23. This module covers what all families share. The program of a family declares
-its own variables (Trace.variable); code that makes a value outside of the steps has to hold it (Pass.hold).
+The lifetimes follow the source of transformers 5.23. This module covers the variables that all families share. A
+family's program declares its own variables with ``Trace.variable``. Code that creates a value outside of the steps has
+to hold it with ``Pass.hold``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,8 +14,8 @@ from bertcalc.model.stack import in_layer, numbered, stack
 from bertcalc.model.trace import Step, Value
 
 HEADS = ("query_heads", "key_heads", "value_heads")
-# The roles of the steps after which the variables of heads are overwritten: a pair (query and key, key and value) is
-# assigned at once, when the second one is computed.
+# For each variable of heads, the roles of the steps after which it is overwritten. A pair (query and key, or key and
+# value) is assigned in one statement, after its second value is computed.
 _ANEW = {
     "query_heads": ("key_rotated",),
     "key_heads": ("key_rotated", "value_cached", "value_prefixed"),
@@ -38,7 +39,7 @@ def unfolded(steps: Sequence[Step]) -> list[Step]:
 
 
 def _in_layer(step: Step, layer: int, names: Mapping[str, str]) -> Step:
-    """The step as it runs in one layer, with its parts."""
+    """The step as it runs in one layer, including its parts."""
     return numbered(step, layer, names)._replace(
         name=in_layer(step.name, layer),
         runs=1,
@@ -50,7 +51,7 @@ def _in_layer(step: Step, layer: int, names: Mapping[str, str]) -> Step:
 def _in_order(steps: Sequence[Step]) -> list[Step]:
     """The steps with each head split placed directly after its projection, as transformers runs it.
 
-    Where query, key and value are cut from one matrix, the query is split last.
+    If query, key and value are parts of one projection, the query is split last.
     """
     cut = {_modules(step.name)[-1] for step in steps if step.place.role == "cut"}
     ordered: list[Step] = []
@@ -69,8 +70,8 @@ def _in_order(steps: Sequence[Step]) -> list[Step]:
 class Lifetimes(NamedTuple):
     """The steps after which values are released and modules return.
 
-    ``after``: for each step, the values that no variable holds after it. ``returns``: the last step of each module;
-    the module "" is the body.
+    ``after`` lists for each step the values that no variable holds after it. ``returns`` maps each module to the index
+    of its last step; the module "" is the body.
     """
 
     after: Sequence[list[str]]
@@ -78,7 +79,7 @@ class Lifetimes(NamedTuple):
 
 
 def held_until(steps: Sequence[Step], *, pooler: bool) -> Lifetimes:
-    """Find out how long each value is held; ``pooler``: whether the body has one.
+    """Determine how long variables hold each value; ``pooler`` is whether the body has a pooler.
 
     The caller's frame holds a module's argument while the module runs. A variable of a forward method holds its value
     until it is overwritten or the method returns.
@@ -113,7 +114,7 @@ def held_until(steps: Sequence[Step], *, pooler: bool) -> Lifetimes:
             frame = step.variable[0]
             returns = last_in[frame] if frame else end if component == "head" else body
             hold(step.gives, set_anew.get(index, returns))
-        elif component == "head" and not inner:  # the class's forward method has a variable for each
+        elif component == "head" and not inner:  # the class's forward method has a variable for each value
             hold(step.gives, end)
         if step.operation == "angles":  # until the body returns
             until |= {step.gives.name: body, sine_of(step.gives.name): body}
@@ -142,12 +143,12 @@ def held_until(steps: Sequence[Step], *, pooler: bool) -> Lifetimes:
 
 
 def sine_of(angles: str) -> str:
-    """The name of the sine that belongs to rotary angles; the cosine has the name of the angles."""
+    """The name of the variable for the sine of rotary angles; the cosine has the name of the angles."""
     return f"{angles} (sine)"
 
 
 def _set_anew(steps: Sequence[Step]) -> dict[int, int]:
-    """For each step whose variable is overwritten later: the step that overwrites it."""
+    """Map each step whose variable is overwritten later to the step that overwrites it."""
     last: dict[tuple[str, str], int] = {}
     overwriting: dict[int, int] = {}
     for index, step in enumerate(steps):

@@ -12,13 +12,13 @@ from bertcalc.memory.simulator.tape import BOOL, FLOAT32, HALF, Tape
 from bertcalc.model.modules import Packed4Bits, Packed8Bits, PackedWeight, Shape
 
 _INT8, _INT32 = 1, 4  # bytes of an element
-_COLUMNS = 4  # cuBLAS multiplies int8 matrices whose columns are a multiple of this
+_COLUMNS = 4  # cuBLAS multiplies int8 matrices only if their number of columns is a multiple of this
 
 
 def packed_linear(
     tape: Tape, x: SimulatedTensor, bias: SimulatedTensor | None, weight: PackedWeight, item: int
 ) -> SimulatedTensor:
-    """The output of a layer; ``item`` is the bytes of an element of the weight before it was packed."""
+    """The output of a linear layer; ``item`` is the bytes per element of its weight before packing."""
     if isinstance(weight, Packed8Bits):
         return _linear_8bit(tape, x, bias, weight)
     return _linear_4bit(tape, x, bias, weight, item)
@@ -28,7 +28,7 @@ def packed_linear(
 def _linear_4bit(
     tape: Tape, v: Frame, x: SimulatedTensor, bias: SimulatedTensor | None, weight: Packed4Bits, item: int
 ) -> SimulatedTensor:
-    """Linear4bit.forward.
+    """Simulate Linear4bit.forward.
 
     For a few tokens, bitsandbytes may choose a CUDA kernel that does not unpack the weight in the forward pass.
     """
@@ -59,7 +59,7 @@ def _function(
     forward: Callable[[], SimulatedTensor],
     of_input: Callable[[SimulatedTensor], SimulatedTensor],
 ) -> SimulatedTensor:
-    """A torch.autograd.Function of an input and a bias: its forward method, and the gradient of the input."""
+    """A torch.autograd.Function of an input and a bias; ``of_input`` computes the gradient of the input."""
     of_x = x.node is not None
     bias_item = bias.item if bias and bias.node else 0  # the rule must not hold the bias
     inputs = (x, bias) if bias else (x,)
@@ -82,7 +82,7 @@ def _function(
 def _product_4bit(
     tape: Tape, v: Frame, x: SimulatedTensor, bias: SimulatedTensor | None, weight: Packed4Bits
 ) -> SimulatedTensor:
-    """The forward method of MatMul4Bit: the input is not saved, and the weight is unpacked."""
+    """Simulate the forward method of MatMul4Bit, which unpacks the weight and does not save the input."""
     if weight.scales:
         v.scales = tape.made((weight.scales,), FLOAT32, tape.new((weight.scales,)))
     v.unpacked = tape.new(weight.shape, weight.item)
@@ -92,7 +92,7 @@ def _product_4bit(
 
 @frame
 def unpacked_weight(tape: Tape, v: Frame, weight: PackedWeight, item: int) -> SimulatedTensor:
-    """dequantize_4bit or int8_vectorwise_dequant; ``item`` as for ``packed_linear``."""
+    """Simulate dequantize_4bit or int8_vectorwise_dequant; ``packed_linear`` describes ``item``."""
     if isinstance(weight, Packed8Bits):
         return tape.made(weight.shape, FLOAT32, tape.new(weight.shape))
     if weight.scales:
@@ -104,7 +104,7 @@ def unpacked_weight(tape: Tape, v: Frame, weight: PackedWeight, item: int) -> Si
 def _linear_8bit(
     tape: Tape, v: Frame, x: SimulatedTensor, bias: SimulatedTensor | None, weight: Packed8Bits
 ) -> SimulatedTensor:
-    """Linear8bitLt.forward.
+    """Simulate Linear8bitLt.forward.
 
     The gradient of the input needs only the weight, but MatMul8bitLt holds the input as long as the graph is alive.
     """
@@ -131,7 +131,7 @@ def _linear_8bit(
 
 @frame
 def _product_8bit(tape: Tape, v: Frame, x: SimulatedTensor, weight: Packed8Bits) -> SimulatedTensor:
-    """The forward method of MatMul8bitLt, for rows of inputs without outliers."""
+    """Simulate the forward method of MatMul8bitLt, for inputs without outliers."""
     v.packed, v.scales = _quantized(tape, x, weight)
     v.product = _multiplied(tape, (x.shape[0], weight.shape[0]), v.packed, weight)
     y = tape.new(v.product.shape, HALF)
@@ -142,15 +142,15 @@ def _product_8bit(tape: Tape, v: Frame, x: SimulatedTensor, weight: Packed8Bits)
 def _quantized(
     tape: Tape, v: Frame, x: SimulatedTensor, weight: Packed8Bits
 ) -> tuple[SimulatedTensor, SimulatedTensor]:
-    """int8_vectorwise_quant: the rows in int8, and a scale for each row."""
+    """Simulate int8_vectorwise_quant: return the rows in int8, and a scale for each row."""
     if not (x.item == HALF and _is_float16(tape, weight)):
         v.x = tape.new(x.shape, HALF)
     scales, packed = tape.new(x.shape[:1], FLOAT32), tape.new(x.shape, _INT8)
     if weight.finds_outliers:
         v.outliers = tape.made(x.shape, BOOL, tape.new(x.shape, HALF))
-        tape.new((), BOOL).drop()  # whether there are any
+        tape.new((), BOOL).drop()  # whether there are outliers
         if x.shape[0] != 1:
-            tape.new((), _INT8).drop()  # the 0 in place of their columns
+            tape.new((), _INT8).drop()  # the 0 that replaces their columns
         del v.outliers
     return packed, scales
 
@@ -162,7 +162,7 @@ def _is_float16(tape: Tape, weight: Packed8Bits) -> bool:
 
 @frame
 def _multiplied(tape: Tape, v: Frame, shape: Shape, packed: SimulatedTensor, weight: Packed8Bits) -> SimulatedTensor:
-    """int8_linear_matmul: int32, by way of float32 if cuBLAS cannot multiply the matrices."""
+    """Simulate int8_linear_matmul: a product in int32, computed in float32 if cuBLAS cannot multiply the matrices."""
     product = tape.new(shape, _INT32)
     if weight.shape[1] % _COLUMNS:
         v.x, v.wide = tape.new(packed.shape, FLOAT32), tape.new(weight.shape, FLOAT32)

@@ -1,6 +1,6 @@
 """The entry point of the simulator: from a model, a plan and a batch to the timeline of a step.
 
-The loops of the optimizers have the variables of PyTorch's functions for ``foreach=False`` (torch/optim).
+The optimizer loops have the same variables as PyTorch's functions for ``foreach=False`` (torch/optim).
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,8 +26,8 @@ NOTHING_TO_TRAIN = N_("Everything in {architecture} is frozen: there is nothing 
 def simulate(model: Model, how: Plan | Inference, batch: Batch, overrides: Overrides) -> list[MemoryChange]:
     """Simulate a training step with a plan, or a forward pass, and return its timeline.
 
-    ``overrides`` are the steps in which the model's forward methods differ from the defaults. Raises InputError if
-    nothing is trained.
+    ``overrides`` replace the defaults where the model's forward methods differ from them. Raises InputError if nothing
+    is trained.
     """
     step = Pass(model, how, batch, overrides)
     step.begin()
@@ -40,7 +40,7 @@ def simulate(model: Model, how: Plan | Inference, batch: Batch, overrides: Overr
 def _train(step: Pass, plan: Plan) -> list[MemoryChange]:
     optimizer = Optimizing(step)
     variables = Variables()
-    for number in range(2):  # from the second step on there are optimizer states and the previous outputs
+    for number in range(2):  # the second step starts with optimizer states and the outputs of the first
         step.memory.changes = [change._replace(phase="before") for change in alive(step.memory.changes)]
         with step.tape.autocast or nullcontext():
             returned = step.forward()
@@ -108,7 +108,7 @@ class Optimizing:
 
 
 def _states(optimizer: Optimizer, tensor: SimulatedTensor) -> list[tuple[Shape, int]]:
-    """The shapes of a tensor's states, and the bytes of their elements."""
+    """The (shape, bytes per element) pairs of a tensor's optimizer states."""
     steps = ((), FLOAT32)  # a counter, which PyTorch keeps on the CPU
     average = (tensor.shape, tensor.item)
     match optimizer:
@@ -136,8 +136,9 @@ def _sums(shape: Shape) -> tuple[Shape, Shape]:
 def _update(tape: Tape, optimizer: Optimizer, tensors: Iterable[SimulatedTensor]) -> None:
     """Run the optimizer's loop over tensors.
 
-    A key of ``held`` is a variable of PyTorch's loop: it holds its value until it is overwritten. The other optimizers
-    work in place: bitsandbytes has one kernel for each tensor, which has not been measured.
+    A key of ``held`` is a variable of PyTorch's loop, which holds its value until it is overwritten. Optimizers other
+    than AdamW and Adafactor work in place. The 8-bit AdamW of bitsandbytes has one kernel per tensor; this has not
+    been measured.
     """
     held = Variables()
     for tensor in tensors:

@@ -1,9 +1,10 @@
 """Simulated tensors, their storages and the autograd graph, with explicit owners instead of reference counts.
 
-A tensor that an operation makes is a temporary: it has no owner, and the operation that takes it releases it when it
-returns, as an expression in Python does. Whatever needs it longer owns it: a variable (``Variables``, ``Frame`` in
-frames.py), an operation for its arguments, a node for the tensors that it saves. With its last owner a tensor is
-released, and with its last tensor a storage. How long Python itself keeps the objects does not matter.
+The result of an operation is a temporary, which has no owner. The operation that takes it releases it on return, as
+Python releases the intermediate values of an expression. Anything that needs a tensor for longer owns it: a variable
+(``Variables``, ``Frame`` in frames.py) owns its value, an operation its arguments, and a node the tensors that it
+saves. A tensor is released when it loses its last owner, and a storage when it loses its last tensor. How long Python
+itself keeps the objects does not matter.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +18,7 @@ class ReleasedError(RuntimeError):
 
 
 class Memory:
-    """The recorded changes of memory, the phase and step that the next ones belong to, and the temporaries."""
+    """The memory changes so far, the phase and step to which the next changes belong, and the temporaries."""
 
     def __init__(self) -> None:
         self.phase: Phase = "before"
@@ -25,14 +26,14 @@ class Memory:
         self.changes: list[MemoryChange] = []
         self.storages = 0
         self.temporaries: dict[SimulatedTensor, None] = {}  # in the order in which they were made
-        self.released_nodes: list[Node] = []  # that have yet to release the tensors that they own
+        self.released_nodes: list[Node] = []  # nodes without owners that still have to release their tensors
         self.releases_nodes = False
 
     def change(self, area: Area, num_bytes: int, storage: int, moved_from: Area | None = None) -> None:
         self.changes.append(MemoryChange(self.phase, self.where, area, num_bytes, storage, moved_from))
 
     def release_temporaries(self) -> None:
-        """Release the tensors that a function made and neither used up nor returned."""
+        """Release all temporaries, which no operation took and no function returned."""
         while self.temporaries:
             next(iter(self.temporaries)).drop()
 
@@ -43,7 +44,7 @@ class Memory:
 
 
 class Storage:
-    """Memory that one or more tensors are views of; ``holders`` counts those that are not released."""
+    """The memory of one or more tensors; ``holders`` is the number of its tensors that are not released."""
 
     __slots__ = ("area", "holders", "memory", "num_bytes", "number")
 
@@ -63,20 +64,20 @@ class Storage:
             self.area = area
 
     def release(self) -> None:
-        """Record the release, after the last holder's."""
+        """Record the release of the storage, after the release of its last tensor."""
         self.holders = _RELEASED
         self.memory.change(self.area, -self.num_bytes, self.number)
 
 
-_RELEASED = -1  # in place of a number of holders or owners
+_RELEASED = -1  # replaces the number of holders or owners
 
 
 class SimulatedTensor:
-    """A view of a storage.
+    """A tensor without data: a shape and strides over a storage.
 
-    ``node`` is its grad_fn, if it has one; ``output`` is the number of this tensor among the node's outputs.
-    ``is_view``: whether PyTorch treats it as a view, which holds a reference to its base. ``owners`` is the number of
-    owners; a tensor without owners is a temporary.
+    ``item`` is the number of bytes per element. ``node`` is the tensor's grad_fn, if it has one, and ``output`` its
+    index among the node's outputs. ``is_view`` is whether PyTorch treats it as a view, which holds a reference to its
+    base. ``owners`` is the number of owners; a tensor without owners is a temporary.
     """
 
     __slots__ = ("is_view", "item", "node", "output", "owners", "shape", "storage", "strides")
@@ -105,13 +106,13 @@ class SimulatedTensor:
         return self
 
     def disown(self) -> None:
-        """Remove an owner, and with the last one release the tensor."""
+        """Remove an owner, and release the tensor if none is left."""
         self.owners -= 1
         if not self.owners:
             self._release()
 
     def pass_on(self) -> "SimulatedTensor":
-        """Remove an owner, and with the last one make the tensor a temporary, as a function that returns it does."""
+        """Remove an owner; if none is left, the tensor becomes a temporary, like a value that a function returns."""
         self.owners -= 1
         if not self.owners:
             self.storage.memory.temporaries[self] = None
@@ -142,7 +143,7 @@ class SimulatedTensor:
             storage.release()
 
     def set_node(self, node: "Node", output: int = 0) -> None:
-        """Make a node the grad_fn; a tensor that is changed in place gets a new one."""
+        """Set the grad_fn; it replaces an earlier one if an operation changed the tensor in place."""
         node.owners += 1
         if self.node:
             self.node.disown()
@@ -158,18 +159,18 @@ class SimulatedTensor:
             before.release()
 
     def detached(self) -> "SimulatedTensor":
-        """The tensor without its grad_fn, as autograd saves it."""
+        """A view of the tensor without its grad_fn, as autograd saves it."""
         return SimulatedTensor(self.storage, self.shape, self.strides, self.item, is_view=self.is_view)
 
 
 Gradients = Sequence[SimulatedTensor | None]
-Rule = Callable[..., Gradients]  # from the gradients of the outputs, and the saved tensors
+Rule = Callable[..., Gradients]  # from the outputs' gradients and the saved tensors to the inputs' gradients
 
 
 class Node:
     """A node of the autograd graph: an operation, or a leaf, which accumulates its gradient.
 
-    Its outputs and the nodes after it own it; it owns the tensors that it saves.
+    Its outputs, and the nodes of operations that use them, own the node. The node owns the tensors that it saves.
     """
 
     __slots__ = (
@@ -183,17 +184,17 @@ class Node:
         self.where = where
         self.owners = 0
         self.edges: list[tuple[Node, int] | None] = []
-        self.shapes: list[tuple[Shape, int]] = []  # shapes of the inputs, with the bytes of an element
+        self.shapes: list[tuple[Shape, int]] = []  # (shape, bytes per element) of each input
         self.kept: tuple[SimulatedTensor, ...] = ()
-        self.held: tuple[SimulatedTensor, ...] = ()  # as attributes of its ctx, as long as the graph is alive
+        self.held: tuple[SimulatedTensor, ...] = ()  # attributes of its ctx, which live as long as the graph
         self.rule: Rule | None = None  # None for a leaf
         self.outputs = 1
-        self.grad: SimulatedTensor | None = None  # of a leaf
+        self.grad: SimulatedTensor | None = None  # the gradient of a leaf
         self.region: Region | None = None  # the checkpoint that recomputes the saved tensors
-        self.written_in_python = False  # a torch.autograd.Function, which does not hold the gradients it was given
+        self.written_in_python = False  # a torch.autograd.Function releases the outputs' gradients after its rule
 
     def connect(self, inputs: Sequence[SimulatedTensor]) -> None:
-        """Set the inputs of the operation, whose nodes it owns."""
+        """Set the inputs of the operation, and own their nodes."""
         for tensor in inputs:
             self.shapes.append((tensor.shape, tensor.item))
             if tensor.node:
@@ -207,9 +208,9 @@ class Node:
         return self.owners >= 0
 
     def disown(self) -> None:
-        """Remove an owner; with the last owner, the node releases everything that it owns.
+        """Remove an owner; if none is left, the node releases everything that it owns.
 
-        A graph is deeper than Python's stack: nodes wait in a list until the first node is finished.
+        A graph can be deeper than Python's call stack, so released nodes wait in a list instead of recursing.
         """
         self.owners -= 1
         if self.owners:
@@ -241,7 +242,7 @@ class Node:
         self.kept = ()
 
     def release_region(self) -> None:
-        """Leave the checkpoint that recomputes the saved tensors."""
+        """Stop owning the checkpoint that recomputes the saved tensors."""
         if self.region:
             self.region.disown()
             self.region = None
@@ -256,10 +257,10 @@ class Node:
 
 
 class Region:
-    """A checkpoint: operations that save nothing, so that the backward pass runs them ``again`` when it needs them.
+    """A checkpointed region: its operations save nothing, and the backward pass runs them ``again``.
 
-    This is torch.utils.checkpoint with use_reentrant=False. The nodes that would have saved something own the region,
-    which owns its ``inputs``.
+    This is torch.utils.checkpoint with use_reentrant=False. The region owns its ``inputs``. It is owned by the nodes
+    that would save tensors without the checkpoint.
     """
 
     def __init__(self, inputs: Sequence[SimulatedTensor], again: Callable[[], None]) -> None:
@@ -271,7 +272,7 @@ class Region:
         self.filled = 0
 
     def disown(self) -> None:
-        """Remove an owner; with the last one the region releases its inputs."""
+        """Remove an owner; if none is left, the region releases its inputs."""
         self.owners -= 1
         if not self.owners:
             for tensor in self.inputs:

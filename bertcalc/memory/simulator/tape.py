@@ -1,11 +1,11 @@
 """A simulated PyTorch without data: tensors with a shape and a size in bytes, operations, autograd, a backward pass.
 
-It records which memory is alive when. An operation releases the temporaries that it takes when it returns
-(simulated_tensor.py), so an expression written here as in transformers holds its intermediate values exactly as long.
-Values with a name there are variables of a frame (frames.py). Tensors that a backward rule makes live until the rule
-returns, as the variables of PyTorch's C++ functions do.
+It records when memory is allocated and released. An operation releases its temporary arguments when it returns
+(simulated_tensor.py), so an expression copied from transformers holds its intermediate values exactly as long as the
+original. A named value in transformers is a variable of a frame (frames.py). Tensors that a backward rule creates live
+until the rule returns, like the variables of PyTorch's C++ functions.
 
-Every rule is taken from the source of PyTorch 2.13, and tests compare it with the real one, release by release.
+Every rule follows the source of PyTorch 2.13. Tests compare each allocation and release with PyTorch's.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,8 +35,9 @@ class _EnoughError(Exception):
 
 
 Keep = Literal["nothing", "input", "output"]
-# Elementwise functions: what they save, and how many tensors the backward pass makes, each from the one before; all are
-# alive until the last one is made. With 0 the gradient is passed on unchanged.
+# Elementwise functions: the tensor that they save, and the number of tensors that the backward pass creates. Each of
+# these tensors is computed from the previous one; all are alive until the last one exists. With 0, the gradient is
+# passed on unchanged.
 FUNCTIONS: dict[str, tuple[Keep, int]] = {
     "add": ("nothing", 0),
     "mul": ("nothing", 1),
@@ -59,10 +60,12 @@ IN_FLOAT32 = frozenset(("expm1", "pow", "rsqrt", "softplus"))
 
 
 class Autocast:
-    """torch.autocast on CUDA, while it is ``on``, with the 16-bit ``copies`` of trained parameters, by their nodes.
+    """torch.autocast on CUDA.
 
-    Products and convolutions run in 16 bits, softmax, norms, losses and some functions in float32; all else runs in
-    the widest type of its arguments.
+    ``on`` is whether it is active. ``copies`` are the 16-bit copies of trained parameters, keyed by node.
+
+    Matrix products and convolutions run in 16 bits; softmax, norms, losses and some functions run in float32. Other
+    operations run in the widest dtype of their arguments.
     """
 
     def __init__(self, dtype: str) -> None:
@@ -80,18 +83,21 @@ class Autocast:
         self.copies.clear()
 
 
-_LEAF = 1 << 62  # of the ready nodes, PyTorch runs leaves first, then the one made last
+_LEAF = 1 << 62  # among the ready nodes, PyTorch runs leaves first, then the node created last
 
 
 class Tape:
-    """Operations under PyTorch's names. ``grad``: whether autograd is on; ``autocast``: see ``Autocast``."""
+    """PyTorch's operations on simulated tensors, recorded for the backward pass.
+
+    ``grad`` is whether autograd is on; ``autocast`` is None without autocast.
+    """
 
     def __init__(self, memory: Memory, *, grad: bool, autocast: Autocast | None = None) -> None:
         self.memory = memory
         self.grad = grad
         self.autocast = autocast
-        self.region: Region | None = None  # the one that runs for the first time
-        self._again: Region | None = None  # the one that is recomputed
+        self.region: Region | None = None  # the checkpointed region that runs for the first time
+        self._again: Region | None = None  # the checkpointed region that is being recomputed
         self._made = 0
 
     # Making tensors.
@@ -101,7 +107,7 @@ class Tape:
         return SimulatedTensor(Storage(self.memory, prod(shape) * item, area), shape, contiguous_strides(shape), item)
 
     def made(self, shape: Shape, item: int, *of: SimulatedTensor) -> SimulatedTensor:
-        """A new tensor without a gradient, made from others, which are alive until it exists."""
+        """A new tensor without a grad_fn, computed from other tensors, which are alive until it exists."""
         made = self.new(shape, item)
         for tensor in of:
             tensor.drop()
@@ -119,14 +125,14 @@ class Tape:
         return Node(self.memory, _LEAF + self._made, where)
 
     def require_gradient(self, x: SimulatedTensor, where: str) -> None:
-        """requires_grad_(): a tensor without a gradient becomes a leaf, which its node holds."""
+        """Simulate requires_grad_(): make a tensor without a grad_fn a leaf, which its node keeps alive."""
         if x.node is None and self.grad:
             leaf = self._leaf(where)
             x.set_node(leaf)
             leaf.kept = (x.detached().own(),)
 
     def transposed_parameter(self, x: SimulatedTensor, where: str) -> SimulatedTensor:
-        """torch.nn.Parameter(x.T): a leaf with its own gradient, which lives as long as the graph."""
+        """Simulate torch.nn.Parameter(x.T): make a leaf with a gradient that lives as long as the graph."""
         tensor = self.transpose(x.detached(), 0, 1)
         if self.grad:
             tensor.set_node(self._leaf(where))
@@ -147,9 +153,10 @@ class Tape:
         kept: Sequence[SimulatedTensor] = (),
         rule: Rule | None = None,
     ) -> SimulatedTensor:
-        """Add an operation to the autograd graph: its inputs, its output, the tensors that it saves, its backward rule.
+        """Add an operation with one output to the autograd graph, and return the output.
 
-        Without a rule, the backward pass makes a new gradient for each input that needs one.
+        ``kept`` are the tensors that the operation saves, and ``rule`` is its backward rule. Without a rule, the
+        backward pass creates a new gradient for each input that needs one.
         """
         self.record_all(inputs, (made,), kept, rule)
         return made
@@ -161,7 +168,7 @@ class Tape:
         kept: Sequence[SimulatedTensor] = (),
         rule: Rule | None = None,
     ) -> None:
-        """``record`` for an operation with several outputs."""
+        """Add an operation with several outputs to the autograd graph: see ``record``."""
         taken = (*inputs, *kept)
         for tensor in taken:
             if tensor.owners < 0:
@@ -209,8 +216,10 @@ class Tape:
         return tuple(tensor.detached().own() for tensor in tensors)
 
     def hold(self, made: SimulatedTensor, tensors: Sequence[SimulatedTensor]) -> None:
-        """Let the operation that made a tensor hold others as attributes: no checkpoint recomputes them, and no
-        backward pass releases them."""
+        """Keep ``tensors`` as attributes of the operation that made ``made``.
+
+        Checkpoints do not recompute them, and the backward pass does not release them.
+        """
         assert made.node
         made.node.held = self._kept(tensors)
 
@@ -224,9 +233,10 @@ class Tape:
             raise _EnoughError
 
     def _factors(self, x: SimulatedTensor, y: SimulatedTensor) -> tuple[bool, bool, list[SimulatedTensor]]:
-        """Whether each factor of a product needs a gradient, and the saved factors: each gradient needs the other one.
+        """Whether each factor of a product needs a gradient, and the saved factors.
 
-        An operation calls this before it runs, because a recomputation may stop before it.
+        The gradient of a factor needs the other factor. An operation calls this before it allocates its output, because
+        a recomputation may stop at this point.
         """
         of_x, of_y = x.node is not None, y.node is not None
         kept = [*((y,) if of_x else ()), *((x,) if of_y else ())]
@@ -286,11 +296,11 @@ class Tape:
         return self._view(x, shape, strides, _passed)
 
     def same(self, x: SimulatedTensor) -> SimulatedTensor:
-        """A view of the whole tensor in its own shape."""
+        """A view of the whole tensor with the same shape."""
         return self.expand(x, x.shape)
 
     def narrow(self, x: SimulatedTensor, shape: Shape) -> SimulatedTensor:
-        """A part of a tensor; its gradient is padded with zeros to the whole shape."""
+        """A view of a part of a tensor; its gradient is padded with zeros to the whole shape."""
         return self._view(x, shape, x.strides)
 
     def select(self, x: SimulatedTensor) -> SimulatedTensor:
@@ -301,13 +311,13 @@ class Tape:
         return self._cut(x, x.shape[axis], *_without(x, axis))
 
     def split(self, x: SimulatedTensor, parts: int, axis: int = -1) -> list[SimulatedTensor]:
-        """Equal parts of an axis, by default of the last one."""
+        """Views of equal parts along an axis, by default the last one."""
         shape = list(x.shape)
         shape[axis] = x.shape[axis] // parts
         return self._cut(x, parts, tuple(shape), x.strides)
 
     def _cut(self, x: SimulatedTensor, parts: int, part: Shape, strides: Shape) -> list[SimulatedTensor]:
-        """Parts of a tensor; their gradients are joined, with zeros for parts without one."""
+        """Views of parts of a tensor; their gradients are joined, with zeros for parts without a gradient."""
         shape, item = x.shape, x.item
 
         def rule(*grads: SimulatedTensor | None) -> Gradients:
@@ -349,7 +359,7 @@ class Tape:
         cast.drop()
 
     def lower(self, *tensors: SimulatedTensor) -> Iterator[SimulatedTensor]:
-        """The arguments of a product, which autocast casts to 16 bits; C++ casts the last argument first."""
+        """The arguments of a product, cast to 16 bits under autocast; C++ casts the last argument first."""
         return reversed([self._lowered(tensor) for tensor in reversed(tensors)])
 
     @property
@@ -388,18 +398,18 @@ class Tape:
         return self.record((x, y), self.new(tuple(shape), x.item), (), rule)
 
     def repeat(self, x: SimulatedTensor, times: int) -> SimulatedTensor:
-        """``times`` copies along the first axis: a new tensor even if that is 1."""
+        """Repeat a tensor along the first axis; the result is a new tensor even if ``times`` is 1."""
         shape = x.shape
         once = isinstance(times, int) and times == 1
         rule = (lambda grad: (self.reshape(grad, shape),)) if once else None
         return self.record((x,), self.new((times * shape[0], *shape[1:]), x.item), (), rule)
 
     def index(self, x: SimulatedTensor, indices: Sequence[SimulatedTensor]) -> SimulatedTensor:
-        """The rows of a tensor at indices of its first axes."""
+        """Index the first axes of a tensor with tensors of integers, as ``x[i]`` or ``x[i, j]`` does."""
         return self.record((x,), self.new((*indices[0].shape, *x.shape[len(indices) :]), x.item), indices)
 
     def gather(self, x: SimulatedTensor, indices: SimulatedTensor) -> SimulatedTensor:
-        """The elements of each row at the given indices."""
+        """The elements of each row at ``indices``."""
         return self.record((x,), self.new(indices.shape, x.item), (x, indices))
 
     # Products.
@@ -408,7 +418,7 @@ class Tape:
     def linear(
         self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor | None, *, transposed: bool = True
     ) -> SimulatedTensor:
-        """A linear layer, x W^T + b. If not ``transposed``, x W + b in one call, torch.addmm(b, x, W)."""
+        """A linear layer, x W^T + b; if not ``transposed``, x W + b in one call of torch.addmm(b, x, W)."""
         shape = x.shape
         flat = (prod(shape[:-1]), shape[-1])
         if transposed:
@@ -480,7 +490,7 @@ class Tape:
 
     @operation
     def einsum(self, equation: str, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
-        """torch.einsum of two tensors, summed over the one letter that is not in the output; PyTorch runs it as bmm."""
+        """Simulate torch.einsum of two tensors, summed over the only letter that is not in the output: a bmm."""
         (of_x, of_y), out = equation.partition("->")[0].split(","), equation.partition("->")[2]
         (summed,) = set(of_x) & set(of_y) - set(out)
         letters = out + summed
@@ -505,7 +515,7 @@ class Tape:
         return self.view(self.permute(laid_out, [order.index(axis) for axis in range(last + 1)]), shape)
 
     def _with_axes(self, x: SimulatedTensor, names: str, wanted: str) -> SimulatedTensor:
-        """A view with the axes in the wanted order, of size 1 where they are missing."""
+        """A view with the axes in the wanted order; a missing axis has size 1."""
         for name in wanted:
             if name not in names:
                 names += name
@@ -516,9 +526,10 @@ class Tape:
     def flash_attention(
         self, query: SimulatedTensor, key: SimulatedTensor, value: SimulatedTensor, mask: SimulatedTensor | None
     ) -> SimulatedTensor:
-        """The attention core in one kernel, which never stores the scores; its output is laid out to merge the heads.
+        """The attention core in one kernel, which never stores the scores.
 
-        For the backward pass it saves its inputs, its output and one float32 for each row of scores.
+        The layout of its output lets a view merge the heads. For the backward pass, the kernel saves its inputs, its
+        output and one float32 for each row of scores.
         """
 
         def laid_out(x: SimulatedTensor) -> SimulatedTensor:
@@ -536,7 +547,7 @@ class Tape:
 
     @operation
     def convolution(self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor | None) -> SimulatedTensor:
-        """A convolution over the last axis, whose length stays the same."""
+        """A convolution over the last axis, which keeps its length."""
         x, weight, *biases = self.lower(x, weight, *((bias,) if bias else ()))
         return self.record(
             (x, weight, *biases), self.new((x.shape[0], weight.shape[0], x.shape[2]), x.item), (x, weight)
@@ -546,12 +557,12 @@ class Tape:
 
     @operation
     def function(self, name: str, x: SimulatedTensor) -> SimulatedTensor:
-        """An elementwise function of FUNCTIONS, by its name in PyTorch."""
+        """Run an elementwise function from FUNCTIONS, selected by its name in PyTorch."""
         cast = self.raised(x) if name in IN_FLOAT32 else x  # the caller holds x until the function returns
         return self.kernel(cast, *FUNCTIONS[name])
 
     def kernel(self, x: SimulatedTensor, keep: Keep, backward: int = 1) -> SimulatedTensor:
-        """An elementwise function, by what it saves and how many tensors its backward pass makes: see FUNCTIONS."""
+        """Run an elementwise function that saves ``keep`` and creates ``backward`` gradients: see FUNCTIONS."""
         y = self._in_bytes(x, x.item)
 
         def rule(grad: SimulatedTensor, *_kept: SimulatedTensor) -> Gradients:
@@ -582,15 +593,18 @@ class Tape:
         return self.record((x,), y, (y,), lambda _grad, _y: (self.new(shape, HALF),))
 
     def log_softmax(self, x: SimulatedTensor) -> SimulatedTensor:
-        """Log-softmax in the type of the scores, also under autocast; softmax takes the same memory."""
+        """Log-softmax in the dtype of the scores, even under autocast; softmax takes the same memory."""
         return self.function("softmax", x)
 
     def masked(self, x: SimulatedTensor, mask: SimulatedTensor, *, in_place: bool = False) -> SimulatedTensor:
-        """masked_fill; a product with a mask that has no gradient takes the same memory."""
+        """Simulate masked_fill; a product with a mask that has no gradient takes the same memory."""
         return self.record((x,), x if in_place else self._new_like(x), (mask,))
 
     def dropout(self, x: SimulatedTensor, p: float, *, fused: bool = False) -> SimulatedTensor:
-        """Dropout: a product with a mask, with a single 0 if p is 1; a fused kernel's mask has one byte an element."""
+        """Dropout: a product with a mask, or with a single 0 if p is 1.
+
+        The mask of a fused kernel has one byte per element.
+        """
         if p == 0:
             return x
         if not fused or p == 1:
@@ -614,7 +628,7 @@ class Tape:
         return self.record((x, y), self._each(x, y), (), lambda grad: (grad, self._new_like(grad) if needed else None))
 
     def multiply(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
-        """The elementwise product: the gradient of each factor needs the other one."""
+        """The elementwise product: the gradient of each factor needs the other factor."""
         of_x, of_y, kept = self._factors(x, y)
 
         def rule(grad: SimulatedTensor, *kept: SimulatedTensor) -> Gradients:
@@ -624,12 +638,12 @@ class Tape:
         return self.record((x, y), self._each(x, y), kept, rule)
 
     def divide(self, x: SimulatedTensor, y: SimulatedTensor, *, in_place: bool = False) -> SimulatedTensor:
-        """Divide by a tensor without a gradient."""
+        """Divide by a tensor that requires no gradient."""
         quotient = x if in_place else self._in_bytes(x, x.item)
         return self.record((x,), quotient, (y,), lambda grad, y: (self._in_bytes(grad, grad.item),))
 
     def quotient(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
-        """Divide by a tensor to which a gradient can flow."""
+        """Divide by a tensor that may require a gradient."""
         of_x, of_y = x.node is not None, y.node is not None
 
         def rule(grad: SimulatedTensor, *kept: SimulatedTensor) -> Gradients:
@@ -648,9 +662,9 @@ class Tape:
 
     @operation
     def changed_in_view(self, base: SimulatedTensor, x: SimulatedTensor, by: SimulatedTensor) -> SimulatedTensor:
-        """Fill or divide ``x``, a view of all of ``base``, in place; the other tensor has no gradient.
+        """Fill or divide ``x``, a full view of ``base``, in place, by a tensor that requires no gradient.
 
-        The backward pass copies the gradient of the base, and sets the view's part of the copy (all of it).
+        The backward pass copies the gradient of the base, and overwrites the part that belongs to the view: all of it.
         """
 
         def rule(grad: SimulatedTensor, _by: SimulatedTensor) -> Gradients:
@@ -670,7 +684,7 @@ class Tape:
         return self.record((x, weight, *((bias,) if bias else ())), y, (x, mean, rstd, weight))
 
     def mean(self, x: SimulatedTensor, axis: int) -> SimulatedTensor:
-        """The mean along an axis, which stays with size 1."""
+        """The mean along an axis, which is kept with size 1."""
         return self.record((x,), self.new((*x.shape[:axis], 1, *x.shape[axis + 1 :]), x.item))
 
     def sum_along(self, x: SimulatedTensor, axis: int) -> SimulatedTensor:
@@ -737,13 +751,13 @@ class Tape:
                         seen.add(edge[0])
                         stack.append(edge[0])
         seen.clear()
-        root = self._new_like(loss).own()  # by Tensor.backward until it returns
+        root = self._new_like(loss).own()  # owned by Tensor.backward until it returns
         buffers: dict[Node, list[SimulatedTensor | None]] = {loss.node: [root.own()]}
         ready = [(-loss.node.number, loss.node)]
         while ready:
             node = heappop(ready)[1]
             self.memory.where = node.where
-            added: list[SimulatedTensor] = []  # to others: PyTorch owns these until all are passed on
+            added: list[SimulatedTensor] = []  # gradients added to others; PyTorch owns them until all are passed on
             for edge, gradient in zip(node.edges, self._run(node, buffers.pop(node)), strict=True):
                 if not edge:
                     continue
@@ -773,7 +787,7 @@ class Tape:
             assert gradient
             if node.grad is None:
                 self._keep_gradient(node, gradient)
-            else:  # it is added to in place
+            else:  # added in place
                 gradient.disown()
             return []
         if node.region and not node.region.ran_again:
@@ -785,7 +799,7 @@ class Tape:
         if node.written_in_python:
             _disown(grads)
             grads = ()
-        if node.region:  # recomputed tensors are released as soon as they were used
+        if node.region:  # PyTorch releases recomputed tensors right after their use
             node.release_kept()
         for index, gradient in enumerate(gradients):
             if gradient and node.edges[index]:
@@ -801,8 +815,8 @@ class Tape:
     def _keep_gradient(self, leaf: Node, gradient: SimulatedTensor) -> None:
         """Give a leaf its first gradient, as AccumulateGrad does; the leaf becomes the owner.
 
-        A gradient that is not contiguous is copied; for an input, also one that others hold, unless they hold another
-        part of a joined gradient.
+        A gradient that is not contiguous is copied. The gradient of an input is also copied if other tensors share its
+        storage, unless it is only a part of a joined gradient.
         """
         is_whole = gradient.storage.num_bytes == prod(gradient.shape) * gradient.item
         if not is_contiguous(gradient) or (leaf.kept and is_whole and gradient.storage.holders > 1):
@@ -821,8 +835,10 @@ class Tape:
         self.grad, self._again = False, None
 
     def _fitted(self, gradient: SimulatedTensor, shape: Shape, item: int) -> SimulatedTensor:
-        """Sum a gradient over the axes along which the operation broadcast its input, and cast it back; the caller owns
-        the result in its place."""
+        """Sum a gradient over the axes along which the operation broadcast its input, and cast it back.
+
+        The caller owns the result instead of ``gradient``.
+        """
         if gradient.shape != shape:
             total = self.new(shape, gradient.item).own()
             total.is_view = len(shape) < len(gradient.shape)
@@ -840,7 +856,7 @@ class Tape:
         return copy
 
     def _accumulated(self, before: SimulatedTensor, gradient: SimulatedTensor) -> SimulatedTensor:
-        """The sum of two gradients, in the storage of the first if nothing else holds that."""
+        """The sum of two gradients, in the storage of the first if no other tensor shares it."""
         if before.storage.holders == 1 and not before.is_view and is_contiguous(before):
             return before
         return self._each(before, gradient)
@@ -900,7 +916,7 @@ def iterated_strides(shape: Shape, tensors: Sequence[SimulatedTensor]) -> Shape:
         aligned.append([0] * missing + [0 if side == 1 != whole else stride for whole, side, stride in sides])
 
     def swaps(inner: int, outer: int) -> bool | None:
-        """Whether an inner axis is to be swapped with an outer one; None if no tensor decides that."""
+        """Whether to swap an inner axis with an outer axis; None if no tensor decides that."""
         for strides in aligned:
             if strides[inner] != 0 != strides[outer]:
                 if strides[inner] != strides[outer]:
@@ -927,14 +943,17 @@ def iterated_strides(shape: Shape, tensors: Sequence[SimulatedTensor]) -> Shape:
 
 
 def _exceeds(left: Any, right: Any) -> bool:
-    """Whether ``left > right``, of sizes or strides; symbols are above 1, and of two strides one is a multiple."""
+    """Whether ``left > right``, for sizes or strides.
+
+    Symbols are greater than 1, and one of two strides is a multiple of the other.
+    """
     if isinstance(left, int) and isinstance(right, int):
         return left > right
     return bool((left / right).is_integer)
 
 
 def common_item(x: SimulatedTensor, y: SimulatedTensor) -> int:
-    """The bytes of an element that two tensors are promoted to; a scalar does not count beside a tensor with axes."""
+    """The bytes per element after type promotion of two tensors; a scalar does not widen a tensor with axes."""
     if bool(x.shape) != bool(y.shape):
         return x.item if x.shape else y.item
     return max(x.item, y.item)
