@@ -47,7 +47,7 @@ _ADAPTERS = re.compile(r"\bq?lora\b|adapter|\bpeft\b|trainable params:|\ball par
 def judge_adapters(side: ChainSide, context: Context, model: Model) -> Judged | None:
     """The verdict on the parameters of a model with adapters, which may also train or freeze other parameters.
 
-    A setting that the text does not state is a condition, unless peft itself printed the number.
+    The verdict is conditional if the text does not state the rank, unless peft itself printed the number.
     """
     words = " ".join((*context.names, *context.headings, context.line))
     if context.of_other:
@@ -80,13 +80,13 @@ _WITH_HEAD = N_("LoRA's matrices alone have {lora} parameters; the other {head} 
 
 
 def _of_lora_alone(model: Model) -> int:
-    """The parameters that a model's LoRA trains, without the head."""
+    """The parameters that a model's LoRA trains, except the head."""
     changes = (replace(change, task_type=None) if isinstance(change, Lora) else change for change in model.changes)
     return model.changed(changes=tuple(changes)).num_parameters(only_trainable=True)
 
 
 class _SpokenOf(NamedTuple):
-    """The adapters that a text names, by their class in bertcalc, and the ranks that it gives."""
+    """The adapters and options that a text names, as in ``_KINDS`` and ``_OPTIONS``, and the ranks that it states."""
 
     kinds: frozenset[str]
     ranks: frozenset[int]
@@ -112,7 +112,7 @@ def _spoken_of(text: str) -> _SpokenOf:
 
 
 def _is_spoken_of(count: ChangedCount, spoken: _SpokenOf) -> bool:
-    """Whether a text names the kind of the adapter and any unusual options of it."""
+    """Whether a text names the kind of an adapter, and each unusual option of it."""
     changes = " ".join(map(str, count.model.changes))
     return all(type(change).__name__ in spoken.kinds for change in count.model.changes) and not any(
         option in changes and option not in spoken.kinds for option in _OPTIONS
@@ -140,7 +140,7 @@ _CONSTANT = re.compile(
     r"(?P<value>[0-9]{1,6}|\[[^\]\n]{1,200}\]|[\"'][\w./-]{1,80}[\"'])\s?,?\s?(?:#[^\n]{0,200})?$"
 )
 _USUAL_LABELS = 2
-# Code that changes the counts in other ways; quantization leaves those of the adapter as they are.
+# Code that changes the counts in other ways; quantization does not change the counts of the adapter.
 _OTHERWISE = re.compile(r"resize_token|add_tokens|\.requires_grad\s?=", re.I)
 _QUANTIZED = re.compile(r"quantiz|bnb|bitsandbytes|load_in_[48]bit", re.I)
 
@@ -199,7 +199,7 @@ def _without_adapter(printed: PeftLine, value: Fraction, context: Context, model
 
 
 def _other_whole(printed: PeftLine, value: Fraction, adapted: Iterable[Model]) -> Judged | None:
-    """The verdict on "all params" near those of a model that trains as many parameters, but not equal to them."""
+    """The verdict on "all params" that are close to the count of a model that trains as many parameters, but wrong."""
     whole = min((model.num_parameters() for model in adapted), key=lambda whole: abs(whole - printed.whole), default=0)
     apart = abs(whole - printed.whole)
     if value != printed.whole or not apart or apart * _NEAR_WHOLE > whole:
@@ -214,7 +214,7 @@ _LORA = re.compile(r"lora", re.I)
 
 
 def _verdicts(printed: PeftLine, value: Fraction, adapted: Model) -> Iterator[Judged]:
-    """The verdicts on a value that a printed line contains: as trained parameters, as all parameters, as the share."""
+    """The verdicts on a value in a printed line: as trained parameters, as all parameters, and as the share."""
     trained, whole = adapted.num_parameters(only_trainable=True), adapted.num_parameters()
     rights = ((printed.trained, trained, "trained"), (printed.whole, whole, "all"))
     for written, right, amount in rights:

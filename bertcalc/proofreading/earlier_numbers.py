@@ -1,4 +1,4 @@
-"""The numbers of a text with their verdicts, and the mistakes of earlier ones that later ones carry forward.
+"""Keep the judged numbers of a text, and carry mistakes in earlier numbers forward to later numbers.
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.proofreading.mentions.calculations import find
@@ -28,9 +28,9 @@ from bertcalc.text.arithmetic import evaluate
 from bertcalc.text.problem import InputError, Problem
 
 LEAST_CARRIED = 1000  # smaller numbers are factors, not results of earlier lines
-MOST_BEFORE = 8  # numbers before another one that it may be the product of
+MOST_BEFORE = 8  # the previous numbers that may be factors of a number
 _OF_PRODUCT = 2  # sides, and factors
-_SPECIFIC = 2  # digits of a number that is no chance
+_SPECIFIC = 2  # nonzero digits; numbers with fewer digits may match by chance
 _LEAST_LAYERS = 2
 _MOST_ROWS, _MOST_BETWEEN = 100, 3  # numbers in a table; lines between two of its rows
 _TOTAL_ROW = re.compile(r"total|sum|总|合计|共", re.I)
@@ -40,7 +40,7 @@ _RESTATES = re.compile(
     r"|大?约|即|也就是|就是|参数|个){1,9}",
     re.I,
 )
-_FEW = 2  # times half a unit in the last digit: neither rounded nor cut off
+_FEW = 2  # times half a unit in the last digit: a number beyond that is neither rounded nor truncated
 _TIMES_LAYERS = re.compile(r"[-*•\s]*[x×]\s?(?P<layers>[0-9]{1,3})\s?(?:layers|blocks|层)\s?[=≈:：]\s?~?", re.I)
 _SCALES = (1, 10**3, 10**6, 10**9)  # a result in MB that a calculation takes in bytes
 _ROUNDED = Fraction(1, 50)
@@ -56,14 +56,14 @@ class Finding(NamedTuple):
 
 
 class EarlierNumbers:
-    """The numbers of a text so far, in its order, and those that later calculations may use."""
+    """The judged numbers of a text so far, in order, and the results that later calculations may use."""
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
         self._by_value: dict[Fraction, int] = {}
 
     def add(self, finding: Finding, *, is_result: bool | None = None) -> None:
-        """Add the next number; ``is_result`` is whether an earlier line gives it, by default whether it is computed."""
+        """Add the next number. ``is_result`` says whether later lines may use it; by default, if it is calculated."""
         self.findings.append(finding)
         value = finding.entry.best.value
         is_result = finding.entry.computes if is_result is None else is_result
@@ -72,7 +72,7 @@ class EarlierNumbers:
             self._by_value[value] = len(self.findings) - 1
 
     def carried_forward(self, finding: Finding, context: Context) -> Finding:
-        """The number, with the verdict that follows from earlier numbers; unchanged if none does."""
+        """The finding with the verdict that follows from earlier numbers; unchanged if no verdict follows."""
         return (
             self._of_wrong_size(finding)
             or self._carried(finding)
@@ -86,14 +86,14 @@ class EarlierNumbers:
         )
 
     def right_value(self, value: Fraction) -> Fraction | None:
-        """The right value of an earlier number; None if no earlier line gives it."""
+        """The right value of an earlier number; None if the number is not the result of an earlier line."""
         if value not in self._by_value:
             return None
         judged = self.findings[self._by_value[value]].judged
         return judged.right_value if judged.verdict == "wrong" and judged.right_value else value
 
     def _of_all_layers(self, finding: Finding) -> Finding | None:
-        """The verdict on an earlier wrong count of one layer times the layers, or of all layers divided by them."""
+        """The verdict on an earlier wrong count times the number of layers, or divided by it."""
         value, layers = finding.entry.best.value, finding.model.config.num_hidden_layers if finding.model else 0
         if layers < _LEAST_LAYERS or finding.entry.best.reach or finding.entry.computes or value < LEAST_CARRIED:
             return None
@@ -108,7 +108,7 @@ class EarlierNumbers:
         return None
 
     def _carried(self, finding: Finding) -> Finding | None:
-        """The verdict on a calculation with the wrong results of earlier ones; None if all of them are right."""
+        """The verdict on a calculation that uses wrong results of earlier calculations; None if it uses none."""
         for side in finding.entry.sides:
             used = self._used(side)
             if used:
@@ -119,7 +119,7 @@ class EarlierNumbers:
         return None
 
     def _of_wrong_size(self, finding: Finding) -> Finding | None:
-        """The verdict on bytes or FLOPs that follow from earlier wrong ones: times the layers, or in a calculation."""
+        """The verdict on bytes or FLOPs that follow from a wrong number: times the layers, or in a calculation."""
         entry, unit = finding.entry, finding.entry.stated.unit
         if unit not in ("bytes", "FLOPs", "MACs"):
             return None
@@ -209,7 +209,7 @@ class EarlierNumbers:
         for value, part in parts.items():
             multiplied = re.search(rf"(?:[*×·]{int(value)}(?![0-9]))|(?<![0-9]){int(value)}[*×·^]", side.text)
             is_of_one = part is not None and part.layers == "one" and part.heads == "all" and not multiplied
-            is_of_one = is_of_one and not any(map(_counts_layers, parts.values()))  # which have this part in them
+            is_of_one = is_of_one and not any(map(_counts_layers, parts.values()))  # whole layers contain this part
             if part and is_of_one and (widened := in_all_layers(part, value, finding.model)):
                 index = used[value]
                 self.findings[index] = self.findings[index]._replace(judged=widened)
@@ -317,7 +317,7 @@ class EarlierNumbers:
         return None
 
     def _above(self, entry: WrittenNumber) -> Iterator[Finding]:
-        """The counts above a number, from the last one up: those of its column, or one of each line."""
+        """The counts above a number, the nearest first: in a table, in its column; otherwise one count per line."""
         line = entry.line
         for last in reversed(self.findings[-_MOST_ROWS:]):
             if bool(last.entry.cells) != bool(entry.cells) or line - last.entry.line > _MOST_BETWEEN:
@@ -329,15 +329,15 @@ class EarlierNumbers:
 
 
 def is_arithmetic(finding: Finding) -> bool:
-    """Whether the sides of a chain disagree, which is wrong no matter what they count."""
+    """Whether a number is wrong because the sides of its chain disagree, no matter what they count."""
     return len(finding.entry.sides) > 1 and is_miscalculated(finding.judged)
 
 
 def _repeats(part: Counted) -> bool:
-    """Whether several layers have the tensors of a part."""
+    """Whether a part has tensors that several layers repeat."""
     return any(tensor.copies > 1 for tensor in part.tensors)
 
 
 def _counts_layers(part: Counted | None) -> bool:
-    """Whether a number counts all of the model's layers, with everything in them."""
+    """Whether a part is all layers of the model, with everything in them."""
     return part is not None and part.part == "layers" and part.layers == "all"

@@ -30,7 +30,7 @@ from bertcalc.text.problem import InputError, Problem
 
 
 class _Operations(NamedTuple):
-    """A part of the layers whose FLOPs people state: its names in texts, and its steps."""
+    """A part of the layers with FLOPs that texts state: its name, the pattern of its names in texts, and its steps."""
 
     words: str
     pattern: str
@@ -38,7 +38,7 @@ class _Operations(NamedTuple):
 
 
 class _Cost(NamedTuple):
-    """The FLOPs of a part in some layers, for a batch."""
+    """The FLOPs of a part in one layer or in all layers, for a batch."""
 
     batch_size: int
     length: int
@@ -95,7 +95,7 @@ _FARTHEST = 16
 
 
 def judge_flops(entry: WrittenNumber, context: Context, model: Model) -> Judged:
-    """The verdict on FLOPs: right for the text's batch, or right under the condition of a different batch."""
+    """The verdict on FLOPs: right for the text's batch, conditional if right for a different batch, or wrong."""
     side, batch = entry.stated, context.batch
     words = " ".join(context.names[:2])
     parts = [part for part in _OF_LAYERS if re.search(part.pattern, " ".join(context.names[:1]), re.I)]
@@ -146,7 +146,7 @@ def _of_batch(batch_size: int, length: int) -> Problem:
 
 
 def _wrong_total(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict on the whole model's FLOPs for a stated batch, if no way of counting gives them."""
+    """The verdict on the whole model's FLOPs for a stated batch, if they are wrong by every way of counting."""
     side, batch = entry.stated, context.batch
     words = " ".join((*context.names[:2], context.before))
     length = batch.length or batch.recent
@@ -245,7 +245,7 @@ def _in_layers(part: _Operations | None, batch_size: int, length: int, model: Mo
 
 @lru_cache(maxsize=32)
 def _products(model: Model, length: int) -> tuple[Step, ...]:
-    """The matrix products of one sequence; empty if the model cannot run on it."""
+    """The steps with FLOPs for one sequence; empty if the model cannot run on it."""
     if cannot_run(model) or length > model.config.longest:
         return ()
     try:

@@ -90,7 +90,7 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
     """Check every number and calculation of a text.
 
     ``text`` is Markdown, HTML, LaTeX, a notebook or plain text of at most 100,000 characters, in English or Chinese.
-    ``model`` is the model that the text is about; by default, it is read from the text.
+    ``model`` is the model that the text is about; by default, the text itself determines it.
 
     Raises InputError if the text is too long.
     """
@@ -112,7 +112,7 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
 
 
 def _is_sum_of_sentence(entry: WrittenNumber, context: Context) -> bool:
-    """Whether a number adds up two numbers before it: 589,824 weights plus 768 biases, 590,592 in all."""
+    """Whether a number is the sum of two numbers before it: 589,824 weights plus 768 biases, 590,592 in all."""
     if entry.computes or entry.best.reach or not _ADDS.search(context.before):
         return False
     numbers = {int(number.replace(",", "")) for number in _INTEGERS.findall(context.before)}
@@ -124,7 +124,7 @@ _ADDS = re.compile(r"\bplus\b|\+|\band\b|加上?", re.I)
 
 
 def _simplified(finding: Finding, words: str) -> Judged:
-    """The verdict; conditional for a nearly right number if the words call its formula a simplification."""
+    """Make the verdict on a nearly right number conditional if the words call its formula a simplification."""
     judged, value = finding.judged, finding.entry.best.value
     is_near = judged.right_value and abs(judged.right_value - value) * _NEARLY <= judged.right_value
     if judged.verdict == "wrong" and is_near and not is_arithmetic(finding) and _SIMPLIFIED.search(words):
@@ -145,7 +145,7 @@ _NOT_JUDGED = Judged("unknown", reasons=(Problem.of(N_("The text has too many nu
 
 
 def _with_name(finding: Finding, about: subject.Subject) -> Finding:
-    """The finding; if it gives the total of a published model other than the text's, the reason names that model."""
+    """Name the model in a finding's reason if the right total is of a published model other than the text's."""
     model = finding.model
     if model is None or about.model is None or model.config == about.model.config:
         return finding
@@ -175,7 +175,7 @@ class _Verdicts:
 
     def __init__(self, text: str, about: subject.Subject, entries: Sequence[WrittenNumber], written: str) -> None:
         self._about = about
-        self._written = written  # the text in which models' names keep their sizes: Llama-2-7B
+        self._written = written  # the text with model names that include their sizes: Llama-2-7B
         self._text = text
         self._around = Surroundings(text)
         self._earlier = EarlierNumbers()
@@ -190,7 +190,10 @@ class _Verdicts:
             self._add(in_unit_of_header(entry, self._around.row(entry).header) if entry.cells else entry)
 
     def all(self) -> Iterator[Finding]:
-        """The verdicts. A number equal to the model's total plus another number of the text counts a larger model."""
+        """The findings in the text's order.
+
+        A number that equals the model's total plus another number of the text counts a larger model: it is unknown.
+        """
         values = {finding.entry.best.value for finding in self._findings if not finding.entry.best.reach}
         larger: Fraction | None = None  # the last of these totals
         for finding in self._findings:
@@ -370,7 +373,7 @@ class _Verdicts:
     def _size(
         self, entry: WrittenNumber, context: Context, model: Model | None, published: Config | None
     ) -> Judged | None:
-        """The verdict on a size that is not the published model's, or on a product that contains such a size."""
+        """The verdict on a size that differs from the published model's, or on a product that contains such a size."""
         if model is None or published is None or self._about.assumed:
             return None
         if entry.computes:
@@ -470,7 +473,7 @@ class _Verdicts:
         return several if several and (several.verdict == "wrong" or judged.verdict == "wrong") else None
 
     def _each(self, entry: WrittenNumber, model: Model | None) -> Judged | None:
-        """The verdict on a total of all layers that follows the rounded count of one: ~7.1M each = 85.2M."""
+        """The verdict on a total of all layers that follows the rounded count of one layer: ~7.1M each = 85.2M."""
         last = self._findings[-1] if self._findings else None
         if last is None or model is None or last.entry.line != entry.line or self._about.assumed:
             return None
@@ -487,7 +490,7 @@ class _Verdicts:
         return Judged("right", counts=Problem.of(N_("the sum of its row"))) if is_sum and not is_wrong else None
 
     def _table_in_every_layer(self, entry: WrittenNumber, context: Context, judged: Judged) -> Judged | None:
-        """The verdict on a sum that multiplies the text's vocabulary by its number of layers."""
+        """The verdict on a sum that multiplies the text's vocabulary size by its number of layers."""
         sizes = self._about.sizes
         vocabulary, layers = sizes.get("vocab_size", 0), sizes.get("num_hidden_layers", 0)
         if judged.verdict in ("right", "conditional") or not (vocabulary and layers and is_total(context)):
@@ -631,7 +634,7 @@ class _Verdicts:
         return judge_times(entry.stated, smaller, larger)
 
     def _row(self, entry: WrittenNumber) -> list[Finding]:
-        """The findings on a number's line, the last one first."""
+        """The findings on a number's line, the last finding first."""
         return [*takewhile(lambda finding: finding.entry.line == entry.line, reversed(self._findings))]
 
     def _last_in_row(self, entry: WrittenNumber) -> Finding | None:
@@ -656,7 +659,7 @@ class _Verdicts:
         return names_it and (is_total(context) or bool(re.search(r"param|参数", header, re.I)))
 
     def _searched(self, finding: Finding, context: Context) -> Judged | None:
-        """The verdict on a total without a simpler explanation: the mistakes, in any class, that lead to the total."""
+        """The verdict on a total without a simpler explanation: the mistakes, in any model class, that lead to it."""
         value, model = finding.entry.best.value, finding.model
         open_ = finding.judged.verdict == "unknown" or is_total_of_model(finding.judged)
         total = open_ and not finding.entry.best.reach and value >= _LEAST_OF_OTHERS
@@ -676,7 +679,7 @@ class _Verdicts:
         return len(self._judged) > MOST_JUDGED
 
     def _of_others(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
-        """The verdict by another model that the text names, if the number is right only for that model."""
+        """The verdict for another model that the text names, if the number is right only for that model."""
         if judged.verdict not in ("wrong", "unknown") or model is None:
             return None
         is_share = entry.stated.text.endswith("%")
@@ -750,11 +753,11 @@ _IS_SHARE = re.compile(
     r"|占.{0,20}(?:参数|全部|模型)|占(?:比|了|约)?\s?%",
     re.I,
 )
-_CODE = re.compile(r"\W*[A-Z]{1,2}\W*")  # S, M and L
+_CODE = re.compile(r"\W*[A-Z]{1,2}\W*")  # a letter for a model's size: S, M, L
 _OF_MODEL = re.compile(r"of (?:the )?(?=[A-Z*`])")
 _OPERATIONS = re.compile(r"\bFLOPs\b|\bMACs\b|multiply-adds|计算量|浮点运算", re.I)
 _CLAUSE_END, _MOST_OF_SENTENCE = re.compile(r"[\n;；。!?！？]|\.\s"), 300
-# The beginning of a clause about the model named before: Result: 2× faster, 60% smaller
+# The beginning of a clause that continues with the model named earlier: Result: 2× faster, 60% smaller
 _NO_SUBJECT = re.compile(
     r"(?:[\W\dx]|\b(?:results?|outcome|the|student|model|it|is|size|speed|faster|which)\b|结果|更快)*", re.I
 )

@@ -1,4 +1,4 @@
-"""Read untrusted JSON strictly: UTF-8, no duplicate keys, no NaN, no more than a given length.
+"""Read untrusted JSON strictly: UTF-8, no duplicate keys, no NaN, limited length.
 
 >>> read_json('{"a": [1, 2.5, null]}', most=100)
 {'a': [1, 2.5, None]}
@@ -16,7 +16,7 @@ from bertcalc.text.problem import InputError, wrong
 
 
 def read_json(text: str | bytes, most: int) -> Any:
-    """Parse a JSON text of at most ``most`` characters, or bytes if it is bytes. Raises InputError."""
+    """Parse JSON of at most ``most`` characters, or at most ``most`` bytes of UTF-8. Raises InputError."""
     if len(text) > most:
         message = N_("This text has {length} characters: at most {most} are allowed.")
         raise wrong(message, length=len(text), most=most)
