@@ -57,7 +57,7 @@ _OTHERWISE = re.compile(
     r"|\bfree\b"
     r"|fragment|wast|at most|up to|分片|张量并行|每张|每块|块|页|滑动|压缩|量化|节省|减少|剩余|可用|预留|浪费"
     r"|最多|带宽"
-    # In such sentences, a size may be of something else, or of several sequence lengths.
+    # In sentences with these words, a size may count something else, or several sequence lengths.
     r"|\btotal\b(?! (?:KV|key|cache))|\bin all\b(?! (?:\w+ )?(?:layers|heads))|overhead|weights?\b"
     r"|\bmodel has\b|\bGPU|\bRTX\b|\b[AHVT][0-9]{1,3}\b|\bfits?\b"
     r"|\bfills?\b|needs (?:around|about|at least)|\boutput|\binput\b|generat|activations?\b|padding|concurrency"
@@ -158,7 +158,7 @@ class _CacheSizes(NamedTuple):
 
     layers: int
     heads: int
-    shared: int  # heads with keys and values of their own
+    shared: int  # key-value heads
     head_size: int
 
 
@@ -228,7 +228,7 @@ class CacheClaims:
         headers: Collection[str] = (),
         others: Collection[Model] = (),
     ) -> Judged | None:
-        """The verdict on a number of bytes if its words mean the KV cache; otherwise None.
+        """Judge a number of bytes if the words around it mean the KV cache; otherwise return None.
 
         ``judged`` is the verdict so far. If the model is only ``assumed``, the text has to state its sizes.
         ``headers`` are the column headers of the number's table. ``others`` are further models that the number may be
@@ -498,7 +498,7 @@ def _wrong(
     kept: Collection[_KeysAndValues],
     model: Model | None,
 ) -> Judged | None:
-    """The verdict on a number that is far from every meaning of its words."""
+    """Judge a number that is far from every meaning that the words around it allow."""
     near = (abs(reading.bytes - unit * value) <= _NEAR * reading.bytes for reading in kept for unit in units)
     right = next(iter(sure))
     cause = _cause(right, value, units)
@@ -551,7 +551,7 @@ def _cause(kept: _KeysAndValues, value: Fraction, units: Collection[Fraction]) -
 
 
 def _other_product(entry: WrittenNumber, readings: Sequence[_KeysAndValues]) -> Judged | None:
-    """The verdict on a wrong result of a right calculation of the cache's bytes: 2 × 32 × ... × 2 = 3 GB."""
+    """Judge the wrong result of a right calculation of the cache's bytes: 2 × 32 × ... × 2 = 3 GB."""
     side, stated = next((side for side in entry.sides if side.is_calculation), entry.stated), entry.stated
     if not side.is_calculation or side.unit or stated.is_calculation:
         return None

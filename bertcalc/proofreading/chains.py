@@ -31,7 +31,7 @@ _IS_DIVIDED = N_("{written} is the count divided by 1,024 · 1,024, not its byte
 
 
 def judge_chain(entry: WrittenNumber) -> Judged | None:
-    """The verdict on the equality of a chain's sides; None for a single side."""
+    """Judge whether the sides of a chain are equal; return None for a single side."""
     sides = entry.sides
     if len(sides) < 2:
         return None
@@ -95,7 +95,7 @@ def _has_lost_signs(calculation: ChainSide, stated: ChainSide) -> bool:
 
 
 def _is_sum_in_steps(sides: Sequence[ChainSide]) -> bool:
-    """Whether each sum begins with the value of the previous sum's last term only: 1 + 2 * 3 = 6 + 4 = 11."""
+    """Whether each sum continues from the previous sum's last term, not from its total: 1 + 2 * 3 = 6 + 4 = 11."""
     *steps, result = sides
     if any(side.letters for side in steps) or not any(len(_terms(side.text)) > 1 for side in steps[1:]):
         return False
@@ -215,7 +215,7 @@ def _disagreement(first: ChainSide, other: ChainSide) -> Judged:
 
 
 def _in_binary_millions(first: ChainSide, other: ChainSide) -> Judged | None:
-    """The verdict on a count that is right if its M means 1,024 · 1,024, as in 23835648 = 22.7 M; else None."""
+    """Judge a count that is right if its M means 1,024 · 1,024, as in 23835648 = 22.7 M; otherwise return None."""
     if not _MILLIONS.search(other.text) or not 0 < other.reach * _OF_BINARY <= other.value:
         return None
     if abs(first.value / 1024**2 - other.value / 10**6) * 10**6 > other.reach:
@@ -232,7 +232,7 @@ _SCALED = re.compile(r"/\(?(?:10\^(?P<power>[369])\)?|1e(?P<exponent>[369])|(?P<
 
 
 def _scaled_bytes(first: ChainSide, other: ChainSide) -> Judged | None:
-    """The verdict on a size after a calculation that divides by its unit: 32 × 384 × 768 × 4 / 10^9 = 1.19 GB."""
+    """Judge a size after a calculation that divides by its unit: 32 × 384 × 768 × 4 / 10^9 = 1.19 GB."""
     scaled = _SCALED.search(first.text)
     if scaled is None or not first.operands:
         return None
@@ -244,7 +244,7 @@ def _scaled_bytes(first: ChainSide, other: ChainSide) -> Judged | None:
 
 
 def _other_bytes(first: ChainSide, other: ChainSide) -> Judged | None:
-    """The verdict on a size that is not the count times the bytes per parameter: 110M × 4 bytes = 44 MB."""
+    """Judge a size that is not the count times the bytes per parameter: 110M × 4 bytes = 44 MB."""
     is_size, width = first.unit == "bytes", min((operand.value for operand in first.operands), default=0)
     if len(first.operands) < _OF_PRODUCT or first.value < (LEAST if is_size else _LEAST_COUNT):
         return None
@@ -269,7 +269,7 @@ _LEAST_COUNT, _IS_PRODUCT = 10**6, re.compile(r"[^-+/^]*[*×·⋅xX][^-+/^]*")
 
 
 def gives(value: Fraction, written: str, unit: Unit | None = None) -> Judged:
-    """The verdict on a wrong result (``written``) of a calculation whose right result is ``value``."""
+    """The verdict on a calculation with the wrong result ``written`` and the right result ``value``."""
     return Judged("wrong", value, reasons=(Problem.of(_GIVES, value=in_words(value, unit), written=written),))
 
 
@@ -279,7 +279,7 @@ def _divided(count: Fraction, other: ChainSide) -> Judged:
 
 
 def table_in_every_layer(entry: WrittenNumber, vocabulary: int, layers: int) -> Judged | None:
-    """The verdict on a sum that multiplies the word embeddings by the number of layers: L·(12·d² + V·d)."""
+    """Judge a sum that multiplies the word embeddings by the number of layers: L·(12·d² + V·d)."""
     side = next((side for side in entry.sides if side.is_calculation), None)
     if side is None or not {vocabulary, layers} <= {operand.value for operand in side.operands} or layers < 2:
         return None
@@ -311,7 +311,7 @@ def is_miscalculated(judged: Judged) -> bool:
 
 
 def divided_count(entry: WrittenNumber, right_of: Callable[[Fraction], Fraction | None]) -> Judged | None:
-    """The verdict on a count divided by 1,024 · 1,024 and called MB: 75641856 / 1024 / 1024 = 72.1 MB.
+    """Judge a count divided by 1,024 · 1,024 and called MB: 75641856 / 1024 / 1024 = 72.1 MB.
 
     ``right_of`` returns the right value of an earlier number of the text, and None for other numbers.
     """
@@ -328,7 +328,7 @@ def divided_count(entry: WrittenNumber, right_of: Callable[[Fraction], Fraction 
 
 
 def _divided_further(judged: Judged, right: Fraction) -> Judged:
-    """The verdict on the bytes of a count that is itself wrong."""
+    """Correct the verdict on the bytes of a count that is itself wrong; ``right`` is the right count."""
     if judged.right_value == 4 * right:
         return judged
     message = N_("The count is wrong as well: with the right one, {count}, it takes {bytes}.")
@@ -356,7 +356,7 @@ _MOST_APART = 4
 
 
 def judge_several(before: str, value: Fraction, between: str, after: str, total: Fraction) -> Judged | None:
-    """The verdict on a number that should be a multiple of the previous number; None if no words say so.
+    """Judge a number that should be a multiple of the previous number; return None if no words say so.
 
     ``before`` are the words before ``value``, ``between`` the words from ``value`` to ``total``, and ``after`` the
     words after ``total``.

@@ -31,7 +31,7 @@ _OF_DEPTH = re.compile(r"-layer\b", re.I)  # a 3-layer BERT
 def described_by(group: SizeGroup, line: str, preset: str, *, alone: bool = False) -> str:
     """The name of the model that a group of sizes describes; empty if there are too few sizes.
 
-    If a preset has these sizes, it is the preset's name. ``preset`` names the preset that has all sizes missing from
+    If a preset has these sizes, the name is the preset's. ``preset`` is the preset that supplies the sizes missing from
     the group. With ``alone``, a single size is enough.
     """
     described = line[group.start : group.end]
@@ -77,7 +77,7 @@ def model_of(name: str) -> Model:
 
 
 def with_sizes(config: Config, sizes: Mapping[str, int]) -> Config:
-    """A configuration with other sizes; sizes that the text does not state follow the hidden size."""
+    """A configuration with other sizes. Unstated intermediate_size and num_attention_heads follow the hidden size."""
     hidden = sizes.get("hidden_size", config.hidden_size)
     changes = dict(sizes)
     if hidden != config.hidden_size:

@@ -42,7 +42,7 @@ _RESTATES = re.compile(
 )
 _FEW = 2  # times half a unit in the last digit: a number beyond that is neither rounded nor truncated
 _TIMES_LAYERS = re.compile(r"[-*•\s]*[x×]\s?(?P<layers>[0-9]{1,3})\s?(?:layers|blocks|层)\s?[=≈:：]\s?~?", re.I)
-_SCALES = (1, 10**3, 10**6, 10**9)  # a result in MB that a calculation takes in bytes
+_SCALES = (1, 10**3, 10**6, 10**9)  # a calculation may use an earlier result without its unit, such as MB
 _ROUNDED = Fraction(1, 50)
 
 
@@ -93,7 +93,7 @@ class EarlierNumbers:
         return judged.right_value if judged.verdict == "wrong" and judged.right_value else value
 
     def _of_all_layers(self, finding: Finding) -> Finding | None:
-        """The verdict on an earlier wrong count times the number of layers, or divided by it."""
+        """Judge a number that is an earlier wrong count multiplied or divided by the number of layers."""
         value, layers = finding.entry.best.value, finding.model.config.num_hidden_layers if finding.model else 0
         if layers < _LEAST_LAYERS or finding.entry.best.reach or finding.entry.computes or value < LEAST_CARRIED:
             return None
@@ -108,7 +108,7 @@ class EarlierNumbers:
         return None
 
     def _carried(self, finding: Finding) -> Finding | None:
-        """The verdict on a calculation that uses wrong results of earlier calculations; None if it uses none."""
+        """Judge a calculation that uses wrong earlier results; return None if it uses none."""
         for side in finding.entry.sides:
             used = self._used(side)
             if used:
@@ -119,7 +119,7 @@ class EarlierNumbers:
         return None
 
     def _of_wrong_size(self, finding: Finding) -> Finding | None:
-        """The verdict on bytes or FLOPs that follow from a wrong number: times the layers, or in a calculation."""
+        """Judge bytes or FLOPs that follow from an earlier wrong number: times the layers, or in a calculation."""
         entry, unit = finding.entry, finding.entry.stated.unit
         if unit not in ("bytes", "FLOPs", "MACs"):
             return None
@@ -148,7 +148,7 @@ class EarlierNumbers:
     def _with_size(
         self, finding: Finding, side: ChainSide, operand: Operand, index: int, right: Fraction
     ) -> Finding | None:
-        """The verdict with ``right`` in place of an operand, the wrong number at ``index``."""
+        """Judge a calculation with ``right`` in place of an operand that is the wrong number at ``index``."""
         number = f"({operand.value})" if operand.value.denominator > 1 else f"{operand.value}"
         text = re.sub(rf"(?<![0-9.(]){re.escape(number)}(?![0-9.)])", f"({right})", side.text)
         try:
@@ -170,7 +170,7 @@ class EarlierNumbers:
         }
 
     def multiplied(self, entry: WrittenNumber, judged: Judged, model: Model | None) -> Judged | None:
-        """The verdict on an earlier count of one layer times the number of layers: 4,722,432 * 12, or its result."""
+        """Judge an earlier count of one layer times the number of layers: 4,722,432 * 12, or its result."""
         if judged.verdict not in ("wrong", "unknown") or model is None:
             return None
         if is_arithmetic(Finding(entry, model, judged)):
@@ -184,7 +184,7 @@ class EarlierNumbers:
         return exact or self._multiplied_roughly(entry, model)
 
     def _multiplied_roughly(self, entry: WrittenNumber, model: Model) -> Judged | None:
-        """The verdict on the rounded count of one layer times the number of layers: 12 × 2.36M = 28.3M."""
+        """Judge the rounded count of one layer times the number of layers: 12 × 2.36M = 28.3M."""
         layers, stated = model.config.num_hidden_layers, entry.stated
         terms = [operand.value for operand in entry.sides[0].operands]
         if len(entry.sides) < _OF_PRODUCT or len(terms) != _OF_PRODUCT or layers not in terms or not stated.reach:
@@ -248,7 +248,7 @@ class EarlierNumbers:
         return finding._replace(judged=Judged("wrong", right, judged.counts, reasons, judged.counted), carried=True)
 
     def _repeated(self, finding: Finding) -> Finding | None:
-        """The verdict on a number that repeats the wrong result of an earlier calculation."""
+        """Judge a number that repeats the wrong result of an earlier calculation."""
         value = finding.entry.best.value
         index = self._by_value.get(value)
         if index is None or value < 10_000 or finding.entry.computes:
@@ -264,7 +264,7 @@ class EarlierNumbers:
         return finding._replace(judged=judged, carried=True)
 
     def _rounded(self, finding: Finding) -> Finding | None:
-        """The verdict on a number that rounds the previous number on its line: 85,054,464, or 85M."""
+        """Judge a number that rounds the previous number on its line: 85,054,464, or 85M."""
         last = self.findings[-1] if self.findings else None
         side = finding.entry.best
         if last is None or last.entry.line != finding.entry.line or finding.judged.verdict != "unknown":
@@ -273,7 +273,7 @@ class EarlierNumbers:
         return finding._replace(judged=last.judged) if near and side.unit == last.entry.best.unit else None
 
     def _restated(self, finding: Finding) -> Finding | None:
-        """The verdict on a number that repeats the previous number on its line, wrongly rounded: 85,054,464, or 86M."""
+        """Judge a number that rounds the previous number on its line incorrectly: 85,054,464, or 86M."""
         last, side = self.findings[-1] if self.findings else None, finding.entry.best
         if last is None or last.entry.line != finding.entry.line or finding.judged.verdict != "unknown":
             return None
@@ -289,7 +289,7 @@ class EarlierNumbers:
         return finding._replace(judged=Judged("wrong", value, last.judged.counts, (reason,), last.judged.counted))
 
     def _computed_again(self, finding: Finding) -> Finding | None:
-        """The verdict on a calculation of the previous number on its line: 396,544 parameters (2 × 198,272)."""
+        """Judge a calculation of the previous number on its line: 396,544 parameters (2 × 198,272)."""
         last = self.findings[-1] if self.findings else None
         if last is None or last.entry.line != finding.entry.line or not finding.entry.computes:
             return None
@@ -297,7 +297,7 @@ class EarlierNumbers:
         return finding._replace(judged=last.judged) if is_same and last.judged.verdict == "right" else None
 
     def _summed(self, finding: Finding, context: Context) -> Finding | None:
-        """The verdict on a total that is the sum of the rows or lines above it, some of which are wrong."""
+        """Judge a total that is the sum of the rows or lines above it, some of which are wrong."""
         entry = finding.entry
         if entry.computes or not context.names or not _TOTAL_ROW.search(context.names[0]):
             return None

@@ -126,9 +126,9 @@ _OF_RESULT = 2  # sides
 
 
 def _is_of_larger_model(judged: Judged, entry: WrittenNumber, context: Context, model: Model) -> bool:
-    """Whether a tool printed a number as the total of a larger model that contains this one.
+    """Whether a tool printed a number as the total of a larger model that contains ``model``.
 
-    A slip, or the total of another preset, is not such a number.
+    False for a slip and for the total of another preset.
     """
     value, right = entry.best.value, model.num_parameters()
     if entry.computes or not _MEASURED.search(context.line) or not is_total(context):
@@ -189,7 +189,10 @@ _SHARE = re.compile("trainable ?%", re.I)
 
 
 def _with_meaning(judged: Judged, entry: WrittenNumber, context: Context, model: Model | None) -> Judged:
-    """The verdict on a wrong calculation; if its stated result fits the words, that result is the right value."""
+    """Add what a wrong calculation counts to its verdict.
+
+    If its stated result fits the words around it, that result is the right value.
+    """
     if model is None or entry.stated.unit == "bytes":
         return judged
     if is_total(context) and not entry.computes:
@@ -387,7 +390,7 @@ _COUNTED = re.compile(r"\W{0,3}(?:more |other |additional |个)?(?:param|weights
 
 
 def _half_norm(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict on a LayerNorm count with only one of its two vectors: another 768 parameters."""
+    """Judge a LayerNorm count with only one of its two vectors: another 768 parameters."""
     words = " ".join((*context.names[:2], context.sentence))
     named = "LayerNorm of the embeddings" if _OF_EMBEDDINGS.search(words) else "LayerNorm of the attention"
     of_norm = next((part for part in scoped(named, model) if part.right == 2 * entry.best.value), None)
@@ -398,7 +401,7 @@ def _half_norm(entry: WrittenNumber, context: Context, model: Model) -> Judged |
 
 
 def _table_of_rounded_vocabulary(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on the word embeddings with a vocabulary in thousands: 30,000 × 768; None for other calculations."""
+    """Judge a product for the word embeddings with a rounded vocabulary size: 30,000 × 768."""
     vocabulary, hidden = model.config.vocab_size, model.config.hidden_size
     factors = sorted(operand.value for operand in side.operands)
     is_named = any(map(_OF_EMBEDDINGS.search, (*context.names, *context.headings[:1])))
@@ -413,7 +416,7 @@ def _table_of_rounded_vocabulary(side: ChainSide, context: Context, model: Model
 
 
 def _norm_as_matrix(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict on a LayerNorm that is counted as a matrix: layernorm = 768 * 768."""
+    """Judge a LayerNorm that is counted as a matrix: layernorm = 768 * 768."""
     hidden = Fraction(model.config.hidden_size)
     is_matrix = any([operand.value for operand in side.operands][:2] == [hidden] * 2 for side in entry.sides)
     if not is_matrix or entry.best.value not in (hidden**2, hidden**2 + hidden):
@@ -428,7 +431,7 @@ _NORM_ALONE = re.compile(r"\W*(?:the )?(?:layer[ _-]?norm(?:ali[sz]ation)?|(?:�
 
 
 def _multiplies_vocabulary(side: ChainSide, model: Model) -> bool:
-    """Whether a calculation contains a vocabulary size; it does not count a part of a layer then."""
+    """Whether a calculation contains a vocabulary size; if so, it does not count a part of a layer."""
     least, most = _VOCABULARIES
     sizes = (model.config.intermediate_size, model.config.hidden_size)
     vocabularies = (operand.value for operand in side.operands if least <= operand.value <= most)
@@ -437,11 +440,11 @@ def _multiplies_vocabulary(side: ChainSide, model: Model) -> bool:
 
 _VOCABULARIES = 20_000, 300_000
 _EMBEDDED = re.compile(r"\bemb|嵌入|词向量", re.I)  # without these words, only the heading is about embeddings
-_MOST_OF_WHOLE = 2  # mistakes in a whole model's count, if a part has exactly this count
+_MOST_OF_WHOLE = 2  # the most mistakes in a whole model's count if a part has exactly this count
 
 
 def _otherwise(line: TypedLine, side: ChainSide, context: Context, model: Model, *, alone: bool) -> Judged | None:
-    """The verdict on a number that no mistake explains, but that clearly differs from the count that its words mean."""
+    """Judge a number that no mistake explains, but that clearly differs from the count that the words mean."""
     if any(IS_DIFFERENCE.search(name) for name in context.names[:2] if name not in context.headings):
         return None
     if _multiplies_vocabulary(side, model) or _is_of_other_sizes(side, model):
@@ -455,7 +458,7 @@ def _otherwise(line: TypedLine, side: ChainSide, context: Context, model: Model,
 
 
 def _is_of_other_sizes(side: ChainSide, model: Model) -> bool:
-    """Whether a calculation contains sizes but none of the model's widths; it is about another model then."""
+    """Whether a calculation contains sizes but none of the model's widths; if so, it is about another model."""
     config = model.config
     widths = {config.hidden_size, config.intermediate_size, getattr(config, "embedding_size", config.hidden_size)}
     widths |= {times * config.hidden_size for times in (2, 3, 4)}
@@ -470,7 +473,7 @@ _DECAY = re.compile(r"\bdecay", re.I)
 
 
 def _decayed(side: ChainSide, model: Model) -> Judged:
-    """The verdict on the parameters with weight decay (usually all matrices) or without (the others)."""
+    """Judge a number of parameters with weight decay (usually all matrices) or without it (biases and LayerNorms)."""
     matrices = sum(tensor.num_parameters() for tensor in counted(model) if len(tensor.shape) > 1)
     for count, words in (
         (matrices, N_("all matrices")),
@@ -535,7 +538,7 @@ def _says_total(context: Context) -> bool:
 
 
 def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged | None:
-    """The verdict on a count without biases, if the text says that it leaves them out."""
+    """Judge a count without biases, if the text says that it leaves them out."""
     says_so = any(_WITHOUT.search(text) for text in (*context.names, *context.headings[:1], context.line))
     of_part = (heading for heading in context.headings[:1] if names_part_but_whole(_MATRICES.sub(" ", heading)))
     near = (*context.names[:2], *of_part)
@@ -563,7 +566,7 @@ _INCLUDED = re.compile(
 
 
 def _lacks_biases(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict on a count without biases in a sentence that claims to include them."""
+    """Judge a count without biases in a sentence that claims to include them."""
     side = entry.best
     if entry.computes or side.reach or not _INCLUDED.search(context.sentence) or _MATRICES.match(entry.after):
         return None
@@ -583,7 +586,7 @@ _ABOUT = re.compile(r"[×x*]\s?[~≈约]\s?[0-9]")  # a factor that the text its
 
 
 def _matrices_alone(entry: WrittenNumber, part: Counted, context: Context, model: Model) -> Judged | None:
-    """The verdict on the sum of a part's matrices without biases, unless the text says that it counts matrices."""
+    """Judge the sum of a part's matrices without biases, unless the text says that it counts matrices."""
     whole = _OF_MATRICES.get(part.part)
     before = context.text[max(0, entry.start - _MOST_BEFORE) : entry.start]
     near = " ".join((*context.names[:2], *context.headings[:1], context.sentence, entry.after))
@@ -659,7 +662,7 @@ def _names_tensor(context: Context) -> bool:
 
 
 def _modules(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on a count of modules, such as 37 for Dropout."""
+    """Judge a count of modules, such as 37 for Dropout."""
     if side.value.denominator != 1 or side.value > LEAST:
         return None
     for name in context.names[:2]:
@@ -676,7 +679,7 @@ _VOCABULARY = re.compile(r"vocab|词表|词汇|词典|^V$|-?tokens?$", re.I)
 
 
 def _vocabulary(entry: WrittenNumber, context: Context, model: Model, published: Config | None) -> Judged | None:
-    """The verdict on a vocabulary size that is mistyped, or rounded as in 30,000."""
+    """Judge a vocabulary size that is mistyped, or rounded as in 30,000."""
     side = entry.best
     is_other_model = OWN_MODEL.search(" ".join(context.names[:2])) or OF_OWN.search(context.sentence)
     is_vocabulary = _is_vocabulary(context) or _VOCABULARY_LETTER.search(context.before)
@@ -712,7 +715,7 @@ _OF_TENSORS = re.compile(r"bias|偏置|norm|归一|param|参数", re.I)
 
 
 def _size(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on a size of the model, such as its vocabulary size; most sizes alone are not claims."""
+    """Judge a size of the model, such as its vocabulary size; most sizes alone are not claims."""
     config = model.config
     sizes = {value for value in vars(config).values() if isinstance(value, int) and not isinstance(value, bool)}
     if side.value == config.vocab_size:
@@ -728,7 +731,7 @@ def _size(side: ChainSide, context: Context, model: Model) -> Judged | None:
 
 
 def _right(part: Counted, side: ChainSide, context: Context, model: Model) -> Judged:
-    """The verdict on a right count; conditional if the count leaves out a part and the words do not say so."""
+    """Judge a right count; it is conditional if it leaves out a part and the words do not say so."""
     described = part_in_words(part, model)
     judged = Judged("right", counts=described, counted=part)
     if norms := _with_norms(part, context, model):
@@ -801,7 +804,7 @@ _ATTENTION = re.compile(
 
 
 def _with_pooler(part: Counted, context: Context, model: Model) -> Judged | None:
-    """The verdict on a count that includes the pooler although the words exclude the pooler."""
+    """Judge a count that includes the pooler although the words around it exclude the pooler."""
     pooler = count_of_part("pooler", model)
     if not pooler or not any(map(_WITHOUT_POOLER.search, context.names[:1])):
         return None
@@ -815,7 +818,7 @@ _WITHOUT_POOLER = re.compile(
 
 
 def _slip(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on a count with a mistyped digit."""
+    """Judge a count with a mistyped digit."""
     if side.reach or side.value.denominator != 1 or side.value < LEAST or side.is_calculation:
         return None
     for right, part in _counts_of_parts(model):

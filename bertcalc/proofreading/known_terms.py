@@ -49,7 +49,7 @@ _LAYERS_OF = re.compile(r"(?:layers|blocks) (?:of|with|at|having)(?: about| roug
 
 
 def judge_rounded_product(entry: WrittenNumber, model: Model) -> Judged | None:
-    """The verdict on the rounded count of one layer times the number of layers; None for other calculations."""
+    """Judge the rounded count of one layer times the number of layers; return None for other calculations."""
     calculations = [side for side in entry.sides if side.is_calculation]
     if len(calculations) != 1 or not calculations[0].reach or len(calculations[0].operands) != _OF_PRODUCT:
         return None
@@ -62,7 +62,7 @@ def judge_rounded_product(entry: WrittenNumber, model: Model) -> Judged | None:
 
 
 def judge_each(last: WrittenNumber, between: str, entry: WrittenNumber, model: Model) -> Judged | None:
-    """The verdict on a total of all layers that follows the rounded count of one layer: ~7.1M each = 85.2M."""
+    """Judge a total of all layers that follows the rounded count of one layer: 12 layers: ~7.1M each = 85.2M."""
     one = last.best
     joins = _EACH.fullmatch(between) or (_LAYERS_OF.search(last.before) and re.fullmatch(_JOINS, between))
     if entry.computes or last.computes or not joins or not one.reach:
@@ -75,7 +75,7 @@ def judge_each(last: WrittenNumber, between: str, entry: WrittenNumber, model: M
 
 
 def judge_in_brackets(last: WrittenNumber, between: str, entry: WrittenNumber, model: Model) -> Judged | None:
-    """The verdict on a count before a rounded product in brackets with a different result: 85.2M (7.08M × 12)."""
+    """Judge a count before a rounded product in brackets with a different result: 85.2M (7.08M × 12)."""
     product, stated = entry.stated, last.stated
     bracketed = f"{between}(" if product.text.startswith("(") else between
     if last.computes or len(entry.sides) > 1 or not _OPENS.fullmatch(bracketed):
@@ -94,7 +94,7 @@ _OPENS = re.compile(r"[\s*`]{0,8}[(（][\s~≈]{0,3}")
 
 
 def judge_rounded(term: Fraction, reach: Fraction, stated: ChainSide, model: Model) -> Judged | None:
-    """The verdict on a result that multiplies ``term``, the count of one layer rounded by at most ``reach``."""
+    """Judge a result that multiplies ``term``, the count of one layer rounded by at most ``reach``."""
     one, whole = (next((part for part in scoped("layers", model) if part.layers == of), None) for of in ("one", "all"))
     if one is None or whole is None or term < _LEAST:
         return None
@@ -131,7 +131,7 @@ _LEAST_TERM = 10_000  # a smaller term may count a different part
 
 
 def judge_sum_of_parts(entry: WrittenNumber, model: Model) -> Judged | None:
-    """The verdict on a sum of parts of a layer or a model with one wrong term; None for other sums."""
+    """Judge a sum of parts of a layer or a model with one wrong term; return None for other sums."""
     side = next((side for side in entry.sides if side.is_calculation), None)
     if side is None or side.reach or side.unit not in (None, "parameters") or not _SUM.fullmatch(side.text):
         return None
@@ -145,7 +145,7 @@ def _is_counted(part: Counted) -> bool:
 
 
 def _with_wrong_term(whole: Counted, terms: Sequence[int], model: Model) -> Judged | None:
-    """The verdict on a sum that should count ``whole`` but has one wrong term."""
+    """Judge a sum that should count ``whole`` but has one wrong term."""
     if not abs(sum(terms) - whole.right) * _NEAR <= whole.right:
         return None
     tensors = set(whole.tensors)
@@ -167,7 +167,7 @@ _TERM = N_("{count} is right for {part}, not {written}")
 
 
 def judge_whole_sum(entry: WrittenNumber, model: Model) -> Judged | None:
-    """The verdict on a sum over a whole model if each term is right, but terms are missing or counted twice."""
+    """Judge a sum over a whole model if each term is right, but terms are missing or counted twice."""
     report, words = _on_right_terms(entry, model), next(iter(counts_of(("word embeddings",), model)), None)
     if report is None or words is None or report.typed == report.right:
         return None
@@ -179,7 +179,7 @@ def judge_whole_sum(entry: WrittenNumber, model: Model) -> Judged | None:
 
 
 def judge_layer_sum(entry: WrittenNumber, model: Model) -> Judged | None:
-    """The verdict on a sum over one layer if each term is right, but terms are missing or counted twice."""
+    """Judge a sum over one layer if each term is right, but terms are missing or counted twice."""
     layer = next((part for part in scoped("layers", model) if part.layers == "one"), None)
     norm = {2 * model.config.hidden_size: "LayerNorm of the attention"}  # rather than two of the biases
     report = _on_right_terms(entry, model.changed(with_sizes(model.config, {"num_hidden_layers": 1})), norm)
@@ -249,7 +249,7 @@ def _value(term: str) -> Fraction | None:
 
 
 def _summands(text: str) -> Iterator[str]:
-    """The terms and factors of a calculation, from the whole calculation to its single numbers, as Python code."""
+    """The terms and factors of a calculation as Python code, from the whole calculation to its large numbers."""
     nodes: list[ast.expr] = []
     with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
         nodes.append(_parsed(text))

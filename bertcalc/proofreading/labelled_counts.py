@@ -1,4 +1,4 @@
-"""Judge numbers that differ from the count that their words mean, by every way of counting.
+"""Judge numbers that are wrong for the part that the words around them name, by every way of counting.
 
 >>> from bertcalc import BertConfig, build
 >>> line, context = TypedLine("", "", Fraction(7_161_667)), Context(("each transformer layer holds",), (), "")
@@ -53,7 +53,7 @@ _CLEARLY_APART, _MOST_APART = 50, 4  # a fiftieth of the right value, and four t
 
 
 def contradicted(line: TypedLine, context: Context, model: Model) -> Judged | None:
-    """The verdict on a number with the label of one part, if it is clearly not the count of that part; else None."""
+    """Judge a number with the label of one part, if it is clearly not the count of that part; otherwise return None."""
     scope, value = context.scope(model.config.num_hidden_layers), line.value or Fraction(0)
     for name in context.names[:2]:
         meant = meant_alone(name)
@@ -123,7 +123,7 @@ _LEAST = 100_000
 
 
 def near_miss(line: TypedLine, context: Context, model: Model) -> Judged | None:
-    """The verdict on a number close to the count that its words mean; None if it is the count of another part."""
+    """Judge a number close to the count that the words around it mean; return None if it is another part's count."""
     value, reach = line.value or Fraction(0), max(line.reach, line.rough)
     if value < _LEAST or reach * _FIGURES > value or (not reach and value % 10_000 == 0):
         return None
@@ -258,7 +258,7 @@ def _sums(model: Model) -> frozenset[int]:
 
 
 def judge_classifier(line: TypedLine, context: Context, model: Model) -> Judged | None:
-    """The verdict on the parameters of a classification head, if the line states the number of labels."""
+    """Judge the parameters of a classification head, if the line states the number of labels."""
     value, of_label = line.value or Fraction(0), model.config.hidden_size + 1
     if line.reach or not any(map(_CLASSIFIER.search, (*context.names[:2], context.sentence))):
         return None
@@ -274,7 +274,7 @@ def judge_classifier(line: TypedLine, context: Context, model: Model) -> Judged 
 
 
 def judge_classifier_product(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict on a classification head if its calculation leaves out the bias: 768 × 2 = 1,536."""
+    """Judge a classification head if its calculation leaves out the bias: 768 × 2 = 1,536."""
     side, hidden = entry.best, model.config.hidden_size
     factors = sorted(operand.value for other in entry.sides if other.is_calculation for operand in other.operands)
     if len(factors) != _OF_PRODUCT or factors[1] != hidden or side.value != factors[0] * hidden:
@@ -289,7 +289,7 @@ def judge_classifier_product(entry: WrittenNumber, context: Context, model: Mode
 
 
 def judge_with_classifier(entry: WrittenNumber, model: Model) -> Judged | None:
-    """The verdict on a model's count plus a classifier: 109,482,240 + 768 × 2 lacks the classifier's two biases."""
+    """Judge a model's count plus a classifier: 109,482,240 + 768 × 2 lacks the classifier's two biases."""
     side, hidden, whole = entry.best, model.config.hidden_size, model.num_parameters()
     written = {operand.value for other in entry.sides if other.is_calculation for operand in other.operands}
     labels, bias = divmod(int(side.value) - whole, hidden)
@@ -322,7 +322,10 @@ _CLASSIFIER = re.compile(r"\bhead|classif|分类", re.I)
 
 
 def near_bytes(entry: WrittenNumber, context: Context, width: int, model: Model) -> Judged | None:
-    """The verdict on a size close to the bytes of the weights that its words mean, at ``width`` bytes per parameter."""
+    """Judge a size close to the bytes of the weights that the words around it mean.
+
+    ``width`` is the number of bytes per parameter.
+    """
     side = entry.stated
     reach = max(side.reach, side.rough)
     if context.supposes or entry.computes or reach * _FIGURES > side.value or _COUNTS_CHANGE.search(context.line):

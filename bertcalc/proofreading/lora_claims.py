@@ -161,7 +161,7 @@ class LoraClaims:
     def judge(
         self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None, headers: Sequence[str] = ()
     ) -> Judged | None:
-        """The verdict on a number of LoRA parameters; None if it counts something else or the text has no setting."""
+        """Judge a number of LoRA parameters; return None if it counts something else or the text has no setting."""
         if not self.is_about_lora or model is None:
             return None
         is_arithmetic, last = is_miscalculated(judged), self._last
@@ -346,7 +346,7 @@ def _in_row(entry: WrittenNumber, headers: Sequence[str]) -> _SettingInText | No
 
 
 def _scope(words: str) -> str:
-    """The scope of a number according to its words: the matrices of all layers, of one layer, or a single matrix."""
+    """The scope that words give to a number: the matrices of all layers ("all"), of one layer, or a single matrix."""
     is_of_all = _ALL_LAYERS.search(words) and not _TOTAL_OF_ONE.search(words)
     if _PER_MATRIX.search(words) and not is_of_all:
         return "matrix"
@@ -373,7 +373,7 @@ def _is_other_setting(side: ChainSide, right: _LoraCount, model: Model) -> bool:
 
 @lru_cache(maxsize=32)
 def _other_counts(model: Model) -> frozenset[int]:
-    """The numbers of parameters that LoRA trains with any common rank on any matrices, in all layers or in one."""
+    """The parameter counts that LoRA trains with any common rank on any matrices, in all layers or in one layer."""
     roles = sorted({role for tensor in _matrices(model) for role in _roles(tensor)} & _EVERY)
     sets = (frozenset(chosen) for size in range(1, len(roles) + 1) for chosen in combinations(roles, size))
     return frozenset(

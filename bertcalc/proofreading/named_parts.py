@@ -54,9 +54,9 @@ _LAYERS = re.compile(
 
 
 def meant_by_words(line: TypedLine, context: Context, model: Model) -> LineVerdict | None:
-    """The verdict by the names of parts around a number: right if a part has this count, else the likeliest mistake.
+    """Judge a number by the names of parts around it: right if a part has this count, else the likeliest mistake.
 
-    Nearer names take precedence. None if no words name a part.
+    Nearer names take precedence. Return None if no words name a part.
     """
     wrong: LineVerdict | None = None
     scope = context.scope(model.config.num_hidden_layers)
@@ -189,7 +189,8 @@ def _of_the_meant(verdict: LineVerdict, name: str, scope: str, model: Model) -> 
         if meant.right and meant.heads == "all" and (not scope or meant.layers == scope)
     ]
     if right := next((meant for meant in meant_parts if verdict.line.means(meant.right)), None):
-        return verdict._replace(counted=right, explanation=())  # by chance: four layers of a part, and a larger part
+        # By chance, a part in four layers may have the count of a larger part.
+        return verdict._replace(counted=right, explanation=())
     explained = [
         verdict._replace(counted=meant, explanation=explanation)
         for meant in meant_parts
@@ -268,7 +269,7 @@ def _alone(name: str) -> tuple[str, ...]:
 
 
 def _one_of_two(name: str) -> str:
-    """The matrix of the feed-forward that a name such as "FFN in" means; empty if it means both."""
+    """The feed-forward matrix that a name such as "FFN in" means; empty if the name means both matrices."""
     return next((part for part, pattern in _IN_AND_OUT.items() if re.fullmatch(pattern, name.strip(), re.I)), "")
 
 
@@ -375,7 +376,7 @@ def _best(part: Counted, line: TypedLine, model: Model) -> Explanation | None:
 
 
 def times_layers(part: Counted, value: Fraction, model: Model) -> Judged | None:
-    """The verdict on the product of a right count of one layer and the number of layers."""
+    """Judge the product of a right count of one layer and the number of layers."""
     whole = _all_of(part, model)
     if part.layers != "one" or whole.layers != "all" or whole.right != value:
         return None
@@ -383,7 +384,7 @@ def times_layers(part: Counted, value: Fraction, model: Model) -> Judged | None:
 
 
 def in_all_layers(part: Counted, value: Fraction, model: Model) -> Judged | None:
-    """The verdict on a count of one layer if the words mean all layers."""
+    """Judge a count of one layer if the words mean all layers."""
     whole = _all_of(part, model)
     explained = _best(whole, TypedLine("", "", value), model) if whole.layers == "all" != part.layers else None
     return wrong_by(whole, explained, model) if explained else None

@@ -32,7 +32,7 @@ ROUGHEST = 400  # times half a unit in the last of three digits: 85.1M
 
 
 def other_reading(judged: Judged, entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict by another reading that makes the number right or unclear; None if there is no such reading."""
+    """Judge a number by another reading that makes it right or unclear; return None if there is no such reading."""
     side = entry.best
     if judged.counted and judged.counted.part.startswith(("gamma of", "beta of")):
         return UNKNOWN  # words that name one of the two often mean both
@@ -55,7 +55,7 @@ def other_reading(judged: Judged, entry: WrittenNumber, context: Context, model:
 
 
 def _named_in_sentence(side: ChainSide, context: Context, model: Model) -> Counted | None:
-    """The part with this count that the sentence names, although the words nearest to the number mean the whole."""
+    """The part with this count that the sentence names, although the nearest words mean the whole model."""
     scope = context.scope(model.config.num_hidden_layers)
     for part in all_parts(model):
         is_part = part.part in PARTS and part.part not in WHOLE_OR_BODY and part.heads == "all"
@@ -72,7 +72,7 @@ _LAYERS = re.compile(
 
 
 def _of_some_layers(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on the count of several layers: two layers have 14,175,744 parameters."""
+    """Judge the count of several layers: two layers have 14,175,744 parameters."""
     for name in context.names[:2]:
         number = in_digits(match["number"]) if (match := _LAYERS.search(name)) else 0
         if not 1 < number < model.config.num_hidden_layers:
@@ -85,7 +85,7 @@ def _of_some_layers(side: ChainSide, context: Context, model: Model) -> Judged |
     return None
 
 
-# Modules whose weights and biases are often computed separately from the rest.
+# Modules with weights and biases that texts often calculate separately from the rest.
 _MODULES = (
     "query, key and value",
     "output projection of the attention",
@@ -257,9 +257,8 @@ def _is_without_positions(judged: Judged, explanation: Explanation) -> bool:
     return whole and [cause.miscount for cause in explanation] == ["positions"]
 
 
-_PRINTED = re.compile(
-    r"\(None(?:, (?:None|[0-9]+))+\)"
-)  # a line of a Keras summary, whose model has its own vocabulary
+# A line of a Keras summary; its model has its own vocabulary.
+_PRINTED = re.compile(r"\(None(?:, (?:None|[0-9]+))+\)")
 _IS_BIAS = re.compile("bias|beta", re.I)
 # A rule of thumb in letters just before a number: 12d² per block, 7.08M
 _RULE_IN_LETTERS = re.compile(r"[0-9]{1,2}\s?[·*×]?\s?(?:[dhHD]|n_embd|d_?model|hidden\w*)\s?(?:²|\^\(?2|\*\*2)")

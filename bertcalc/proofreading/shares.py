@@ -48,7 +48,7 @@ _OF_LAYER = N_("the share of a layer: {component}")
 
 
 def judge_share(side: ChainSide, context: Context, model: Model, *, among_shares: bool = False) -> Judged:
-    """The verdict on the share of a component: 0.2177 of the parameters are in the embeddings.
+    """Judge the share of a component: 0.2177 of the parameters are in the embeddings.
 
     ``among_shares`` is True if a number nearby is a share of the parameters.
     """
@@ -80,7 +80,7 @@ _OF_RESULTS = re.compile(
 
 
 def _share_of_named(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on the share of the model, or of one layer, that belongs to a named part; None if no part fits."""
+    """Judge the share of a named part in the model or in one layer; return None if no part fits."""
     scopes = {
         "all": model.num_parameters(),
         "one": next((p.right for p in scoped("layers", model) if p.layers == "one"), 0),
@@ -193,7 +193,7 @@ _LOOKUP = re.compile(r"(?:vocabulary|vocab|lookup|embedding)(?: (?:table|matrix)
 
 
 def _other_share(side: ChainSide, context: Context, model: Model, among_shares: bool) -> Judged | None:
-    """The verdict on a component's share that is wrong by every way of counting; None if the share is not wrong."""
+    """Judge a component's share; return None unless it is wrong by every way of counting."""
     words = " ".join((*context.names[:2], context.header, context.before, context.sentence))
     if _IS_ANSWER.fullmatch(context.before):
         words = " ".join((*context.names, words))
@@ -264,7 +264,7 @@ def _wholes(model: Model, text: str = "") -> list[int]:
 def judge_share_of(
     count: Fraction, side: ChainSide, model: Model, text: str, *, of_model: bool = False
 ) -> Judged | None:
-    """The verdict on a count's share of all parameters; None if it is a share of something else.
+    """Judge a count's share of all parameters; return None if it is a share of something else.
 
     ``text`` is the whole text; ``of_model`` is True if nearby shares are certainly shares of the model.
     """
@@ -289,7 +289,7 @@ _ROUGHLY = Fraction(1, 200)
 
 
 def judge_share_of_wrong(count: Fraction, right: Fraction, side: ChainSide, model: Model, *, of_model: bool) -> Judged:
-    """The verdict on a share of the model that follows a wrong count; ``right`` is the right count.
+    """Judge a share of the model that follows a wrong count; ``right`` is the right value of that count.
 
     ``of_model`` is True if the words say that it is a share of the model.
     """
@@ -408,7 +408,7 @@ def is_distilled(model: Model) -> bool:
 
 
 def judge_ratio(side: ChainSide, comparative: str, model: Model, other: Model) -> Judged | None:
-    """The verdict on a percentage that compares two models' parameters; None if the percentage is roughly right.
+    """Judge a percentage that compares two models' parameters; return None if the percentage is roughly right.
 
     With a comparative such as "fewer", the percentage is the difference.
     """
@@ -431,20 +431,20 @@ _ROUGH_RATIO, _ROUGH_PUBLISHED = Fraction(3, 100), Fraction(3, 50)  # published 
 
 
 def judge_times(side: ChainSide, model: Model, other: Model) -> Judged | None:
-    """The verdict on the ratio of ``other``'s parameters to ``model``'s; None if it is roughly right."""
+    """Judge the ratio of ``other``'s parameters to ``model``'s; return None if it is roughly right."""
     ratio = Fraction(other.num_parameters(), model.num_parameters())
     counts = Problem.of(_IS_BESIDE, first=name_of(other), second=name_of(model))
     return _ratio_is(ratio, side, counts)
 
 
 def judge_quotient(first: Fraction, second: Fraction, side: ChainSide) -> Judged | None:
-    """The verdict on the ratio of the two previous numbers."""
+    """Judge a number that should be the ratio of the two previous numbers."""
     larger, smaller = max(first, second), min(first, second)
     return _ratio_is(larger / smaller, side, Problem.of(N_("the ratio of the two previous numbers")))
 
 
 def judge_share_beside(before: str, after: str, side: ChainSide) -> Judged | None:
-    """The verdict on a percentage beside the two numbers that it compares; None if there are none.
+    """Judge a percentage beside the two numbers that it compares; return None if there are none.
 
     >>> from bertcalc.proofreading.mentions.calculations import find
     >>> [share] = find("(2.7%)", {})
@@ -477,7 +477,7 @@ _TWO_AFTER = re.compile(
 
 
 def judge_relative(count: ChainSide, whole: ChainSide, side: ChainSide) -> Judged | None:
-    """The verdict on the ratio of a count to the first count in its table column; None if it is roughly right."""
+    """Judge the ratio of a count to the first count in its table column; return None if it is roughly right."""
     right = count.value / whole.value
     counts = Problem.of(N_("the share of the first row"))
     reach = side.reach + right * (count.reach / count.value + whole.reach / whole.value)

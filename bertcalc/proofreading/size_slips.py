@@ -109,7 +109,7 @@ def is_published(config: Config) -> bool:
 
 
 def judge_size(stated: StatedSize, context: Context, model: Model, published: Config) -> Judged | None:
-    """The verdict on a size that differs from the published model's; None if the text may mean another model."""
+    """Judge a size that differs from the published model's; return None if the text may mean another model."""
     field, size = stated.field, stated.size
     right = getattr(published, field) if published.has(field) else None
     if right is None or size == right or getattr(model.config, field) != right:
@@ -165,7 +165,7 @@ def is_of_other_model(line: str) -> bool:
 
 
 def judge_factor(entry: WrittenNumber, published: Config) -> Judged | None:
-    """The verdict on a product with a mistyped size: 50427 * 768 for GPT-2's word embeddings."""
+    """Judge a product with a mistyped size: 50427 * 768 for GPT-2's word embeddings."""
     side = next((side for side in entry.sides if side.is_calculation), None)
     if side is None or len(entry.sides) > _TWO or entry.stated.unit not in (None, "parameters"):
         return None

@@ -89,7 +89,7 @@ _SIZE_ALONE = re.compile(
 
 
 _NEAR_BEFORE = 300  # characters
-_OF_OTHER_MODEL = 2  # sizes in a row that differ from the model's: another model's XL, 24 | 2048
+_OF_OTHER_MODEL = 2  # a row with this many differing sizes is about another model: XL, 24 | 2048
 _SIZE_FIRST = re.compile(rf"(?:the )?(?P<size>{SIZE_NAMES})\b(?!-)", re.I)
 
 
@@ -102,7 +102,7 @@ class Subject:
     assumed: bool
     mentions: tuple[Mention, ...] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)  # the text's sizes that the model uses
-    written: Mapping[str, int] = field(default_factory=dict)  # all sizes that the text gives, used or not
+    written: Mapping[str, int] = field(default_factory=dict)  # all sizes that the text states, used or not
     bert: bool = False  # whether the text names BERT without a size
     sentences: Sequence[int] = ()  # the start of each sentence except the first
     clauses: Sequence[int] = ()  # the start of each clause except the first
@@ -185,7 +185,7 @@ class Subject:
         return StatedSize(start, field, size, is_fact=is_fact)
 
     def named_first(self, text: str) -> Model | None:
-        """The model whose name or size a text begins with, such as "base"; None if the text begins with neither."""
+        """The model with the name or size, such as "base", that a text begins with; None if it begins with neither."""
         if size := _SIZE_FIRST.match(text.strip(" *`")):
             return self._sibling(size["size"]) if self.preset else None
         return self.of(first_named(text) or (DEFAULT_PRESET if _BERT_ALONE.match(text.strip(" *`")) else ""))
@@ -319,7 +319,7 @@ class Subject:
         return model.config if is_published(model.config) else None
 
     def of(self, preset: str) -> Model | None:
-        """The model of a preset, with the text's sizes if the preset is the text's; None for an empty name."""
+        """The model of a preset, with the text's sizes if it is the text's preset; None for an empty name."""
         if not preset:
             return None
         return self.model if preset == self.preset else model_of(preset)
@@ -407,7 +407,7 @@ def _with_vocabulary(config: Config) -> frozenset[int]:
 
 
 def _without_warnings(text: str) -> str:
-    """The text with spaces in place of transformers' standard warnings, whose class names are not the text's model."""
+    """Replace transformers' standard warnings by spaces, because their class names do not name the text's model."""
     return _WARNING.sub(lambda match: " " * len(match[0]), text)
 
 
@@ -434,7 +434,7 @@ def _is_of_others(text: str, mentions: Sequence[Mention]) -> bool:
     return bool(is_of_others) and not re.search("bert", text, re.I)
 
 
-# The likely models of a text that names no model, or whose numbers do not fit the named model.
+# The likely models of a text if it names no model, or if its numbers do not fit the named model.
 _USUAL = (
     "bert-base-uncased",
     "gpt2",
@@ -443,7 +443,7 @@ _USUAL = (
     "bert-large-uncased",
     "albert-base-v2",
 )
-_CLEARLY_MORE = 2  # additional fitting numbers that another model needs to replace the one named most often
+_CLEARLY_MORE = 2  # additional fitting numbers that another model needs to replace the model named most often
 
 
 def _most_named(text: str, mentions: Sequence[Mention], named: Counter[str]) -> Subject:
@@ -463,8 +463,8 @@ def _most_named(text: str, mentions: Sequence[Mention], named: Counter[str]) -> 
         sizes.pop("vocab_size")
     written = dict(sizes)
     if preset and _gives_total(text, preset):
-        # The text is about the published model, whatever sizes the text states.
-        # The exception is a vocabulary whose word embeddings the text counts.
+        # The text is about the published model, whatever sizes it states. The exception is a vocabulary size that it
+        # uses to count the word embeddings.
         sizes = {"vocab_size": sizes["vocab_size"]} if _counts_table(text, sizes, PRESETS[preset].config) else {}
     kept = _without_conflicts(sizes, base, own_text)
     if _keeps_feed_forward(kept, base, text):
@@ -488,7 +488,7 @@ def _keeps_feed_forward(sizes: Mapping[str, int], preset: str, text: str) -> boo
 
 
 def _has_other_groups(text: str, config: Config) -> bool:
-    """Whether a text states another number of key-value heads than a configuration has, and so means another model."""
+    """Whether a text states a different number of key-value heads than a configuration, and so means another model."""
     stated = {int(match[1]) for match in _KEY_VALUE_HEADS.finditer(text)}
     groups = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
     return bool(stated) and groups not in stated
@@ -521,7 +521,7 @@ def _described(text: str, mentions: Sequence[Mention], named: Collection[str], m
             base = next((on_line[place] for place in reversed(range(before)) if not on_line[place].until), None)
             preset = base.preset if base else (topics[number] or "")
             if preset in RELATIVES:
-                continue  # a published model, whose sizes are known
+                continue  # the sizes of a published model are known
             preset = preset if preset in PRESETS else (main if main in PRESETS and not named else DEFAULT_PRESET)
             if preset not in named:
                 group.sizes.update({field: size for field, size in shared.items() if field not in group.sizes})
@@ -579,7 +579,7 @@ _BERT_WITH_NUMBER = re.compile(
 
 
 def _plain_bert(text: str, named: Counter[str]) -> Iterator[Mention]:
-    """The places where a text about another family states a number for "BERT" without a size, meaning BERT-base.
+    """The positions where a text about another family states a number for "BERT" without a size, meaning BERT-base.
 
     ``named`` counts how often the text names each preset.
     """
@@ -702,7 +702,7 @@ def _facts(text: str, mentions: Collection[Mention]) -> dict[int, StatedSize]:
 _LEAST_FACTS = {
     "num_hidden_layers": 1,
     "num_attention_heads": 4,
-}  # fewer may be output heads, such as those for masked words and next sentences
+}  # fewer may be output heads, such as the heads for masked words and next sentences
 _NEAR_NAME = 25  # characters
 _SENTENCE_OF_FACT = re.compile(r"(?:[^\n.。;；]|[.](?![\s]|$)){1,200}")
 _IS_FACT = re.compile(r"['\"`*_]{0,4}\s?(?:[(（|]|has|uses|contains|consists of|comprises|有|是|为|包含|使用)")

@@ -141,7 +141,7 @@ class TrainingClaims:
         self._last = 0
 
     def judge(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
-        """The verdict on a size of training memory; None if the number counts something else."""
+        """Judge a size of training memory; return None if the number counts something else."""
         if entry.stated.unit != "bytes" or model is None:
             return None
         last, self._last = self._last, entry.end
@@ -240,7 +240,7 @@ class TrainingClaims:
         return None
 
     def _added(self, expected: _BytesOfEach, label: str, above: Sequence[frozenset[str]]) -> _BytesOfEach:
-        """The possible bytes per parameter of a number; after a plus, also of a running sum: plus gradients, 2.7 GB."""
+        """Add the bytes per parameter of a running sum if a plus precedes the number: plus gradients, 2.7 GB."""
         if not _PLUS.match(label):
             return expected
         before = sum(_KEPT[part][1] for parts in above for part in parts - {"other"})
@@ -328,7 +328,7 @@ def _names_part(label: str) -> bool:
 
 
 def _of_width(width: int, side: ChainSide, model: Model) -> Judged | None:
-    """The verdict on a number by a stated number of bytes per parameter."""
+    """Judge a number by a stated number of bytes per parameter."""
     expected = _BytesOfEach((width,), Problem.of(_EACH, width=width), True)
     return _judged(side, expected, model, Judged("unknown"), _LAST_DIGITS, _NEAR / 3)
 
@@ -347,7 +347,7 @@ def _judged(
     nearly: Fraction = _ROUNDED,
     near: Fraction = _NEAR,
 ) -> Judged | None:
-    """The verdict on a number by the expected bytes per parameter: right, wrong, or right with other bytes.
+    """Judge a number by the expected bytes per parameter: right, wrong, or right with other bytes.
 
     ``judged`` is the verdict so far. A size is right within ``nearly`` of the expected size, and not wrong within
     ``near``. None if the verdict so far stands.
@@ -389,7 +389,7 @@ def _judged(
 
 
 def _conditional(side: ChainSide, model: Model, widths: Sequence[int]) -> Judged:
-    """The verdict on a number that is right with a different number of bytes per parameter."""
+    """The verdict on a number that is right with one of these numbers of bytes per parameter."""
     width = min(widths, key=lambda width: abs(width * model.num_parameters() - side.value))
     reason = Problem.of(N_("It is right with {width} bytes per parameter."), width=width)
     return Judged("conditional", Fraction(width * model.num_parameters()), reason, (reason,))

@@ -46,7 +46,7 @@ _TOTAL = re.compile(r"param|参数|total|总|model|模型|合计|加起来|共|b
 
 
 def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on a total that is right for the model, for another class or convention, or as published."""
+    """Judge a total that is right for the model, for another class or convention, or as published; otherwise None."""
     if side.value < 10**6:
         return None
     named_total = any(_TOTAL.search(name) for name in (*context.names, *context.headings[:1], context.line))
@@ -85,7 +85,7 @@ def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | Non
 
 
 def _with_labels(value: int, context: Context, model: Model) -> Judged | None:
-    """The verdict on the exact count of a class with another number of labels; right only if the text states these."""
+    """Judge the exact count of a class with another number of labels; right only if the text states that number."""
     counts = [*other_labels(model.config, value)]
     if not counts:
         return None
@@ -108,7 +108,7 @@ STATED_LABELS = re.compile(
 
 
 def _without_qkv_biases(side: ChainSide, model: Model) -> Judged | None:
-    """The verdict on a total without the biases of query, key and value, in a text about a model without them."""
+    """Judge a total without the biases of query, key and value, in a text about a model without them."""
     biases = count_of_part("biases of query, key and value", model)
     for count in _likeliest_first(model) if biases else ():
         if abs(count.total - biases - side.value) <= side.reach:
@@ -141,7 +141,7 @@ _UNUSUAL = ("ForNextSentencePrediction", "ForMultipleChoice")
 
 
 def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on a named model's number of parameters that is wrong by every way of counting."""
+    """Judge a named model's number of parameters; return None unless it is wrong by every way of counting."""
     is_of_text = any(map(_TOTAL_OF_TEXT.match, context.names[:1]))
     beside = context.names[0] if is_of_text else " ".join(context.names[:2])
     plain = re.search(r"\b(?:has|have|contains?|with|is|are)\b|有|为|总|共|total", beside, re.I)
@@ -206,7 +206,7 @@ _THREE_DIGITS, _OTHER_CLASS = 100, 20  # a twentieth of the model's count: heads
 
 
 def _ends_list_of_sizes(context: Context) -> bool:
-    """Whether only sizes stand between a model's name and its count: BERT-base has 12 layers and 11 billion ..."""
+    """Whether there are only sizes between a model's name and its count: BERT-base has 12 layers and 11 billion ..."""
     mention = _last_known(context.before)
     if mention is None:
         return False
@@ -333,7 +333,7 @@ OWN_MODEL = re.compile(
     r"(?:model|bert|transformer|net|network|version|implementation|encoder|config|vocab|tokeni[sz]er)",
     re.I,
 )
-# The column header for counts of whole models.
+# Headers of columns that count whole models.
 _OF_WHOLE = re.compile(
     r"param|参数|total|size|count|number|value|weights|actual|exact|model|calcul|formula|公式|计算|模型|总|大小|规模|数量|#",
     re.I,
@@ -373,7 +373,7 @@ def is_name(names: Collection[str]) -> bool:
 
 
 def judge_difference(side: ChainSide, model: Model, other: Model) -> Judged:
-    """The verdict on the difference between two models' parameters: 225M more parameters than BERT-base."""
+    """Judge the difference between two models' parameters: 225M more parameters than BERT-base."""
     right = abs(model.num_parameters() - other.num_parameters())
     counts = Problem.of(_DIFFERENCE, first=name_of(model), second=name_of(other), count=right)
     classes = {count.model.architecture: count.total for count in every_count(other.config, known_counts)}
@@ -427,7 +427,7 @@ _OF_ANOTHER = N_("It is the count of a different model: {preset}.")
 
 
 def judge_published(side: ChainSide) -> Judged | None:
-    """The verdict on the count of another published model."""
+    """Judge the count of another published model."""
     entry = published_counts().get(int(side.value)) if not side.reach and side.value >= 10**6 else None
     if entry is None:
         return None
@@ -462,7 +462,7 @@ def is_total(context: Context) -> bool:
 
 
 def searched(value: int, model: Model, *, untied: bool = False) -> Judged | None:
-    """The verdict on a total, by the likeliest mistakes that lead to it in any class of the family.
+    """Judge a total by the likeliest mistakes that lead to it in any class of the family.
 
     ``untied`` is True if the text says that the decoder is not tied.
     """

@@ -613,7 +613,7 @@ def single_model(function: str, *values: Any) -> None:
 
 
 def _config_of(value: Any) -> Any:
-    """The configuration of a model or a case; a configuration is returned unchanged; None for anything else."""
+    """The configuration of a model or a case, or ``value`` if it is a configuration; None for anything else."""
     config = getattr(getattr(value, "model", value), "config", value)
     return config if hasattr(config, "longest") else None
 

@@ -112,7 +112,7 @@ def multiple(count: int, first: int) -> str:
 def share(part: Fraction | float, whole: Fraction | float, decimals: int = 1) -> str:
     """Format a share in percent, without the percent sign.
 
-    A part above 0 never reads 0 but <0.1, and a part below the whole never reads 100 but >99.9.
+    With one decimal, a part above 0 never reads 0 but <0.1, and a part below the whole never reads 100 but >99.9.
     """
     (part_top, part_below), (top, below) = _ratio(part), _ratio(whole)
     percent, least = Fraction(100 * part_top * below, part_below * top), Fraction(1, 10**decimals)

@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 class LiveNode:
     """The name of an operation or a mirrored function, and its arguments: nodes, constants, and tuples of both.
 
-    A cache makes equal nodes the same object, usually across reruns as well, so that no code has to compare trees.
+    Nodes compare by identity. A cache usually makes equal nodes the same object, even across reruns.
 
     >>> LiveNode("field", ("hidden_size",)) is LiveNode("field", ("hidden_size",))
     True

@@ -60,12 +60,12 @@ _METHODS = {"__eq__": _equal, "__hash__": _hash, "__repr__": _text, "__setattr__
 
 
 def default(part: Field[Any]) -> object:
-    """The default of an argument; MISSING if it has none."""
+    """The default of a field; ``dataclasses.MISSING`` if it has none."""
     return part.default_factory() if callable(part.default_factory) else part.default
 
 
 def arguments(record: Any, always: Collection[str] = ()) -> dict[str, Any]:
-    """The arguments of a record that differ from their defaults, and those named in ``always``."""
+    """The arguments of a record that differ from their defaults, and the arguments named in ``always``."""
     values = {part: getattr(record, part.name) for part in fields(record)}
     return {part.name: value for part, value in values.items() if part.name in always or value != default(part)}
 

@@ -16,7 +16,7 @@ from bertcalc.text.problem import InputError, wrong
 
 
 def read_json(text: str | bytes, most: int) -> Any:
-    """Parse JSON of at most ``most`` characters, or at most ``most`` bytes of UTF-8. Raises InputError."""
+    """Parse at most ``most`` characters of JSON, or bytes of JSON in UTF-8. Raises InputError for any other input."""
     if len(text) > most:
         message = N_("This text has {length} characters: at most {most} are allowed.")
         raise wrong(message, length=len(text), most=most)
@@ -54,7 +54,7 @@ HABITS = {
 
 
 def decode(data: bytes) -> str:
-    """Decode UTF-8. Raises InputError."""
+    """Decode UTF-8. Raises InputError that names the first invalid byte."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

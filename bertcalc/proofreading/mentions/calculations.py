@@ -68,7 +68,7 @@ class WrittenNumber(NamedTuple):
     before: str
     after: str
     line: int
-    cells: tuple[str, ...] = ()  # the other cells of its row, if it is in a table
+    cells: tuple[str, ...] = ()  # the cells of its row, if it is in a table
     column: int = 0
 
     @property
@@ -144,7 +144,7 @@ _TOKEN = re.compile(
 )
 _SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]")
 _ARROWS = ("->", "→", "⇒")
-_MOST_TOKENS, _DEEPEST = 200, 8  # of one calculation
+_MOST_TOKENS, _DEEPEST = 200, 8  # in one calculation; parentheses inside parentheses
 _LONGEST_LINE = 4000
 
 
@@ -165,9 +165,9 @@ def find(text: str, letters: Mapping[str, int], bound: Collection[str] = ()) -> 
 def _with_products(line: str) -> str:
     """Rewrite a line, without changing its length, so that its calculations can be read.
 
-    The shapes in a sum become products, as in (2, 768) + (768) * 2, and [...] * 12 becomes (...) * 12. The calculation
-    of a term that already has a result becomes blank: 4,718,592 (3072*768*2) + 768, or 2,359,296 + (768*4=3072). So do
-    the times of a log.
+    The shapes in a sum become products, as in (2, 768) + (768) * 2, and [...] * 12 becomes (...) * 12. Spaces replace
+    the times in a log, and the calculation of a term that already has a result: 4,718,592 (3072*768*2) + 768, or
+    2,359,296 + (768*4=3072).
     """
     line = _COMPUTED_TERM.sub(_without_calculation, line)
     line = _RESULT_IN_BRACKETS.sub(_without_sides, line)
@@ -210,7 +210,7 @@ _COMPUTED_TERM = re.compile(
     r"[(（](?P<calculation>[0-9][0-9 ]{0,9}[*×·+][0-9 *×·+]{1,60})[)）](?=\s?[+=])"
 )
 _SIZES_OF_SHAPE = r"(?<![A-Za-z_])[(（][0-9]{1,6}, ?[0-9]{1,6}[)）]"
-_TIME = re.compile(r"(?<![0-9:])[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,6})?(?![0-9:])")  # of a log
+_TIME = re.compile(r"(?<![0-9:])[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,6})?(?![0-9:])")  # in a log
 _FACTOR_IN_BRACKETS = re.compile(r"\[(?P<inside>[0-9\s()*×·+^-]{3,200}[*×·+][0-9\s()*×·+^/-]{1,200})\](?=\s?[*×·])")
 _SHAPE_IN_SUM = re.compile(rf"{_SIZES_OF_SHAPE}(?= ?[+])|(?<=[+]){_SIZES_OF_SHAPE}|(?<=[+] ){_SIZES_OF_SHAPE}")
 
@@ -797,7 +797,7 @@ _COUNTED = re.compile("(?:heads?|layers?|blocks?|matrices|each|params?|parameter
 def _noun(tokens: Sequence[_Token], index: int) -> int:
     """The index after a noun between a number and a times sign: 12 heads x 64; 0 if there is none.
 
-    A calculation may also end with one: 3 × 64 × 12 heads = 2304.
+    A calculation may also end with a noun: 3 × 64 × 12 heads = 2304.
     """
     for after in range(index, min(len(tokens), index + 4)):
         token = tokens[after]

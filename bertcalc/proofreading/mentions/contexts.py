@@ -103,7 +103,7 @@ def _lengths(text: str) -> list[int]:
 
 
 class Context(NamedTuple):
-    """The words that may name what a number counts, the nearest first, and its headings, the innermost first."""
+    """The text around a number: words that may name what it counts (nearest first) and headings (innermost first)."""
 
     names: tuple[str, ...]
     headings: tuple[str, ...]
@@ -115,7 +115,7 @@ class Context(NamedTuple):
     sentence: str = ""  # the words on both sides of the number, up to the ends of its sentence; none in a table
     after: str = ""  # the first characters of the line after it
     below: str = ""  # the first characters of the next line
-    of_other: bool = False  # whether the number is judged for a model other than the model that its words mean
+    of_other: bool = False  # whether the number is judged for a model other than the model that its context means
     batch: WrittenBatch = WrittenBatch()
     of_all: bool = False  # whether the number counts more than one layer, whatever the words say
     text: str = ""  # the whole text
@@ -219,7 +219,7 @@ _DERIVED = re.compile(
     r"(?P<name>[^=\n]*[^\W\d_]{3}[^=\n]*)=(?=[^\n]*[*+×])"
     r"(?:(?<![A-Za-z])(?:[A-Za-z]{1,2}|[a-z]{1,20}_[a-z_]{1,20})(?![A-Za-z])|[^A-Za-z㐀-鿿])*",
 )
-# A column header that does not tell which part is counted.
+# A column header that does not say which part the column counts.
 _OF_ANYTHING = re.compile(r"param|参数|model|模型|bert|gpt|total|size|shape|count|number|value|#|数|^\W*\w?\W*$", re.I)
 # A formula without any word: 2 d d_ff + d_ff + d =
 _IS_FORMULA = re.compile(r"^(?!.*(?:[^\W\d_]{3}|[㐀-鿿])).*[*+/^×·=⋅]")
@@ -416,7 +416,7 @@ def _title(line: str) -> str:
 
 
 def _names_part_itself(line: str) -> bool:
-    """Whether a line begins with the name of a part and thus belongs to no heading: FeedForward: 4722432"""
+    """Whether a line begins with the name of a part, and so does not belong to a heading: FeedForward: 4722432"""
     label, colon, _rest = line.strip(" -*•\t").replace("：", ":").partition(":")
     return bool(colon) and len(label) <= _LONGEST_PLAIN and bool(_NAME_OF_PART.fullmatch(label.strip(" *`")))
 

@@ -1,7 +1,7 @@
 r"""Find formulas copied from a page on which KaTeX rendered them: three copies without a space between them.
 
-KaTeX writes each formula three times: for screen readers, as LaTeX, and for display. When a reader copies it, the three
-become one word.
+KaTeX writes each formula three times: for screen readers, as LaTeX, and for display. The three copies of a copied
+formula become one word.
 
 >>> line = r"Pooler: H×H=589,824H \times H = 589,824H×H=589,824 weights"
 >>> [line[copy.start : copy.end] for copy in copied_formulas(line)]

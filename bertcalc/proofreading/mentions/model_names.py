@@ -210,7 +210,7 @@ _SIBLING = re.compile(
 
 
 def _of_siblings(text: str, mentions: Sequence[Mention]) -> Iterator[Mention]:
-    """The places where a text only names another size of a model on the same line: the large version."""
+    """The mentions of only another size of a model on the same line: the large version."""
     starts = [mention.start for mention in mentions]
     for match in _SIBLING.finditer(text):
         first = bisect_right(starts, text.rfind("\n", 0, match.start()))
@@ -292,7 +292,7 @@ def preset_at(mention: re.Match[str]) -> str:
 
 
 def mentions_of_classes(text: str) -> Iterator[Mention]:
-    """The places where a text names a model class, each with a preset of the class's family.
+    """The mentions of model classes, such as BertForMaskedLM, each with a preset of the class's family.
 
     This is the preset that the same line names, else the preset that the text names most often, else the first preset.
     """

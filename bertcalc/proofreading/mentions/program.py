@@ -266,9 +266,9 @@ _SURELY = re.compile(r"^[ \t]*(?:for\s+\w+\s+in\b[^\n]*:|def\s+\w+\(|import\s+\w
 
 
 def with_program(entries: Sequence[WrittenNumber], counted: Sequence[WrittenNumber], text: str) -> list[WrittenNumber]:
-    """Replace the numbers on the lines of a program that count by the counts that the program computes there.
+    """Replace the numbers on a program's counting lines by the counts that the program computes there.
 
-    On the other lines of a program, letters are its own names, not sizes of the model, so formulas are left out.
+    Formulas on its other lines are left out: their letters are the program's own names, not sizes of the model.
     """
     ends = [line.end for line in counted]
     lines = without_prompts(text).split("\n") if is_program(text) else []
@@ -283,7 +283,7 @@ def with_program(entries: Sequence[WrittenNumber], counted: Sequence[WrittenNumb
 
 
 def _constants(lines: Sequence[_ProgramLine]) -> dict[str, Fraction]:
-    """The numbers that a program assigns to names, for functions defined earlier; only names that are assigned once."""
+    """The numbers of all names that a program assigns only once; functions defined earlier can use them as well."""
     constants: dict[str, Fraction | None] = {}
     for line in lines:
         if not line.is_assignment:
