@@ -82,7 +82,7 @@ def is_capacity(entry: WrittenNumber) -> bool:
 
 
 def _bytes_of_meant(entry: WrittenNumber, context: Context, width: int | None, model: Model) -> Judged | None:
-    """Judge a size with a label that names one part; return None if a precision gives that part nearly this size."""
+    """Judge a size with a label that names one part; return None if the part has nearly this size in some precision."""
     meant = meant_alone(context.names[0]) if context.names and not entry.computes else []
     words = " ".join((*context.names, *context.headings, context.line, entry.after[:_NEAR]))
     about_weights = _WEIGHTS.search(words) or widths_in(words)

@@ -279,7 +279,10 @@ def _divided(count: Fraction, other: ChainSide) -> Judged:
 
 
 def table_in_every_layer(entry: WrittenNumber, vocabulary: int, layers: int) -> Judged | None:
-    """Judge a sum that multiplies the word embeddings by the number of layers: L·(12·d² + V·d)."""
+    """Judge a sum that multiplies the word embeddings by the number of layers: L·(12·d² + V·d).
+
+    ``vocabulary`` and ``layers`` are the vocabulary size and the number of layers in the text.
+    """
     side = next((side for side in entry.sides if side.is_calculation), None)
     if side is None or not {vocabulary, layers} <= {operand.value for operand in side.operands} or layers < 2:
         return None

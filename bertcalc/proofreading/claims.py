@@ -191,7 +191,7 @@ def _mark(claim: CheckedClaim, piece: str, say: Say) -> str:
 
 
 def in_words(value: Fraction, unit: Unit | Literal["%"] | None = None) -> str:
-    """A value for a reason: whole numbers in full, bytes and percentages with their unit."""
+    """Format a value for a sentence: whole numbers in full, bytes and percentages with their unit."""
     if unit == "bytes":
         return size(int(value))
     if unit == "%":

@@ -62,7 +62,10 @@ def judge_rounded_product(entry: WrittenNumber, model: Model) -> Judged | None:
 
 
 def judge_each(last: WrittenNumber, between: str, entry: WrittenNumber, model: Model) -> Judged | None:
-    """Judge a total of all layers that follows the rounded count of one layer: 12 layers: ~7.1M each = 85.2M."""
+    """Judge a total of all layers after the rounded count of one layer, as in "12 layers: ~7.1M each = 85.2M".
+
+    ``last`` is the count of one layer, and ``between`` is the text between the two numbers.
+    """
     one = last.best
     joins = _EACH.fullmatch(between) or (_LAYERS_OF.search(last.before) and re.fullmatch(_JOINS, between))
     if entry.computes or last.computes or not joins or not one.reach:
@@ -75,7 +78,10 @@ def judge_each(last: WrittenNumber, between: str, entry: WrittenNumber, model: M
 
 
 def judge_in_brackets(last: WrittenNumber, between: str, entry: WrittenNumber, model: Model) -> Judged | None:
-    """Judge a count before a rounded product in brackets with a different result: 85.2M (7.08M × 12)."""
+    """Judge a count before a rounded product in brackets with a different result: 85.2M (7.08M × 12).
+
+    ``last`` is the count, ``entry`` is the product, and ``between`` is the text between the two.
+    """
     product, stated = entry.stated, last.stated
     bracketed = f"{between}(" if product.text.startswith("(") else between
     if last.computes or len(entry.sides) > 1 or not _OPENS.fullmatch(bracketed):
@@ -94,7 +100,10 @@ _OPENS = re.compile(r"[\s*`]{0,8}[(（][\s~≈]{0,3}")
 
 
 def judge_rounded(term: Fraction, reach: Fraction, stated: ChainSide, model: Model) -> Judged | None:
-    """Judge a result that multiplies ``term``, the count of one layer rounded by at most ``reach``."""
+    """Judge a total that multiplies ``term``, the count of one layer rounded by at most ``reach``.
+
+    ``stated`` is the total in the text. Return None if ``term`` is not close to the count of one layer.
+    """
     one, whole = (next((part for part in scoped("layers", model) if part.layers == of), None) for of in ("one", "all"))
     if one is None or whole is None or term < _LEAST:
         return None

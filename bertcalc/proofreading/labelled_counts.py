@@ -194,7 +194,7 @@ def _joins_parts(name: str) -> bool:
 
 
 def _called(parts: Iterable[str], name: str) -> list[str]:
-    """The parts that a name may mean, except that the embeddings always include their LayerNorm."""
+    """The parts that a name may mean; the embeddings always include their LayerNorm."""
     called = [part for part in parts if re.search(PARTS[part][1], name, re.I)]
     return ["embeddings" if part == "embeddings without LayerNorm" else part for part in called]
 

@@ -368,7 +368,10 @@ class ComparedModels(NamedTuple):
 
 
 def compared_in(before: str, after: str) -> ComparedModels | None:
-    """The comparison around a percentage; None if there is none. ``other`` is empty if no words name another model."""
+    """The comparison around a percentage; None if there is none. ``other`` is empty if no words name another model.
+
+    ``before`` and ``after`` are the text before and after the percentage.
+    """
     if alone := _ALONE.match(after):
         return ComparedModels("", alone["more"] or alone["smaller"] or "", is_bare=bool(alone["smaller"]))
     if beside := _BESIDE.match(after):
@@ -380,7 +383,10 @@ def compared_in(before: str, after: str) -> ComparedModels | None:
 
 
 def compared_before(before: str) -> str:
-    """The words after "than" or "compared to", from a model's name on: better than BERT-large with 40% fewer ..."""
+    """The words after "than" or "compared to", from a model's name on: better than BERT-large with 40% fewer ...
+
+    ``before`` is the text before a percentage. The result is empty if the text compares with no model.
+    """
     compared = _COMPARED_BEFORE.search(before)
     return compared["other"] if compared else ""
 
@@ -391,7 +397,10 @@ _COMPARED_BEFORE = re.compile(
 
 
 def compared_times(before: str, after: str) -> ComparedModels | None:
-    """The words after "times the parameters of" or "times fewer parameters than"; None if there are none."""
+    """The words after "times the parameters of" or "times fewer parameters than"; None if there are none.
+
+    ``before`` and ``after`` are the text before and after the ratio.
+    """
     if beside := _TIMES_OF.match(after):
         return ComparedModels(after[beside.end() :], beside["fewer"] or "")
     named = _TIMES_BEFORE.search(before)
@@ -444,7 +453,9 @@ def judge_quotient(first: Fraction, second: Fraction, side: ChainSide) -> Judged
 
 
 def judge_share_beside(before: str, after: str, side: ChainSide) -> Judged | None:
-    """Judge a percentage beside the two numbers that it compares; return None if there are none.
+    """Judge a percentage beside the two numbers that it compares; return None if there are no such numbers.
+
+    ``before`` and ``after`` are the text before and after the percentage.
 
     >>> from bertcalc.proofreading.mentions.calculations import find
     >>> [share] = find("(2.7%)", {})

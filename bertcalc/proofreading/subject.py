@@ -172,7 +172,10 @@ class Subject:
         return next(filter(None, map(self._of_size, words)), self._of_topic(line))
 
     def stated_at(self, start: int, size: int, row: TableRow) -> StatedSize | None:
-        """The size that a number states, by the surrounding words or, in the row of a named model, by its column."""
+        """The size that a number states, by the surrounding words or, in the row of a named model, by its column.
+
+        ``start`` is the position of the number and ``size`` its value. With a ``size`` of 0, the column is ignored.
+        """
         field = _field_of_column(row.header) if size else ""
         label = next(filter(None, row.cells), "").strip(" *`")
         if start in self.stated or not field or not (name := model_name_pattern().fullmatch(label)):

@@ -46,7 +46,10 @@ _TOTAL = re.compile(r"param|参数|total|总|model|模型|合计|加起来|共|b
 
 
 def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """Judge a total that is right for the model, for another class or convention, or as published; otherwise None."""
+    """Judge a total that is right for the model, for another class or convention, or as published.
+
+    Return None for any other number.
+    """
     if side.value < 10**6:
         return None
     named_total = any(_TOTAL.search(name) for name in (*context.names, *context.headings[:1], context.line))
