@@ -1,4 +1,4 @@
-"""Judge what peft prints about a model with adapters: trainable parameters, all parameters, and the share.
+"""Judge what peft prints about a model with adapters: trainable parameters, all parameters, and the trainable share.
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.proofreading.mentions.calculations import find
@@ -11,7 +11,7 @@
 >>> judge_trainable_share(entries[2].best, around.of(entries[2])).verdict
 'right'
 
-The code above the line says which adapter it is:
+If the code above the line creates the adapter, the module reads it:
 
 >>> code = 'config = LoraConfig(r=8, target_modules=["query", "key"], task_type=TaskType.SEQ_CLS)'
 >>> adapted = adapted_by_code(code, build(BertConfig()))
@@ -45,9 +45,9 @@ _ADAPTERS = re.compile(r"\bq?lora\b|adapter|\bpeft\b|trainable params:|\ball par
 
 
 def judge_adapters(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on the parameters of a model with adapters, which may also train or freeze other parameters.
+    """Judge the parameters of a model with adapters, which may also train or freeze other parameters.
 
-    A setting that the text does not state is a condition, unless peft itself printed the number.
+    The verdict is conditional if the text does not state the rank, unless peft itself printed the number.
     """
     words = " ".join((*context.names, *context.headings, context.line))
     if context.of_other:
@@ -80,13 +80,13 @@ _WITH_HEAD = N_("LoRA's matrices alone have {lora} parameters; the other {head} 
 
 
 def _of_lora_alone(model: Model) -> int:
-    """The parameters that a model's LoRA trains, without the head."""
+    """The parameters that a model's LoRA trains, except the head."""
     changes = (replace(change, task_type=None) if isinstance(change, Lora) else change for change in model.changes)
     return model.changed(changes=tuple(changes)).num_parameters(only_trainable=True)
 
 
 class _SpokenOf(NamedTuple):
-    """The adapters that a text names, by their class in bertcalc, and the ranks that it gives."""
+    """The adapters and options that a text names, as in ``_KINDS`` and ``_OPTIONS``, and the ranks that it states."""
 
     kinds: frozenset[str]
     ranks: frozenset[int]
@@ -112,7 +112,7 @@ def _spoken_of(text: str) -> _SpokenOf:
 
 
 def _is_spoken_of(count: ChangedCount, spoken: _SpokenOf) -> bool:
-    """Whether a text names the kind of the adapter and any unusual options of it."""
+    """Whether a text names the kind of an adapter, and each unusual option of it."""
     changes = " ".join(map(str, count.model.changes))
     return all(type(change).__name__ in spoken.kinds for change in count.model.changes) and not any(
         option in changes and option not in spoken.kinds for option in _OPTIONS
@@ -120,7 +120,7 @@ def _is_spoken_of(count: ChangedCount, spoken: _SpokenOf) -> bool:
 
 
 def judge_trainable_share(side: ChainSide, context: Context) -> Judged | None:
-    """The verdict on the percentage in a line that peft printed, computed from the two counts in the same line."""
+    """Judge the percentage in a line that peft printed, by the two counts in the same line."""
     printed = printed_by_peft(context.line)
     if printed is None or side.text.strip(" %") != printed.share:
         return None
@@ -140,15 +140,15 @@ _CONSTANT = re.compile(
     r"(?P<value>[0-9]{1,6}|\[[^\]\n]{1,200}\]|[\"'][\w./-]{1,80}[\"'])\s?,?\s?(?:#[^\n]{0,200})?$"
 )
 _USUAL_LABELS = 2
-# Code that changes the counts in other ways; quantization leaves those of the adapter as they are.
+# Code that changes the counts in other ways; quantization does not change the counts of the adapter.
 _OTHERWISE = re.compile(r"resize_token|add_tokens|\.requires_grad\s?=", re.I)
 _QUANTIZED = re.compile(r"quantiz|bnb|bitsandbytes|load_in_[48]bit", re.I)
 
 
 def judge_printed(start: int, value: Fraction, context: Context, model: Model) -> Judged | None:
-    """The verdict on a number in a line that peft printed, if the code above the line creates the adapter.
+    """Judge a number in a line that peft printed, if the code above the line creates the adapter.
 
-    ``start`` is the position of the line in the text, ``value`` the number.
+    ``start`` is the position of the number in the text, and ``value`` is its value.
     """
     printed = printed_by_peft(context.line)
     if printed is None or context.of_other:
@@ -178,7 +178,7 @@ _WITHOUT_HEAD = N_("It is right without a trained copy of the head, which early 
 
 
 def _without_adapter(printed: PeftLine, value: Fraction, context: Context, model: Model) -> Judged | None:
-    """The verdict on an "all params" that leaves out LoRA's parameters, or on the share computed from such a count."""
+    """Judge a count of "all params" that leaves out LoRA's parameters, or the share computed from such a count."""
     is_small = 0 < printed.trained * _LEAST_SHARE < printed.whole
     is_otherwise = context.is_in_text(_OTHERWISE) or context.is_in_text(_QUANTIZED)
     if not is_small or is_otherwise or _spoken_of(context.text).kinds & {"LNTuning", "BitFit"}:
@@ -199,7 +199,7 @@ def _without_adapter(printed: PeftLine, value: Fraction, context: Context, model
 
 
 def _other_whole(printed: PeftLine, value: Fraction, adapted: Iterable[Model]) -> Judged | None:
-    """The verdict on "all params" near those of a model that trains as many parameters, but not equal to them."""
+    """Judge a count of "all params" close, but not equal, to the count of a model that trains as many parameters."""
     whole = min((model.num_parameters() for model in adapted), key=lambda whole: abs(whole - printed.whole), default=0)
     apart = abs(whole - printed.whole)
     if value != printed.whole or not apart or apart * _NEAR_WHOLE > whole:
@@ -214,7 +214,7 @@ _LORA = re.compile(r"lora", re.I)
 
 
 def _verdicts(printed: PeftLine, value: Fraction, adapted: Model) -> Iterator[Judged]:
-    """The verdicts on a value that a printed line contains: as trained parameters, as all parameters, as the share."""
+    """The verdicts on a value in a printed line: as trained parameters, as all parameters, and as the share."""
     trained, whole = adapted.num_parameters(only_trainable=True), adapted.num_parameters()
     rights = ((printed.trained, trained, "trained"), (printed.whole, whole, "all"))
     for written, right, amount in rights:
@@ -229,7 +229,7 @@ def _verdicts(printed: PeftLine, value: Fraction, adapted: Model) -> Iterator[Ju
 
 
 def _share_verdict(printed: PeftLine, value: Fraction, trained: int, whole: int) -> Judged | None:
-    """The verdict on a printed share, by the right counts; None if the line states a different share."""
+    """Judge a printed share by the right counts; return None if the line states a different share."""
     if not value or value not in (Fraction(printed.share), Fraction(printed.share) / 100):
         return None
     counts = Problem.of(N_("the share of the trainable parameters"))
@@ -257,7 +257,7 @@ def last_loaded(text: str) -> str:
 
 @lru_cache(maxsize=8)
 def adapted_by_code(text: str, model: Model) -> Model | None:
-    """A model with the adapter of the last LoraConfig in a text; None if there is none, or if the code is unclear."""
+    """A model with the adapter of the last LoraConfig in a text; None without one, or if the code is unclear."""
     call = next(reversed([*_CALL.finditer(text)]), None)
     loaded = last_loaded(text)
     if call is None or _OTHERWISE.search(text) or (loaded and not names_model(loaded)):
@@ -297,7 +297,7 @@ def _constants(text: str) -> dict[str, str]:
 
 
 def _arguments(code: str, constants: Mapping[str, str]) -> dict[str, Any] | None:
-    """The arguments that change which parameters are trained; None unless all are clear."""
+    """The arguments that determine which parameters are trained; None if one of them is unclear or r is missing."""
     arguments: dict[str, Any] = {}
     for argument in _ARGUMENT.finditer(code):
         name, value = argument["name"], argument["value"].strip()

@@ -35,7 +35,7 @@ from bertcalc.text.problem import Problem
 
 
 def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
-    """The verdict on a size in bytes: of the weights in the precision that the words name, in MB or in MiB."""
+    """Judge the bytes of weights, in the precision that the text names and in units of 1,000 or 1,024."""
     if any(map(_FOUR_BITS.search, context.names[:1])) or re.match(_AFTER + _FOUR_BITS.pattern, entry.after, re.I):
         return UNKNOWN  # each format adds its own scales
     if is_capacity(entry) or any(map(_OF_BATCH.fullmatch, context.names[:1])):
@@ -55,7 +55,7 @@ def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     if width is None or fitting:
         return _in_its_unit(fitting[0], context)
     if not _is_of_model(context):
-        return UNKNOWN  # by chance, some part has this size in another precision
+        return UNKNOWN  # some part has this size in another precision by chance
     right = width * model.num_parameters()
     message = N_("It is {counts}; in {dtype} it is {bytes}.")
     counts, stated = stored[0].in_words(), in_words(Fraction(right), "bytes")
@@ -77,12 +77,12 @@ _CAPACITY_OF = re.compile(
 
 
 def is_capacity(entry: WrittenNumber) -> bool:
-    """Whether a size is that of a GPU's memory: an 80 GB card; an A100 with 80 GB."""
+    """Whether a size is the memory that a GPU has or has left: an 80 GB card; an A100 with 80 GB."""
     return bool(_CAPACITY.match(entry.after) or _CAPACITY_OF.search(entry.before[-_NEAR:]))
 
 
 def _bytes_of_meant(entry: WrittenNumber, context: Context, width: int | None, model: Model) -> Judged | None:
-    """The verdict on a size whose label names one part, if no precision gives that part nearly this size; else None."""
+    """Judge a size with a label that names one part; return None if the part has nearly this size in some precision."""
     meant = meant_alone(context.names[0]) if context.names and not entry.computes else []
     words = " ".join((*context.names, *context.headings, context.line, entry.after[:_NEAR]))
     about_weights = _WEIGHTS.search(words) or widths_in(words)
@@ -108,7 +108,7 @@ def _bytes_of_meant(entry: WrittenNumber, context: Context, width: int | None, m
     return should_be(right, described, "bytes")
 
 
-# What depends on the batch, and has the bytes of some weights only by chance.
+# Memory that depends on the batch, and equals the bytes of some weights only by chance.
 _OF_BATCH = re.compile(
     r"(?!.*(?:weight|param|权重|参数))\W*(?:[\w-]+ ){0,2}(?:activations?|kv[ -]?cache|(?:中间)?激活值?)\W*", re.I
 )
@@ -138,7 +138,7 @@ class _Stored(NamedTuple):
 
 
 def _count_in_mb(stored: Sequence[_Stored], context: Context, model: Model) -> Judged | None:
-    """The verdict on a number of parameters with the unit of a size: bert-base-uncased (110MB)."""
+    """Judge a number of parameters with a unit of bytes: bert-base-uncased (110MB)."""
     is_of_bytes = all(size.width == 1 for size in stored)
     is_count = opens_behind_name(context.before) or any(map(COUNT_OF_ALL.fullmatch, context.names[:1]))
     if not (is_of_bytes and is_count) or not _is_of_model(context) or context.is_in_text(_EIGHT_BITS):
@@ -150,7 +150,7 @@ _EIGHT_BITS = re.compile(r"int-?8|fp8|\b8[- ]?bits?\b|quanti[sz]|8 ?位|量化|�
 
 
 def _in_its_unit(size: _Stored, context: Context) -> Judged:
-    """The verdict on a right size: if it is in MB but right in MiB, the text has to divide by 1,024."""
+    """Judge a right size by its unit. If MB has to mean MiB, it is right only if the text divides by 1,024."""
     counts = size.in_words()
     if not size.is_binary or _BY_1024.search(f"{context.line} {context.sentence}"):
         return Judged("right", counts=counts)
@@ -173,9 +173,10 @@ _OF_WEIGHTS = re.compile(r"\b(?:weights?|matrices)\b|权重", re.I)
 
 
 def _stored(side: ChainSide, model: Model, *, of_part: bool) -> Iterator[_Stored]:
-    """The counts and precisions that give a stated size, decimal units first; parts of a model only if ``of_part``.
+    """The counts and precisions that give a stated size, decimal units first.
 
-    In some precision, nearly every size matches some part by chance.
+    They include parts of the model only if ``of_part``: nearly every size matches some part in some precision by
+    chance.
     """
     parameters_of = _parameters(model) if of_part else _known(model)
     for factor in side.unit_factors:
@@ -195,10 +196,11 @@ _OF_WHOLE, _EXACT = Fraction(19, 20), 1000
 
 
 def _named_width(entry: WrittenNumber, context: Context) -> int | None:
-    """The bytes per parameter of the precision that the nearest words around a number name.
+    """The bytes per parameter of the precision that the nearest words around a number name; None if there is none.
 
-    The search covers the words after it, those before it, the header of its column, and the precision that its sentence
-    or the question before it begins with: In fp32 BERT-base is 438 MB, DistilBERT 265 MB.
+    The search covers, in this order, the words after the number and before it, then its column header in a table.
+    Outside tables, it also covers the beginning of its sentence, and a question before it: In fp32 BERT-base is 438 MB,
+    DistilBERT 265 MB.
     """
     after = [width for width, pattern in _PRECISIONS.items() if re.match(_AFTER + pattern, entry.after, re.I)]
     if len(after) == 1:
@@ -231,7 +233,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；;])")
 _ANSWERS = re.compile(r"\W*(?:A|Answer|Ans|Solution|答案?|解)?\W*", re.I)
 
 
-# Where the precision changes, a size may be the one before or after the change.
+# Words for a change of precision: a size beside them may be the size before or after the change.
 _CHANGES_PRECISION = re.compile(
     r"halv|half of|shrink|reduc|compress|quanti|convert|cast|\bcut|\bthan\b|\bfrom\b|instead"
     r"|减|压缩|量化|转换|从|而不是",
@@ -241,13 +243,13 @@ _CHANGES_PRECISION = re.compile(
 
 @lru_cache(maxsize=32)
 def _known(model: Model) -> tuple[tuple[int, Problem], ...]:
-    """All known counts of whole models, each with its description."""
+    """All known counts of whole models, as (count, description) pairs."""
     return tuple((count.total, known_in_words(count)) for count in every_count(model.config, known_counts))
 
 
 @lru_cache(maxsize=32)
 def _parameters(model: Model) -> tuple[tuple[int, Problem], ...]:
-    """All known counts and the counts of large parts, each with its description."""
+    """All known counts of whole models, and the counts of large parts, as (count, description) pairs."""
     named = [(part.right, part_in_words(part, model)) for part in all_parts(model) if part.right > _LEAST_OF_BYTES]
     return (*_known(model), *named)
 
@@ -272,11 +274,11 @@ _SEVERAL = 2
 _DYNAMIC = re.compile(r"dynamic|动态", re.I)  # quantization of the matrices of Linear only
 _IN_FLOAT32 = 2  # times the bytes of all parameters in 8 bits: embedding tables stay in float32
 _NEAR_BYTES = Fraction(3, 100)  # of the right bytes: a file has a little more than its weights
-_FARTHEST = 20  # times too large or too small; beyond that, the size is of something else
+_FARTHEST = 20  # times too large or too small; a size beyond that is not the size of these weights
 
 
 def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict on a size in the precision that the text names; None if any count of the model explains the size."""
+    """Judge a size in the precision that the text names; return None if any count of the model explains the size."""
     above = [heading for heading in context.headings if len(models_named(heading)) < _SEVERAL]
     words = " ".join((*context.names, context.header, *above, entry.after[:_NEAR]))
     nearest = _named_width(entry, context)
@@ -314,7 +316,7 @@ def _is_of_model(context: Context) -> bool:
 
 
 def _of_other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
-    """The verdict on a size that is not exactly the bytes of any weights in bertcalc's lists."""
+    """Judge a size that does not match the bytes of any known count."""
     return (
         _bytes_of_file(entry.stated, model)
         or _bytes_of_named(entry.stated, context, model)
@@ -328,7 +330,7 @@ def _of_other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Jud
 
 
 def _in_larger_unit(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict on the bytes of the weights with a unit that is 1,000 times too large: FP32: 440 GB."""
+    """Judge the bytes of the weights with a unit that is 1,000 times too large: FP32: 440 GB."""
     width, side = _named_width(entry, context), entry.stated
     if width is None or entry.computes or context.supposes:
         return None
@@ -343,7 +345,7 @@ def _in_larger_unit(entry: WrittenNumber, context: Context, model: Model) -> Jud
 
 
 def _bytes_of_weights_alone(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict on a size of which the words say that it is the weights alone, in whatever precision."""
+    """Judge a size that the text calls the weights alone; return None if it fits a precision."""
     total, value = model.num_parameters(), entry.stated.value
     is_meant = _WEIGHTS_ALONE.search(context.sentence) and names_model(context.line)
     if not is_meant or entry.computes or context.supposes or OWN_MODEL.search(context.line):
@@ -365,7 +367,7 @@ _FARTHEST_OF_WIDTH = 6  # a sixth of the bytes: GiB, classes with a head, buffer
 
 
 def _near_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict on a size that is near the bytes of the model or of a part, in the precision that the words name."""
+    """Judge a size near the bytes of the model or of a part, in the precision that the text names."""
     words = " ".join((*context.names, context.header, context.line))
     width = _named_width(entry, context)
     widths = (
@@ -378,7 +380,7 @@ def _near_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged 
 
 
 def _bytes_of_published(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict on the bytes of a published count, which has two digits: 440 MB for 110M."""
+    """Judge the bytes of a published count, which has two digits: 440 MB for 110M."""
     named, side = _named_width(entry, context), entry.stated
     total = model.num_parameters()
     digit = 10 ** (len(f"{total}") - _PUBLISHED_DIGITS)
@@ -396,7 +398,7 @@ _PUBLISHED_DIGITS, _CLOSE = 2, 50
 
 
 def _bytes_of_file(side: ChainSide, model: Model) -> Judged | None:
-    """The verdict on the exact size of a file, which has a header or a pickle beside the weights."""
+    """Judge the exact size of a file, which has a header or a pickle in addition to the weights."""
     exact = not side.reach and side.value.denominator == 1 and side.value >= _LEAST_OF_FILE
     file = next(file_sizes(model, int(side.value), published=False), None) if exact else None
     return Judged("right", counts=file) if file else None
@@ -408,11 +410,11 @@ _LEAST_OF_FILE = 10**6
 _TRAINING = re.compile(r"adam|optimi[sz]er|moments?\b|gradient|train|tun|优化器|梯度|训练|微调|动量", re.I)
 
 
-_LAST_DIGITS = Fraction(1, 1000)  # of the right bytes: closer sizes mean the same
+_LAST_DIGITS = Fraction(1, 1000)  # of the right bytes: a closer size is meant to be these bytes
 
 
 def _bytes_of_named(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on the bytes of a part if only their last digits are wrong."""
+    """Judge the bytes of a part if only the last digits are wrong."""
     digits = re.sub(r"\D", "", side.text)
     if len(digits) < 4 or is_total(context) or re.search("file|checkpoint|文件|\\.(?:bin|pt)", context.line, re.I):
         return None
@@ -432,7 +434,7 @@ def _bytes_of_named(side: ChainSide, context: Context, model: Model) -> Judged |
 
 
 def _in_unit_of(right: int, side: ChainSide) -> str:
-    """A number of bytes in the unit of a written size, with as many decimals."""
+    """Write a number of bytes in the unit of a size in the text, with as many decimals."""
     number = re.match(r"[0-9][0-9,_']*(?:\.[0-9]+)?", side.text.strip())
     if number is None:
         return in_words(Fraction(right), "bytes")

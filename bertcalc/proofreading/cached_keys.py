@@ -57,7 +57,7 @@ _OTHERWISE = re.compile(
     r"|\bfree\b"
     r"|fragment|wast|at most|up to|分片|张量并行|每张|每块|块|页|滑动|压缩|量化|节省|减少|剩余|可用|预留|浪费"
     r"|最多|带宽"
-    # In such sentences, a size may be of something else, or of several sequence lengths.
+    # In sentences with these words, a size may count something else, or several sequence lengths.
     r"|\btotal\b(?! (?:KV|key|cache))|\bin all\b(?! (?:\w+ )?(?:layers|heads))|overhead|weights?\b"
     r"|\bmodel has\b|\bGPU|\bRTX\b|\b[AHVT][0-9]{1,3}\b|\bfits?\b"
     r"|\bfills?\b|needs (?:around|about|at least)|\boutput|\binput\b|generat|activations?\b|padding|concurrency"
@@ -154,16 +154,16 @@ _KEYS_AND_VALUES = N_("keys and values in {dtype} (layers: {layers}, heads: {hea
 
 
 class _CacheSizes(NamedTuple):
-    """The sizes that the KV cache depends on, from a model or from a text."""
+    """The sizes of a model that determine its KV cache."""
 
     layers: int
     heads: int
-    shared: int  # heads with keys and values of their own
+    shared: int  # key-value heads
     head_size: int
 
 
 class _KeysAndValues(NamedTuple):
-    """A possible meaning of a number: the keys and values of some layers, heads and tokens, in bytes."""
+    """A possible meaning of a number of bytes: the keys and values of some layers, heads and tokens."""
 
     sizes: _CacheSizes
     layers: int
@@ -192,14 +192,14 @@ class _Options(NamedTuple):
 
 
 class CacheClaims:
-    """Judges a text's numbers on the KV cache, in the order of the text."""
+    """Judges a text's numbers about the KV cache, in the order of the text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._has_cache = bool(_named(text))
         self._last = 0
-        self._words = ""  # before the last size
-        self._line = -1  # of the last size, if it was of the KV cache
+        self._words = ""  # the words before the last size
+        self._line = -1  # the line of the last size if that was a size of the KV cache
 
     @cached_property
     def _lengths(self) -> list[tuple[int, ...]]:
@@ -228,10 +228,11 @@ class CacheClaims:
         headers: Collection[str] = (),
         others: Collection[Model] = (),
     ) -> Judged | None:
-        """The verdict on a number of bytes whose words mean the KV cache; None if they do not.
+        """Judge a number of bytes if the words around it mean the KV cache; otherwise return None.
 
         ``judged`` is the verdict so far. If the model is only ``assumed``, the text has to state its sizes.
-        ``headers`` are those of the number's table, ``others`` further models that it may be about.
+        ``headers`` are the column headers of the number's table. ``others`` are further models that the number may be
+        about.
         """
         if not self._has_cache or entry.stated.unit != "bytes":
             return None
@@ -279,7 +280,10 @@ class CacheClaims:
         return _wrong(stated.value, stated.unit_factors, sure, [reading for reading, _sure in kept], model)
 
     def _beside(self, entry: WrittenNumber, last: int, context: Context, headers: Collection[str]) -> tuple[str, str]:
-        """The words before a number, back to the previous size, and after it; in a table, its header and row."""
+        """The words before a number, back to the previous size, and the words after it.
+
+        In a table, the words before it are its column header and its row.
+        """
         if entry.cells:
             is_narrow = len(headers) == len(entry.cells) <= _MOST_COLUMNS
             row = zip(headers, entry.cells, strict=True) if is_narrow else ()
@@ -299,9 +303,9 @@ class CacheClaims:
         return next(iter(context.names), "") if is_alone else before, after
 
     def _names_cache(self, before: str, after: str, context: Context, *, is_next: bool) -> bool:
-        """Whether the words nearest to a number that name a use of memory name keys and values.
+        """Whether a number is about the cache, by the nearest words that name a use of memory.
 
-        Without such words, a number counts the cache if the previous size does (``is_next``), or if a title says so.
+        Without such words, it is about the cache if the previous size is (``is_next``), or if a title says so.
         """
         cached, others = max(_last(_CACHED, before), _last(_CACHE, before)), _last(_OF_OTHERS, before)
         if cached != others:
@@ -331,7 +335,7 @@ class CacheClaims:
     def _readings(
         self, sizes: _CacheSizes, beside: str, after: str, entry: WrittenNumber, context: Context
     ) -> Iterator[tuple[_KeysAndValues, bool]]:
-        """The meanings that the words allow, the likeliest first, each with whether the words state every size."""
+        """The meanings that the words allow, the likeliest first, each with True if the words state every size."""
         titles = " ".join((*context.headings, *context.names))
         line_start = self._text.rfind("\n", 0, entry.start) + 1
         sentence = _SENTENCE_END.split(self._text[max(line_start, entry.start - 2 * _MOST_BEFORE) : entry.start])[-1]
@@ -402,7 +406,7 @@ class CacheClaims:
         return _Options((1,), sure=False)
 
     def _batch(self, places: Sequence[str], entry: WrittenNumber) -> _Options:
-        """The number of sequences: one, unless the words before a number or beside it give a batch."""
+        """The number of sequences: one, unless the words before a number or beside it state a batch size."""
         beside, *others = places
         if _last(_ONE_SEQUENCE, beside) > _last(_BATCH, beside):
             return _Options((1,))
@@ -415,7 +419,7 @@ class CacheClaims:
         return _Options((1, *several[:3]), sure=not set(several) - {1})
 
     def _widths(self, entry: WrittenNumber, places: Sequence[str]) -> _Options:
-        """The bytes per element; half precision, or else float32, if the text states none."""
+        """The bytes per element; if the text states none, half precision or else float32."""
         for side in entry.sides:
             for operand in side.operands:
                 if re.fullmatch(r"[124]\s?(?:bytes?|字节|B)", operand.text, re.I):
@@ -445,14 +449,14 @@ def _batches(words: str) -> set[int]:
 
 
 def _batches_with_ends(words: str) -> list[tuple[int, int]]:
-    """Each batch size in a text, after the position where it ends."""
+    """The batch sizes in a text, as (end position, batch size) pairs."""
     return [
         (match.end(), int((match["number"] or match["users"]).replace(",", ""))) for match in _BATCH.finditer(words)
     ]
 
 
 def _lengths(words: str) -> list[tuple[int, ...]]:
-    """The sequence lengths in a text, in its order, each with all meanings (4K: 4,096 or 4,000); 1 for "per token"."""
+    """The sequence lengths in a text, in order, each with all its meanings (4K: 4,096 or 4,000); 1 for "per token"."""
     lengths: list[tuple[int, ...]] = []
     matches = (*_TOKENS.finditer(words), *_EACH_TOKEN.finditer(words))
     for match in sorted(matches, key=lambda match: match.start()):
@@ -494,7 +498,7 @@ def _wrong(
     kept: Collection[_KeysAndValues],
     model: Model | None,
 ) -> Judged | None:
-    """The verdict on a number that is far from every meaning of its words."""
+    """Judge a number that is far from every meaning that the words around it allow."""
     near = (abs(reading.bytes - unit * value) <= _NEAR * reading.bytes for reading in kept for unit in units)
     right = next(iter(sure))
     cause = _cause(right, value, units)
@@ -527,7 +531,7 @@ def _keeps(sizes: _CacheSizes, kept: _KeysAndValues, value: Fraction, units: Col
 
 
 def _cause(kept: _KeysAndValues, value: Fraction, units: Collection[Fraction]) -> Problem | None:
-    """The mistake that turns the right bytes into a number."""
+    """The mistake that leads from the right bytes to ``value``; None if no mistake does."""
     sizes = kept.sizes
     of_all, several = kept.layers > 1, sizes.heads > sizes.shared == kept.heads
     causes = (
@@ -547,7 +551,7 @@ def _cause(kept: _KeysAndValues, value: Fraction, units: Collection[Fraction]) -
 
 
 def _other_product(entry: WrittenNumber, readings: Sequence[_KeysAndValues]) -> Judged | None:
-    """The verdict on a wrong result of a calculation that gives the bytes of a KV cache: 2 × 32 × ... × 2 = 3 GB."""
+    """Judge the wrong result of a right calculation of the cache's bytes: 2 × 32 × ... × 2 = 3 GB."""
     side, stated = next((side for side in entry.sides if side.is_calculation), entry.stated), entry.stated
     if not side.is_calculation or side.unit or stated.is_calculation:
         return None

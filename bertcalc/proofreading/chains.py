@@ -1,4 +1,4 @@
-"""Whether the sides of an equation agree: 4 * 768 * 768 = 2,359,296.
+"""Judge whether the sides of an equation agree: 4 * 768 * 768 = 2,359,296.
 
 >>> from bertcalc.proofreading.mentions.calculations import find
 >>> [entry] = find("2 * 768 * 768 = 1,179,684", {})
@@ -31,7 +31,7 @@ _IS_DIVIDED = N_("{written} is the count divided by 1,024 · 1,024, not its byte
 
 
 def judge_chain(entry: WrittenNumber) -> Judged | None:
-    """Whether the sides of a chain agree; None for a single side."""
+    """Judge whether the sides of a chain are equal; return None for a single side."""
     sides = entry.sides
     if len(sides) < 2:
         return None
@@ -52,7 +52,7 @@ def judge_chain(entry: WrittenNumber) -> Judged | None:
 
 
 def _last_product(sides: tuple[ChainSide, ...]) -> tuple[ChainSide, ...]:
-    """The sides from the last step on that multiplies the result before it: 4 × 768² = 2.4M × 12 = 28.3M."""
+    """Drop the sides before the last step that multiplies the previous result: 4 × 768² = 2.4M × 12 = 28.3M."""
     for index in range(len(sides) - 2, 0, -1):
         step, before = sides[index], sides[:index]
         factors = step.operands if step.is_calculation and _IS_PRODUCT.fullmatch(step.text) else ()
@@ -70,7 +70,7 @@ _LEAST_PLAIN = 1000
 
 
 def _rounds_vocabulary(side: ChainSide) -> bool:
-    """Whether a calculation has a vocabulary in thousands, which its letters have exactly: V × d = 30k × 768."""
+    """Whether a calculation rounds the vocabulary size to thousands: V × d = 30k × 768, where V is exact."""
     operands = side.operands if side.is_calculation and not side.letters else ()
     return any(operand.value >= _LEAST_VOCABULARY and operand.value % 1000 == 0 for operand in operands)
 
@@ -84,7 +84,7 @@ _JOINED_FACTORS = re.compile(r"[0-9]{5,12}(?:\s*\+\s*[0-9]{5,12}){1,3}")
 
 
 def _has_lost_signs(calculation: ChainSide, stated: ChainSide) -> bool:
-    """Whether asterisks that a page took for emphasis are lost: 30522128 + 128768 is 30522*128 + 128*768."""
+    """Whether a page removed asterisks as markup for emphasis: 30522128 + 128768 is 30522*128 + 128*768."""
     if not _JOINED_FACTORS.fullmatch(calculation.text.strip()):
         return False
     sums = {0}
@@ -95,7 +95,7 @@ def _has_lost_signs(calculation: ChainSide, stated: ChainSide) -> bool:
 
 
 def _is_sum_in_steps(sides: Sequence[ChainSide]) -> bool:
-    """Whether only the last term of a sum equals the first term of the next sum: 1 + 2 * 3 = 6 + 4 = 11."""
+    """Whether each sum continues from the previous sum's last term, not from its total: 1 + 2 * 3 = 6 + 4 = 11."""
     *steps, result = sides
     if any(side.letters for side in steps) or not any(len(_terms(side.text)) > 1 for side in steps[1:]):
         return False
@@ -132,9 +132,9 @@ def _agree(value: ChainSide, other: ChainSide) -> bool:
     if _is_near(value, other.value, max(other.reach, other.rough)):
         return True
     if len(re.sub(r"\D", "", other.text)) >= _DIGITS_OF_DOUBLE and float(value.value) == float(other.value):
-        return True  # as Python prints it
+        return True  # as Python prints a float
     if other.about and 0 <= value.value - other.value <= 2 * other.reach:
-        return True  # cut off: 768 × 3072 ≈ 2.3M
+        return True  # truncated: 768 × 3072 ≈ 2.3M
     if (other.about or value.about) and not (other.reach or other.rough) and _is_approximate(value.value, other.value):
         return True
     if value.is_calculation and value.reach and value.value < _MOST_WITH_PREFIX <= other.value:
@@ -160,7 +160,7 @@ def _are_same_size(size: ChainSide, other: ChainSide) -> bool:
 
 
 def _is_flattened(side: ChainSide) -> bool:
-    """Whether an exponent may have lost its superscript: 7×109×4 for 7×10⁹×4."""
+    """Whether an exponent may have lost its superscript format: 7×109×4 for 7×10⁹×4."""
     return any(operand.text in ("106", "109", "1012") for operand in side.operands)
 
 
@@ -215,7 +215,7 @@ def _disagreement(first: ChainSide, other: ChainSide) -> Judged:
 
 
 def _in_binary_millions(first: ChainSide, other: ChainSide) -> Judged | None:
-    """The verdict on a count that is right if its M means 1,024 · 1,024: 23835648 = 22.7 M; None if it is not."""
+    """Judge a count that is right if its M means 1,024 · 1,024, as in 23835648 = 22.7 M; otherwise return None."""
     if not _MILLIONS.search(other.text) or not 0 < other.reach * _OF_BINARY <= other.value:
         return None
     if abs(first.value / 1024**2 - other.value / 10**6) * 10**6 > other.reach:
@@ -232,7 +232,7 @@ _SCALED = re.compile(r"/\(?(?:10\^(?P<power>[369])\)?|1e(?P<exponent>[369])|(?P<
 
 
 def _scaled_bytes(first: ChainSide, other: ChainSide) -> Judged | None:
-    """The verdict on a size whose calculation ends in a division by its unit: 32 × 384 × 768 × 4 / 10^9 = 1.19 GB."""
+    """Judge a size after a calculation that divides by its unit: 32 × 384 × 768 × 4 / 10^9 = 1.19 GB."""
     scaled = _SCALED.search(first.text)
     if scaled is None or not first.operands:
         return None
@@ -244,7 +244,7 @@ def _scaled_bytes(first: ChainSide, other: ChainSide) -> Judged | None:
 
 
 def _other_bytes(first: ChainSide, other: ChainSide) -> Judged | None:
-    """The verdict on a size that is not the count times the bytes per parameter: 110M × 4 bytes = 44 MB."""
+    """Judge a size that is not the count times the bytes per parameter: 110M × 4 bytes = 44 MB."""
     is_size, width = first.unit == "bytes", min((operand.value for operand in first.operands), default=0)
     if len(first.operands) < _OF_PRODUCT or first.value < (LEAST if is_size else _LEAST_COUNT):
         return None
@@ -269,7 +269,7 @@ _LEAST_COUNT, _IS_PRODUCT = 10**6, re.compile(r"[^-+/^]*[*×·⋅xX][^-+/^]*")
 
 
 def gives(value: Fraction, written: str, unit: Unit | None = None) -> Judged:
-    """The verdict on a wrong result (``written``) of a calculation whose right result is ``value``."""
+    """The verdict on a calculation with the wrong result ``written`` and the right result ``value``."""
     return Judged("wrong", value, reasons=(Problem.of(_GIVES, value=in_words(value, unit), written=written),))
 
 
@@ -279,7 +279,10 @@ def _divided(count: Fraction, other: ChainSide) -> Judged:
 
 
 def table_in_every_layer(entry: WrittenNumber, vocabulary: int, layers: int) -> Judged | None:
-    """The verdict on a sum that multiplies the word embeddings by the number of layers: L·(12·d² + V·d)."""
+    """Judge a sum that multiplies the word embeddings by the number of layers: L·(12·d² + V·d).
+
+    ``vocabulary`` and ``layers`` are the vocabulary size and the number of layers in the text.
+    """
     side = next((side for side in entry.sides if side.is_calculation), None)
     if side is None or not {vocabulary, layers} <= {operand.value for operand in side.operands} or layers < 2:
         return None
@@ -311,7 +314,7 @@ def is_miscalculated(judged: Judged) -> bool:
 
 
 def divided_count(entry: WrittenNumber, right_of: Callable[[Fraction], Fraction | None]) -> Judged | None:
-    """The verdict on a count divided by 1,024 · 1,024 and called MB: 75641856 / 1024 / 1024 = 72.1 MB.
+    """Judge a count divided by 1,024 · 1,024 and called MB: 75641856 / 1024 / 1024 = 72.1 MB.
 
     ``right_of`` returns the right value of an earlier number of the text, and None for other numbers.
     """
@@ -328,7 +331,7 @@ def divided_count(entry: WrittenNumber, right_of: Callable[[Fraction], Fraction 
 
 
 def _divided_further(judged: Judged, right: Fraction) -> Judged:
-    """The verdict on the bytes of a count that is itself wrong."""
+    """Correct the verdict on the bytes of a count that is itself wrong; ``right`` is the right count."""
     if judged.right_value == 4 * right:
         return judged
     message = N_("The count is wrong as well: with the right one, {count}, it takes {bytes}.")
@@ -356,9 +359,10 @@ _MOST_APART = 4
 
 
 def judge_several(before: str, value: Fraction, between: str, after: str, total: Fraction) -> Judged | None:
-    """The verdict on a number that should be a multiple of the previous one; None if no words say that.
+    """Judge a number that should be a multiple of the previous number; return None if no words say so.
 
-    ``before`` are the words before ``value``, ``between`` those up to ``total``, and ``after`` the words after that.
+    ``before`` are the words before ``value``, ``between`` the words from ``value`` to ``total``, and ``after`` the
+    words after ``total``.
     """
     several = _SEVERAL.search(before)
     make = _MAKE.fullmatch(between) if several else None

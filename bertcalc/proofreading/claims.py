@@ -31,10 +31,10 @@ WORDS: dict[Verdict, str] = {
 class CheckedClaim(NamedTuple):
     """A number or a calculation of a text, and whether it is right.
 
-    ``start`` and ``end`` are positions in the text; ``value`` is in ``unit``, or in parameters if that is None; 40 % is
-    40. For a wrong claim, ``right_value`` is the right value, in the same unit. ``counts`` says what it counts, and
-    ``reasons`` why it is wrong or under which condition it is right. ``carried`` is True if only earlier mistakes make
-    it wrong.
+    ``start`` and ``end`` are positions in the text. ``value`` is in ``unit``: None means parameters, and for "%" the
+    value of 40 % is 40. For a wrong claim, ``right_value`` is the right value in the same unit. ``counts`` says what
+    the claim counts, and ``reasons`` why it is wrong or under which condition it is right. ``carried`` is True if only
+    earlier mistakes make it wrong.
     """
 
     start: int
@@ -50,7 +50,7 @@ class CheckedClaim(NamedTuple):
 
     @property
     def computed(self) -> str:
-        """The value of a calculation that the text does not give, such as that of a line of a program; else empty."""
+        """The result of a calculation without a stated result, such as a line of a program; otherwise empty."""
         is_open = (_CALCULATES.search(self.text) or self.text.isidentifier()) and not _RESULT.search(self.text)
         return in_words(self.value, self.unit) if is_open else ""
 
@@ -77,8 +77,8 @@ class Proofread(NamedTuple):
     """A proofread text: its claims in order, and the model that it is about.
 
     ``model`` is None if the text is about models that bertcalc does not count. ``assumed`` is True if the text does not
-    name its model. ``differing`` are the sizes of the text that differ from those of the model that it
-    names: the text's, and the model's.
+    name its model. ``differing`` maps each field in which the text differs from the model that it names to two sizes:
+    the text's and the model's.
     """
 
     text: str
@@ -94,12 +94,12 @@ class Proofread(NamedTuple):
 
     @property
     def first_error(self) -> CheckedClaim | None:
-        """The first wrong claim."""
+        """The first wrong claim; None if there is none."""
         return next(iter(self.of("wrong")), None)
 
     @property
     def corrected_total(self) -> int | None:
-        """The right number of parameters of the text's model."""
+        """The right number of parameters of the text's model; None without a model."""
         return self.model.num_parameters() if self.model else None
 
     def tally(self) -> Problem:
@@ -141,7 +141,7 @@ class Proofread(NamedTuple):
         return "\n".join([*map(str, self.summary()), *map(str, self.claims)])
 
     def html(self, say: Say = str) -> str:
-        """The text with every claim in a <mark>, whose title says the verdict and the reason; markup is escaped."""
+        """The text as escaped HTML, with every claim in a <mark> that has the verdict and the reason as its title."""
         return "".join(_mark(claim, piece, say) if claim else html.escape(piece) for claim, piece in self._pieces())
 
     def page(self, say: Say = str, language: str = "en") -> str:
@@ -191,7 +191,7 @@ def _mark(claim: CheckedClaim, piece: str, say: Say) -> str:
 
 
 def in_words(value: Fraction, unit: Unit | Literal["%"] | None = None) -> str:
-    """A value for a reason: whole numbers in full, bytes and percentages with their unit."""
+    """Format a value for a sentence: whole numbers in full, bytes and percentages with their unit."""
     if unit == "bytes":
         return size(int(value))
     if unit == "%":

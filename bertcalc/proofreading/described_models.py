@@ -1,4 +1,4 @@
-"""Models that a text describes by their sizes, and how well a model fits a text's numbers.
+"""Build models that a text describes by their sizes, and measure how well a model fits a text's numbers.
 
 >>> from bertcalc.proofreading.mentions.written_sizes import size_groups
 >>> line = "It is a BERT with 6 layers and hidden size 384."
@@ -29,9 +29,10 @@ _OF_DEPTH = re.compile(r"-layer\b", re.I)  # a 3-layer BERT
 
 
 def described_by(group: SizeGroup, line: str, preset: str, *, alone: bool = False) -> str:
-    """The name of the model that sizes describe: a preset's, if it has these sizes; empty if there are too few sizes.
+    """The name of the model that a group of sizes describes; empty if there are too few sizes.
 
-    ``preset`` has the sizes that the group does not contain; with ``alone``, a single size is enough.
+    If a preset has these sizes, the name is the preset's. ``preset`` is the preset that supplies the sizes missing from
+    the group. With ``alone``, a single size is enough.
     """
     described = line[group.start : group.end]
     enough = len(group.sizes) >= _FEWEST_SIZES and {"hidden_size", "num_hidden_layers"} & group.sizes.keys()
@@ -57,7 +58,7 @@ def preset_of(name: str) -> str:
 
 
 def is_described(name: str) -> bool:
-    """Whether a name is that of a described model, not of a preset."""
+    """Whether a name belongs to a described model, not to a preset."""
     return _WITH in name
 
 
@@ -76,7 +77,7 @@ def model_of(name: str) -> Model:
 
 
 def with_sizes(config: Config, sizes: Mapping[str, int]) -> Config:
-    """A configuration with other sizes; sizes that the text does not state follow the hidden size."""
+    """A configuration with other sizes. Unstated intermediate_size and num_attention_heads follow the hidden size."""
     hidden = sizes.get("hidden_size", config.hidden_size)
     changes = dict(sizes)
     if hidden != config.hidden_size:
@@ -106,7 +107,7 @@ def long_numbers(text: str) -> frozenset[int]:
 
 
 def fit(model: Model | None, numbers: Collection[int]) -> int:
-    """How many of the numbers are the count of a part of a model, or of all of it."""
+    """How many of the numbers are the count of a model or of a part of it."""
     return len(_counts(model) & frozenset(numbers)) if numbers and model else 0
 
 

@@ -1,4 +1,4 @@
-"""The numbers of a text with their verdicts, and the mistakes of earlier ones that later ones carry forward.
+"""Keep the judged numbers of a text, and carry mistakes in earlier numbers forward to later numbers.
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.proofreading.mentions.calculations import find
@@ -28,9 +28,9 @@ from bertcalc.text.arithmetic import evaluate
 from bertcalc.text.problem import InputError, Problem
 
 LEAST_CARRIED = 1000  # smaller numbers are factors, not results of earlier lines
-MOST_BEFORE = 8  # numbers before another one that it may be the product of
+MOST_BEFORE = 8  # the previous numbers that may be factors of a number
 _OF_PRODUCT = 2  # sides, and factors
-_SPECIFIC = 2  # digits of a number that is no chance
+_SPECIFIC = 2  # nonzero digits; numbers with fewer digits may match by chance
 _LEAST_LAYERS = 2
 _MOST_ROWS, _MOST_BETWEEN = 100, 3  # numbers in a table; lines between two of its rows
 _TOTAL_ROW = re.compile(r"total|sum|总|合计|共", re.I)
@@ -40,9 +40,9 @@ _RESTATES = re.compile(
     r"|大?约|即|也就是|就是|参数|个){1,9}",
     re.I,
 )
-_FEW = 2  # times half a unit in the last digit: neither rounded nor cut off
+_FEW = 2  # times half a unit in the last digit: a number beyond that is neither rounded nor truncated
 _TIMES_LAYERS = re.compile(r"[-*•\s]*[x×]\s?(?P<layers>[0-9]{1,3})\s?(?:layers|blocks|层)\s?[=≈:：]\s?~?", re.I)
-_SCALES = (1, 10**3, 10**6, 10**9)  # a result in MB that a calculation takes in bytes
+_SCALES = (1, 10**3, 10**6, 10**9)  # a calculation may use an earlier result without its unit, such as MB
 _ROUNDED = Fraction(1, 50)
 
 
@@ -56,14 +56,14 @@ class Finding(NamedTuple):
 
 
 class EarlierNumbers:
-    """The numbers of a text so far, in its order, and those that later calculations may use."""
+    """The judged numbers of a text so far, in order, and the results that later calculations may use."""
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
         self._by_value: dict[Fraction, int] = {}
 
     def add(self, finding: Finding, *, is_result: bool | None = None) -> None:
-        """Add the next number; ``is_result`` is whether an earlier line gives it, by default whether it is computed."""
+        """Add the next number. ``is_result`` says whether later lines may use it; by default, if it is calculated."""
         self.findings.append(finding)
         value = finding.entry.best.value
         is_result = finding.entry.computes if is_result is None else is_result
@@ -72,7 +72,7 @@ class EarlierNumbers:
             self._by_value[value] = len(self.findings) - 1
 
     def carried_forward(self, finding: Finding, context: Context) -> Finding:
-        """The number, with the verdict that follows from earlier numbers; unchanged if none does."""
+        """The finding with the verdict that follows from earlier numbers; unchanged if no verdict follows."""
         return (
             self._of_wrong_size(finding)
             or self._carried(finding)
@@ -86,14 +86,14 @@ class EarlierNumbers:
         )
 
     def right_value(self, value: Fraction) -> Fraction | None:
-        """The right value of an earlier number; None if no earlier line gives it."""
+        """The right value of an earlier number; None if the number is not the result of an earlier line."""
         if value not in self._by_value:
             return None
         judged = self.findings[self._by_value[value]].judged
         return judged.right_value if judged.verdict == "wrong" and judged.right_value else value
 
     def _of_all_layers(self, finding: Finding) -> Finding | None:
-        """The verdict on an earlier wrong count of one layer times the layers, or of all layers divided by them."""
+        """Judge a number that is an earlier wrong count multiplied or divided by the number of layers."""
         value, layers = finding.entry.best.value, finding.model.config.num_hidden_layers if finding.model else 0
         if layers < _LEAST_LAYERS or finding.entry.best.reach or finding.entry.computes or value < LEAST_CARRIED:
             return None
@@ -108,7 +108,7 @@ class EarlierNumbers:
         return None
 
     def _carried(self, finding: Finding) -> Finding | None:
-        """The verdict on a calculation with the wrong results of earlier ones; None if all of them are right."""
+        """Judge a calculation that uses wrong earlier results; return None if it uses none."""
         for side in finding.entry.sides:
             used = self._used(side)
             if used:
@@ -119,7 +119,7 @@ class EarlierNumbers:
         return None
 
     def _of_wrong_size(self, finding: Finding) -> Finding | None:
-        """The verdict on bytes or FLOPs that follow from earlier wrong ones: times the layers, or in a calculation."""
+        """Judge bytes or FLOPs that follow from an earlier wrong number: times the layers, or in a calculation."""
         entry, unit = finding.entry, finding.entry.stated.unit
         if unit not in ("bytes", "FLOPs", "MACs"):
             return None
@@ -148,7 +148,7 @@ class EarlierNumbers:
     def _with_size(
         self, finding: Finding, side: ChainSide, operand: Operand, index: int, right: Fraction
     ) -> Finding | None:
-        """The verdict with ``right`` in place of an operand, the wrong number at ``index``."""
+        """Judge a calculation with ``right`` in place of an operand that is the wrong number at ``index``."""
         number = f"({operand.value})" if operand.value.denominator > 1 else f"{operand.value}"
         text = re.sub(rf"(?<![0-9.(]){re.escape(number)}(?![0-9.)])", f"({right})", side.text)
         try:
@@ -170,7 +170,7 @@ class EarlierNumbers:
         }
 
     def multiplied(self, entry: WrittenNumber, judged: Judged, model: Model | None) -> Judged | None:
-        """The verdict on an earlier count of one layer times the number of layers: 4,722,432 * 12, or its result."""
+        """Judge an earlier count of one layer times the number of layers: 4,722,432 * 12, or its result."""
         if judged.verdict not in ("wrong", "unknown") or model is None:
             return None
         if is_arithmetic(Finding(entry, model, judged)):
@@ -184,7 +184,7 @@ class EarlierNumbers:
         return exact or self._multiplied_roughly(entry, model)
 
     def _multiplied_roughly(self, entry: WrittenNumber, model: Model) -> Judged | None:
-        """The verdict on the rounded count of one layer times the number of layers: 12 × 2.36M = 28.3M."""
+        """Judge the rounded count of one layer times the number of layers: 12 × 2.36M = 28.3M."""
         layers, stated = model.config.num_hidden_layers, entry.stated
         terms = [operand.value for operand in entry.sides[0].operands]
         if len(entry.sides) < _OF_PRODUCT or len(terms) != _OF_PRODUCT or layers not in terms or not stated.reach:
@@ -209,7 +209,7 @@ class EarlierNumbers:
         for value, part in parts.items():
             multiplied = re.search(rf"(?:[*×·]{int(value)}(?![0-9]))|(?<![0-9]){int(value)}[*×·^]", side.text)
             is_of_one = part is not None and part.layers == "one" and part.heads == "all" and not multiplied
-            is_of_one = is_of_one and not any(map(_counts_layers, parts.values()))  # which have this part in them
+            is_of_one = is_of_one and not any(map(_counts_layers, parts.values()))  # whole layers contain this part
             if part and is_of_one and (widened := in_all_layers(part, value, finding.model)):
                 index = used[value]
                 self.findings[index] = self.findings[index]._replace(judged=widened)
@@ -248,7 +248,7 @@ class EarlierNumbers:
         return finding._replace(judged=Judged("wrong", right, judged.counts, reasons, judged.counted), carried=True)
 
     def _repeated(self, finding: Finding) -> Finding | None:
-        """The verdict on a number that repeats the wrong result of an earlier calculation."""
+        """Judge a number that repeats the wrong result of an earlier calculation."""
         value = finding.entry.best.value
         index = self._by_value.get(value)
         if index is None or value < 10_000 or finding.entry.computes:
@@ -264,7 +264,7 @@ class EarlierNumbers:
         return finding._replace(judged=judged, carried=True)
 
     def _rounded(self, finding: Finding) -> Finding | None:
-        """The verdict on a number that rounds the previous number on its line: 85,054,464, or 85M."""
+        """Judge a number that rounds the previous number on its line: 85,054,464, or 85M."""
         last = self.findings[-1] if self.findings else None
         side = finding.entry.best
         if last is None or last.entry.line != finding.entry.line or finding.judged.verdict != "unknown":
@@ -273,7 +273,7 @@ class EarlierNumbers:
         return finding._replace(judged=last.judged) if near and side.unit == last.entry.best.unit else None
 
     def _restated(self, finding: Finding) -> Finding | None:
-        """The verdict on a number that repeats the previous number on its line, wrongly rounded: 85,054,464, or 86M."""
+        """Judge a number that rounds the previous number on its line incorrectly: 85,054,464, or 86M."""
         last, side = self.findings[-1] if self.findings else None, finding.entry.best
         if last is None or last.entry.line != finding.entry.line or finding.judged.verdict != "unknown":
             return None
@@ -289,7 +289,7 @@ class EarlierNumbers:
         return finding._replace(judged=Judged("wrong", value, last.judged.counts, (reason,), last.judged.counted))
 
     def _computed_again(self, finding: Finding) -> Finding | None:
-        """The verdict on a calculation of the previous number on its line: 396,544 parameters (2 × 198,272)."""
+        """Judge a calculation of the previous number on its line: 396,544 parameters (2 × 198,272)."""
         last = self.findings[-1] if self.findings else None
         if last is None or last.entry.line != finding.entry.line or not finding.entry.computes:
             return None
@@ -297,7 +297,7 @@ class EarlierNumbers:
         return finding._replace(judged=last.judged) if is_same and last.judged.verdict == "right" else None
 
     def _summed(self, finding: Finding, context: Context) -> Finding | None:
-        """The verdict on a total that is the sum of the rows or lines above it, some of which are wrong."""
+        """Judge a total that is the sum of the rows or lines above it, some of which are wrong."""
         entry = finding.entry
         if entry.computes or not context.names or not _TOTAL_ROW.search(context.names[0]):
             return None
@@ -317,7 +317,7 @@ class EarlierNumbers:
         return None
 
     def _above(self, entry: WrittenNumber) -> Iterator[Finding]:
-        """The counts above a number, from the last one up: those of its column, or one of each line."""
+        """The counts above a number, the nearest first: in a table, in its column; otherwise one count per line."""
         line = entry.line
         for last in reversed(self.findings[-_MOST_ROWS:]):
             if bool(last.entry.cells) != bool(entry.cells) or line - last.entry.line > _MOST_BETWEEN:
@@ -329,15 +329,15 @@ class EarlierNumbers:
 
 
 def is_arithmetic(finding: Finding) -> bool:
-    """Whether the sides of a chain disagree, which is wrong no matter what they count."""
+    """Whether a number is wrong because the sides of its chain disagree, no matter what they count."""
     return len(finding.entry.sides) > 1 and is_miscalculated(finding.judged)
 
 
 def _repeats(part: Counted) -> bool:
-    """Whether several layers have the tensors of a part."""
+    """Whether a part has tensors that several layers repeat."""
     return any(tensor.copies > 1 for tensor in part.tensors)
 
 
 def _counts_layers(part: Counted | None) -> bool:
-    """Whether a number counts all of the model's layers, with everything in them."""
+    """Whether a part is all layers of the model, with everything in them."""
     return part is not None and part.part == "layers" and part.layers == "all"

@@ -1,4 +1,4 @@
-"""Judge FLOPs: of a forward pass, a training step, or a part of the layers, for the text's batch.
+"""Judge the FLOPs of a forward pass, a training step, or a part of the layers, for the batch that the text states.
 
 >>> from bertcalc import load
 >>> from bertcalc.proofreading.mentions.calculations import find
@@ -30,7 +30,7 @@ from bertcalc.text.problem import InputError, Problem
 
 
 class _Operations(NamedTuple):
-    """A part of the layers whose FLOPs people state: its names in texts, and its steps."""
+    """A part of the layers with FLOPs that texts state: its name, the pattern of its names in texts, and its steps."""
 
     words: str
     pattern: str
@@ -38,7 +38,7 @@ class _Operations(NamedTuple):
 
 
 class _Cost(NamedTuple):
-    """The FLOPs of a part in some layers, for a batch."""
+    """The FLOPs of a part in one layer or in all layers, for a batch."""
 
     batch_size: int
     length: int
@@ -95,7 +95,7 @@ _FARTHEST = 16
 
 
 def judge_flops(entry: WrittenNumber, context: Context, model: Model) -> Judged:
-    """The verdict on FLOPs: right for the text's batch, or right under the condition of a different batch."""
+    """Judge FLOPs: right for the text's batch, conditional if right for a different batch, or wrong."""
     side, batch = entry.stated, context.batch
     words = " ".join(context.names[:2])
     parts = [part for part in _OF_LAYERS if re.search(part.pattern, " ".join(context.names[:1]), re.I)]
@@ -115,7 +115,7 @@ def judge_flops(entry: WrittenNumber, context: Context, model: Model) -> Judged:
 
 
 def _of_stated_batch(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict on FLOPs that are right for the phase and batch that the text states."""
+    """Judge FLOPs by the phase and the batch that the text states; return None unless they are right."""
     side, batch = entry.stated, context.batch
     if not batch.length:
         return None
@@ -146,7 +146,7 @@ def _of_batch(batch_size: int, length: int) -> Problem:
 
 
 def _wrong_total(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict on the whole model's FLOPs for a stated batch, if no way of counting gives them."""
+    """Judge the whole model's FLOPs for a stated batch; return None if some way of counting gives them."""
     side, batch = entry.stated, context.batch
     words = " ".join((*context.names[:2], context.before))
     length = batch.length or batch.recent
@@ -189,7 +189,7 @@ def _by_rule(side: ChainSide, model: Model, tokens: int) -> bool:
 
 
 def _of_part(part: _Operations | None, entry: WrittenNumber, context: Context, model: Model) -> Judged:
-    """The verdict on the FLOPs of a part of the layers, or of whole layers, in one layer or in all."""
+    """Judge the FLOPs of a part of the layers, or of whole layers, in one layer or in all layers."""
     side, batch = entry.stated, context.batch
     layers = model.config.num_hidden_layers
     scope = context.scope(layers) or ("one" if part is None else "")
@@ -226,7 +226,7 @@ _COUNTS = N_("the FLOPs of {part} for {batch} x {length} tokens")
 
 
 def _called(part: _Operations | None, layers: int) -> Problem:
-    """A part of one layer, or of all layers, in words."""
+    """Name a part of one layer or of all layers in words."""
     if part is None:
         return Problem.of(N_("one layer") if layers == 1 else N_("all layers"))
     message = N_("{part} of one layer") if layers == 1 else N_("{part} of all layers")
@@ -234,7 +234,7 @@ def _called(part: _Operations | None, layers: int) -> Problem:
 
 
 def _in_layers(part: _Operations | None, batch_size: int, length: int, model: Model) -> Iterator[tuple[int, Fraction]]:
-    """The FLOPs of a part in one layer and in all layers."""
+    """The FLOPs of a part in one layer and in all layers, as (number of layers, FLOPs) pairs."""
     layers = model.config.num_hidden_layers
     products = (step for step in _products(model, length) if step.place.component == "encoder" and step.runs == layers)
     operations = sum(cost(step) for step in products if part is None or part.has(step))
@@ -245,7 +245,7 @@ def _in_layers(part: _Operations | None, batch_size: int, length: int, model: Mo
 
 @lru_cache(maxsize=32)
 def _products(model: Model, length: int) -> tuple[Step, ...]:
-    """The matrix products of one sequence; empty if the model cannot run on it."""
+    """The steps with FLOPs for one sequence; empty if the model cannot run on it."""
     if cannot_run(model) or length > model.config.longest:
         return ()
     try:
@@ -255,7 +255,7 @@ def _products(model: Model, length: int) -> tuple[Step, ...]:
 
 
 def _in_unit_of(operations: Fraction, side: ChainSide) -> str:
-    """FLOPs in the unit of a written number, with as many decimals."""
+    """Write FLOPs in the unit of a number in the text, with as many decimals."""
     number = re.match(r"[0-9][0-9,_']*(?:\.[0-9]+)?", side.text.strip())
     if number is None:
         return f"{int(operations):,}"

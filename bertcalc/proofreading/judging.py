@@ -89,9 +89,9 @@ def judge(
 ) -> Judged:
     """Judge a number by the words around it.
 
-    ``model`` is None for a model that bertcalc does not support. Unless the model is ``sure``, few counts are judged
-    wrong.
-    ``published`` is the configuration of the published model that the text names.
+    ``model`` is None for a model that bertcalc does not support. ``sure`` says whether the text is certainly about the
+    model; if not, few counts are judged wrong. ``published`` is the configuration of the published model that the text
+    names.
     """
     if not entry.computes and COUNTS_OTHER_THINGS.match(entry.after):
         return NO_CLAIM
@@ -126,7 +126,10 @@ _OF_RESULT = 2  # sides
 
 
 def _is_of_larger_model(judged: Judged, entry: WrittenNumber, context: Context, model: Model) -> bool:
-    """Whether a number is a tool's printed total of a larger model around this one, not a slip or another preset."""
+    """Whether a tool printed a number as the total of a larger model that contains ``model``.
+
+    False for a slip and for the total of another preset.
+    """
     value, right = entry.best.value, model.num_parameters()
     if entry.computes or not _MEASURED.search(context.line) or not is_total(context):
         return False
@@ -136,7 +139,7 @@ def _is_of_larger_model(judged: Judged, entry: WrittenNumber, context: Context, 
 
 @lru_cache(maxsize=1)
 def _totals_of_presets() -> frozenset[int]:
-    """The counts of all presets without a head."""
+    """The parameter counts of all presets, without heads."""
     return frozenset(Model(preset.config).num_parameters() for preset in PRESETS.values())
 
 
@@ -145,7 +148,7 @@ _MEASURED = re.compile(r"\b(?:total|trainable)\s?params\s?[:=]|\bnumber of train
 
 
 def _is_in_numbers(entry: WrittenNumber) -> bool:
-    """Whether a chain has a calculation and at least two sides without letters."""
+    """Whether a chain has a calculation, and at least two of its sides have no letters."""
     return entry.computes and len([side for side in entry.sides if not side.letters]) > 1
 
 
@@ -186,7 +189,10 @@ _SHARE = re.compile("trainable ?%", re.I)
 
 
 def _with_meaning(judged: Judged, entry: WrittenNumber, context: Context, model: Model | None) -> Judged:
-    """The verdict on a wrong calculation; if the words mean its stated result, that result is the right value."""
+    """Add what a wrong calculation counts to its verdict.
+
+    If its stated result fits the words around it, that result is the right value.
+    """
     if model is None or entry.stated.unit == "bytes":
         return judged
     if is_total(context) and not entry.computes:
@@ -342,7 +348,7 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
 
 
 def _are_biases_of(part: Counted, whole: Counted) -> bool:
-    """Whether a part has only some of the biases that the words mean: query, key and value, but not the output."""
+    """Whether a part has only some of the biases that the words mean, such as query, key and value but not output."""
     names = {tensor.name for tensor in part.tensors}
     both = part.part.startswith("biases of") and whole.part.startswith("biases of")
     return both and part.layers == whole.layers and names < {tensor.name for tensor in whole.tensors}
@@ -356,7 +362,7 @@ def _is_layer_times_layers(entry: WrittenNumber, part: Counted, model: Model) ->
 
 
 def _rounded_part(line: TypedLine, context: Context, model: Model) -> Counted | None:
-    """The named part whose count a number with trailing zeros rounds: a pooler with 590,000 parameters."""
+    """The named part with a count that rounds to a number with trailing zeros: a pooler with 590,000 parameters."""
     if line.reach or not line.value or line.value % _THOUSAND or not names_particular_part(context, model):
         return None
     verdict = meant_by_words(line._replace(reach=line.rough), context, model)
@@ -371,7 +377,7 @@ def _typed(side: ChainSide) -> TypedLine:
 
 
 def _sizes_computed(model: Model) -> tuple[int, ...]:
-    """The sizes of a model that texts derive: 12 × 64 = 768, 4 × 768 = 3072, 768 / 12 = 64."""
+    """The model sizes that texts calculate: 12 × 64 = 768, 4 × 768 = 3072, 768 / 12 = 64."""
     config = model.config
     return config.hidden_size, config.intermediate_size, config.hidden_size // config.num_attention_heads
 
@@ -384,7 +390,7 @@ _COUNTED = re.compile(r"\W{0,3}(?:more |other |additional |个)?(?:param|weights
 
 
 def _half_norm(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict on a LayerNorm count that includes only one of the two vectors: another 768 parameters."""
+    """Judge a LayerNorm count with only one of its two vectors: another 768 parameters."""
     words = " ".join((*context.names[:2], context.sentence))
     named = "LayerNorm of the embeddings" if _OF_EMBEDDINGS.search(words) else "LayerNorm of the attention"
     of_norm = next((part for part in scoped(named, model) if part.right == 2 * entry.best.value), None)
@@ -395,7 +401,7 @@ def _half_norm(entry: WrittenNumber, context: Context, model: Model) -> Judged |
 
 
 def _table_of_rounded_vocabulary(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on the word embeddings with a vocabulary in thousands: 30,000 × 768; None for other calculations."""
+    """Judge a product for the word embeddings with a rounded vocabulary size: 30,000 × 768."""
     vocabulary, hidden = model.config.vocab_size, model.config.hidden_size
     factors = sorted(operand.value for operand in side.operands)
     is_named = any(map(_OF_EMBEDDINGS.search, (*context.names, *context.headings[:1])))
@@ -410,7 +416,7 @@ def _table_of_rounded_vocabulary(side: ChainSide, context: Context, model: Model
 
 
 def _norm_as_matrix(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict on a LayerNorm that is counted as a matrix: layernorm = 768 * 768."""
+    """Judge a LayerNorm that is counted as a matrix: layernorm = 768 * 768."""
     hidden = Fraction(model.config.hidden_size)
     is_matrix = any([operand.value for operand in side.operands][:2] == [hidden] * 2 for side in entry.sides)
     if not is_matrix or entry.best.value not in (hidden**2, hidden**2 + hidden):
@@ -425,7 +431,7 @@ _NORM_ALONE = re.compile(r"\W*(?:the )?(?:layer[ _-]?norm(?:ali[sz]ation)?|(?:�
 
 
 def _multiplies_vocabulary(side: ChainSide, model: Model) -> bool:
-    """Whether a calculation contains a vocabulary size, so that it does not count a part of a layer."""
+    """Whether a calculation contains a vocabulary size; if so, it does not count a part of a layer."""
     least, most = _VOCABULARIES
     sizes = (model.config.intermediate_size, model.config.hidden_size)
     vocabularies = (operand.value for operand in side.operands if least <= operand.value <= most)
@@ -434,11 +440,11 @@ def _multiplies_vocabulary(side: ChainSide, model: Model) -> bool:
 
 _VOCABULARIES = 20_000, 300_000
 _EMBEDDED = re.compile(r"\bemb|嵌入|词向量", re.I)  # without these words, only the heading is about embeddings
-_MOST_OF_WHOLE = 2  # mistakes in a whole model's count, if a part has exactly this count
+_MOST_OF_WHOLE = 2  # the most mistakes in a whole model's count if a part has exactly this count
 
 
 def _otherwise(line: TypedLine, side: ChainSide, context: Context, model: Model, *, alone: bool) -> Judged | None:
-    """The verdict on a number that no mistake explains, but that is clearly not the count that its words mean."""
+    """Judge a number that no mistake explains, but that clearly differs from the count that the words mean."""
     if any(IS_DIFFERENCE.search(name) for name in context.names[:2] if name not in context.headings):
         return None
     if _multiplies_vocabulary(side, model) or _is_of_other_sizes(side, model):
@@ -452,7 +458,7 @@ def _otherwise(line: TypedLine, side: ChainSide, context: Context, model: Model,
 
 
 def _is_of_other_sizes(side: ChainSide, model: Model) -> bool:
-    """Whether a calculation contains sizes but none of the model's widths, so that it is about another model."""
+    """Whether a calculation contains sizes but none of the model's widths; if so, it is about another model."""
     config = model.config
     widths = {config.hidden_size, config.intermediate_size, getattr(config, "embedding_size", config.hidden_size)}
     widths |= {times * config.hidden_size for times in (2, 3, 4)}
@@ -467,7 +473,7 @@ _DECAY = re.compile(r"\bdecay", re.I)
 
 
 def _decayed(side: ChainSide, model: Model) -> Judged:
-    """The verdict on the parameters with weight decay (usually all matrices) or without (the others)."""
+    """Judge a number of parameters with weight decay (usually all matrices) or without it (biases and LayerNorms)."""
     matrices = sum(tensor.num_parameters() for tensor in counted(model) if len(tensor.shape) > 1)
     for count, words in (
         (matrices, N_("all matrices")),
@@ -483,7 +489,7 @@ _SHAPE = re.compile(r"[0-9]+\*[0-9]+")
 
 
 def _is_shape(entry: WrittenNumber) -> bool:
-    """Whether a product of two sizes without a result may be only a shape."""
+    """Whether a number may be only a shape: a product of two sizes without a result."""
     return len(entry.sides) == 1 and bool(_SHAPE.fullmatch(re.sub("[x×·⋅]", "*", entry.best.text)))
 
 
@@ -532,7 +538,7 @@ def _says_total(context: Context) -> bool:
 
 
 def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged | None:
-    """The verdict on a count without biases, if the text says that it leaves them out."""
+    """Judge a count without biases, if the text says that it leaves them out."""
     says_so = any(_WITHOUT.search(text) for text in (*context.names, *context.headings[:1], context.line))
     of_part = (heading for heading in context.headings[:1] if names_part_but_whole(_MATRICES.sub(" ", heading)))
     near = (*context.names[:2], *of_part)
@@ -560,7 +566,7 @@ _INCLUDED = re.compile(
 
 
 def _lacks_biases(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict on a count without biases whose sentence claims to include them."""
+    """Judge a count without biases in a sentence that claims to include them."""
     side = entry.best
     if entry.computes or side.reach or not _INCLUDED.search(context.sentence) or _MATRICES.match(entry.after):
         return None
@@ -580,7 +586,7 @@ _ABOUT = re.compile(r"[×x*]\s?[~≈约]\s?[0-9]")  # a factor that the text its
 
 
 def _matrices_alone(entry: WrittenNumber, part: Counted, context: Context, model: Model) -> Judged | None:
-    """The verdict on the sum of a part's matrices without biases, unless the text says that it counts matrices."""
+    """Judge the sum of a part's matrices without biases, unless the text says that it counts matrices."""
     whole = _OF_MATRICES.get(part.part)
     before = context.text[max(0, entry.start - _MOST_BEFORE) : entry.start]
     near = " ".join((*context.names[:2], *context.headings[:1], context.sentence, entry.after))
@@ -600,7 +606,8 @@ def _matrices_alone(entry: WrittenNumber, part: Counted, context: Context, model
 
 _MOST_BEFORE = 250  # characters in which the text may introduce the matrices
 _OF_MATRICES = {"matrices of the attention": "attention", "matrices of the feed-forward": "feed-forward"}
-_SPEAKS_OF_BIASES = re.compile(r"^(?![^\n]*(?:norm|归一))[^\n]*(?:bias|偏置)", re.I | re.M)  # not only a LayerNorm's
+# Biases other than the bias of a LayerNorm.
+_SPEAKS_OF_BIASES = re.compile(r"^(?![^\n]*(?:norm|归一))[^\n]*(?:bias|偏置)", re.I | re.M)
 _OWN_CLASS = re.compile(r"\bnn\.(?:Linear|Module)\b")
 _WITH_BIASES_ALONE = (
     "query of the attention",
@@ -618,7 +625,7 @@ _LEAST_OF_LETTERS = 10**6  # for a formula in letters, because its letters may m
 
 
 _SIZE_TAKEN = re.compile("[A-Z]=")  # a formula in letters cannot confuse two sizes
-_FAR_FETCHED = ("decoder layers", "cross attention added")  # not believed if another part has exactly this count
+_FAR_FETCHED = ("decoder layers", "cross attention added")  # rejected if another part has exactly this count
 
 
 def _is_year(side: ChainSide) -> bool:
@@ -631,7 +638,7 @@ _VARIABLE = re.compile(r"(?<!\w)\w+(?:/\w+){2,12}/(?:kernel|bias|gamma|beta|\w+_
 
 
 def _with_tensors(context: Context) -> Context:
-    """The context, with PyTorch's names for TensorFlow's variables, and "Decoder layers" for a column "Decoder"."""
+    """Replace TensorFlow's variable names by PyTorch's, and a column header such as "Decoder" by "Decoder layers"."""
     names = (_VARIABLE.sub(lambda name: pytorch_tensor(name[0], ())[0], name) for name in context.names)
     named = [_STACK.sub(r"\1 layers", name) if name == context.header else name for name in names]
     if (
@@ -655,7 +662,7 @@ def _names_tensor(context: Context) -> bool:
 
 
 def _modules(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on a number of modules, such as 37 for Dropout."""
+    """Judge a count of modules, such as 37 for Dropout."""
     if side.value.denominator != 1 or side.value > LEAST:
         return None
     for name in context.names[:2]:
@@ -672,7 +679,7 @@ _VOCABULARY = re.compile(r"vocab|词表|词汇|词典|^V$|-?tokens?$", re.I)
 
 
 def _vocabulary(entry: WrittenNumber, context: Context, model: Model, published: Config | None) -> Judged | None:
-    """The verdict on a vocabulary size that is mistyped, or rounded as in 30,000."""
+    """Judge a vocabulary size that is mistyped, or rounded as in 30,000."""
     side = entry.best
     is_other_model = OWN_MODEL.search(" ".join(context.names[:2])) or OF_OWN.search(context.sentence)
     is_vocabulary = _is_vocabulary(context) or _VOCABULARY_LETTER.search(context.before)
@@ -708,7 +715,7 @@ _OF_TENSORS = re.compile(r"bias|偏置|norm|归一|param|参数", re.I)
 
 
 def _size(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on a size of the model, such as its vocabulary; a size alone is not a claim."""
+    """Judge a size of the model, such as its vocabulary size; most sizes alone are not claims."""
     config = model.config
     sizes = {value for value in vars(config).values() if isinstance(value, int) and not isinstance(value, bool)}
     if side.value == config.vocab_size:
@@ -724,7 +731,7 @@ def _size(side: ChainSide, context: Context, model: Model) -> Judged | None:
 
 
 def _right(part: Counted, side: ChainSide, context: Context, model: Model) -> Judged:
-    """The verdict on a right count; conditional if the count leaves out a part and the words do not say so."""
+    """Judge a right count; it is conditional if it leaves out a part and the words do not say so."""
     described = part_in_words(part, model)
     judged = Judged("right", counts=described, counted=part)
     if norms := _with_norms(part, context, model):
@@ -770,7 +777,7 @@ _AND_NORM = re.compile(
 
 
 def _is_smaller(part: Counted, context: Context, model: Model) -> bool:
-    """Whether the words before a number name something larger than the part that the number counts."""
+    """Whether the words before a number name a larger part than the number counts."""
     name = without_models(next(iter(context.names), ""))
     if part.part == "layers" and part.layers == "one" and model.config.num_hidden_layers > 1:
         return bool(_ENCODER.fullmatch(name))
@@ -797,7 +804,7 @@ _ATTENTION = re.compile(
 
 
 def _with_pooler(part: Counted, context: Context, model: Model) -> Judged | None:
-    """The verdict on a count that includes the pooler although the words exclude the pooler."""
+    """Judge a count that includes the pooler although the words around it exclude the pooler."""
     pooler = count_of_part("pooler", model)
     if not pooler or not any(map(_WITHOUT_POOLER.search, context.names[:1])):
         return None
@@ -811,7 +818,7 @@ _WITHOUT_POOLER = re.compile(
 
 
 def _slip(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on a count with a mistyped digit."""
+    """Judge a count with a mistyped digit."""
     if side.reach or side.value.denominator != 1 or side.value < LEAST or side.is_calculation:
         return None
     for right, part in _counts_of_parts(model):
@@ -829,12 +836,12 @@ def _slip(side: ChainSide, context: Context, model: Model) -> Judged | None:
 
 @lru_cache(maxsize=32)
 def _counts_of_parts(model: Model) -> list[tuple[int, Counted]]:
-    """Pairs of count and part, for the parts that people usually count."""
+    """(count, part) pairs for the parts that texts usually count."""
     return [(part.right, part) for part in all_parts(model) if part.part in PARTS and part.heads == "all"]
 
 
 def _called(part: Counted) -> str:
-    """The pattern for a part's names; a whole model without a head may also go by the names of its body."""
+    """The pattern for a part's names; for the whole model, it includes the names of the model without its head."""
     also = f"|{PARTS['the model without its head'][1]}" if part.part == WHOLE_MODEL else ""
     return PARTS[part.part][1] + also
 
@@ -847,7 +854,7 @@ def _any_part(side: ChainSide, model: Model) -> Counted | None:
 
 
 def _matrix_of(side: ChainSide, model: Model) -> Counted | None:
-    """The matrix whose sizes a product multiplies: 768 × 3072 is in the feed-forward, not in the attention."""
+    """The matrix with the two sizes that a product multiplies: 768 × 3072 is in the feed-forward network."""
     sizes = sorted(operand.value for operand in side.operands)
     if not side.is_calculation or len(sizes) != _OF_MATRIX or sizes[0] == sizes[1]:
         return None
@@ -873,13 +880,13 @@ _HEAD = re.compile(r"\b(?:attention )?head\b|单个头|每个头|一个头|头�
 
 @lru_cache(maxsize=32)
 def _by_count(model: Model) -> dict[int, Counted]:
-    """A map from each count to the first part, module, tensor or output head with that count."""
+    """The first part, module, tensor or output head with each count, keyed by the count."""
     return {part.right: part for part in reversed((*all_parts(model), *_heads(model))) if part.heads == "all"}
 
 
 @lru_cache(maxsize=32)
 def _heads(model: Model) -> tuple[Counted, ...]:
-    """The output heads of the family's classes."""
+    """The output heads of the family's model classes."""
     heads = []
     for cls in model.family.classes:
         try:

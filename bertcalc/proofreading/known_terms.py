@@ -1,7 +1,7 @@
-"""Judge a calculation by those of its terms that are known counts.
+"""Judge a calculation by its terms that are known counts.
 
-Two mistakes are recognized: a rounded count of one layer, multiplied by the number of layers (12 × 7M), and one wrong
-term in a sum of parts (28,661,760 + 56,687,616).
+It may multiply the rounded count of one layer by the number of layers (12 × 7M), have one wrong term in a sum of parts
+(28,661,760 + 56,687,616), or lack some terms.
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.proofreading.mentions.calculations import find
@@ -38,10 +38,10 @@ from bertcalc.text import N_
 from bertcalc.text.arithmetic import evaluate
 from bertcalc.text.problem import InputError, Problem
 
-_OF_PRODUCT, _RIGHT_TO, _LEAST = 2, 100, 10**5  # two factors; a hundredth; smaller counts are of no layer
+_OF_PRODUCT, _RIGHT_TO, _LEAST = 2, 100, 10**5  # two factors; a hundredth; smaller counts do not count a layer
 _NEAR, _ALMOST = 20, 2000  # a twentieth; one part in 2,000
 _JOINS = r"[*`)）(（\s]{0,4}(?:(?:=>?|->|→|⇒|≈|~|:|：|,|，|，?共|makes?|gives?|so|is|in total|total)[\s~≈*`]{0,4}){1,3}"
-# Between the count of one and that of all: ~7.1M each = 85.2M
+# Words between the count of one layer and the count of all layers: ~7.1M each = 85.2M
 _EACH = re.compile(
     r"[*`)）\s]{0,4}(?:(?:parameters?|params|weights)\s)?(?:each|apiece|per (?:layer|block)|每层|每个?)" + _JOINS
 )
@@ -49,7 +49,7 @@ _LAYERS_OF = re.compile(r"(?:layers|blocks) (?:of|with|at|having)(?: about| roug
 
 
 def judge_rounded_product(entry: WrittenNumber, model: Model) -> Judged | None:
-    """The verdict on the rounded count of one layer times the number of layers; None for other calculations."""
+    """Judge the rounded count of one layer times the number of layers; return None for other calculations."""
     calculations = [side for side in entry.sides if side.is_calculation]
     if len(calculations) != 1 or not calculations[0].reach or len(calculations[0].operands) != _OF_PRODUCT:
         return None
@@ -62,7 +62,10 @@ def judge_rounded_product(entry: WrittenNumber, model: Model) -> Judged | None:
 
 
 def judge_each(last: WrittenNumber, between: str, entry: WrittenNumber, model: Model) -> Judged | None:
-    """The verdict on a total of all layers that follows the rounded count of one: 12 layers: ~7.1M each = 85.2M."""
+    """Judge a total of all layers after the rounded count of one layer, as in "12 layers: ~7.1M each = 85.2M".
+
+    ``last`` is the count of one layer, and ``between`` is the text between the two numbers.
+    """
     one = last.best
     joins = _EACH.fullmatch(between) or (_LAYERS_OF.search(last.before) and re.fullmatch(_JOINS, between))
     if entry.computes or last.computes or not joins or not one.reach:
@@ -75,7 +78,10 @@ def judge_each(last: WrittenNumber, between: str, entry: WrittenNumber, model: M
 
 
 def judge_in_brackets(last: WrittenNumber, between: str, entry: WrittenNumber, model: Model) -> Judged | None:
-    """The verdict on a count whose brackets contain a rounded product with a different result: 85.2M (7.08M × 12)."""
+    """Judge a count before a rounded product in brackets with a different result: 85.2M (7.08M × 12).
+
+    ``last`` is the count, ``entry`` is the product, and ``between`` is the text between the two.
+    """
     product, stated = entry.stated, last.stated
     bracketed = f"{between}(" if product.text.startswith("(") else between
     if last.computes or len(entry.sides) > 1 or not _OPENS.fullmatch(bracketed):
@@ -94,7 +100,10 @@ _OPENS = re.compile(r"[\s*`]{0,8}[(（][\s~≈]{0,3}")
 
 
 def judge_rounded(term: Fraction, reach: Fraction, stated: ChainSide, model: Model) -> Judged | None:
-    """The verdict on a result that multiplies ``term``, the count of one layer rounded by at most ``reach``."""
+    """Judge a total that multiplies ``term``, the count of one layer rounded by at most ``reach``.
+
+    ``stated`` is the total in the text. Return None if ``term`` is not close to the count of one layer.
+    """
     one, whole = (next((part for part in scoped("layers", model) if part.layers == of), None) for of in ("one", "all"))
     if one is None or whole is None or term < _LEAST:
         return None
@@ -127,11 +136,11 @@ _HAS = N_("one layer has {count}")
 
 _WHOLES = (WHOLE_MODEL, "layers", "attention with LayerNorm", "attention", "feed-forward with LayerNorm", "embeddings")
 _SUM = re.compile(r"[0-9]{3,12}(?:\+[0-9]{3,12}){1,4}")
-_LEAST_TERM = 10_000  # a smaller term may be a part of another kind
+_LEAST_TERM = 10_000  # a smaller term may count a different part
 
 
 def judge_sum_of_parts(entry: WrittenNumber, model: Model) -> Judged | None:
-    """The verdict on a sum of parts of a layer or a model with one wrong term; None for other sums."""
+    """Judge a sum of parts of a layer or a model with one wrong term; return None for other sums."""
     side = next((side for side in entry.sides if side.is_calculation), None)
     if side is None or side.reach or side.unit not in (None, "parameters") or not _SUM.fullmatch(side.text):
         return None
@@ -145,7 +154,7 @@ def _is_counted(part: Counted) -> bool:
 
 
 def _with_wrong_term(whole: Counted, terms: Sequence[int], model: Model) -> Judged | None:
-    """The verdict on a sum that should count ``whole`` but has one wrong term."""
+    """Judge a sum that should count ``whole`` but has one wrong term."""
     if not abs(sum(terms) - whole.right) * _NEAR <= whole.right:
         return None
     tensors = set(whole.tensors)
@@ -167,7 +176,7 @@ _TERM = N_("{count} is right for {part}, not {written}")
 
 
 def judge_whole_sum(entry: WrittenNumber, model: Model) -> Judged | None:
-    """The verdict on a sum over a whole model of which each term is right, but some are missing or counted twice."""
+    """Judge a sum over a whole model if each term is right, but terms are missing or counted twice."""
     report, words = _on_right_terms(entry, model), next(iter(counts_of(("word embeddings",), model)), None)
     if report is None or words is None or report.typed == report.right:
         return None
@@ -179,7 +188,7 @@ def judge_whole_sum(entry: WrittenNumber, model: Model) -> Judged | None:
 
 
 def judge_layer_sum(entry: WrittenNumber, model: Model) -> Judged | None:
-    """The same for a sum over one layer."""
+    """Judge a sum over one layer if each term is right, but terms are missing or counted twice."""
     layer = next((part for part in scoped("layers", model) if part.layers == "one"), None)
     norm = {2 * model.config.hidden_size: "LayerNorm of the attention"}  # rather than two of the biases
     report = _on_right_terms(entry, model.changed(with_sizes(model.config, {"num_hidden_layers": 1})), norm)
@@ -194,7 +203,7 @@ def judge_layer_sum(entry: WrittenNumber, model: Model) -> Judged | None:
 def _on_right_terms(entry: WrittenNumber, model: Model, names: Mapping[int, str] = {}) -> TermsReport | None:
     """The report on the terms of a sum; None unless each of them counts a part of the model.
 
-    ``names`` are those of terms with these values.
+    ``names`` maps the value of a term to the name of the part that it counts.
     """
     side = next((side for side in entry.sides if side.is_calculation), None)
     if side is None or side.reach or side.unit not in (None, "parameters") or len(side.operands) < _LEAST_OPERANDS:
@@ -207,7 +216,7 @@ def _on_right_terms(entry: WrittenNumber, model: Model, names: Mapping[int, str]
 
 
 def parts_of_terms(entry: WrittenNumber, model: Model) -> list[Counted]:
-    """The parts that single terms of a calculation count rightly, if no other part has the same count.
+    """The parts that single terms of a calculation count correctly, if no other part has the same count.
 
     >>> from bertcalc import BertConfig, build
     >>> from bertcalc.proofreading.mentions.calculations import find
@@ -249,7 +258,7 @@ def _value(term: str) -> Fraction | None:
 
 
 def _summands(text: str) -> Iterator[str]:
-    """The products in a sum, and sums in parentheses that are multiplied by a number, as Python writes them."""
+    """The terms and factors of a calculation as Python code, from the whole calculation to its large numbers."""
     nodes: list[ast.expr] = []
     with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
         nodes.append(_parsed(text))
@@ -270,7 +279,7 @@ _FEWEST_TERMS, _MOST_TERMS, _LEAST_OPERANDS = 4, 40, 6
 
 
 def _expanded(text: str) -> list[Fraction]:
-    """The terms of a sum, with sums in parentheses multiplied out; empty if it is no sum of products.
+    """The terms of a sum, with sums in parentheses multiplied out; empty if the text is not a sum of products.
 
     >>> [int(term) for term in _expanded("5*7 + (2*3 + 4) * 12")]
     [35, 72, 48]
@@ -304,7 +313,7 @@ def _counts(part: Counted) -> set[int]:
 
 
 def _is_wrong(term: int, part: Counted, model: Model) -> bool:
-    """Whether a term is close to a part's count but wrong, and not the count of a similar part with other tables."""
+    """Whether a term is close to a part's count but wrong, and not the count of embeddings with other table sizes."""
     has_other_tables = "embeddings" in part.part and (term - part.right) % model.config.hidden_size == 0
     is_near = abs(term - part.right) * _NEAR <= part.right
     return is_near and not has_other_tables and term not in _counts(part)

@@ -1,4 +1,4 @@
-"""Numbers that are not the count that their words mean, and that no way of counting gives.
+"""Judge numbers that are wrong for the part that the words around them name, by every way of counting.
 
 >>> from bertcalc import BertConfig, build
 >>> line, context = TypedLine("", "", Fraction(7_161_667)), Context(("each transformer layer holds",), (), "")
@@ -49,11 +49,11 @@ IS_DIFFERENCE = re.compile(
 # --- labels that mean a single part ---
 
 
-_CLEARLY_APART, _MOST_APART = 50, 4  # a fiftieth of the right value, and four times it
+_CLEARLY_APART, _MOST_APART = 50, 4  # a fiftieth of the right value, and four times the right value
 
 
 def contradicted(line: TypedLine, context: Context, model: Model) -> Judged | None:
-    """The verdict on a number labelled as one part, if it is clearly not that part's count; else None."""
+    """Judge a number with the label of one part, if it is clearly not the count of that part; otherwise return None."""
     scope, value = context.scope(model.config.num_hidden_layers), line.value or Fraction(0)
     for name in context.names[:2]:
         meant = meant_alone(name)
@@ -123,7 +123,7 @@ _LEAST = 100_000
 
 
 def near_miss(line: TypedLine, context: Context, model: Model) -> Judged | None:
-    """The verdict on a number close to the count that its words mean; None if it is the count of another part."""
+    """Judge a number close to the count that the words around it mean; return None if it is another part's count."""
     value, reach = line.value or Fraction(0), max(line.reach, line.rough)
     if value < _LEAST or reach * _FIGURES > value or (not reach and value % 10_000 == 0):
         return None
@@ -173,7 +173,7 @@ def _meant(value: Fraction, context: Context, model: Model) -> Counted | None:
             called = [part for part in called if part != "layers"] or called
         called = [part for part in called if part not in WHOLE_OR_BODY]
         if any("embeddings" in part for part in called) and count_of_part("projection of the embeddings", model):
-            return None  # with the projection or without it
+            return None  # the words may include the projection or not
         if near := _nearest(called, value, scope, model):
             return near
         if called and not names_whole_only(name, model):
@@ -194,13 +194,13 @@ def _joins_parts(name: str) -> bool:
 
 
 def _called(parts: Iterable[str], name: str) -> list[str]:
-    """The parts that a name may mean, except that the embeddings always include their LayerNorm."""
+    """The parts that a name may mean; the embeddings always include their LayerNorm."""
     called = [part for part in parts if re.search(PARTS[part][1], name, re.I)]
     return ["embeddings" if part == "embeddings without LayerNorm" else part for part in called]
 
 
 def _nearest(names: Sequence[str], value: Fraction, scope: str, model: Model) -> Counted | None:
-    """The named part whose count is nearest to a number, in the layers that the words mean; None if none is near."""
+    """The named part with the count nearest to a number, in the layers that the words mean; None if none is near."""
     parts = [part for name in names for part in scoped(name, model)]
     parts = [part for part in parts if not scope or part.layers == scope or not _is_repeated(part, model)]
     near = [part for part in parts if part.right and abs(part.right - value) * _NEAR <= part.right]
@@ -248,7 +248,7 @@ _LEFT_OUT = ("biases of query, key and value", "position embeddings", "embedding
 
 @lru_cache(maxsize=32)
 def _sums(model: Model) -> frozenset[int]:
-    """The sums of two parts."""
+    """The sums of the counts of two parts."""
     parts = [part for part in counts_of(tuple(USUAL), model) if part.heads == "all" and part.layers != "others"]
     counts: Collection[int] = {total(tensors) for part in parts for tensors in with_and_without_biases(part)}
     return frozenset(first + second for first, second in combinations(counts, 2))
@@ -258,7 +258,7 @@ def _sums(model: Model) -> frozenset[int]:
 
 
 def judge_classifier(line: TypedLine, context: Context, model: Model) -> Judged | None:
-    """The verdict on the parameters of a classification head, if the line states the number of labels."""
+    """Judge the parameters of a classification head, if the line states the number of labels."""
     value, of_label = line.value or Fraction(0), model.config.hidden_size + 1
     if line.reach or not any(map(_CLASSIFIER.search, (*context.names[:2], context.sentence))):
         return None
@@ -274,7 +274,7 @@ def judge_classifier(line: TypedLine, context: Context, model: Model) -> Judged 
 
 
 def judge_classifier_product(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict on a classification head whose calculation leaves out its bias: 768 × 2 = 1,536."""
+    """Judge a classification head if its calculation leaves out the bias: 768 × 2 = 1,536."""
     side, hidden = entry.best, model.config.hidden_size
     factors = sorted(operand.value for other in entry.sides if other.is_calculation for operand in other.operands)
     if len(factors) != _OF_PRODUCT or factors[1] != hidden or side.value != factors[0] * hidden:
@@ -289,7 +289,7 @@ def judge_classifier_product(entry: WrittenNumber, context: Context, model: Mode
 
 
 def judge_with_classifier(entry: WrittenNumber, model: Model) -> Judged | None:
-    """The verdict on a model's count plus a classifier: 109,482,240 + 768 × 2 lacks the classifier's two biases."""
+    """Judge a model's count plus a classifier: 109,482,240 + 768 × 2 lacks the classifier's two biases."""
     side, hidden, whole = entry.best, model.config.hidden_size, model.num_parameters()
     written = {operand.value for other in entry.sides if other.is_calculation for operand in other.operands}
     labels, bias = divmod(int(side.value) - whole, hidden)
@@ -322,7 +322,10 @@ _CLASSIFIER = re.compile(r"\bhead|classif|分类", re.I)
 
 
 def near_bytes(entry: WrittenNumber, context: Context, width: int, model: Model) -> Judged | None:
-    """The verdict on a size close to that of the weights that its words mean, at ``width`` bytes per parameter."""
+    """Judge a size close to the bytes of the weights that the words around it mean.
+
+    ``width`` is the number of bytes per parameter.
+    """
     side = entry.stated
     reach = max(side.reach, side.rough)
     if context.supposes or entry.computes or reach * _FIGURES > side.value or _COUNTS_CHANGE.search(context.line):

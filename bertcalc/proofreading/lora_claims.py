@@ -128,7 +128,7 @@ _MOST_BEHIND = 40
 
 
 class _StatedSetting(NamedTuple):
-    """The ranks and targets that a text may state for a number; ``is_near`` if the number's sentence states them."""
+    """The ranks and targets that a text may state for a number; ``is_near`` if it states them near the number."""
 
     ranks: tuple[int, ...]
     targets: tuple[Targets, ...]
@@ -143,7 +143,7 @@ class _SettingInText(NamedTuple):
     ranks: tuple[int, ...]
     targets: tuple[Targets, ...]
     is_more: bool
-    is_named: bool = False  # whether it is a row whose label says what it is about
+    is_named: bool = False  # whether it is a table row with a label in words
 
 
 class LoraClaims:
@@ -161,7 +161,7 @@ class LoraClaims:
     def judge(
         self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None, headers: Sequence[str] = ()
     ) -> Judged | None:
-        """The verdict on a number of LoRA parameters; None if it counts something else, or no setting is stated."""
+        """Judge a number of LoRA parameters; return None if it counts something else or the text has no setting."""
         if not self.is_about_lora or model is None:
             return None
         is_arithmetic, last = is_miscalculated(judged), self._last
@@ -176,7 +176,7 @@ class LoraClaims:
             return None
         setting = self._setting(entry, last, headers, context)
         if "c_attn" in context.sentence and not any("c_attn" in path for path, _module, _copies in model.modules()):
-            return None  # of GPT-2, which the text names elsewhere
+            return None  # the sentence is about GPT-2, not about this model
         if not setting.ranks:
             return None
         targets = setting.targets or self._implied
@@ -204,7 +204,7 @@ class LoraClaims:
         return Judged("wrong", Fraction(meant.value), described, reasons)
 
     def _setting(self, entry: WrittenNumber, last: int, headers: Sequence[str], context: Context) -> _StatedSetting:
-        """The stated setting for a number: beside it, in its sentence or row, or else in the sentences before."""
+        """The setting for a number: stated beside it, in its sentence or row, or else in earlier sentences."""
         index = bisect_left(self._starts, entry.start + 1) - 1
         sentence = self._sentences[index] if index >= 0 else _SettingInText(0, 0, (), (), False)
         pieces = [self._text[max(last, sentence.start) : entry.start], self._behind(entry)]
@@ -265,7 +265,7 @@ _EXPLAINED = {
 
 
 class _LoraCount(NamedTuple):
-    """The parameters that LoRA trains in all layers, in one layer, in one matrix, or in half of it (A or B)."""
+    """The parameters that LoRA trains in all layers, in one layer, for one matrix, or for only its factor A or B."""
 
     value: int
     scope: str
@@ -331,7 +331,7 @@ def _targets(text: str) -> tuple[Targets, ...]:
 
 
 def _in_row(entry: WrittenNumber, headers: Sequence[str]) -> _SettingInText | None:
-    """The rank and the targets in the row of a number in a table, by the headers of its columns."""
+    """The rank and the targets in a number's table row, by the column headers; None without headers."""
     if len(headers) != len(entry.cells):
         return None
     ranks: tuple[int, ...] = ()
@@ -346,7 +346,7 @@ def _in_row(entry: WrittenNumber, headers: Sequence[str]) -> _SettingInText | No
 
 
 def _scope(words: str) -> str:
-    """The scope of a number according to its words: the matrices of all layers, of one layer, or a single matrix."""
+    """The scope that words give to a number: the matrices of all layers ("all"), of one layer, or a single matrix."""
     is_of_all = _ALL_LAYERS.search(words) and not _TOTAL_OF_ONE.search(words)
     if _PER_MATRIX.search(words) and not is_of_all:
         return "matrix"
@@ -354,7 +354,7 @@ def _scope(words: str) -> str:
 
 
 def _fitting(rights: Iterable[_LoraCount], side: ChainSide, words: str) -> _LoraCount | None:
-    """The LoRA count that rounds to a number; one of all layers unless the words mean a layer or a matrix."""
+    """The LoRA count that rounds to a number; if several do, preferably a count of all layers."""
     fitting = [count for count in rights if abs(count.value - side.value) <= max(side.reach, side.rough)]
     whole = [count for count in fitting if count.scope == "all"]
     inside = [count for count in fitting if _PER_LAYER.search(words) or _PER_MATRIX.search(words) or not side.reach]
@@ -366,13 +366,14 @@ def _is_other_setting(side: ChainSide, right: _LoraCount, model: Model) -> bool:
     if side.value.denominator != 1 or side.reach:
         return abs(side.value - right.value) > max(3 * side.reach, Fraction(right.value, 10))
     apart = int(side.value) - right.value
-    is_near = abs(apart) * _NEAR <= right.value and apart % (model.config.hidden_size + 1)  # a head has H + 1 a label
+    # A classification head has H + 1 parameters per label.
+    is_near = abs(apart) * _NEAR <= right.value and apart % (model.config.hidden_size + 1)
     return bool(is_near) or is_slip(int(side.value), right.value) or int(side.value) in _other_counts(model)
 
 
 @lru_cache(maxsize=32)
 def _other_counts(model: Model) -> frozenset[int]:
-    """The numbers of parameters that LoRA trains with any common rank on any matrices, in all layers or in one."""
+    """The parameter counts that LoRA trains with any common rank on any matrices, in all layers or in one layer."""
     roles = sorted({role for tensor in _matrices(model) for role in _roles(tensor)} & _EVERY)
     sets = (frozenset(chosen) for size in range(1, len(roles) + 1) for chosen in combinations(roles, size))
     return frozenset(
@@ -391,13 +392,13 @@ def _matrices(model: Model) -> tuple[Tensor, ...]:
         tensor
         for tensor in counted(model)
         if len(tensor.shape) == 2
-        and tensor.num_parameters()  # none in biases that a model leaves out
+        and tensor.num_parameters()  # 0 for tensors that a model leaves out
         and (tensor.place.component == "encoder" or tensor.place.role == "dense")
     )
 
 
 def _roles(tensor: Tensor) -> Targets:
-    """The roles of a matrix, several if it is fused."""
+    """The roles of a matrix; a fused matrix has several."""
     return frozenset("up" if role == "up and gate" else role for role in tensor.place.role.split(", "))
 
 
@@ -415,7 +416,7 @@ def _counts(targets: Targets, rank: int, model: Model) -> Iterator[_LoraCount]:
 
 
 def _usual_targets(model: Model) -> tuple[Targets, ...]:
-    """The targets if a text states none: peft's defaults, and query and value as in the paper."""
+    """The targets if a text states none: query and value as in the paper, or c_attn if that is peft's default."""
     default = LORA_TARGETS.get(model.family.name, ())
     return (_PROJECTIONS,) if default == ("c_attn",) else (frozenset(("query", "value")),)
 

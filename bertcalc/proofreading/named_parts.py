@@ -1,4 +1,4 @@
-"""Which part of a model the words around a number mean, and whether the number counts it."""
+"""Find the part of a model that the words around a number mean, and check whether the number counts it."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -35,7 +35,7 @@ _BITS = 9.0
 
 
 def with_and_without_biases(part: Counted) -> tuple[list[Tensor], ...]:
-    """The tensors of a part: all, without biases, also without beta, and matrices only."""
+    """The tensors of a part, four times: all, without biases, also without the LayerNorms' beta, and only matrices."""
     return (
         list(part.tensors),
         [tensor for tensor in part.tensors if not is_bias(tensor)],
@@ -54,7 +54,10 @@ _LAYERS = re.compile(
 
 
 def meant_by_words(line: TypedLine, context: Context, model: Model) -> LineVerdict | None:
-    """The verdict by the nearest names of parts: right if one of them has the count, else the likeliest mistake."""
+    """Judge a number by the names of parts around it: right if a part has this count, else the likeliest mistake.
+
+    Nearer names take precedence. Return None if no words name a part.
+    """
     wrong: LineVerdict | None = None
     scope = context.scope(model.config.num_hidden_layers)
     for name in named_parts(context, model):
@@ -73,7 +76,7 @@ def meant_by_words(line: TypedLine, context: Context, model: Model) -> LineVerdi
 
 
 def _of_whole_model(verdict: LineVerdict, model: Model) -> LineVerdict:
-    """An unexplained verdict on all layers, explained as the whole model: the last row "all (12 layers)"."""
+    """Explain an unexplained verdict on all layers by the whole model, as for a last row "all (12 layers)"."""
     part, line = verdict.counted, verdict.line
     if verdict.explanation or not part or (part.part, part.layers) != ("layers", "all"):
         return verdict
@@ -94,7 +97,7 @@ def _is_repeated(verdict: LineVerdict) -> bool:
 
 
 def _with_norm(verdict: LineVerdict, model: Model) -> LineVerdict:
-    """A wrong verdict on the embeddings, explained with their LayerNorm if that takes fewer mistakes."""
+    """Explain a wrong verdict on the embeddings with their LayerNorm if that takes fewer mistakes."""
     part, whole = verdict.counted, next(iter(counts_of(("embeddings",), model)), None)
     if not whole or not part or part.part != "embeddings without LayerNorm" or not verdict.explanation:
         return verdict
@@ -171,7 +174,7 @@ _PLAIN_LABELS = {
 
 
 def _of_the_meant(verdict: LineVerdict, name: str, scope: str, model: Model) -> LineVerdict:
-    """The verdict, moved to the part that the name means if it is about a different part."""
+    """Move a verdict to the part that the name means if the verdict is about a different part."""
     alone = _alone(name)
     part = verdict.counted
     if not alone or not part or part.part not in PARTS or part.part == alone[0]:
@@ -186,7 +189,8 @@ def _of_the_meant(verdict: LineVerdict, name: str, scope: str, model: Model) -> 
         if meant.right and meant.heads == "all" and (not scope or meant.layers == scope)
     ]
     if right := next((meant for meant in meant_parts if verdict.line.means(meant.right)), None):
-        return verdict._replace(counted=right, explanation=())  # by chance: four layers of a part, and a larger part
+        # By chance, a part in four layers may have the count of a larger part.
+        return verdict._replace(counted=right, explanation=())
     explained = [
         verdict._replace(counted=meant, explanation=explanation)
         for meant in meant_parts
@@ -195,7 +199,7 @@ def _of_the_meant(verdict: LineVerdict, name: str, scope: str, model: Model) -> 
     return min(explained, key=lambda other: len(other.explanation or ()), default=verdict)
 
 
-# The two matrices of a feed-forward, by words that mean only one of them.
+# Words that mean only one of the two feed-forward matrices.
 _MATRIX = {
     "first matrix of the feed-forward": r"\bup[ -]?proj|\bfirst (?:linear|dense|layer|matrix|projection)"
     r"|\b(?:fc|linear|dense)_?1\b|\b(?:ffn|mlp)[ _-]?in\b|\bc_fc\b|\bintermediate\.dense"
@@ -238,7 +242,7 @@ _OF_ONE_LAYER = re.compile(
     re.I,
 )
 _QKV = re.compile(r"(?<![a-z])q[\W_]{0,3}k[\W_]{0,3}v(?![a-z])", re.I)
-# More than these three matrices, or each of them alone.
+# Words for more than these three matrices, or for each of them alone.
 _WITH_OUTPUT = re.compile(
     r"out|proj\w* ?o(?![a-z])|(?<![a-z])v[\W_]{0,3}(?:and )?o(?![a-z])|(?<![a-z])w_?o(?![a-z])"
     r"|\beach|\bof (?:them|these)|dense|输出|每个|各|\+|bias|偏置|norm",
@@ -265,7 +269,7 @@ def _alone(name: str) -> tuple[str, ...]:
 
 
 def _one_of_two(name: str) -> str:
-    """The matrix of the feed-forward that a name such as "FFN in" means; empty if it means both."""
+    """The feed-forward matrix that a name such as "FFN in" means; empty if the name means both matrices."""
     return next((part for part, pattern in _IN_AND_OUT.items() if re.fullmatch(pattern, name.strip(), re.I)), "")
 
 
@@ -276,7 +280,7 @@ _IN_AND_OUT = {
 
 
 def _in_scope_of(verdict: LineVerdict, scope: str, model: Model) -> LineVerdict:
-    """A wrong verdict, explained for one layer or for all layers, according to the words."""
+    """Explain a wrong verdict for one layer or for all layers, as the words say."""
     part = verdict.counted
     if not part or not scope or part.layers == scope or part.part not in PARTS or part.heads == "one":
         return verdict
@@ -308,7 +312,7 @@ def _line_verdict(name: str, line: TypedLine, model: Model) -> LineVerdict:
 
 
 def _in_scope(verdict: LineVerdict, scope: str, name: str, model: Model) -> LineVerdict:
-    """The verdict, moved to one layer or to all layers if the words say so."""
+    """Move a verdict to one layer or to all layers if the words say so."""
     part, line = verdict.counted, verdict.line
     if not part or not scope or part.part not in PARTS or part.heads == "one":
         return verdict
@@ -337,7 +341,7 @@ def all_parts(model: Model) -> tuple[Counted, ...]:
 
 
 def parts_without_biases(model: Model, low: int, high: int) -> list[Counted]:
-    """The parts without their biases whose counts are in a range."""
+    """The parts with a count from ``low`` to ``high`` if their biases are left out."""
     counts, parts = _without_biases(model)
     first, last = bisect_left(counts, low), bisect_right(counts, high)
     return [part for _place, part in sorted(parts[first:last], key=itemgetter(0))]
@@ -345,7 +349,7 @@ def parts_without_biases(model: Model, low: int, high: int) -> list[Counted]:
 
 @lru_cache(maxsize=32)
 def _without_biases(model: Model) -> tuple[list[int], list[tuple[int, Counted]]]:
-    """The counts of parts without biases, ascending, and these parts, each with its position in the model."""
+    """The counts of parts without biases, ascending, and the (position, part) pairs in the same order."""
     parts = enumerate(
         part._replace(tensors=tuple(tensors))
         for part in counts_of(tuple(PARTS), model)
@@ -362,7 +366,7 @@ def _all_of(part: Counted, model: Model) -> Counted:
 
 
 def _best(part: Counted, line: TypedLine, model: Model) -> Explanation | None:
-    """The likeliest mistakes that lead from a part to a value."""
+    """The likeliest mistakes that lead from the count of a part to the number of a line; None if there are none."""
     sizes = MiscountSizes.of(model.final_config)
     among = search(part.tensors, sizes, _BITS)
     combinations = [
@@ -372,7 +376,7 @@ def _best(part: Counted, line: TypedLine, model: Model) -> Explanation | None:
 
 
 def times_layers(part: Counted, value: Fraction, model: Model) -> Judged | None:
-    """The verdict on a product of a right count of one layer and the number of layers."""
+    """Judge the product of a right count of one layer and the number of layers."""
     whole = _all_of(part, model)
     if part.layers != "one" or whole.layers != "all" or whole.right != value:
         return None
@@ -380,7 +384,7 @@ def times_layers(part: Counted, value: Fraction, model: Model) -> Judged | None:
 
 
 def in_all_layers(part: Counted, value: Fraction, model: Model) -> Judged | None:
-    """The verdict on a count of one layer whose words mean all layers."""
+    """Judge a count of one layer if the words mean all layers."""
     whole = _all_of(part, model)
     explained = _best(whole, TypedLine("", "", value), model) if whole.layers == "all" != part.layers else None
     return wrong_by(whole, explained, model) if explained else None
@@ -388,7 +392,7 @@ def in_all_layers(part: Counted, value: Fraction, model: Model) -> Judged | None
 
 @lru_cache(maxsize=1024)
 def count_of_part(name: str, model: Model) -> int:
-    """The parameters of a part in all layers; 0 if the model has none."""
+    """The parameter count of a part in all layers; 0 if the model has no such part."""
     return next((part.right for part in counts_of((name,), model)), 0)
 
 
@@ -462,7 +466,7 @@ def _without_aside(name: str) -> str:
 
 
 def meant_alone(name: str) -> list[str]:
-    """The part that a label consists of; empty if the label has other words."""
+    """The part that a label names, as a list; empty if the label also has other words."""
     if _EACH.search(name):
         return ["layers"]
     if matrix := _one_of_two(name):
@@ -478,12 +482,12 @@ def meant_alone(name: str) -> list[str]:
 
 
 def scoped(name: str, model: Model) -> Iterator[Counted]:
-    """A part in all layers, and in one."""
+    """A part counted in all layers, then counted in one layer."""
     parts = counts_of((name,), model)
     return (part for part in parts if part.heads == "all" and part.layers != "others")
 
 
 @lru_cache(maxsize=1024)
 def counts_of(names: tuple[str, ...], model: Model) -> tuple[Counted, ...]:
-    """The parts with their counts; for each part, all layers come first."""
+    """The parts with these names and their counts; for each part, the count of all layers comes first."""
     return tuple(parts_of(counted(model), MiscountSizes.of(model.final_config), names))

@@ -1,4 +1,4 @@
-"""Another reading of a number that was judged wrong: by other words of its sentence, or by its calculation.
+"""Find another reading of a number that was judged wrong, by other words of its sentence or by its calculation.
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.proofreading.mentions.calculations import find
@@ -32,7 +32,7 @@ ROUGHEST = 400  # times half a unit in the last of three digits: 85.1M
 
 
 def other_reading(judged: Judged, entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict by another reading that makes the number right; None if there is no such reading."""
+    """Judge a number by another reading that makes it right or unclear; return None if there is no such reading."""
     side = entry.best
     if judged.counted and judged.counted.part.startswith(("gamma of", "beta of")):
         return UNKNOWN  # words that name one of the two often mean both
@@ -55,7 +55,7 @@ def other_reading(judged: Judged, entry: WrittenNumber, context: Context, model:
 
 
 def _named_in_sentence(side: ChainSide, context: Context, model: Model) -> Counted | None:
-    """The part with this count that the sentence names, although the words nearest to the number mean the whole."""
+    """The part with this count that the sentence names, although the nearest words mean the whole model."""
     scope = context.scope(model.config.num_hidden_layers)
     for part in all_parts(model):
         is_part = part.part in PARTS and part.part not in WHOLE_OR_BODY and part.heads == "all"
@@ -72,7 +72,7 @@ _LAYERS = re.compile(
 
 
 def _of_some_layers(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on the count of several layers: two layers have 14,175,744 parameters."""
+    """Judge the count of several layers: two layers have 14,175,744 parameters."""
     for name in context.names[:2]:
         number = in_digits(match["number"]) if (match := _LAYERS.search(name)) else 0
         if not 1 < number < model.config.num_hidden_layers:
@@ -85,7 +85,7 @@ def _of_some_layers(side: ChainSide, context: Context, model: Model) -> Judged |
     return None
 
 
-# Modules whose weights and biases are often computed separately from the rest.
+# Modules with weights and biases that texts often calculate separately from the rest.
 _MODULES = (
     "query, key and value",
     "output projection of the attention",
@@ -108,7 +108,7 @@ _ONLY_BIASES = re.compile(r"\W*(?:bias(?:es)?|偏置)\W*", re.I)
 
 
 def _says_only_biases(part: Counted, context: Context) -> bool:
-    """Whether the words beside a number name biases without saying of which part."""
+    """Whether the words beside a number name biases, but not the part that has them."""
     return part.part.startswith("biases") and any(map(_ONLY_BIASES.fullmatch, context.names[:2]))
 
 
@@ -165,7 +165,8 @@ def is_of_variant(judged: Judged, context: Context, model: Model) -> bool:
 
 _LONG_NUMBER = re.compile(r"(?<![0-9.,])[0-9]{2,3},?[0-9]{3}(?![0-9,.]*[0-9])")
 _NEAR_VOCABULARY = 10  # a tenth
-OF_OWN = re.compile(r"\bwe (?:pre)?train|trimm|\bgerman\b|我们训练|裁剪", re.I)  # a vocabulary in whole thousands
+# The text's own vocabulary, which may be in whole thousands.
+OF_OWN = re.compile(r"\bwe (?:pre)?train|trimm|\bgerman\b|我们训练|裁剪", re.I)
 OF_VOCABULARY = (
     *TABLES,
     "embeddings",
@@ -179,7 +180,7 @@ OF_VOCABULARY = (
 def unless_explained(
     judged: Judged, explanation: Explanation, entry: WrittenNumber, context: Context, model: Model
 ) -> Judged:
-    """The verdict; conditional if the text itself explains the difference: another vocabulary, or separate biases."""
+    """Make the verdict conditional if the text explains the difference: another vocabulary, or separate biases."""
     operands = {operand.value for side in entry.sides if side.is_calculation for operand in side.operands}
     size = re.fullmatch("V=([0-9]+)|P=([0-9]+)|[A-Z]=[0-9]+|padded to .*|rounded to .*", explanation[0].miscount)
     chosen = size is not None and (
@@ -221,7 +222,7 @@ _SPEAKS_OF_WEIGHTS = re.compile(
 
 
 def _is_as_in_bert(causes: Collection[str], context: Context) -> bool:
-    """Whether a text on ALBERT counts BERT's wide tables or unshared layers for comparison."""
+    """Whether a text about ALBERT counts BERT's wide tables or unshared layers for comparison."""
     beside = " ".join((context.line, *context.names[:2], *context.headings[:1]))
     is_table = bool(_OF_FULL_WIDTH & {*causes}) and context.is_in_text(_BERT)
     return bool(is_table or (_NOT_SHARED & {*causes} and _BERT.search(beside) and not is_of_shared_layers(context)))
@@ -242,7 +243,7 @@ _NOT_SHARED = {"layers not shared", "attention not shared", "feed-forward not sh
 
 
 def _rounds(cell: str, right: Fraction) -> bool:
-    """Whether the cell beside a calculation states the right value, rounded: | 3 × 768 × 768 | 1.8M/layer |."""
+    """Whether the cell beside a calculation states the rounded right value: | 3 × 768 × 768 | 1.8M/layer |."""
     amount = re.match(r"[~≈约]?\s?([0-9.,]+\s?(?:M|百万|万|million)?)", cell)
     try:
         return amount is not None and typed(amount[1]).means(int(right))
@@ -256,9 +257,8 @@ def _is_without_positions(judged: Judged, explanation: Explanation) -> bool:
     return whole and [cause.miscount for cause in explanation] == ["positions"]
 
 
-_PRINTED = re.compile(
-    r"\(None(?:, (?:None|[0-9]+))+\)"
-)  # a line of a Keras summary, whose model has its own vocabulary
+# A line of a Keras summary; its model has its own vocabulary.
+_PRINTED = re.compile(r"\(None(?:, (?:None|[0-9]+))+\)")
 _IS_BIAS = re.compile("bias|beta", re.I)
 # A rule of thumb in letters just before a number: 12d² per block, 7.08M
 _RULE_IN_LETTERS = re.compile(r"[0-9]{1,2}\s?[·*×]?\s?(?:[dhHD]|n_embd|d_?model|hidden\w*)\s?(?:²|\^\(?2|\*\*2)")
@@ -296,12 +296,12 @@ def _says_why(explanation: Explanation, context: Context) -> bool:
     return bool(left_out) and all(re.search(pattern, left_out, re.I) for pattern in patterns)
 
 
-# An approximation that is called one, and that is right to one part in 500.
+# Words that call a number approximate; it has to be right to one part in 500.
 _ABOUT = re.compile(r"(?:\babout|\bapproximately|\broughly|[~≈]|约|大概|近似)\W{0,3}$", re.I)
 _RULE_OF_THUMB_ERROR = Fraction(1, 500)
 
 
-# The pooler, the output of the attention, or a head.
+# An "output layer" may be the pooler, the output of the attention, or a head.
 _OUTPUT_LAYER = re.compile(r"^(?!.*(?:att|注意力|ffn|feed|前馈)).*(?:\boutput layer|输出层)", re.I)
 _RULE_OF_THUMB = re.compile(r"\b(?:about|approximately|roughly)\b|rule of thumb|[~≈]|约|大概|近似", re.I)
 

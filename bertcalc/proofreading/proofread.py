@@ -1,4 +1,4 @@
-"""Proofread a write-up: find its numbers and calculations, judge each, and carry early mistakes forward.
+"""Proofread a write-up: find its numbers and calculations, judge each of them, and carry early mistakes forward.
 
 >>> report = proofread("BERT-base. Attention of one layer: 4 * 768 * 768 = 2,359,296 parameters.")
 >>> [(claim.verdict, claim.right_value) for claim in report.claims]
@@ -90,7 +90,7 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
     """Check every number and calculation of a text.
 
     ``text`` is Markdown, HTML, LaTeX, a notebook or plain text of at most 100,000 characters, in English or Chinese.
-    ``model`` is the model that the text is about; by default, it is read from the text.
+    ``model`` is the model that the text is about; by default, the text itself determines it.
 
     Raises InputError if the text is too long.
     """
@@ -112,7 +112,7 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
 
 
 def _is_sum_of_sentence(entry: WrittenNumber, context: Context) -> bool:
-    """Whether a number adds up two numbers before it: 589,824 weights plus 768 biases, 590,592 in all."""
+    """Whether a number is the sum of two numbers before it: 589,824 weights plus 768 biases, 590,592 in all."""
     if entry.computes or entry.best.reach or not _ADDS.search(context.before):
         return False
     numbers = {int(number.replace(",", "")) for number in _INTEGERS.findall(context.before)}
@@ -124,7 +124,7 @@ _ADDS = re.compile(r"\bplus\b|\+|\band\b|加上?", re.I)
 
 
 def _simplified(finding: Finding, words: str) -> Judged:
-    """The verdict; conditional for a nearly right number if the words call its formula a simplification."""
+    """Make the verdict on a nearly right number conditional if the words call its formula a simplification."""
     judged, value = finding.judged, finding.entry.best.value
     is_near = judged.right_value and abs(judged.right_value - value) * _NEARLY <= judged.right_value
     if judged.verdict == "wrong" and is_near and not is_arithmetic(finding) and _SIMPLIFIED.search(words):
@@ -145,7 +145,7 @@ _NOT_JUDGED = Judged("unknown", reasons=(Problem.of(N_("The text has too many nu
 
 
 def _with_name(finding: Finding, about: subject.Subject) -> Finding:
-    """The finding; if it gives the total of a published model other than the text's, the reason names that model."""
+    """Name the model in a finding's reason if the right total is of a published model other than the text's."""
     model = finding.model
     if model is None or about.model is None or model.config == about.model.config:
         return finding
@@ -175,7 +175,7 @@ class _Verdicts:
 
     def __init__(self, text: str, about: subject.Subject, entries: Sequence[WrittenNumber], written: str) -> None:
         self._about = about
-        self._written = written  # the text in which models' names keep their sizes: Llama-2-7B
+        self._written = written  # the text with model names that include their sizes: Llama-2-7B
         self._text = text
         self._around = Surroundings(text)
         self._earlier = EarlierNumbers()
@@ -190,7 +190,11 @@ class _Verdicts:
             self._add(in_unit_of_header(entry, self._around.row(entry).header) if entry.cells else entry)
 
     def all(self) -> Iterator[Finding]:
-        """The verdicts. A number equal to the model's total plus another number of the text counts a larger model."""
+        """The findings in the text's order.
+
+        A number that equals the model's total plus another number of the text counts a larger model. Its verdict
+        becomes unknown.
+        """
         values = {finding.entry.best.value for finding in self._findings if not finding.entry.best.reach}
         larger: Fraction | None = None  # the last of these totals
         for finding in self._findings:
@@ -299,7 +303,7 @@ class _Verdicts:
         self._earlier.add(finding, is_result=entry.computes or judged.counted is not None)
 
     def _printed(self, entry: WrittenNumber, context: Context, model: Model | None) -> Judged | None:
-        """The verdict on a number that peft printed, for the model that the program above it loads."""
+        """Judge a number that peft printed for the model that the program above it loads."""
         if printed_by_peft(context.line) is None:
             return None
         loaded = last_loaded(self._written[: entry.start])
@@ -307,7 +311,7 @@ class _Verdicts:
         return judge_printed(entry.start, entry.stated.value, context, model) if model else None
 
     def _counted_right(self, entry: WrittenNumber, model: Model) -> list[Counted]:
-        """The parts of a model whose exact counts appear earlier in the text or as terms of this calculation."""
+        """The parts of a model with exact counts that appear earlier in the text, or as terms of this calculation."""
         return parts_of_terms(entry, model) + [
             finding.judged.counted
             for finding in self._findings
@@ -351,7 +355,7 @@ class _Verdicts:
         return bool(_ARROW.fullmatch(self._text[last.entry.end : entry.start]))
 
     def _difference(self, entry: WrittenNumber, context: Context, model: Model | None) -> Judged | None:
-        """The verdict on the difference between two models that the words beside a number compare."""
+        """Judge the difference between two models that the words beside a number compare."""
         if model is None or entry.computes or entry.best.unit not in (None, "parameters"):
             return None
         if entry.best.value < _LEAST_OF_OTHERS or any(map(names_part_but_whole, context.names[:2])):
@@ -370,7 +374,7 @@ class _Verdicts:
     def _size(
         self, entry: WrittenNumber, context: Context, model: Model | None, published: Config | None
     ) -> Judged | None:
-        """The verdict on a size that is not the published model's, or on a product that contains such a size."""
+        """Judge a size that differs from the published model's, or a product that contains such a size."""
         if model is None or published is None or self._about.assumed:
             return None
         if entry.computes:
@@ -385,7 +389,7 @@ class _Verdicts:
         return judge_size(stated, context, model, published) if stated else None
 
     def _formula_gives(self, entry: WrittenNumber, context: Context) -> Judged | None:
-        """The verdict on a wrong result that the text attributes to the last calculation: the formula gives ..."""
+        """Judge a wrong result that the text attributes to the last calculation: the formula gives ..."""
         last = self._findings[-1] if self._findings else None
         if last is None or not last.entry.computes or entry.computes or entry.line - last.entry.line > _NEAR_LINES:
             return None
@@ -397,7 +401,7 @@ class _Verdicts:
         return None if is_near or last.entry.best.unit != stated.unit else gives(value, shorten(stated.text))
 
     def _times(self, entry: WrittenNumber, judged: Judged) -> Judged | None:
-        """The verdict on the previous number times the number of layers: multiplied by 12, it is ..."""
+        """Judge a number that should be the previous number times the number of layers: multiplied by 12, it is ..."""
         last = next((finding for finding in reversed(self._findings) if finding.judged.verdict), None)
         times = _TIMES.search(entry.before[-_SHORT:])
         if last is None or times is None or entry.computes or entry.line - last.entry.line > _NEAR_LINES:
@@ -423,7 +427,7 @@ class _Verdicts:
     def _of_training(
         self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None
     ) -> Judged | None:
-        """The verdict on training memory; None if the number is right for another model of the text."""
+        """Judge a number of bytes of training memory; return None if it is right for another model of the text."""
         training = self._training.judge(entry, context, judged, model)
         if training is None or training.verdict != "wrong":
             return training
@@ -435,7 +439,7 @@ class _Verdicts:
         return None if any(self._training.fits(entry, other) for other in others) else training
 
     def _of_cache(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
-        """The verdict on a KV cache. Outside tables, if the words name no model, any model of the text may fit."""
+        """Judge the bytes of a KV cache. Outside tables, if the words name no model, any model of the text may fit."""
         is_named = entry.cells or any(map(names_model, (context.sentence, *context.names[:1])))
         others = (
             [] if is_named else [other for other in (self._about.model, *self._about.others()) if other is not model]
@@ -447,7 +451,7 @@ class _Verdicts:
         )
 
     def _operations(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
-        """The verdict on a number without a unit under a heading about FLOPs."""
+        """Judge a number without a unit under a heading about FLOPs."""
         stated = entry.stated
         if model is None or judged.verdict not in ("unknown", None) or stated.unit or stated.value < _LEAST_OF_OTHERS:
             return None
@@ -458,7 +462,7 @@ class _Verdicts:
         return operations if operations.verdict in ("right", "wrong") else None
 
     def _several(self, entry: WrittenNumber, judged: Judged) -> Judged | None:
-        """The verdict on a multiple of the previous number, if the words multiply it: 25 LayerNorms of 1,536 each."""
+        """Judge a multiple of the previous number, if the words multiply it: 25 LayerNorms of 1,536 each."""
         last = self._findings[-1] if self._findings else None
         if last is None or last.entry.line != entry.line or entry.computes or last.entry.computes:
             return None
@@ -470,7 +474,7 @@ class _Verdicts:
         return several if several and (several.verdict == "wrong" or judged.verdict == "wrong") else None
 
     def _each(self, entry: WrittenNumber, model: Model | None) -> Judged | None:
-        """The verdict on a total of all layers that follows the rounded count of one: ~7.1M each = 85.2M."""
+        """Judge a total of all layers that follows the rounded count of one layer: ~7.1M each = 85.2M."""
         last = self._findings[-1] if self._findings else None
         if last is None or model is None or last.entry.line != entry.line or self._about.assumed:
             return None
@@ -478,7 +482,7 @@ class _Verdicts:
         return judge_each(last.entry, between, entry, model) or judge_in_brackets(last.entry, between, entry, model)
 
     def _sum_of_row(self, entry: WrittenNumber, judged: Judged) -> Judged | None:
-        """The verdict on a number that is the sum of the earlier numbers in its row: weights, biases, and both."""
+        """Judge a number that is the sum of the earlier numbers in its row: weights, biases, and both."""
         if not entry.cells or judged.verdict not in ("wrong", "unknown") or entry.computes:
             return None
         row = self._row(entry)
@@ -487,7 +491,7 @@ class _Verdicts:
         return Judged("right", counts=Problem.of(N_("the sum of its row"))) if is_sum and not is_wrong else None
 
     def _table_in_every_layer(self, entry: WrittenNumber, context: Context, judged: Judged) -> Judged | None:
-        """The verdict on a sum that multiplies the text's vocabulary by its number of layers."""
+        """Judge a sum that multiplies the text's vocabulary size by its number of layers."""
         sizes = self._about.sizes
         vocabulary, layers = sizes.get("vocab_size", 0), sizes.get("num_hidden_layers", 0)
         if judged.verdict in ("right", "conditional") or not (vocabulary and layers and is_total(context)):
@@ -497,7 +501,7 @@ class _Verdicts:
     def _share_of_last(
         self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None
     ) -> Judged | None:
-        """The verdict on a percentage that is the previous number's share of the model: 23,440,896, 21.4%."""
+        """Judge a percentage that is the previous number's share of the model: 23,440,896, 21.4%."""
         last = self._last_in_row(entry) if entry.cells else (self._findings[-1] if self._findings else None)
         if last is None or last.entry.line != entry.line or model is None or last.model is not model:
             return None
@@ -523,7 +527,7 @@ class _Verdicts:
         return judge_share_of(value, entry.stated, model, self._text, of_model=self._is_among_shares(entry, model))
 
     def _share_beside(self, entry: WrittenNumber) -> Judged | None:
-        """The verdict on a percentage beside the two numbers that it compares: 294,912 / 109,482,240 (0.27%)."""
+        """Judge a percentage beside the two numbers that it compares: 294,912 / 109,482,240 (0.27%)."""
         if not entry.stated.text.endswith("%") or printed_by_peft(self._around.line(entry.line)):
             return None
         start = self._text.rfind("\n", 0, entry.start) + 1
@@ -531,7 +535,7 @@ class _Verdicts:
         return judge_share_beside(before, self._text[entry.end : entry.end + _MOST_OF_SENTENCE], entry.stated)
 
     def _relative(self, entry: WrittenNumber, context: Context) -> Judged | None:
-        """The verdict on a percentage relative to the first row of its column, which is 100%."""
+        """Judge a percentage relative to the first row of its column, which is 100%."""
         header = self._around.row(entry).header
         if not entry.cells or not entry.stated.text.endswith("%") or not _RELATIVE.search(header):
             return None
@@ -564,14 +568,14 @@ class _Verdicts:
     def _among_shares(
         self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None
     ) -> Judged | None:
-        """The verdict on a percentage near another right share of the parameters: 22% embeddings, and 5% pooler."""
+        """Judge a percentage near another right share of the parameters: 22% embeddings, and 5% pooler."""
         if judged.verdict or model is None or entry.cells or not entry.stated.text.endswith("%"):
             return None
         among = self._is_among_shares(entry, model)
         return judge_share(entry.best, context, model, among_shares=True) if among else None
 
     def _ratio(self, entry: WrittenNumber, context: Context, model: Model | None) -> Judged | None:
-        """The verdict on a model's size relative to another model: 61% of the parameters of BERT, or 3.06 times."""
+        """Judge a model's size relative to another model: 61% of the parameters of BERT, or 3.06 times as many."""
         if model is None or context.supposes:
             return None
         times, is_percent = TIMES.match(entry.after), entry.stated.text.endswith("%")
@@ -601,7 +605,7 @@ class _Verdicts:
         return judge_ratio(entry.stated, compared.comparative, first, other)
 
     def _subject_of(self, entry: WrittenNumber) -> Model | None:
-        """The model that the sentence of a number, or its clause after a semicolon, begins with."""
+        """The model with which the sentence of a number, or its clause after a semicolon, begins."""
         return self._about.named_first(self._clause_before(entry)[:_SHORT])
 
     def _clause_before(self, entry: WrittenNumber) -> str:
@@ -611,7 +615,7 @@ class _Verdicts:
     def _quotient(
         self, entry: WrittenNumber, context: Context, model: Model, times: re.Match[str] | None
     ) -> Judged | None:
-        """The verdict on the ratio of two models' parameters, or of the two previous numbers."""
+        """Judge the ratio of two models' parameters, or of the two previous numbers."""
         counts = [
             finding
             for finding in self._row(entry)
@@ -631,7 +635,7 @@ class _Verdicts:
         return judge_times(entry.stated, smaller, larger)
 
     def _row(self, entry: WrittenNumber) -> list[Finding]:
-        """The findings on a number's line, the last one first."""
+        """The findings on a number's line, the last finding first."""
         return [*takewhile(lambda finding: finding.entry.line == entry.line, reversed(self._findings))]
 
     def _last_in_row(self, entry: WrittenNumber) -> Finding | None:
@@ -656,7 +660,7 @@ class _Verdicts:
         return names_it and (is_total(context) or bool(re.search(r"param|参数", header, re.I)))
 
     def _searched(self, finding: Finding, context: Context) -> Judged | None:
-        """The verdict on a total without a simpler explanation: the mistakes, in any class, that lead to the total."""
+        """Judge a total without a simpler explanation, by mistakes in any model class that lead to it."""
         value, model = finding.entry.best.value, finding.model
         open_ = finding.judged.verdict == "unknown" or is_total_of_model(finding.judged)
         total = open_ and not finding.entry.best.reach and value >= _LEAST_OF_OTHERS
@@ -676,7 +680,7 @@ class _Verdicts:
         return len(self._judged) > MOST_JUDGED
 
     def _of_others(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
-        """The verdict by another model that the text names, if the number is right only for that model."""
+        """Judge a number for the other models that the text names, if it is not right for ``model``."""
         if judged.verdict not in ("wrong", "unknown") or model is None:
             return None
         is_share = entry.stated.text.endswith("%")
@@ -750,11 +754,11 @@ _IS_SHARE = re.compile(
     r"|占.{0,20}(?:参数|全部|模型)|占(?:比|了|约)?\s?%",
     re.I,
 )
-_CODE = re.compile(r"\W*[A-Z]{1,2}\W*")  # S, M and L
+_CODE = re.compile(r"\W*[A-Z]{1,2}\W*")  # a letter for a model's size: S, M, L
 _OF_MODEL = re.compile(r"of (?:the )?(?=[A-Z*`])")
 _OPERATIONS = re.compile(r"\bFLOPs\b|\bMACs\b|multiply-adds|计算量|浮点运算", re.I)
 _CLAUSE_END, _MOST_OF_SENTENCE = re.compile(r"[\n;；。!?！？]|\.\s"), 300
-# The beginning of a clause about the model named before: Result: 2× faster, 60% smaller
+# The beginning of a clause that continues with the model named earlier: Result: 2× faster, 60% smaller
 _NO_SUBJECT = re.compile(
     r"(?:[\W\dx]|\b(?:results?|outcome|the|student|model|it|is|size|speed|faster|which)\b|结果|更快)*", re.I
 )

@@ -8,7 +8,8 @@
 >>> print(judge_share(entry.best, Surroundings(text).of(entry), build(BertConfig())).reasons[0])
 The share of this component is 21.4 %: word embeddings.
 
-Or a model's size relative to another model: 61% of the parameters of BERT, 40% fewer, 3.06 times as many.
+The module also judges a model's size relative to another model: 61% of the parameters of BERT, 40% fewer, 3.06 times
+as many.
 
 >>> compared_in("DistilBERT has", "of the parameters of BERT-base")
 ComparedModels(other='BERT-base', comparative='', is_bare=False)
@@ -47,7 +48,7 @@ _OF_LAYER = N_("the share of a layer: {component}")
 
 
 def judge_share(side: ChainSide, context: Context, model: Model, *, among_shares: bool = False) -> Judged:
-    """The verdict on a share of a component: 0.2177 of the parameters are in the embeddings.
+    """Judge the share of a component: 0.2177 of the parameters are in the embeddings.
 
     ``among_shares`` is True if a number nearby is a share of the parameters.
     """
@@ -58,7 +59,7 @@ def judge_share(side: ChainSide, context: Context, model: Model, *, among_shares
         is_far = judged and judged.right_value and not Fraction(2, 5) < side.value / judged.right_value < Fraction(5, 2)
         return judged if judged and is_far else NO_CLAIM
     right, other = model.num_parameters(), _other_share(side, context, model, among_shares)
-    is_trained = _IS_TRAINED.search(context.sentence)  # 0.54 % is the pooler's share, and that of many adapters
+    is_trained = _IS_TRAINED.search(context.sentence)  # 0.54 % is the share of the pooler, but also of many adapters
     for component, count in totals_by_component(model).items():
         if is_trained and component not in context.sentence.lower():
             continue
@@ -70,7 +71,7 @@ def judge_share(side: ChainSide, context: Context, model: Model, *, among_shares
 _IS_TRAINED = re.compile(r"\blora\b|adapter|\btrain(?:s|ed|able)\b|fine-?tun|适配器|可训练|微调", re.I)
 
 
-# Results of a model, which are no shares of its parameters: an accuracy of 0.78.
+# Results of a model, which are not shares of its parameters: an accuracy of 0.78.
 _OF_RESULTS = re.compile(
     r"\b(?:accuracy|acc|auc|f1|precision|recall|loss|perplexity|scores?|bleu|rouge|pearson|spearman|mcc|dropout"
     r"|probability|temperature|learning rate|lr|momentum|decay)\b|准确率|精确率|召回率|损失|概率|学习率",
@@ -79,7 +80,7 @@ _OF_RESULTS = re.compile(
 
 
 def _share_of_named(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on the share of the model, or of one layer, that belongs to a named part; None if no part fits."""
+    """Judge the share of a named part in the model or in one layer; return None if no part fits."""
     scopes = {
         "all": model.num_parameters(),
         "one": next((p.right for p in scoped("layers", model) if p.layers == "one"), 0),
@@ -108,7 +109,7 @@ _OF_PARAMETERS = re.compile(
     r"|\bshare\b.{0,30}\bembed|param.{0,40}(?:%|per ?cent) of (?:them|these|those)\b|参数.{0,20}其中",
     re.I,
 )
-# Shares of other things than parameters.
+# Words for shares of something other than parameters.
 OF_OTHER_THINGS = re.compile(
     r"flop|\bmacs?\b|comput(?:e|ation)\b|\btime\b|latency|speed|faster|slower|throughput|\bmemory|\bpeak|activation"
     r"|accura|\bscore|\bglue\b|\bf1\b|perform|\bloss\b|perplex|dropout|\bmask|probab|\bdata|corpus|energy"
@@ -134,7 +135,7 @@ _AROUND_SHARE = re.compile(
     r"|[上升增加降下减少提高]{2}[到至]|[^\w\s-]",
     re.I,
 )
-# The parts whose share is judged, with those that go by the same name.
+# The parts with shares that are judged, each with all parts that go by the same name.
 _EMBEDDINGS = ("embeddings", "word embeddings", "embeddings without LayerNorm")
 _COMPONENTS = {
     "embeddings": _EMBEDDINGS,
@@ -147,7 +148,7 @@ _COMPONENTS = {
     "all LayerNorms": ("all LayerNorms", "LayerNorms of the layers", "LayerNorm of the attention"),
     "pooler": ("pooler", "weight of the pooler"),
 }
-_NEAR = 4  # a quarter of the right share: such a number is meant to be that share
+_NEAR = 4  # a number within a quarter of the right share is meant to be that share
 _FAR_SHARE = Fraction(1, 50)  # a share this close to a right one is imprecise, not wrong
 _OF_NETWORK = (
     r"(?: ?-?(?:networks?|sub-?layers?|layers?|blocks?|modules?|stacks?|matrices|mechanism|parts?)"
@@ -192,7 +193,7 @@ _LOOKUP = re.compile(r"(?:vocabulary|vocab|lookup|embedding)(?: (?:table|matrix)
 
 
 def _other_share(side: ChainSide, context: Context, model: Model, among_shares: bool) -> Judged | None:
-    """The verdict on a component's share that no way of counting gives."""
+    """Judge a component's share; return None unless it is wrong by every way of counting."""
     words = " ".join((*context.names[:2], context.header, context.before, context.sentence))
     if _IS_ANSWER.fullmatch(context.before):
         words = " ".join((*context.names, words))
@@ -236,13 +237,13 @@ def _other_share(side: ChainSide, context: Context, model: Model, among_shares: 
 
 
 def _percent(share: Fraction, side: ChainSide) -> str:
-    """A share in percent, with the decimals of a written number: at least one decimal, and at least two digits."""
+    """A share in percent, with as many decimals as a written number: at least one, and two for shares below 1 %."""
     places = max(1, len(side.text.strip(" %$\\").partition(".")[2]))
     return fixed(100 * share, places if 100 * share >= 1 else max(places, 2))
 
 
 def roundness(side: ChainSide) -> Fraction:
-    """How far a percentage may be from the right one: five percent for multiples of ten."""
+    """How far a percentage may be from the right share: up to 0.05 for multiples of ten percent, otherwise 0."""
     is_round = "." not in side.text and side.value and (10 * side.value).denominator == 1
     return min(_HALF_OF_TENTH, side.value / 4) if is_round else Fraction(0)
 
@@ -254,7 +255,7 @@ _LARGEST = Fraction(21, 20)  # of the model: larger wholes count the decoder sep
 
 
 def _wholes(model: Model, text: str = "") -> list[int]:
-    """The wholes that a share may refer to: each class with each convention, or the layers."""
+    """The totals that a share may refer to: each class with each counting convention, and the layers."""
     most = model.num_parameters() * (2 if not text or _UNTIED.search(text) else _LARGEST)
     wholes = [count.total for count in every_count(model.config, known_counts) if count.total <= most]
     return wholes + [part.right for part in scoped("layers", model)]
@@ -263,7 +264,7 @@ def _wholes(model: Model, text: str = "") -> list[int]:
 def judge_share_of(
     count: Fraction, side: ChainSide, model: Model, text: str, *, of_model: bool = False
 ) -> Judged | None:
-    """The verdict on a count's share of all parameters; None if it is a share of something else.
+    """Judge a count's share of all parameters; return None if it is a share of something else.
 
     ``text`` is the whole text; ``of_model`` is True if nearby shares are certainly shares of the model.
     """
@@ -288,9 +289,9 @@ _ROUGHLY = Fraction(1, 200)
 
 
 def judge_share_of_wrong(count: Fraction, right: Fraction, side: ChainSide, model: Model, *, of_model: bool) -> Judged:
-    """The verdict on the model's share that a wrong count before it has; ``right`` is the right count.
+    """Judge a share of the model that follows a wrong count; ``right`` is the right value of that count.
 
-    ``of_model`` is whether the words say that it is a share of the model.
+    ``of_model`` is True if the words say that it is a share of the model.
     """
     share = right / model.num_parameters()
     counts = Problem.of(N_("the previous number's share"))
@@ -359,15 +360,18 @@ _TIMES_BEFORE = re.compile(rf"(?:是|为|有|相当于|约)\s?{_NAME}\s?(?:的|�
 
 
 class ComparedModels(NamedTuple):
-    """The other side of a comparison: the words from the other model's name on, and a comparative such as "fewer"."""
+    """The other model of a comparison, as words that begin with its name, and a comparative such as "fewer"."""
 
     other: str
     comparative: str = ""
-    is_bare: bool = False  # whether it is only "smaller", which may be about another model
+    is_bare: bool = False  # whether the comparative is a mere "smaller", which may be about another model
 
 
 def compared_in(before: str, after: str) -> ComparedModels | None:
-    """The comparison around a percentage, None if there is none; ``other`` is empty if no second model is named."""
+    """The comparison around a percentage; None if there is none. ``other`` is empty if no words name another model.
+
+    ``before`` and ``after`` are the text before and after the percentage.
+    """
     if alone := _ALONE.match(after):
         return ComparedModels("", alone["more"] or alone["smaller"] or "", is_bare=bool(alone["smaller"]))
     if beside := _BESIDE.match(after):
@@ -379,7 +383,10 @@ def compared_in(before: str, after: str) -> ComparedModels | None:
 
 
 def compared_before(before: str) -> str:
-    """The words from the name of a model on that a sentence compares with: better than BERT-large with 40% fewer ..."""
+    """The words after "than" or "compared to", from a model's name on: better than BERT-large with 40% fewer ...
+
+    ``before`` is the text before a percentage. The result is empty if the text compares with no model.
+    """
     compared = _COMPARED_BEFORE.search(before)
     return compared["other"] if compared else ""
 
@@ -390,26 +397,29 @@ _COMPARED_BEFORE = re.compile(
 
 
 def compared_times(before: str, after: str) -> ComparedModels | None:
-    """The words after "times the parameters of" or "times fewer parameters than"; None if there are none."""
+    """The words after "times the parameters of" or "times fewer parameters than"; None if there are none.
+
+    ``before`` and ``after`` are the text before and after the ratio.
+    """
     if beside := _TIMES_OF.match(after):
         return ComparedModels(after[beside.end() :], beside["fewer"] or "")
     named = _TIMES_BEFORE.search(before)
     return ComparedModels(named["other"]) if named else None
 
 
-# BERT-base, which DistilBERT is always compared with.
+# BERT-base, the model that texts compare DistilBERT with.
 TEACHER, _STUDENT = model_of(DEFAULT_PRESET), PRESETS["distilbert-base-uncased"].config
 
 
 def is_distilled(model: Model) -> bool:
-    """Whether a model is DistilBERT, which people compare with BERT-base without saying so."""
+    """Whether a model is DistilBERT, which texts compare with BERT-base without saying so."""
     return model.config == _STUDENT
 
 
 def judge_ratio(side: ChainSide, comparative: str, model: Model, other: Model) -> Judged | None:
-    """The verdict on a percentage that compares two models; with a comparative ("fewer"), on the difference in percent.
+    """Judge a percentage that compares two models' parameters; return None if the percentage is roughly right.
 
-    None if the percentage is roughly right.
+    With a comparative such as "fewer", the percentage is the difference.
     """
     ratio = Fraction(model.num_parameters(), other.num_parameters())
     right = ratio if not comparative else ratio - 1 if _IS_MORE.fullmatch(comparative) else 1 - ratio
@@ -430,20 +440,22 @@ _ROUGH_RATIO, _ROUGH_PUBLISHED = Fraction(3, 100), Fraction(3, 50)  # published 
 
 
 def judge_times(side: ChainSide, model: Model, other: Model) -> Judged | None:
-    """The verdict on the ratio of ``other``'s parameters to ``model``'s; None if it is roughly right."""
+    """Judge the ratio of ``other``'s parameters to ``model``'s; return None if it is roughly right."""
     ratio = Fraction(other.num_parameters(), model.num_parameters())
     counts = Problem.of(_IS_BESIDE, first=name_of(other), second=name_of(model))
     return _ratio_is(ratio, side, counts)
 
 
 def judge_quotient(first: Fraction, second: Fraction, side: ChainSide) -> Judged | None:
-    """The verdict on the ratio of the two previous numbers."""
+    """Judge a number that should be the ratio of the two previous numbers."""
     larger, smaller = max(first, second), min(first, second)
     return _ratio_is(larger / smaller, side, Problem.of(N_("the ratio of the two previous numbers")))
 
 
 def judge_share_beside(before: str, after: str, side: ChainSide) -> Judged | None:
-    """The verdict on a percentage beside the two numbers that it compares; None if there are none.
+    """Judge a percentage beside the two numbers that it compares; return None if there are no such numbers.
+
+    ``before`` and ``after`` are the text before and after the percentage.
 
     >>> from bertcalc.proofreading.mentions.calculations import find
     >>> [share] = find("(2.7%)", {})
@@ -457,7 +469,7 @@ def judge_share_beside(before: str, after: str, side: ChainSide) -> Judged | Non
     if not 0 < part < whole:
         return None
     right, counts = Fraction(part, whole), Problem.of(N_("the share that the two numbers beside it give"))
-    if abs(right - side.value) <= 2 * side.reach:  # rounded, or cut off
+    if abs(right - side.value) <= 2 * side.reach:  # rounded or truncated
         return Judged("right", counts=counts)
     digits = _percent(right, side)
     reason = Problem.of(N_("{part} of {whole} are {share} %."), part=part, whole=whole, share=digits)
@@ -476,7 +488,7 @@ _TWO_AFTER = re.compile(
 
 
 def judge_relative(count: ChainSide, whole: ChainSide, side: ChainSide) -> Judged | None:
-    """The verdict on the ratio of a count to another one in its table; None if it is roughly right."""
+    """Judge the ratio of a count to the first count in its table column; return None if it is roughly right."""
     right = count.value / whole.value
     counts = Problem.of(N_("the share of the first row"))
     reach = side.reach + right * (count.reach / count.value + whole.reach / whole.value)

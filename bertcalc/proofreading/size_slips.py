@@ -1,4 +1,4 @@
-"""Mistyped sizes of a published model: d_model = 786 for BERT-base.
+"""Find mistyped sizes of a published model: d_model = 786 for BERT-base.
 
 >>> config = PRESETS["bert-base-uncased"].config
 >>> is_slip_of_size("hidden_size", 786, config), is_slip_of_size("hidden_size", 512, config)
@@ -28,12 +28,12 @@ from bertcalc.text.problem import InputError, Problem
 MISTYPED = N_("The {field} of the model is {right}: the digits of {written} are mistyped.")
 _LONG = ("hidden_size", "intermediate_size", "vocab_size", "max_position_embeddings")  # sizes of three digits or more
 _ROUND, _MULTIPLE = 50, 64  # deliberately chosen sizes are multiples of these
-_MOST_ADDED, _ADDED_AT_ONCE = 100, 100  # tokens that people add to a vocabulary
+_MOST_ADDED, _ADDED_AT_ONCE = 100, 100  # tokens that a text may add to a vocabulary
 _CLOSE = 40  # a fortieth of the right size
 
 
 def is_slip_of_size(field: str, size: int, config: Config) -> bool:
-    """Whether a size is a configuration's with two digits exchanged, or with one or two wrong digits."""
+    """Whether a size is a configuration's size with two digits exchanged, or with one or two wrong digits."""
     if field not in _LONG or not config.has(field):
         return False
     right: int = getattr(config, field)
@@ -51,7 +51,7 @@ def is_slip_of_size(field: str, size: int, config: Config) -> bool:
 
 
 def _is_exchanged(size: int, right: int) -> bool:
-    """Whether two digits of a size are exchanged."""
+    """Whether a size equals the right size except for two exchanged digits."""
     differing = [pair for pair in zip(str(size), str(right), strict=True) if pair[0] != pair[1]]
     return len(differing) == _TWO and sorted(str(size)) == sorted(str(right))
 
@@ -60,7 +60,7 @@ _TWO = 2
 
 
 def is_slip_of_vocabulary(size: int, config: Config) -> bool:
-    """Whether a vocabulary is that of a configuration with one wrong digit, which is not the last one.
+    """Whether a vocabulary size is a configuration's vocabulary size with one wrong digit other than the last.
 
     >>> [is_slip_of_vocabulary(size, PRESETS["bert-base-uncased"].config) for size in (30532, 30523, 30528)]
     [True, False, False]
@@ -73,11 +73,11 @@ def is_slip_of_vocabulary(size: int, config: Config) -> bool:
     return len(differing) == 1 and differing[0] < len(str(right)) - 1 and abs(size - right) * _CLOSE <= right
 
 
-_OF_PADDED = 8  # vocabularies are padded to its multiples
+_OF_PADDED = 8  # padded vocabulary sizes are multiples of 8
 
 
 def is_rounded_vocabulary(size: int | Fraction, vocabulary: int) -> bool:
-    """Whether a size is a vocabulary rounded to thousands.
+    """Whether a size is a vocabulary size rounded to thousands.
 
     >>> is_rounded_vocabulary(30_000, 30_522), is_rounded_vocabulary(21_128, 30_522)
     (True, False)
@@ -104,12 +104,12 @@ def without_slips(sizes: Mapping[str, int], config: Config) -> dict[str, int]:
 
 @lru_cache(maxsize=64)
 def is_published(config: Config) -> bool:
-    """Whether a configuration is that of a published model."""
+    """Whether a configuration belongs to a published model."""
     return config in _published()
 
 
 def judge_size(stated: StatedSize, context: Context, model: Model, published: Config) -> Judged | None:
-    """The verdict on a size that differs from the published model's; None if the text may mean another model."""
+    """Judge a size that differs from the published model's; return None if the text may mean another model."""
     field, size = stated.field, stated.size
     right = getattr(published, field) if published.has(field) else None
     if right is None or size == right or getattr(model.config, field) != right:
@@ -154,7 +154,7 @@ _BETWEEN_SIZES = re.compile(
 )
 
 
-@lru_cache(maxsize=8)  # asked for each model and each size of a line
+@lru_cache(maxsize=8)  # called for each model and each size on a line
 def is_of_other_model(line: str) -> bool:
     """Whether a line may be about a changed version of a published model, a part of it, or several models.
 
@@ -165,7 +165,7 @@ def is_of_other_model(line: str) -> bool:
 
 
 def judge_factor(entry: WrittenNumber, published: Config) -> Judged | None:
-    """The verdict on a product with a mistyped size: 50427 * 768 for GPT-2's word embeddings."""
+    """Judge a product with a mistyped size: 50427 * 768 for GPT-2's word embeddings."""
     side = next((side for side in entry.sides if side.is_calculation), None)
     if side is None or len(entry.sides) > _TWO or entry.stated.unit not in (None, "parameters"):
         return None

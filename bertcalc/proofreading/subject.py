@@ -1,4 +1,4 @@
-"""The model that a text is about, from the models that it names and the sizes that it states.
+"""Find the model that a text is about, from the models and the sizes in the text.
 
 >>> subject = read("BERT-base with vocab_size = 21128: ...")
 >>> subject.preset, subject.model.config.vocab_size, subject.assumed
@@ -89,7 +89,7 @@ _SIZE_ALONE = re.compile(
 
 
 _NEAR_BEFORE = 300  # characters
-_OF_OTHER_MODEL = 2  # sizes in a row that differ from the model's: another model's XL, 24 | 2048
+_OF_OTHER_MODEL = 2  # a row with this many differing sizes is about another model: XL, 24 | 2048
 _SIZE_FIRST = re.compile(rf"(?:the )?(?P<size>{SIZE_NAMES})\b(?!-)", re.I)
 
 
@@ -102,7 +102,7 @@ class Subject:
     assumed: bool
     mentions: tuple[Mention, ...] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)  # the text's sizes that the model uses
-    written: Mapping[str, int] = field(default_factory=dict)  # all sizes that the text gives, used or not
+    written: Mapping[str, int] = field(default_factory=dict)  # all sizes that the text states, used or not
     bert: bool = False  # whether the text names BERT without a size
     sentences: Sequence[int] = ()  # the start of each sentence except the first
     clauses: Sequence[int] = ()  # the start of each clause except the first
@@ -111,7 +111,10 @@ class Subject:
     stated: Mapping[int, StatedSize] = field(default_factory=dict)  # maps a position in the text to its size
 
     def differing(self) -> dict[str, tuple[int, int]]:
-        """Map each field in which the text differs from the model that it names to the text's and the model's size."""
+        """The fields in which the text differs from the model that it names, as {field: (size in text, model's size)}.
+
+        Empty if bertcalc does not know that model.
+        """
         preset = preset_of(self.preset)
         config = PRESETS[preset].config if is_described(self.preset) else self.published
         if config is None or preset not in PRESETS:
@@ -120,9 +123,9 @@ class Subject:
         return {name: pair for name, pair in sizes.items() if pair[0] != pair[1]}
 
     def model_in_table(self, row: TableRow, model: Model | None) -> Model | None:
-        """The model that a column's header names or the row's sizes describe, or else ``model``.
+        """The model that a column header names or the sizes in the row describe; otherwise ``model``.
 
-        None if the row gives several sizes that differ from the model's.
+        None if several sizes in the row differ from the sizes of ``model``.
         """
         if labelled := self._by_label.get(row.header.strip(" *`").lower()):
             return self.of(labelled)
@@ -144,10 +147,10 @@ class Subject:
         return _with_counted_layers("\n".join(row.cells), model, layers)
 
     def model_at(self, start: int, line: int, *words: Sequence[str], owner: int = 0) -> Model | None:
-        """The model that a position in the text is about: the last one named on its line, or else the text's.
+        """The model that a position in the text is about: the last model named on its line, or else the text's model.
 
         ``words`` are the words around the position, the nearest first; they may name only a size, such as "large".
-        ``owner`` is the position of the model name that the number belongs to: 124.4M for GPT-2.
+        ``owner`` is the position of a model name that the number belongs to: 124.4M for GPT-2.
         """
         index = bisect_right(self._starts, start)
         if owner and (named := [mention for mention in self.mentions[index : index + 2] if mention.start == owner]):
@@ -169,7 +172,10 @@ class Subject:
         return next(filter(None, map(self._of_size, words)), self._of_topic(line))
 
     def stated_at(self, start: int, size: int, row: TableRow) -> StatedSize | None:
-        """The size that a number states according to the surrounding words or, in a named model's row, its column."""
+        """The size that a number states, by the surrounding words or, in the row of a named model, by its column.
+
+        ``start`` is the position of the number and ``size`` its value. With a ``size`` of 0, the column is ignored.
+        """
         field = _field_of_column(row.header) if size else ""
         label = next(filter(None, row.cells), "").strip(" *`")
         if start in self.stated or not field or not (name := model_name_pattern().fullmatch(label)):
@@ -182,7 +188,7 @@ class Subject:
         return StatedSize(start, field, size, is_fact=is_fact)
 
     def named_first(self, text: str) -> Model | None:
-        """The model whose name or size a text begins with, such as "base"; None if the text begins with neither."""
+        """The model with the name or size, such as "base", that a text begins with; None if it begins with neither."""
         if size := _SIZE_FIRST.match(text.strip(" *`")):
             return self._sibling(size["size"]) if self.preset else None
         return self.of(first_named(text) or (DEFAULT_PRESET if _BERT_ALONE.match(text.strip(" *`")) else ""))
@@ -196,7 +202,7 @@ class Subject:
         return (mention.preset for mention in reversed([*near]) if mention.preset)
 
     def compared_at(self, line: int) -> tuple[Model | None, Model | None] | None:
-        """The models on the last line above ``line`` that names models, if it names exactly two."""
+        """The two models on the nearest line above that names models; None if it does not name exactly two."""
         above = bisect_left(self.mentions, line, key=lambda mention: mention.line)
         before = self.mentions[max(0, above - 20) : above]
         match [*dict.fromkeys(mention.preset for mention in before if mention.line == before[-1].line)]:
@@ -205,7 +211,7 @@ class Subject:
         return None
 
     def _of_topic(self, line: int) -> Model | None:
-        """The model that the heading above a line names, or else the text's."""
+        """The model that the heading above a line names, or else the text's model."""
         topic = self.topics[line] if line < len(self.topics) else None
         if topic and topic.startswith(_ONLY_SIZE):
             return self._sibling(topic.removeprefix(_ONLY_SIZE)) if self.preset else self.model
@@ -219,7 +225,10 @@ class Subject:
         return self.of(preset_by_name().get(f"{family_name(preset)} {re.sub('x-l', 'xl', size.lower())}", ""))
 
     def _nearest(self, before: Sequence[Mention], start: int) -> list[Mention]:
-        """The mention that a number belongs to: the last one in its sentence, or the subject of earlier sentences."""
+        """The mention that a number belongs to: the last mention in its sentence, or the subject of earlier sentences.
+
+        The list is empty if there is no such mention.
+        """
         sentence = bisect_right(self.sentences, start)
         topic: list[Mention] = []
         last = -1
@@ -233,7 +242,7 @@ class Subject:
         return topic
 
     def _of_size(self, words: Sequence[str]) -> Model | None:
-        """The model whose size (base, large) the nearest words name, if the text names only one of that size."""
+        """The model of the size (base, large) that the nearest words name, if the text names only one such model."""
         for name in words:
             sizes = set(_SIZE_WORD.findall(COMPARED_WITH.sub(" ", name.lower())))
             if sizes:
@@ -251,7 +260,7 @@ class Subject:
 
     @cached_property
     def _by_label(self) -> dict[str, str]:
-        """A map from the names that the text gives to described models, in lower case, to the models' presets."""
+        """The presets of the described models, keyed by the names that the text gives them, in lower case."""
         described = (mention for mention in self.mentions if mention.spelling and is_described(mention.preset))
         return {mention.spelling.lower(): mention.preset for mention in described}
 
@@ -295,12 +304,12 @@ class Subject:
         return [model_of(name) for name in dict.fromkeys(names) if name != self.preset][:_MOST_OTHERS]
 
     def fit(self, numbers: Collection[int]) -> int:
-        """How many of the numbers are the count of a part of the model."""
+        """How many of the numbers are the parameter count of a part of the model."""
         return fit(self.model, numbers)
 
     @property
     def published(self) -> Config | None:
-        """The configuration of the text's preset, if the text names it; BERT alone means BERT-base."""
+        """The configuration of the text's preset, or None if the text does not name it; BERT alone means BERT-base."""
         named = self.preset in self._named or (self.bert and self.preset == DEFAULT_PRESET)
         if not named or is_described(self.preset):
             return None
@@ -313,14 +322,17 @@ class Subject:
         return model.config if is_published(model.config) else None
 
     def of(self, preset: str) -> Model | None:
-        """The model of a preset, with the text's sizes if the preset is the text's; None for an empty name."""
+        """The model of a preset, with the text's sizes if it is the text's preset; None for an empty name."""
         if not preset:
             return None
         return self.model if preset == self.preset else model_of(preset)
 
 
 def read(text: str, model: Model | None = None) -> Subject:
-    """Find the model of a text without markup (``model`` if given), and the models and sizes in the text."""
+    """Find the model that a text without markup is about, and all models and sizes in the text.
+
+    If ``model`` is not None, the text is about that model.
+    """
     text = _without_warnings(text)
     by_name = tuple(mentions_in(text))
     mentions = tuple(sorted((*by_name, *mentions_of_classes(text))))
@@ -369,9 +381,9 @@ def read(text: str, model: Model | None = None) -> Subject:
 
 
 def _of_total(text: str, subject: Subject) -> str:
-    """The published BERT whose total a text states without naming the model; empty if the total fits ``subject``.
+    """The BERT preset that a text identifies by a total, not by its name; empty if the total fits ``subject``.
 
-    The total of any class, or of the embeddings, identifies a model: 102,267,648 is bert-base-chinese.
+    The total of any model class, or of the embeddings, identifies a model: 102,267,648 is bert-base-chinese.
     """
     totals = {number for number in long_numbers(text) if number >= _LEAST_TOTAL}
     is_bert = re.search("bert", text, re.I)
@@ -386,7 +398,7 @@ _LEAST_TOTAL = 10**7
 
 @lru_cache(maxsize=64)
 def _with_vocabulary(config: Config) -> frozenset[int]:
-    """The counts that depend on the vocabulary: those of each class, and of the embeddings with and without LayerNorm.
+    """The counts that depend on the vocabulary: the total of each class, and the embeddings with and without LayerNorm.
 
     >>> 16_622_592 in _with_vocabulary(PRESETS["bert-base-chinese"].config)
     True
@@ -398,7 +410,7 @@ def _with_vocabulary(config: Config) -> frozenset[int]:
 
 
 def _without_warnings(text: str) -> str:
-    """The text with spaces in place of transformers' standard warnings, whose class names are not the text's model."""
+    """Replace transformers' standard warnings by spaces, because their class names do not name the text's model."""
     return _WARNING.sub(lambda match: " " * len(match[0]), text)
 
 
@@ -406,7 +418,8 @@ _WARNING = re.compile(
     r"\((?:e\.g\. )?initializing an? \w{1,60} model from an? \w{1,60} model\)"
     r"|You're using an? \w{1,60}TokenizerFast tokenizer",
 )
-# Another model's class, in a text that names no BERT. AutoModel may be any model; a class defined here is the text's.
+# A class of another model, in a text that names no BERT. AutoModel may be any model, and a class that the text itself
+# defines is the text's model.
 _OTHER_CLASS = re.compile(
     r"(?<!class )\b(?!(?:TF|Flax)?AutoModel)[A-Z][A-Za-z0-9]{1,40}"
     r"For(?:SequenceClassification|TokenClassification|QuestionAnswering|MultipleChoice|MaskedLM"
@@ -424,7 +437,7 @@ def _is_of_others(text: str, mentions: Sequence[Mention]) -> bool:
     return bool(is_of_others) and not re.search("bert", text, re.I)
 
 
-# The likely models of a text that names no model, or whose numbers do not fit the named model.
+# The likely models of a text if it names no model, or if its numbers do not fit the named model.
 _USUAL = (
     "bert-base-uncased",
     "gpt2",
@@ -433,11 +446,11 @@ _USUAL = (
     "bert-large-uncased",
     "albert-base-v2",
 )
-_CLEARLY_MORE = 2  # additional fitting numbers that another model needs to replace the one named most often
+_CLEARLY_MORE = 2  # additional fitting numbers that another model needs to replace the model named most often
 
 
 def _most_named(text: str, mentions: Sequence[Mention], named: Counter[str]) -> Subject:
-    """The model that a text names most often, or else the BERT whose sizes fit best, with the text's sizes."""
+    """The model that a text names most often, or else the BERT that fits the text best, with the text's sizes."""
     preset = named.most_common(1)[0][0] if named else ""
     own_text = _without_others(text, mentions, preset)
     sizes = assigned_sizes(own_text)
@@ -453,8 +466,8 @@ def _most_named(text: str, mentions: Sequence[Mention], named: Counter[str]) -> 
         sizes.pop("vocab_size")
     written = dict(sizes)
     if preset and _gives_total(text, preset):
-        # The text is about the published model, whatever sizes the text states.
-        # The exception is a vocabulary whose word embeddings the text counts.
+        # The text is about the published model, whatever sizes it states. The exception is a vocabulary size that it
+        # uses to count the word embeddings.
         sizes = {"vocab_size": sizes["vocab_size"]} if _counts_table(text, sizes, PRESETS[preset].config) else {}
     kept = _without_conflicts(sizes, base, own_text)
     if _keeps_feed_forward(kept, base, text):
@@ -465,9 +478,9 @@ def _most_named(text: str, mentions: Sequence[Mention], named: Counter[str]) -> 
 
 
 def _keeps_feed_forward(sizes: Mapping[str, int], preset: str, text: str) -> bool:
-    """Whether a text counts a changed hidden size with the published intermediate_size, as a configuration class does.
+    """Whether a text's counts keep the published intermediate_size although they change the hidden size.
 
-    Otherwise the intermediate_size is a multiple of the hidden size.
+    A configuration class does the same. If this is False, intermediate_size scales with the hidden size.
     """
     if "hidden_size" not in sizes or "intermediate_size" in sizes:
         return False
@@ -478,7 +491,7 @@ def _keeps_feed_forward(sizes: Mapping[str, int], preset: str, text: str) -> boo
 
 
 def _has_other_groups(text: str, config: Config) -> bool:
-    """Whether a text's number of key-value heads differs from a configuration's, which means a different model."""
+    """Whether a text states a different number of key-value heads than a configuration, and so means another model."""
     stated = {int(match[1]) for match in _KEY_VALUE_HEADS.finditer(text)}
     groups = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
     return bool(stated) and groups not in stated
@@ -494,7 +507,7 @@ def _counts_table(text: str, sizes: Mapping[str, int], config: Config) -> bool:
 
 
 def _described(text: str, mentions: Sequence[Mention], named: Collection[str], main: str) -> list[Mention]:
-    """The places where a text describes a model by its sizes."""
+    """The passages that describe a model by its sizes, as mentions of that model."""
     topics = _topics(text, mentions)
     assigned = assigned_sizes(text)
     shared = {field: assigned[field] for field in ("vocab_size", "max_position_embeddings") if field in assigned}
@@ -511,7 +524,7 @@ def _described(text: str, mentions: Sequence[Mention], named: Collection[str], m
             base = next((on_line[place] for place in reversed(range(before)) if not on_line[place].until), None)
             preset = base.preset if base else (topics[number] or "")
             if preset in RELATIVES:
-                continue  # a published model, whose sizes are known
+                continue  # the sizes of a published model are known
             preset = preset if preset in PRESETS else (main if main in PRESETS and not named else DEFAULT_PRESET)
             if preset not in named:
                 group.sizes.update({field: size for field, size in shared.items() if field not in group.sizes})
@@ -547,7 +560,10 @@ _UNLISTED = re.compile(
 
 
 def _renamed(text: str, mentions: Collection[Mention], described: Collection[Mention]) -> Iterator[Mention]:
-    """The mentions, where a name that the text gives to a described model means that model."""
+    """The mentions, after resolving each name that the text gives to a described model to that model.
+
+    Further occurrences of such names become mentions as well.
+    """
     names = {mention.spelling.lower(): mention.preset for mention in described if mention.spelling}
     for mention in mentions:
         yield mention._replace(preset=names.get(mention.spelling.lower(), mention.preset))
@@ -557,7 +573,7 @@ def _renamed(text: str, mentions: Collection[Mention], described: Collection[Men
             yield Mention(match.start(), names[name], line_of(match), compared_until(match))
 
 
-_LONGEST_LABEL = 3  # a shorter name may be a letter of a formula
+_LONGEST_LABEL = 3  # a name of at most three characters may be a letter of a formula
 _BERT_WITH_NUMBER = re.compile(
     r"(?<![A-Za-z-])BERT(?:'s)?"
     r"(?=[ :：=的(（]{0,2}(?:(?:has|have|had|uses|with|at) |(?:模型)?(?:大?约?有|拥有|包含|是|为) ?)?"
@@ -566,7 +582,7 @@ _BERT_WITH_NUMBER = re.compile(
 
 
 def _plain_bert(text: str, named: Counter[str]) -> Iterator[Mention]:
-    """The places where a text about another family states a number for "BERT" without a size, meaning BERT-base.
+    """The positions where a text about another family states a number for "BERT" without a size, meaning BERT-base.
 
     ``named`` counts how often the text names each preset.
     """
@@ -577,7 +593,7 @@ def _plain_bert(text: str, named: Counter[str]) -> Iterator[Mention]:
 
 
 def _topics_by_numbers(text: str, mentions: Collection[Mention], subject: Subject) -> list[str | None]:
-    """For each line, the model that the headings above or the numbers in its paragraph indicate."""
+    """For each line, the preset that the headings above or the numbers in its paragraph indicate."""
     topics = _topics(text, mentions)
     options = [mention for mention in mentions if mention.preset and not mention.is_supposed]
     lines = text.split("\n")
@@ -649,7 +665,7 @@ def _numbers_of(text: str, mentions: Collection[Mention], preset: str) -> dict[s
 
 
 def _behind_names(text: str, mentions: Iterable[Mention]) -> Iterator[tuple[Mention, re.Match[str]]]:
-    """The mentions directly followed by a number of layers, each with the match of that number."""
+    """The mentions directly followed by a number of layers, as (mention, match of the number) pairs."""
     for mention in mentions:
         name = model_name_pattern().match(text, mention.start)
         if name and (match := _LAYERS_BEHIND_NAME.match(text, name.end())):
@@ -657,7 +673,7 @@ def _behind_names(text: str, mentions: Iterable[Mention]) -> Iterator[tuple[Ment
 
 
 def _facts(text: str, mentions: Collection[Mention]) -> dict[int, StatedSize]:
-    """A published model's wrong numbers of layers and heads, keyed by position: GPT-2 Large (16 layers)."""
+    """Wrong numbers of layers and heads for published models, keyed by position: GPT-2 Large (16 layers)."""
     facts = {}
     lines = text.split("\n")
     starts = sorted({mention.start for mention in mentions})
@@ -689,7 +705,7 @@ def _facts(text: str, mentions: Collection[Mention]) -> dict[int, StatedSize]:
 _LEAST_FACTS = {
     "num_hidden_layers": 1,
     "num_attention_heads": 4,
-}  # fewer may be output heads, such as those for masked words and next sentences
+}  # fewer may be output heads, such as the heads for masked words and next sentences
 _NEAR_NAME = 25  # characters
 _SENTENCE_OF_FACT = re.compile(r"(?:[^\n.。;；]|[.](?![\s]|$)){1,200}")
 _IS_FACT = re.compile(r"['\"`*_]{0,4}\s?(?:[(（|]|has|uses|contains|consists of|comprises|有|是|为|包含|使用)")
@@ -701,7 +717,7 @@ _IS_LABEL = re.compile(r"['\"`*_]{0,4}\s?[:：]")  # if the line names no other 
 def _is_chosen(text: str, preset: str, layers: int) -> bool:
     """Whether a different number of layers is plausible: a divisor (a smaller model), or one more (the embeddings).
 
-    Any number is plausible if the text counts the model with that number of layers instead of the published number.
+    Any number is plausible if the text's counts fit that number of layers better than the published number.
     """
     published = model_of(preset)
     right = published.config.num_hidden_layers
@@ -740,7 +756,7 @@ _CLAUSE = re.compile(r"[。！？；;，]|[.!?,](?![0-9])|\n|\b(?:while|whereas)
 
 
 def _sentences(text: str) -> tuple[list[int], set[int]]:
-    """The start of each sentence except the first, and the indices of sentences about the previous one's subject."""
+    """The start of each sentence except the first, and the indices of sentences that continue the previous subject."""
     ends = list(SENTENCE.finditer(text))
     return [end.end() for end in ends], {number for number, end in enumerate(ends, 1) if end["goes_on"]}
 
@@ -756,7 +772,10 @@ _SIZE_IN_HEADING = re.compile(
 
 
 def _topics(text: str, mentions: Collection[Mention]) -> list[str | None]:
-    """For each line, the model that the nearest heading above names alone. A short line may also be a heading."""
+    """For each line, the preset of the nearest heading above that names exactly one model.
+
+    A short line may also be a heading.
+    """
     named: dict[int, set[str]] = {}
     for mention in mentions:
         named.setdefault(mention.line, set()).add(mention.preset)
@@ -799,7 +818,7 @@ _NO_HEADING = re.compile(
 
 
 def _without_others(text: str, mentions: Sequence[Mention], preset: str) -> str:
-    """The text without the passages about other models, so that no size of another model is read.
+    """Remove the passages about other models from a text, because their sizes belong to those models.
 
     A passage is about the last model that its sentence names, or else about the previous sentence's model.
     """
@@ -853,7 +872,7 @@ _COLUMNS = {
 
 
 def _fitting(sizes: Mapping[str, int], text: str) -> str:
-    """The BERT whose sizes agree best with a text that names no model."""
+    """The BERT preset with the sizes that agree best with a text that names no model."""
     numbers = literals(text)
     berts = {name: entry.config for name, entry in PRESETS.items() if family_of(entry.config).name == "bert"}
 
@@ -873,7 +892,10 @@ def _fitting(sizes: Mapping[str, int], text: str) -> str:
 
 
 def _without_conflicts(sizes: Mapping[str, int], base: str, text: str) -> dict[str, int]:
-    """A text's sizes, plus another preset's vocabulary size if the text has that size and not the one of ``base``."""
+    """The sizes, plus another preset's vocabulary size if the text contains it but not the vocabulary size of ``base``.
+
+    The text must contain only one such size, and must not name ``base``.
+    """
     config, kept = PRESETS[base].config, dict(sizes)
     numbers = literals(text)
     is_named = re.search(re.escape(base), text, re.I)  # by its full name, such as bert-base-cased

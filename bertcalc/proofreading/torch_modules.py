@@ -22,7 +22,7 @@ _MODULE = re.compile(
     r"(?:nn\.)?(?P<name>Linear|Embedding|LayerNorm)\((?P<arguments>(?:[^()]|\([0-9, ]{1,20}\)){1,120})\)"
     r"[\s)#:：=→>-]{0,30}(?:params?|parameters|参数量?)?[\s:：=]{0,5}$"
 )
-# The arguments of each module that determine its shapes, in their order, and arguments without such an effect.
+# The arguments of each module, in order, and further arguments that do not change its shapes.
 _ARGUMENTS = {
     "Linear": ("in_features", "out_features", "bias"),
     "Embedding": ("num_embeddings", "embedding_dim", "padding_idx"),
@@ -32,7 +32,7 @@ _OTHERS = ("device", "dtype", "max_norm", "norm_type", "scale_grad_by_freq", "sp
 
 
 def judge_module(entry: WrittenNumber, context: Context) -> Judged | None:
-    """The verdict on the parameters of the module directly before a number; None if there is none."""
+    """Judge a number directly after a module by the module's parameters; return None without such a module."""
     side = entry.best
     if tensor := _TENSOR.search(context.before):
         return _of_shape(entry, tensor)
@@ -57,7 +57,7 @@ _TENSOR = re.compile(
 
 
 def _of_shape(entry: WrittenNumber, tensor: re.Match[str]) -> Judged | None:
-    """The verdict on the number of elements stated after a tensor's name and shape."""
+    """Judge the number of elements that a text states after a tensor's name and shape."""
     side, right = entry.best, prod(int(size) for size in tensor["sizes"].split(","))
     if entry.computes or side.unit not in (None, "parameters") or side.value < LEAST:
         return None

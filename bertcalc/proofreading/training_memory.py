@@ -71,7 +71,8 @@ _OF_ALL = re.compile(r"\bfull\b|全量|全参|全部参数", re.I)  # "full" con
 _PLUS = re.compile(r"[\W]*(?:\+|plus|and|with|adding|加上?|再加|还有)", re.I)
 _CONTRAST = re.compile(r"^\W*(?:而|versus|vs|compared|against|instead|while|whereas|but)|全量|\bfull\b", re.I)
 _JOINED = re.compile(r"\band\b|[+&和与及]")
-# What a use of memory is compared with: the gradients have the same size as the weights, 梯度的大小与模型参数相同
+# Comparisons that name the weights but do not count them: the gradients have the same size as the weights,
+# 梯度的大小与模型参数相同
 _SAME_AS = re.compile(
     r"\b(?:(?:the )?same (?:size |memory |amount |number )?(?:as|of)|as (?:large|big|much|many) as|equal to)"
     r" (?:that of )?(?:the |its )?(?:model(?:'s)? )?(?:weights|parameters|params|model)\b"
@@ -106,7 +107,7 @@ _FARTHEST, _LEAST_NAMED = 20, 10**4
 
 
 class _BytesOfEach(NamedTuple):
-    """The possible bytes per parameter of a number, the likeliest first; ``sure`` if the text states them."""
+    """The bytes per parameter that a number may count, the likeliest first; ``sure`` if the text states them."""
 
     widths: tuple[int, ...]
     counts: Problem
@@ -131,7 +132,7 @@ class _JudgedBytes(NamedTuple):
 
 
 class TrainingClaims:
-    """Judges a text's numbers on training memory, in the order of the text."""
+    """Judges a text's numbers about training memory, in the order of the text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -140,7 +141,7 @@ class TrainingClaims:
         self._last = 0
 
     def judge(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
-        """The verdict on a size of training memory; None if the number does not count it."""
+        """Judge a size of training memory; return None if the number counts something else."""
         if entry.stated.unit != "bytes" or model is None:
             return None
         last, self._last = self._last, entry.end
@@ -182,7 +183,7 @@ class TrainingClaims:
         return judged is not None and judged.verdict in ("right", "conditional")
 
     def _label(self, entry: WrittenNumber, last: int, context: Context) -> str:
-        """The words that tell what a number counts: before it, and after it if they begin with "for" or similar."""
+        """The words that say what a number counts: before it, and after it if they begin with "for" or similar."""
         if entry.cells:
             return " ".join((*context.names[:1], context.header))
         before = self._text[max(last, entry.start - _MOST_BEFORE) : entry.start]
@@ -203,7 +204,7 @@ class TrainingClaims:
     def _expected(
         self, entry: WrittenNumber, label: str, parts: frozenset[str], context: Context, model: Model
     ) -> _BytesOfEach | None:
-        """The bytes per parameter that the words beside a number mean."""
+        """The bytes per parameter that the words beside a number mean; None if they mean no part of training memory."""
         near = (context.sentence or context.line, *context.headings[:2], *context.names[:2])
         around = " ".join((label, *near))
         if width := self._stated_width(entry, context):
@@ -239,7 +240,7 @@ class TrainingClaims:
         return None
 
     def _added(self, expected: _BytesOfEach, label: str, above: Sequence[frozenset[str]]) -> _BytesOfEach:
-        """The possible bytes per parameter of a number; after a plus, also of a running sum: plus gradients, 2.7 GB."""
+        """Add the bytes per parameter of a running sum if a plus precedes the number: plus gradients, 2.7 GB."""
         if not _PLUS.match(label):
             return expected
         before = sum(_KEPT[part][1] for parts in above for part in parts - {"other"})
@@ -304,7 +305,7 @@ _TRAINING = N_("weights, gradients and Adam's two moments: 16 bytes per paramete
 
 
 def _own(label: str) -> str:
-    """The last piece between colons that names a use of memory: of "gradients: the same", "gradients"."""
+    """The last piece of a label, split at colons, that names a use of memory: "gradients" in "gradients: the same"."""
     pieces = re.split("[:：]", label)
     return next((piece for piece in reversed(pieces) if _parts(piece) or _SUM.search(piece)), label)
 
@@ -327,7 +328,7 @@ def _names_part(label: str) -> bool:
 
 
 def _of_width(width: int, side: ChainSide, model: Model) -> Judged | None:
-    """The verdict on a number by a stated number of bytes per parameter."""
+    """Judge a number by a stated number of bytes per parameter."""
     expected = _BytesOfEach((width,), Problem.of(_EACH, width=width), True)
     return _judged(side, expected, model, Judged("unknown"), _LAST_DIGITS, _NEAR / 3)
 
@@ -346,7 +347,11 @@ def _judged(
     nearly: Fraction = _ROUNDED,
     near: Fraction = _NEAR,
 ) -> Judged | None:
-    """The verdict on a number by the expected bytes per parameter: right, wrong, or right with other bytes."""
+    """Judge a number by the expected bytes per parameter: right, wrong, or right with other bytes.
+
+    ``judged`` is the verdict so far. A size is right within ``nearly`` of the expected size, and not wrong within
+    ``near``. None if the verdict so far stands.
+    """
     totals = [count.total for count in every_count(model.config, known_counts) if count.model.config == model.config]
     totals = [model.num_parameters(), *totals, *filter(None, [nominal_count(model.config)])]
     sizes = [factor * side.value for factor in side.unit_factors]
@@ -384,7 +389,7 @@ def _judged(
 
 
 def _conditional(side: ChainSide, model: Model, widths: Sequence[int]) -> Judged:
-    """The verdict on a number that is right with a different number of bytes per parameter."""
+    """The verdict on a number that is right with one of these numbers of bytes per parameter."""
     width = min(widths, key=lambda width: abs(width * model.num_parameters() - side.value))
     reason = Problem.of(N_("It is right with {width} bytes per parameter."), width=width)
     return Judged("conditional", Fraction(width * model.num_parameters()), reason, (reason,))

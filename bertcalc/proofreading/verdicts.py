@@ -1,4 +1,4 @@
-"""The verdict on a single number, and verdicts that several modules share."""
+"""Define the verdict on a single number, and build verdicts that several modules share."""
 
 from collections.abc import Collection
 from fractions import Fraction
@@ -20,7 +20,10 @@ LEAST_WITHOUT_WORDS = 10_000
 
 
 class Judged(NamedTuple):
-    """The verdict on a number, None if it is not a claim; ``counted`` is the part that it counts or should count."""
+    """The verdict on a number; ``verdict`` is None if the number is not a claim.
+
+    ``counted`` is the part that the number counts or should count.
+    """
 
     verdict: Verdict | None
     right_value: Fraction | None = None
@@ -34,14 +37,14 @@ UNKNOWN = Judged("unknown")
 
 
 def right_as(part: Counted, model: Model) -> Judged:
-    """The verdict on a number that is right, but as the count of a different part from the part that the words name."""
+    """The verdict on a number that is right for ``part``, although the words around it name a different part."""
     described = part_in_words(part, model)
     reason = Problem.of(N_("It is right for {part}."), part=described)
     return Judged("conditional", Fraction(part.right), described, (reason,), part)
 
 
 def should_be(right: Fraction, described: Problem, unit: Unit | None = None, part: Counted | None = None) -> Judged:
-    """The verdict on a number of which the right value is known, for what it counts in words."""
+    """The verdict on a wrong number that should be ``right``; ``described`` says what it counts."""
     reason = Problem.of(N_("{right} is right for {part}."), right=in_words(right, unit), part=described)
     return Judged("wrong", right, described, (reason,), part)
 
@@ -64,7 +67,7 @@ def right_because(part: Counted, cause: Problem, model: Model) -> Judged:
 
 
 def wrong_by(part: Counted, explanation: Explanation, model: Model) -> Judged:
-    """The verdict on a number that counting mistakes explain."""
+    """The verdict on a wrong count that counting mistakes explain."""
     described = part_in_words(part, model)
     reason = instead(part.right, described, explanation, model.config)
     return Judged("wrong", Fraction(part.right), described, (reason,), part)
@@ -73,7 +76,7 @@ def wrong_by(part: Counted, explanation: Explanation, model: Model) -> Judged:
 def with_possible_causes(judged: Judged, value: int, right: Collection[Counted], model: Model) -> Judged:
     """The verdict on a wrong number, with the causes that the right numbers of the text do not rule out.
 
-    ``right`` are the parts that the text counts rightly.
+    ``right`` are the parts that the text counts correctly.
     """
     part = judged.counted
     if judged.verdict != "wrong" or part is None or judged.counts is None:
@@ -103,5 +106,5 @@ def _is_ruled_out(part: Counted, sizes: MiscountSizes, explanation: Explanation,
 
 
 def instead(right: int, described: Problem, explanation: Explanation, config: Config) -> Problem:
-    """The right count, and the mistakes that lead to the wrong one."""
+    """The sentence with the right count and the mistakes that lead to the wrong count."""
     return Problem.of(_IS_RIGHT, right=right, part=described, mistakes=mistakes_in_words(explanation, config))

@@ -46,13 +46,16 @@ _TOTAL = re.compile(r"param|参数|total|总|model|模型|合计|加起来|共|b
 
 
 def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on a total that is right for the model, for another class or convention, or as published."""
+    """Judge a total that is right for the model, for another class or convention, or as published.
+
+    Return None for any other number.
+    """
     if side.value < 10**6:
         return None
     named_total = any(_TOTAL.search(name) for name in (*context.names, *context.headings[:1], context.line))
     named_total = named_total or is_name(context.names[:1])
     right, rough = model.num_parameters(), max(side.reach, side.rough)
-    is_close = abs(right - side.value) <= rough or 0 <= right - side.value < 2 * side.reach  # rounded, or cut off
+    is_close = abs(right - side.value) <= rough or 0 <= right - side.value < 2 * side.reach  # rounded or truncated
     if named_total and side.reach and is_close and not _BODY.search(context.line):
         count = KnownCount(model, right)
         return Judged(
@@ -85,7 +88,7 @@ def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | Non
 
 
 def _with_labels(value: int, context: Context, model: Model) -> Judged | None:
-    """The verdict on the exact count of a class with another number of labels; conditional if the text states none."""
+    """Judge the exact count of a class with another number of labels; right only if the text states that number."""
     counts = [*other_labels(model.config, value)]
     if not counts:
         return None
@@ -108,7 +111,7 @@ STATED_LABELS = re.compile(
 
 
 def _without_qkv_biases(side: ChainSide, model: Model) -> Judged | None:
-    """The verdict on a total without the biases of query, key and value, in a text that says it has none."""
+    """Judge a total without the biases of query, key and value, in a text about a model without them."""
     biases = count_of_part("biases of query, key and value", model)
     for count in _likeliest_first(model) if biases else ():
         if abs(count.total - biases - side.value) <= side.reach:
@@ -141,7 +144,7 @@ _UNUSUAL = ("ForNextSentencePrediction", "ForMultipleChoice")
 
 
 def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on a named model's number of parameters that no way of counting gives."""
+    """Judge a named model's number of parameters; return None unless it is wrong by every way of counting."""
     is_of_text = any(map(_TOTAL_OF_TEXT.match, context.names[:1]))
     beside = context.names[0] if is_of_text else " ".join(context.names[:2])
     plain = re.search(r"\b(?:has|have|contains?|with|is|are)\b|有|为|总|共|total", beside, re.I)
@@ -189,9 +192,9 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
 
 
 def _is_close(count: KnownCount, side: ChainSide, model: Model) -> bool:
-    """Whether a rounded number may mean a count: within 2 % of the model's own, or that of a class of similar size.
+    """Whether a rounded number may mean a count: the model's count within 2 %, or the count of a class of similar size.
 
-    A number of three digits whose last digit is not zero has to be the count, either rounded or truncated.
+    A number of three digits with a last digit other than 0 must be the count, either rounded or truncated.
     """
     reach, right, unit = max(side.reach, side.rough), model.num_parameters(), 2 * side.reach
     has_three = unit and side.value >= _THREE_DIGITS * unit and (side.value / unit) % 10
@@ -206,7 +209,7 @@ _THREE_DIGITS, _OTHER_CLASS = 100, 20  # a twentieth of the model's count: heads
 
 
 def _ends_list_of_sizes(context: Context) -> bool:
-    """Whether only sizes stand between a model's name and its count: BERT-base has 12 layers and 11 billion ..."""
+    """Whether there are only sizes between a model's name and its count: BERT-base has 12 layers and 11 billion ..."""
     mention = _last_known(context.before)
     if mention is None:
         return False
@@ -222,13 +225,13 @@ def _last_known(text: str) -> re.Match[str] | None:
 
 
 def _is_behind_name(side: ChainSide, context: Context) -> bool:
-    """Whether a number of parameters is in brackets right behind a model's name: RoBERTa-base (110M params)."""
+    """Whether a number of parameters is in brackets directly after a model's name: RoBERTa-base (110M params)."""
     is_count = _COUNTS.match(context.after) or (_MILLIONS.search(side.text) and _CLOSED.match(context.after))
     return bool(is_count) and opens_behind_name(context.before)
 
 
 def opens_behind_name(before: str) -> bool:
-    """Whether a text ends with the name of a known model and a bracket: We use RoBERTa-base (
+    """Whether a text ends with the name of a known model and an opening bracket: We use RoBERTa-base (
 
     >>> opens_behind_name("We use RoBERTa-base ("), opens_behind_name("a version of RoBERTa-base (")
     (True, False)
@@ -307,7 +310,7 @@ def _is_of_layers(side: ChainSide, model: Model) -> bool:
 
 
 _OF_TABLE = 2  # factors
-_OF_PROGRAM = 12  # times that a total in a program may be too small, as with one layer
+_OF_PROGRAM = 12  # a total in a program may be this many times too small, as with one layer
 _COUNTS = re.compile(r"\s?(?:param|个?参数)", re.I)
 _COUNTED_ALL, _OF_PARAMETERS = re.compile(r"param|参数量", re.I), re.compile(r"param|参数", re.I)
 _PARTS = 50  # a fiftieth of a rounded number
@@ -318,7 +321,7 @@ _CLASS = re.compile(r"(?<![A-Za-z])([A-Z][A-Za-z0-9]{2,20}(?:Model|For[A-Z][A-Za
 
 
 def _class_beside(context: Context, count: KnownCount, model: Model) -> Model | None:
-    """The class that the nearest words name, if the number is the count of a different class."""
+    """The model of the class that the nearest words name, if the number is the count of a different class."""
     beside = set(_CLASS.findall(" ".join(context.names[:1])))
     classes = {cls.name for cls in model.family.classes}
     if len(beside) != 1 or not beside <= classes:
@@ -333,7 +336,7 @@ OWN_MODEL = re.compile(
     r"(?:model|bert|transformer|net|network|version|implementation|encoder|config|vocab|tokeni[sz]er)",
     re.I,
 )
-# The column header for counts of whole models.
+# Headers of columns that count whole models.
 _OF_WHOLE = re.compile(
     r"param|参数|total|size|count|number|value|weights|actual|exact|model|calcul|formula|公式|计算|模型|总|大小|规模|数量|#",
     re.I,
@@ -373,7 +376,7 @@ def is_name(names: Collection[str]) -> bool:
 
 
 def judge_difference(side: ChainSide, model: Model, other: Model) -> Judged:
-    """The verdict on the difference between two models' parameters: 225M more parameters than BERT-base."""
+    """Judge the difference between two models' parameters: 225M more parameters than BERT-base."""
     right = abs(model.num_parameters() - other.num_parameters())
     counts = Problem.of(_DIFFERENCE, first=name_of(model), second=name_of(other), count=right)
     classes = {count.model.architecture: count.total for count in every_count(other.config, known_counts)}
@@ -408,12 +411,12 @@ def claimed_counts(model: Model) -> tuple[int, ...]:
 
 
 def name_of(model: Model) -> str:
-    """The name of a model's preset, or else of its class."""
+    """The name of a model's preset, or else the name of its class."""
     return next((name for name, preset in PRESETS.items() if preset.config == model.config), model.architecture)
 
 
 _DIFFERENCE = N_("The numbers of parameters of {first} and {second} differ by {count}.")
-# The total of the model that a text counts, which the sentence does not name again.
+# The total of the text's model, in a sentence that does not name the model again.
 _TOTAL_OF_TEXT = re.compile(
     r"\W*(?:(?:so|thus|in)\W+)?(?:the\s)?(?:total|overall)\s(?:number of\s)?param(?:eter)?s?(?:\scount)?"
     r"\W*(?:is|are|=|:)?\W*$"
@@ -427,7 +430,7 @@ _OF_ANOTHER = N_("It is the count of a different model: {preset}.")
 
 
 def judge_published(side: ChainSide) -> Judged | None:
-    """The verdict on the count of another published model."""
+    """Judge the count of another published model."""
     entry = published_counts().get(int(side.value)) if not side.reach and side.value >= 10**6 else None
     if entry is None:
         return None
@@ -462,7 +465,7 @@ def is_total(context: Context) -> bool:
 
 
 def searched(value: int, model: Model, *, untied: bool = False) -> Judged | None:
-    """The verdict on a total by the likeliest mistakes that lead to it, in any class of the family.
+    """Judge a total by the likeliest mistakes that lead to it in any class of the family.
 
     ``untied`` is True if the text says that the decoder is not tied.
     """

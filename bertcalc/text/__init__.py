@@ -24,7 +24,7 @@ _LONGEST = 40
 
 
 def visible(text: str) -> str:
-    r"""Escape invisible characters and those that change the direction of text.
+    r"""Escape invisible characters and characters that change the text direction.
 
     >>> visible("a\n\u202eb")
     'a\\n\\u202eb'
@@ -87,7 +87,7 @@ _BETWEEN = r"(?: |, | = |(?<=[A-Za-z])\. |(?<=[A-Za-z0-9])[._,/-](?=[A-Za-z0-9])
 
 @cache
 def _words() -> re.Pattern[str]:
-    """Numbers and words. Compiled at the first use, which takes longer than importing most modules."""
+    """The pattern for numbers and words, compiled at first use: compiling takes longer than importing most modules."""
     return re.compile(rf"(?!.*[wW]{{3}}\.){_WORD}(?:{_BETWEEN}{_WORD})*")
 
 

@@ -41,7 +41,7 @@ _LARGEST_WHOLE = 2**53 - 1  # JavaScript's largest safe integer
 
 
 class Typed(NamedTuple):
-    """The value of a text, the lowest and the highest number that round to it, and its unit if it has one.
+    """A number as typed: its value, the lowest and the highest number that round to it, and its unit, if any.
 
     An integer without prefix or exponent is exact; 110M means 109.5 to 110.5 million. ``zeros`` says whether the
     decimals end in a zero, which is then significant: 90.0M.
@@ -58,9 +58,10 @@ class Typed(NamedTuple):
         return self.low <= count <= self.high
 
     def reach(self, *, rounded: bool) -> Fraction:
-        """The most that the text may differ from the intended number: half a unit in its last digit.
+        """The largest possible rounding error of the text: half a unit in its last digit.
 
-        If ``rounded``, in its last nonzero digit; a whole number is exact unless it ends in three zeros.
+        If ``rounded``, half a unit in its last nonzero digit, except that a final zero after the decimal point counts
+        as a digit. A whole number is exact unless it ends in three zeros.
         """
         reach = self.high - self.value
         if not rounded or not self.value or self.zeros:
@@ -81,7 +82,7 @@ _FACTORS = {
 }
 _PREFIXES = {**_FACTORS, "p": 10**15, "e": 10**18}  # p and e only before a unit
 _BINARY = {f"{prefix}i": 1024**power for power, prefix in enumerate("kmgtpe", 1)}
-_BYTES_WRITTEN_OUT = 10**5  # 440,473,133 B is bytes, as nothing has so many billions; 175B is billions
+_BYTES_WRITTEN_OUT = 10**5  # from here on, B means bytes: 440,473,133 B; in 175B it means billions
 _BYTES = ("b", "byte", "bytes", "字节")
 _UNITS: dict[str, Unit] = {
     **dict.fromkeys(("param", "params", "parameter", "parameters", "参数", "个参数"), "parameters"),
@@ -110,7 +111,7 @@ _NUMBER = re.compile(
     rf"(?P<whole>{_GROUPED}|[0-9]{{1,4}}(?:,[0-9]{{4}}){{2,}}|[0-9]+)"
     r"(?:\.(?P<decimals>[0-9]+))?(?:e(?P<power>[+-]?[0-9]{1,3}))?(?P<rest>[^0-9.,_'+-]*)"
 )
-# Numbers whose dots must be thousands separators, or whose comma must be the decimal sign.
+# Numbers in which the dots must be thousands separators, or the comma must be the decimal sign.
 _COMMA = re.compile(
     r"(?:[0-9]{1,3}(?:\.[0-9]{3}){2,}(?:,[0-9]+)?|[1-9][0-9]{0,2}\.[0-9]{3},[0-9]+|0,[0-9]+|[0-9]+,(?:[0-9]{1,2}|[0-9]{4,}))"
     r"(?![0-9.,])"
@@ -121,7 +122,7 @@ _ABOUT = re.compile(r"\s*(?:[~≈∼]|about\b|approx\.?|ca\.?(?=\W)|约|大约)\
 _CHINESE = str.maketrans("〇零一二两三四五六七八九萬億", "001223456789万亿")
 _CHINESE_UNITS = {"十": 10, "百": 100, "千": 1_000, "万": 10**4, "亿": 10**8}
 _CHINESE_PART = re.compile(rf"\s*(?P<number>(?:{_GROUPED}|[0-9]+)(?:\.[0-9]+)?)?\s*(?P<unit>[十百千万亿])?")
-_EXACT = 1_000  # a Chinese number with a unit below the thousands is exact, not rounded
+_EXACT = 1_000  # a Chinese number with a last digit worth less than this is exact, not rounded
 _RAISED = re.compile(r"(?<=10)(?=[⁰¹²³⁴-⁹])")
 _MARKS = str.maketrans("", "", ", _'")
 _TOO_LARGE = N_('"{text}" is too large: the limit is 1e30.')
@@ -129,7 +130,7 @@ _TOO_LARGE = N_('"{text}" is too large: the limit is 1e30.')
 
 @checked
 def typed(text: str, unit: Unit | None = None) -> Typed:
-    """Read an amount in ``unit``, or in any unit if it is None; ``unit`` is also the default.
+    """Read an amount in ``unit``, which the text may omit; if ``unit`` is None, in any unit.
 
     B means a billion, unless the unit is bytes, B follows a prefix, or the number has six digits or more. Raises
     InputError.
@@ -171,7 +172,7 @@ def whole(text: str) -> int | str:
 
 
 def _plain(text: str) -> str:
-    """The text in English notation and lower case: ASCII for full-width characters, a decimal point."""
+    """Convert a text to English notation in lower case, with ASCII characters and a decimal point."""
     plain = _RAISED.sub("^", text.replace("’", "'").replace("{,}", ","))
     plain = unicodedata.normalize("NFKC", plain).strip().lower()
     plain = _ABOUT.sub("", plain, 1) if _ABOUT.match(plain) else plain
@@ -225,7 +226,7 @@ _WITH_UNIT = re.compile(r"(.*[0-9)²³])\s*([^\W\d_]+)\s*")
 def amount(text: str, unit: Unit | None = None, names: Mapping[str, int] | None = None) -> Typed:
     """Read an amount, or a calculation with an optional unit: 85M, 2^20, 4H^2 + 9H, 4 * 25 kB.
 
-    ``names`` are the letters that may stand for numbers. Raises InputError.
+    ``names`` maps letters to numbers. Raises InputError.
     """
     try:
         return typed(text, unit)
@@ -241,7 +242,7 @@ def amount(text: str, unit: Unit | None = None, names: Mapping[str, int] | None 
         value = evaluate(match[1], names)
         try:
             value *= typed(f"1 {match[2]}", unit).value
-        except InputError as unknown:  # quote the whole text, which does not contain that 1
+        except InputError as unknown:  # quote the user's text, which has no 1 before the unit
             problem = unknown.problem
             raise InputError(problem._replace(values=problem.values | {"text": shorten(text)})) from None
     if value < 0:
@@ -254,7 +255,7 @@ def amount(text: str, unit: Unit | None = None, names: Mapping[str, int] | None 
 
 
 def _scale(rest: str, wanted: Unit | None, text: str) -> tuple[int, Unit | None, bool]:
-    """The factor and unit in the letters after a number, and whether they include a factor."""
+    """The factor and unit in the letters after a number, and whether the letters include a factor."""
     for spelled, factor, unit in _SPELLINGS:
         if spelled != rest.replace(" ", "") or (spelled == "b" and unit == "bytes" != wanted):
             continue

@@ -1,4 +1,4 @@
-"""Check arguments; errors name the argument and say what would be right.
+"""Check function arguments; errors name the argument and say which values are valid.
 
 ``checked`` derives the checks of a function from its annotations:
 
@@ -16,8 +16,8 @@ Traceback (most recent call last):
     ...
 bertcalc.text.arguments.ArgumentError: dtype 'float64' is not possible: it must be float32 or bfloat16.
 
-Names that PyTorch and transformers use for an option are accepted as well: see ``SYNONYMS``. NumPy's integers are whole
-numbers. A size can also be a column or a symbol.
+Names that PyTorch and transformers use for an option are accepted as well: see ``SYNONYMS``. NumPy integers are whole
+numbers. A size can also be a column of integers (a NumPy array) or a symbol.
 """
 
 import re
@@ -68,8 +68,8 @@ _DTYPES: dict[str, tuple[str, ...]] = {
     "bfloat16": ("torch.bfloat16", "bf16"),
     "float16": ("torch.float16", "torch.half", "half", "fp16"),
 }
-# The names, in lower case, that PyTorch and transformers use for our options, by argument and option. A torch.dtype is
-# compared as text, an optimizer's class by its name, so that PyTorch need not be imported.
+# The names, in lower case, that PyTorch and transformers use for our options, keyed by argument and option. A
+# torch.dtype is compared as text and an optimizer class by its name, so that PyTorch need not be imported.
 SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
     "dtype": _DTYPES,
     "autocast": _DTYPES,
@@ -87,7 +87,7 @@ SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "type": {f"Q{bits}_K_M": (f"q{bits}_k",) for bits in (3, 4, 5)},  # names that llama-quantize takes, too
 }
-# Known options that are not counted, and why.
+# Known options that bertcalc does not support, and the reasons.
 _FLASH = N_("Flash Attention makes no masks, so its memory differs")
 _STEPS = N_("this optimizer updates all tensors at once, so its temporary tensors differ")
 OTHERS: dict[str, dict[str, str]] = {
@@ -102,7 +102,7 @@ _LOWEST = {
     **dict.fromkeys(("group_size", "max_shard_size", "rank_pattern"), 1),
     **dict.fromkeys(("layers", "layer", "positions", "parameters", "bits", "metadata_bytes", "number", "wrong"), 0),
 }
-# A link may name these; the limits are those of hidden_size and num_hidden_layers.
+# A URL can set these arguments; they have the same limits as hidden_size and num_hidden_layers.
 _HIGHEST = {
     **dict.fromkeys(("r", "rank_pattern", "num_virtual_tokens", "encoder_hidden_size", "token_dim"), 65_536),
     "encoder_num_layers": 1_000,
@@ -143,7 +143,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def method(function: Callable[P, R], name: str) -> Callable[P, R]:
-    """A checked function as a method of its first argument; its errors have the name of the method."""
+    """Wrap a checked function as a method of its first argument; errors show the name of the method."""
     return _checked(unwrap(function), lambda inner: _wanted_as_method(inner, name))
 
 
@@ -173,29 +173,29 @@ def _checked(function: Callable[P, R], wanted_by: Callable[[Callable[P, R]], "_S
 
 
 def record(kind: type[Kind]) -> type[Kind]:
-    """Decorate a NamedTuple that users fill: if it is an argument, its fields are checked as well."""
+    """Decorate a NamedTuple that users create, so that a function that takes it also checks its fields."""
     RECORDS.add(kind)
     return kind
 
 
 _MOST_LISTED = 12
 _DIGITS = re.compile("[0-9]+")
-RECORDS: set[type] = set()  # the NamedTuples whose fields are arguments
+RECORDS: set[type] = set()  # the NamedTuples with fields to check
 CHECKED: list[Callable[..., Any]] = []  # every decorated function, for the tests
 
 
 class _Signature(NamedTuple):
-    """The arguments of a function: a check for each, and which of them are required."""
+    """The checks for a function's arguments, and the names of the required arguments."""
 
     name: str
     positional: tuple[tuple[str, Check], ...]
     named: Mapping[str, Check]
-    required: tuple[str, ...]  # of the positional ones, which come first
+    required: tuple[str, ...]  # required positional arguments, which precede optional ones
     required_by_name: tuple[str, ...]
     varargs: Check | None  # for further positional arguments
     keywords: Check | None  # for further named arguments
     relates: bool
-    single: bool  # whether it counts a single model
+    single: bool  # whether the function counts a single model
 
 
 @cache
@@ -238,7 +238,7 @@ def _wanted_as_method(function: Callable[..., Any], name: str) -> _Signature:
 
 
 def _self(name: str, value: Any) -> Any:
-    """Check a method's own object: its fields, if users fill them."""
+    """Check the fields of ``self`` if users create its class; see ``record``."""
     kind: Any = type(value)
     return _record(kind)(name, value) if kind in RECORDS else value
 
@@ -268,7 +268,7 @@ def _check_named(wanted: _Signature, name: str, value: Any, given: int) -> Any:
     return check(name, value)
 
 
-# Other common names of arguments, which are not similar to ours.
+# Common argument names elsewhere that do not resemble ours.
 _ALSO_CALLED = {"rank": "r", "alpha": "lora_alpha", "dropout": "lora_dropout", "targets": "target_modules"}
 _NO_MORE = N_("{function} has no argument {argument}: it takes none.")
 
@@ -316,7 +316,10 @@ def check_of(hint: Any) -> Check:
 
 
 def whole(name: str, value: Any, low: int | None = None) -> Any:
-    """Return a whole number of at least ``low``, by default the lowest value of an argument of this name."""
+    """Return a whole number of at least ``low``, which defaults to the lowest value for an argument of this name.
+
+    A symbol, or a column of integers, is also returned. Raises ArgumentError for any other value.
+    """
     low, high = _LOWEST.get(name) if low is None else low, _HIGHEST.get(name)
     if type(value) is int or (isinstance(value, Integral) and not isinstance(value, bool)):
         value = int(value)
@@ -355,7 +358,7 @@ def text(name: str, value: Any) -> str:
 
 
 def choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
-    """Return the choice that a value stands for; see SYNONYMS."""
+    """Return the choice that a value names, possibly by a synonym; see SYNONYMS. Raises ArgumentError."""
     try:
         if value in choices:
             return value
@@ -363,7 +366,7 @@ def choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
         pass
     written = str(value) if _is_short(value) else ""
     if isinstance(value, type):
-        written = value.__name__ if value.__module__ != "builtins" else ""  # PyTorch takes Python's float for float64
+        written = value.__name__ if value.__module__ != "builtins" else ""  # to PyTorch, Python's float means float64
     plain = written.casefold()
     for option in choices:
         if plain == str(option).casefold() or plain in SYNONYMS.get(name, {}).get(option, ()):
@@ -445,7 +448,7 @@ def _instance(kind: type) -> Check:
 
 @cache
 def _record(kind: Any) -> Check:
-    """The check for a NamedTuple with all its fields."""
+    """The check for a NamedTuple and all its fields."""
     defaults = kind._field_defaults
     hints = get_type_hints(kind, include_extras=True)
     fields = [(name, check_of(hint), defaults.get(name, _NO_DEFAULT)) for name, hint in hints.items()]
@@ -471,8 +474,8 @@ _NO_DEFAULT = object()
 class CheckedRecord:
     """The base of frozen dataclasses that check their arguments against the annotations of their fields.
 
-    Lists and sets become tuples, and dictionaries are copied. A column is refused: caches keep the record. A wrong
-    argument raises ArgumentError, which is an InputError and a TypeError.
+    Lists and sets become tuples, and dictionaries are copied. A column is refused, because caches keep the record. A
+    wrong argument raises ArgumentError, which is an InputError and a TypeError.
     """
 
     def __new__(cls, *_values: object, **named: object) -> Self:
@@ -498,13 +501,13 @@ def _kept(name: str, value: Any) -> Any:
         raise wrong_kind(name, value, _WHOLE)
     if isinstance(value, Mapping):
         return {key: _kept(name, part) for key, part in value.items()}
-    if isinstance(value, (set, frozenset)):  # in an order of their own: equal changes are equal
+    if isinstance(value, (set, frozenset)):  # sorted, so that equal sets make equal records
         return tuple(sorted(value))
     return tuple(value) if isinstance(value, list) else value
 
 
 def _items(kind: type, check_item: Check | None) -> Check:
-    """The check for a list, tuple, set or iterator, with all its items."""
+    """The check for a list, tuple, set or iterator, and all its items."""
 
     def check(name: str, value: Any) -> Any:
         if type(value) not in (list, tuple) and not _is_items(value):
@@ -537,7 +540,7 @@ def _item(check: Check, name: str, item: Any) -> Any:
 
 
 def _tuple(hints: Sequence[Any]) -> Check:
-    """The check for a tuple with a separate type at each place."""
+    """The check for a tuple with a separate type at each index."""
     checks = [check_of(hint) for hint in hints]
 
     def check(name: str, value: Any) -> Any:
@@ -601,7 +604,7 @@ def _check_together(values: Mapping[str, Any]) -> None:
 
 
 def single_model(function: str, *values: Any) -> None:
-    """Raise ArgumentError if one of the values is a model of columns."""
+    """Raise ArgumentError if one of the values is a model with columns as sizes."""
     for value in values:
         config = _config_of(value)
         if config is not None and any(map(_is_column, vars(config).values())):
@@ -610,7 +613,7 @@ def single_model(function: str, *values: Any) -> None:
 
 
 def _config_of(value: Any) -> Any:
-    """The configuration of a model or a case; a configuration is returned unchanged; None for anything else."""
+    """The configuration of a model or a case, or ``value`` if it is a configuration; None for anything else."""
     config = getattr(getattr(value, "model", value), "config", value)
     return config if hasattr(config, "longest") else None
 
@@ -640,7 +643,7 @@ def _is_items(value: Any) -> bool:
 
 
 def _is_short(value: Any) -> bool:
-    """Whether the text of a value is short enough to be a name, such as a dtype's; a model's is not."""
+    """Whether ``str(value)`` may be a name, such as a dtype's. The text of a collection or a model is too long."""
     return not isinstance(value, Collection) or isinstance(value, str)
 
 
@@ -663,7 +666,7 @@ def _error(message: str, name: str, value: Any, **values: object) -> ArgumentErr
 
 
 def quoted(value: Any) -> str:
-    """A value for an error message: numbers and texts as Python writes them, anything else by its type."""
+    """Write a value for an error message: numbers and texts as Python prints them, anything else by its type."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
     if isinstance(value, str | int | float | complex | bytes | list | dict | set | type(None)) and not hasattr(
@@ -674,7 +677,7 @@ def quoted(value: Any) -> str:
         except (ValueError, RecursionError):  # thousands of digits: Python refuses to print them
             return N_("too long to show")
     kind = type(value)
-    if kind.__name__.casefold().endswith("dtype"):  # NumPy's and PyTorch's have names
+    if kind.__name__.casefold().endswith("dtype"):  # NumPy and PyTorch dtypes print their names
         return shorten(str(value))
     module = kind.__module__.partition(".")[0]
     name = kind.__name__ if module in ("bertcalc", "builtins") else f"{module} {kind.__name__}"

@@ -1,4 +1,4 @@
-"""Small calculations as people type them, evaluated exactly: 768*3072 + 3072, 4H^2 + 9H, 2^20, 12 × (1,024 + 1).
+"""Evaluate small calculations exactly, as users type them: 768*3072 + 3072, 4H^2 + 9H, 2^20, 12 × (1,024 + 1).
 
 >>> evaluate("2^20 / 4")
 Fraction(262144, 1)
@@ -30,11 +30,11 @@ _MOST_BITS = 512  # of every intermediate numerator and denominator: 150 digits
 
 @checked
 def evaluate(text: str, names: Mapping[str, int] | None = None) -> Fraction:
-    """Evaluate a calculation; ``names`` are the letters that may stand for numbers, such as H for 768.
+    """Evaluate a calculation exactly; ``names`` maps letters to numbers, such as H to 768.
 
-    Operators are + - * / ^ and their other spellings ** × · x ÷. A letter next to a number, a letter or a parenthesis
-    is multiplied by it, with the precedence of *: 1/2H is (1/2)·H. Powers associate to the right and bind tighter than
-    a minus, as in Python. Raises InputError.
+    The operators are + - * / ^ and the alternative spellings ** × · x ÷. A letter next to a number, a letter or a
+    parenthesis is multiplied by it, with the precedence of *: 1/2H is (1/2)·H. As in Python, powers associate to the
+    right and bind tighter than a minus. Raises InputError.
     """
     if len(text) > LONGEST:
         message = N_('"{text}" is longer than {most} characters: split it into shorter ones.')
@@ -43,7 +43,7 @@ def evaluate(text: str, names: Mapping[str, int] | None = None) -> Fraction:
 
 
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
-TIMES = "\u2217\u2731\u2715\u2716\u2a2f\u2a09\u2573"  # other signs that pages have for ×, such as ∗ and ✕
+TIMES = "\u2217\u2731\u2715\u2716\u2a2f\u2a09\u2573"  # other multiplication signs on web pages, such as ∗ and ✕
 _SIGNS = str.maketrans(
     {"×": "*", "·": "*", "⋅": "*", "∙": "*", "÷": "/", "−": "-", "–": "-", **dict.fromkeys(TIMES, "*")}
 )
@@ -56,7 +56,7 @@ _MARKS = str.maketrans("", "", ", _'")
 
 
 def _plain(text: str) -> str:
-    """The text with ASCII for full-width characters and typographic signs, and ^2 for a superscript 2."""
+    """Replace full-width characters and typographic signs by ASCII, and a superscript 2 by ^2."""
     powers = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda digits: f"^{digits[0].translate(_SUPERSCRIPTS)}", text)
     return unicodedata.normalize("NFKC", powers).translate(_SIGNS).replace("**", "^").strip()
 
@@ -65,7 +65,7 @@ _OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.m
 
 
 class _Calculation:
-    """A calculation, parsed by Python with a name for each number and letter, since Python reads 0.1 as a float."""
+    """A calculation for Python's parser; names replace its numbers and letters, because Python reads 0.1 as a float."""
 
     def __init__(self, text: str, names: Mapping[str, int]) -> None:
         self._text = text
@@ -169,7 +169,7 @@ class _Calculation:
         return wrong(N_('"{text}" has numbers that are too large or have too many digits.'), text=shorten(self._text))
 
     def _unreadable(self, index: int) -> InputError:
-        """The error for text that cannot be read from ``index`` on; it quotes the text from the start of that word."""
+        """The error for text that is unreadable from ``index`` on; it quotes the text from the start of that word."""
         while 0 < index < len(self._text) and self._text[index].isalpha() and self._text[index - 1].isalpha():
             index -= 1
         rest = self._text[index:]

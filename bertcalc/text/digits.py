@@ -1,9 +1,9 @@
 """Format numbers for readers: thousands separators, units, and no more digits than are meaningful.
 
-Pages, reports and commands format every number with decimals here, so that a small number never reads as 0 and a small
-change never as no change; tests/text/test_digits.py finds formatting elsewhere. Three kinds of numbers do not belong
-here: exact counts, for which ``f"{count:,}"`` is enough; axes and columns that a browser formats; and the numbers in
-JSON and CSV. Formatting that depends on the language is in pages/ui/widgets/numbers.py.
+Pages, reports and commands format every number with decimals through this module. A small number then never reads as 0,
+and a small change never reads as no change. tests/text/test_digits.py reports formatting elsewhere. Three kinds of
+numbers do not need this module: exact counts, for which ``f"{count:,}"`` is enough; axes and columns that a browser
+formats; and the numbers in JSON and CSV. Formatting that depends on the language is in pages/ui/widgets/numbers.py.
 
 >>> fixed(437.93), fixed(0.0041, 2), fixed(Fraction(10_003, 10_000), 2, unlike=1)
 ('437.9', '0.004', '1.0003')
@@ -28,7 +28,7 @@ _WHOLE = 10**15  # below this, a float represents whole numbers exactly
 def fixed(number: Fraction | float, places: int = 1, unlike: int = 0) -> str:
     """Format a number with ``places`` decimals, or more if it would otherwise round to ``unlike``."""
     top, below = _ratio(number)
-    distance = abs(top - unlike * below)  # parts of ``below``
+    distance = abs(top - unlike * below)  # in units of 1 / ``below``
     if 0 < distance * 2 * 10**places <= below:
         places = -powers(Fraction(distance, below), 1)[1]
         if not unlike and places > _MOST_PLACES:
@@ -39,25 +39,25 @@ def fixed(number: Fraction | float, places: int = 1, unlike: int = 0) -> str:
 
 
 def _ratio(number: Fraction | float) -> tuple[int, int]:
-    """A number as a ratio of integers in lowest terms, which takes a tenth of the time of computing with Fraction."""
+    """A number as a ratio of integers in lowest terms. Integers take a tenth of the time of Fraction."""
     return (number if isinstance(number, int | float) else Fraction(number)).as_integer_ratio()
 
 
 def _nearest(top: int, below: int) -> int:
-    """The integer nearest to a ratio of positive integers; of two that are equally near, the even one."""
+    """Round a ratio of positive integers to the nearest integer; a tie rounds to the even integer."""
     whole, rest = divmod(top, below)
     return whole + (2 * rest > below or (2 * rest == below and whole % 2))
 
 
 @mirrored
 def significant(number: Fraction | float, digits: int = 3) -> str:
-    """Format a number with this many significant digits; all digits before the point are kept."""
+    """Format a number with ``digits`` significant digits, but keep all digits before the point."""
     return fixed(number, max(0, digits - 1 - powers(number, digits)[1])) if number else "0"
 
 
 @mirrored
 def brief(number: Fraction | float, digits: int = 6) -> str:
-    """Format a number with at most this many digits and no trailing zeros; a whole number in full."""
+    """Format a number with at most ``digits`` digits and no trailing zeros; a whole number below 10**15 in full."""
     top, below = _ratio(number)
     if below == 1 and abs(top) < _WHOLE:
         return f"{top:,}"
@@ -73,17 +73,17 @@ def _without_zeros(figure: str) -> str:
 
 
 def rounded(number: float, digits: int = 3) -> float:
-    """Round a number to this many digits, for a table of numbers."""
+    """Round a number to ``digits`` significant digits, for a table of numbers."""
     return float(f"{number:.{digits}g}")
 
 
 def scientific(number: Fraction | float, digits: int = 3) -> str:
-    """Format a number with this many digits and a power of ten: 1.1e8."""
+    """Format a number with ``digits`` significant digits and a power of ten: 1.1e8."""
     return "{}e{}".format(*powers(number, digits))
 
 
 def powers(number: Fraction | float, digits: int) -> tuple[str, int]:
-    """Split a number into a figure of this many digits, a tie to the even digit, and a power of ten: 1.1 and 8."""
+    """Split a number into a figure of ``digits`` digits and a power of ten: 1.1 and 8. Ties round to the even digit."""
     top, below = _ratio(number)
     top = abs(top)
     power = len(str(top)) - len(str(below)) if top else 0
@@ -91,7 +91,7 @@ def powers(number: Fraction | float, digits: int) -> tuple[str, int]:
         power -= 1
     shift = power - digits + 1
     units = _nearest(top * 10 ** max(0, -shift), below * 10 ** max(0, shift))
-    if units == 10**digits:  # 9.99 is 10.0
+    if units == 10**digits:  # 9.99 rounds to 10.0
         units, power = units // 10, power + 1
     figure = f"{units:0{digits}}"
     point = "." if digits > 1 else ""
@@ -100,14 +100,20 @@ def powers(number: Fraction | float, digits: int) -> tuple[str, int]:
 
 @mirrored
 def multiple(count: int, first: int) -> str:
-    """Format a ratio: 3.06; below a tenth with three digits, 0.00282; never as 0 or 1 unless it is exactly that."""
+    """Format the ratio of two counts with two decimals (3.06), or below 0.1 with three significant digits (0.00282).
+
+    The result reads 0 or 1 only if the ratio is exactly 0 or 1.
+    """
     times = Fraction(count, first)
     return significant(times) if 0 < times < Fraction(1, 10) else fixed(times, 2, unlike=1)
 
 
 @mirrored
 def share(part: Fraction | float, whole: Fraction | float, decimals: int = 1) -> str:
-    """Format a share in percent, without the sign; never 0 for a part above 0, never 100 for less than the whole."""
+    """Format a share in percent, without the percent sign.
+
+    With one decimal, a part above 0 never reads 0 but <0.1, and a part below the whole never reads 100 but >99.9.
+    """
     (part_top, part_below), (top, below) = _ratio(part), _ratio(whole)
     percent, least = Fraction(100 * part_top * below, part_below * top), Fraction(1, 10**decimals)
     if part and percent < least / 2:
@@ -124,13 +130,13 @@ def signed_share(difference: Fraction | int, whole: int) -> str:
 
 
 def signed(difference: int, written: Callable[[int], str]) -> str:
-    """Format a difference with its sign; ``written`` formats the number; empty for 0."""
+    """Format a difference with its sign; ``written`` formats the absolute value. The result is empty for 0."""
     return with_sign(difference, written(distance(difference, 0)))
 
 
 @mirrored
 def signed_count(difference: int, none: str = "±0") -> str:
-    """Format an exact difference of counts with its sign; ``none`` for 0."""
+    """Format an exact difference of counts with its sign; return ``none`` for 0."""
     return signed(difference, grouped) or none
 
 
@@ -145,13 +151,13 @@ def size(count: int) -> str:
 
 
 def figure(count: int, unit: str) -> str:
-    """Format an exact count, or bytes in decimal and binary units."""
+    """Format an exact count or, if ``unit`` is "bytes", a size in decimal and binary units."""
     return size(count) if unit == "bytes" else grouped(count)
 
 
 @mirrored
 def decimal(number: Fraction | float, places: int = 1) -> str:
-    """Format a number with ``places`` decimals, and a whole number without any."""
+    """Format a number with ``places`` decimals, but a whole number without decimals."""
     return fixed(number, 0 if Fraction(number).denominator == 1 else places)
 
 
@@ -175,7 +181,7 @@ def scaled(figure: Fraction | float, unit: str) -> str:
 
 @mirrored
 def compact(figure: Fraction | float) -> str:
-    """Format a number with four digits in short, for a chart: 109.5M, 1.09B."""
+    """Format a number briefly with four digits, for a chart: 109.5M, 1.09B."""
     return scaled(figure, "").replace(" ", "").replace("G", "B")
 
 
@@ -196,7 +202,7 @@ def latex_fraction(number: Fraction) -> str:
 
 
 def superscript(number: int) -> str:
-    """Write an exponent: ²."""
+    """Write an integer in superscript digits: ²."""
     return f"{number}".translate(_SUPERSCRIPTS)
 
 
@@ -205,7 +211,7 @@ _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 @mirrored
 def on_paper(number: Fraction | int) -> str:
-    """Write a number with four digits, 2.901 × 10¹⁹; below a million without the power of ten."""
+    """Write a number with four digits and a power of ten, 2.901 × 10¹⁹; below a million without the power of ten."""
     if number < 10**6:
         return brief(number, 4) if number < 1000 else f"{round(number):,}"
     figure, power = powers(number, 4)

@@ -1,4 +1,4 @@
-"""Choices and comparisons that give live numbers and texts; a browser has the same functions.
+"""Choices and comparisons of live numbers and texts (see ``live_numbers``); the browser has the same functions.
 
 >>> largest([3, 5]), either(1, 2, "the same", "another")
 (5, 'another')
@@ -66,7 +66,7 @@ def quotient(part: int, whole: int) -> Fraction:
 
 @mirrored
 def nearest(number: Fraction | int) -> int:
-    """The nearest integer; of two that are equally near, the even one."""
+    """Round to the nearest integer; a tie rounds to the even integer."""
     return round(number)
 
 
@@ -78,7 +78,7 @@ def rounded_up(part: int, whole: int) -> int:
 
 @mirrored
 def place_of_largest(figures: tuple[int, ...] | list[int]) -> int:
-    """The index of the largest of several integers; the first of equal ones."""
+    """The index of the largest of several integers; the first index if there is a tie."""
     return figures.index(max(figures))
 
 
@@ -100,19 +100,19 @@ def inside(count: int, low: int, high: int) -> float:
     return float(count) if low <= count <= high else nan
 
 
-_FAR = 8  # an axis this many times as long as the longest bar is hardly readable
+_FAR = 8  # a bar is hard to read if the axis is more than this many times as long
 _TENTHS = (10, 12, 14, 16, 18, 20, 25, 30, 35, 40, 45, 50, 60, 70, 80, 90, 100)
 
 
 @mirrored
 def widened(limit: int, largest: int) -> int:
-    """The end of an axis: unchanged while the largest figure fits and is readable."""
+    """The end of an axis: ``limit`` while the largest figure fits and is readable, otherwise a new round number."""
     return round_figure(largest) if largest > limit or _FAR * largest < limit else limit
 
 
 @mirrored
 def round_figure(largest: int) -> int:
-    """A round number at least a tenth above the largest figure."""
+    """A round number at least a tenth larger than the largest figure."""
     wanted = max(100, 11 * largest)
     tenth: int = 10 ** (len(f"{wanted}") - 2)
     return next(steps * tenth for steps in _TENTHS if steps * tenth >= wanted) // 10

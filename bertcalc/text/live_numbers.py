@@ -1,8 +1,8 @@
-"""Live numbers and texts: values that know how they follow from a model's sizes, so that a browser can compute them.
+"""Live numbers and texts: values that carry their formula in the model's sizes, so that a browser can compute them.
 
 A live number is an int with a ``node``: an expression of the sizes. Sums and products of live numbers are live, and so
-is the text that a ``mirrored`` function makes of them. All other code treats them as plain numbers and texts. If it
-loses the node, a page shows the same value, which is updated only when the server answers.
+is a text that a ``mirrored`` function makes from them. All other code treats them as plain numbers and texts. If that
+code loses the node, a page shows the same value but updates it only when the server answers.
 
 >>> hidden = live(768, LiveNode("field", ("hidden_size",)))
 >>> squares = 4 * hidden * hidden
@@ -27,9 +27,9 @@ Result = TypeVar("Result")
 
 
 class LiveNode:
-    """An operation or a mirrored function by its name, and its arguments: nodes, constants, and tuples of these.
+    """The name of an operation or a mirrored function, and its arguments: nodes, constants, and tuples of both.
 
-    Equal nodes are usually the same object, also across runs, so that nothing has to compare their trees.
+    Nodes compare by identity. A cache usually makes equal nodes the same object, even across reruns.
 
     >>> LiveNode("field", ("hidden_size",)) is LiveNode("field", ("hidden_size",))
     True
@@ -62,14 +62,14 @@ def _node(operation: str, _types: tuple[Any, ...] | None, *arguments: Any) -> Li
 
 
 class Live:
-    """The base of all live values: ``node`` is the expression that computes the value, ``plain`` the bare value."""
+    """The base of all live values: ``node`` is the expression that computes the value, ``plain`` is the bare value."""
 
     node: LiveNode
     plain: Any
 
 
 class LiveInt(Live, int):
-    """An integer that follows from sizes."""
+    """An integer that a node computes from sizes."""
 
     def __add__(self, other: int) -> int:
         return _computed("+", int.__add__(self, other), self, other)
@@ -98,7 +98,7 @@ class OutsideError(ValueError):
 
 
 class LiveFraction(Live, Fraction):
-    """A fraction that follows from sizes."""
+    """A fraction that a node computes from sizes."""
 
     def __add__(self, other: Any) -> Any:
         return _computed("+", Fraction.__add__(self, other), self, other)
@@ -126,13 +126,13 @@ class LiveFraction(Live, Fraction):
 
 
 class LiveFloat(Live, float):
-    """A position or width in a chart that follows from sizes; numbers computed from it are not live."""
+    """A position or width in a chart that a node computes from sizes; the results of its operators are not live."""
 
 
 class LiveText(Live, str):
-    """A text with numbers that follow from sizes; join it to others with ``fill`` or ``between``, which keep it live.
+    """A text with numbers that nodes compute from sizes.
 
-    ``parts`` are the texts that it consists of, fixed and live ones.
+    Join it to other texts with ``fill`` or ``between``, which keep it live. ``parts`` are its fixed and live parts.
     """
 
     parts: tuple[str, ...]
@@ -140,13 +140,14 @@ class LiveText(Live, str):
 
 _LISTS = (tuple, list)
 _KINDS: dict[type, Any] = {bool: None, int: LiveInt, Fraction: LiveFraction, float: LiveFloat, str: LiveText}
-MIRRORED: dict[str, Callable[..., Any]] = {}  # the functions that bertcalc/live/runtime.js has, too
+MIRRORED: dict[str, Callable[..., Any]] = {}  # the functions that bertcalc/live/runtime.js also has
 
 
 def live(value: Any, node: Any) -> Any:
-    """Attach to a value the node that computes it; return None and values with a constant node unchanged.
+    """Return a value as a live value with the node that computes it.
 
-    The elements of a tuple become live, each with its own node.
+    None, booleans and values with a constant as ``node`` are returned unchanged. The elements of a tuple become live,
+    each with its own node.
     """
     if not isinstance(node, LiveNode):
         return value
@@ -170,27 +171,27 @@ def _live_kind(kind: type) -> Any:
 
 
 def node_of(value: Any) -> Any:
-    """The node of a live value, or the nodes of a tuple or list; any other value is a constant, its own node."""
+    """The node of a live value, or the nodes of a tuple or list; any other value is returned as a constant."""
     if isinstance(value, Live):
         return value.node
     return _mapped(node_of, value) if isinstance(value, _LISTS) else value
 
 
 def plain_value(value: Any) -> Any:
-    """A value without its node; a tuple or list of such values."""
+    """A value without its node, or a tuple or list of values without their nodes."""
     if isinstance(value, Live):
         return value.plain
     return _mapped(plain_value, value) if isinstance(value, _LISTS) else value
 
 
 def _mapped(function: Callable[[Any], Any], values: Any) -> Any:
-    """A tuple of the function's results; a named tuple of the same kind."""
+    """A tuple of the function's results; a named tuple keeps its type."""
     results = [function(value) for value in values]
     return type(values)(*results) if hasattr(values, "_fields") else tuple(results)
 
 
 def is_live(value: object) -> bool:
-    """Whether a value, or an element of a tuple or list, follows from sizes."""
+    """Whether a value, or an element of a tuple or list, is live."""
     if isinstance(value, Live):
         return True
     if isinstance(value, _LISTS):
@@ -210,7 +211,7 @@ def _computed(operation: str, result: Result, *values: Any) -> Result:
 def mirrored(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Mark a function that bertcalc/live/runtime.js also has: for live arguments, its result is live.
 
-    tests/browser/test_live.py compares both.
+    tests/browser/test_live.py compares the two versions.
     """
     MIRRORED[function.__name__] = function
     anything: Callable[..., Any] = function
@@ -249,7 +250,7 @@ def joined(separator: str, texts: tuple[str, ...] | list[str]) -> str:
 
 
 class FigureBound(NamedTuple):
-    """A figure that has to stay from ``low`` to ``high``; None means no upper limit."""
+    """A figure that must stay between ``low`` and ``high``, both included; None means no upper limit."""
 
     figure: int
     low: int
@@ -257,15 +258,15 @@ class FigureBound(NamedTuple):
 
 
 def staying(figure: int) -> FigureBound:
-    """The bound of a figure that has to keep its present value."""
+    """The bound for a figure that must keep its present value."""
     return FigureBound(figure, int(figure), int(figure))
 
 
 @mirrored
 def within(value: Any, bounds: tuple[FigureBound, ...]) -> Any:
-    """A value whose formula is valid only while these figures stay within their bounds.
+    """Return ``value``, with a formula that is valid only while these figures stay within their bounds.
 
-    Elsewhere its evaluation raises OutsideError; a browser keeps the last value and marks it as outdated.
+    Outside the bounds, its evaluation raises OutsideError. A browser keeps the last value and marks it as outdated.
     """
     for figure, low, high in bounds:
         if figure < low or (high is not None and figure > high):
@@ -274,7 +275,7 @@ def within(value: Any, bounds: tuple[FigureBound, ...]) -> Any:
 
 
 def fill(message: str, **values: Any) -> str:
-    """``message.format(**values)``, live if a value is; the format of a live number is ``{n}`` or ``{n:,}``."""
+    """``message.format(**values)``, live if a value is live; the format of a live number is ``{n}`` or ``{n:,}``."""
     text = message.format(**values)
     return _of_parts(text, tuple(_parts(message, values))) if any(map(is_live, values.values())) else text
 
@@ -288,7 +289,7 @@ def _of_parts(text: str, parts: tuple[str, ...]) -> str:
 
 
 def between(sign: str, texts: Iterable[str]) -> str:
-    """``sign.join`` of texts, live if one of them is."""
+    """``sign.join(texts)``, live if a text is live."""
     texts, parts = tuple(texts), list[str]()
     for at, text in enumerate(texts):
         parts += [sign] if at and sign else []
@@ -297,7 +298,7 @@ def between(sign: str, texts: Iterable[str]) -> str:
 
 
 def without_start(text: str, start: str) -> str:
-    """``text.removeprefix(start)``, live if the text is; ``start`` itself is fixed."""
+    """``text.removeprefix(start)``, live if the text is live; a live beginning is never removed."""
     if not isinstance(text, LiveText):
         return text.removeprefix(start)
     first, *others = text.parts
@@ -327,7 +328,7 @@ def _parsed(message: str) -> tuple[tuple[str, str | None, str | None, str | None
     return tuple(Formatter().parse(message))
 
 
-# Arithmetic of nodes, exact.
+# Exact arithmetic for nodes.
 _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "+": lambda *values: sum(values),
     "-": lambda left, right: left - right,
@@ -343,17 +344,17 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
 
 
 def operation(name: str) -> Callable[..., Any]:
-    """The function of a node's operation: arithmetic, or a mirrored function."""
+    """The function that a node's operation names: arithmetic, or a mirrored function."""
     return _ARITHMETIC.get(name) or MIRRORED[name]
 
 
 def evaluated(node: Any, sizes: Mapping[str, int]) -> Any:
-    """Evaluate a node for other sizes, by the names of fields. Raises KeyError for a size that is missing."""
+    """Evaluate a node at other sizes, keyed by field name. Raises KeyError for a missing size."""
     return Evaluation(sizes).of(node)
 
 
 def at_sizes(value: Any, sizes: Mapping[str, Any]) -> Any:
-    """A live value in which some fields are fixed at these sizes.
+    """Fix some fields of a live value at these sizes.
 
     >>> area = live(12, LiveNode("*", (LiveNode("field", ("height",)), LiveNode("field", ("width",)))))
     >>> evaluated(at_sizes(area, {"height": 3}).node, {"height": 5, "width": 5})
@@ -382,14 +383,14 @@ def substituted(node: Any, replacements: Mapping[str, Any]) -> Any:
 
 
 class Evaluation:
-    """The values of nodes for the same sizes; nodes inside several of them are evaluated once."""
+    """Evaluates nodes at the same sizes; a node that occurs in several others is evaluated once."""
 
     def __init__(self, sizes: Mapping[str, int]) -> None:
         self._sizes = sizes
         self._values: dict[LiveNode, Any] = {}
 
     def of(self, node: Any) -> Any:
-        """Evaluate a node. Raises KeyError for a size that is missing."""
+        """Evaluate a node. Raises KeyError for a missing size."""
         if not isinstance(node, LiveNode):
             return _mapped(self.of, node) if isinstance(node, tuple) else node
         if node not in self._values:

@@ -1,7 +1,7 @@
-"""Read an object that is almost JSON: a printed configuration, Python's dictionary or call, JSON with comments.
+"""Read an object that is almost JSON: a printed configuration, a Python dictionary or call, or JSON with comments.
 
-The text is rewritten as strict JSON, token by token, and parsed; nothing in it is executed. Ambiguous text is not
-rewritten, so that the strict parser raises its error.
+The module rewrites the text as strict JSON, token by token, and parses it. It executes nothing. It does not rewrite
+ambiguous text: the strict parser then raises its error.
 
 >>> read_loosely("BertConfig {'hidden_size': 768, 'is_decoder': False,}  # the defaults", most=100)
 {'hidden_size': 768, 'is_decoder': False}
@@ -21,10 +21,10 @@ from typing import Any
 from bertcalc.text.problem import InputError
 from bertcalc.text.strict_json import read_json
 
-LONGEST = 200_000  # characters of a text that is rewritten; real configurations have less than 60,000
+LONGEST = 200_000  # the most characters that are rewritten; real configurations have fewer than 60,000
 NAMESPACE = r"(?:argparse\.|types\.)?(?:Namespace|SimpleNamespace|namespace)\s{0,9}"
 _NOT_JSON = "This is not JSON: line {line}, column {column}: {why}."
-# Text before a printed object: words of a log, an assignment, the name of a class, Python's Namespace of arguments.
+# Text before a printed object: the words of a log, an assignment, a class name, or the name of argparse's Namespace.
 _HEAD = re.compile(
     r"(?:```[a-z]{0,10}\s{0,9})?(?:Model config\s{1,9})?(?:[A-Za-z_][A-Za-z0-9_.]{0,60}\s{0,9}=\s{0,9})?"
     rf"(?:([A-Z][A-Za-z0-9]{{0,60}}Config)\s{{0,9}}(?=[{{(])|{NAMESPACE}(?=\()|(?=\{{))"
@@ -36,32 +36,32 @@ _TOKEN = re.compile(
     r"""|(?P<number>-?[0-9][0-9_A-Za-z.+-]*)|(?P<sign>[{}\[\]():,=，：])"""
 )
 _WORDS = {"True": "true", "False": "false", "None": "null", "true": "true", "false": "false", "null": "null"}
-_WORDS |= {"nan": "NaN", "inf": "Infinity"}  # refused, with their own message
+_WORDS |= {"nan": "NaN", "inf": "Infinity"}  # the strict parser refuses them with a specific message
 _SIGNS = {"(": "[", ")": "]", "，": ",", "：": ":"}
 _VALUES = ("string", "number", "word")
 
 
 def read_loosely(text: str, most: int) -> Any:
-    """Parse JSON, or a text of at most ``most`` characters that is unambiguous. Raises InputError."""
+    """Parse at most ``most`` characters of JSON, or of unambiguous text that is almost JSON. Raises InputError."""
     try:
         return read_json(text, most)
     except InputError as error:
         if error.problem.message != _NOT_JSON or (strict := as_json(text)) is None:
             raise
         with suppress(json.JSONDecodeError, RecursionError):
-            json.loads(strict)  # otherwise the error's position would be that in the rewritten text
+            json.loads(strict)  # first, since an error of read_json would give the position in the rewritten text
             return read_json(strict, 2 * most)
         raise
 
 
 def class_in_front(text: str) -> str:
-    """The class name that is printed in front of an object: BertConfig. Empty if there is none."""
+    """The class name before a printed object, such as BertConfig; empty if there is none."""
     head = _HEAD.match(_stripped(text))
     return (head and head[1]) or ""
 
 
 def begins_object(text: str) -> bool:
-    """Whether a text begins with an object, perhaps after words printed before it, or with a configuration's call."""
+    """Whether a text begins with an object or a configuration's call; log words or an assignment may come first."""
     return _HEAD.match(_stripped(text)) is not None
 
 
@@ -70,7 +70,7 @@ def _stripped(text: str) -> str:
 
 
 def as_json(text: str) -> str | None:
-    """Rewrite an object that is almost JSON as strict JSON; None if its meaning is not certain."""
+    """Rewrite an object that is almost JSON as strict JSON; None if its meaning is uncertain."""
     text = _stripped(text)
     if len(text) > LONGEST or (head := _HEAD.match(text)) is None:
         return None
@@ -82,7 +82,7 @@ def as_json(text: str) -> str | None:
 
 
 def _of_call(tokens: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The tokens of a call, BertConfig(hidden_size=128), as those of an object.
+    """Convert the tokens of a call, such as BertConfig(hidden_size=128), to the tokens of an object.
 
     A value that is a call itself, such as device(type='cuda'), is replaced by its name.
     """
@@ -104,7 +104,7 @@ _NESTING = {**dict.fromkeys("{[(", 1), **dict.fromkeys("}])", -1)}
 
 
 def _tokens(text: str, start: int) -> Iterator[tuple[str, str]]:
-    """The tokens of an object; the last one is ("end", "") if there is anything that cannot be read."""
+    """The tokens of an object; the last token is ("end", "") if part of the text is unreadable."""
     depth = 0
     while match := _TOKEN.match(text, start):
         kind, token, start = str(match.lastgroup), match[0], match.end()
@@ -128,7 +128,7 @@ def _without_comments(rest: str) -> str:
 
 
 def _written(tokens: list[tuple[str, str]]) -> Iterator[str]:
-    """The tokens as strict JSON. Two values without a comma stay so, and the strict parser refuses them."""
+    """Write the tokens as strict JSON. A missing comma stays missing, so that the strict parser reports it."""
     names = [_SIGNS.get(token, token) for _kind, token in tokens]
     for (kind, _token), token, following, before in zip(
         tokens, names, [*names[1:], ""], ["{", *names[:-1]], strict=True

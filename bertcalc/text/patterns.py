@@ -11,13 +11,13 @@ _SLOW = N_(
     "{argument} {pattern} could take too long to match: use at most {most} repetitions, and do not "
     "repeat a group that contains a repetition or alternatives."
 )
-MOST = 4  # quantifiers; four .* take a fifteenth of a second for the names of BERT-base
+MOST = 4  # quantifiers; matching four .* with the names of BERT-base takes a fifteenth of a second
 _GROUP, _CLASS = r"\((?:\?(?:[:=!>]|<[=!]|P?<\w+>))?", r"\[\^?\]?(?:\\.|[^\]\\])*\]"
 _PART = re.compile(rf"\\.|{_CLASS}|{_GROUP}|(?:[*+]|\?|\{{[0-9,]+\}})[?+]?|.", re.DOTALL)
 
 
 def check_patterns(name: str, value: object) -> None:
-    """Raise InputError for a text in an argument that is not a regular expression.
+    """Raise InputError if a text in an argument is not a valid regular expression.
 
     >>> check_patterns("target_modules", ["query", "*"])
     Traceback (most recent call last):
@@ -46,7 +46,7 @@ def check_quick_patterns(name: str, value: object) -> None:
 
 
 def _texts(value: object) -> Iterator[str]:
-    """The texts in an argument: itself, its members, or its keys."""
+    """The texts in an argument: the argument itself, its members, or its keys."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, (tuple, list, set, frozenset, Mapping)):

@@ -8,9 +8,9 @@ from bertcalc.text import written
 class Problem(NamedTuple):
     """A problem with an input.
 
-    ``message`` is an English sentence with placeholders in braces, which ``values`` fill, so that a user interface can
-    translate the sentence before it is filled; values can also be sentences to translate. Each of ``remedies`` maps
-    fields to valid values, the nearest first.
+    ``message`` is an English sentence with placeholders in braces, and ``values`` fills them. A user interface can
+    translate the sentence before filling it. Values can also be sentences to translate. Each of ``remedies`` maps
+    fields to valid values; the nearest remedy comes first.
     """
 
     field: str
@@ -23,7 +23,7 @@ class Problem(NamedTuple):
     def of(
         cls, message: str, field: str = "", value: object = None, /, *remedies: dict[str, Any], **values: object
     ) -> "Problem":
-        """Make a problem with values as text; integers get thousands separators. A problem as a value stays one."""
+        """Make a problem and format its values: integers get thousands separators; nested problems stay unchanged."""
         words = {name: word if isinstance(word, Problem) else written(word) for name, word in values.items()}
         return cls(field, value, message, words, remedies)
 
@@ -32,7 +32,7 @@ class Problem(NamedTuple):
 
 
 class InputError(ValueError):
-    """The exception for wrong input of any kind, with all its problems."""
+    """The exception for any wrong input; it holds one or more problems."""
 
     def __init__(self, *problems: Problem) -> None:
         super().__init__(*problems)

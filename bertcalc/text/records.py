@@ -1,4 +1,4 @@
-"""Frozen dataclasses, and their calls in Python: the arguments that differ from their defaults."""
+"""Frozen dataclasses that import quickly, and the Python calls that create them."""
 
 import dataclasses
 from collections.abc import Callable, Collection
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 else:
 
     def dataclass(*, frozen: bool) -> Callable[[Any], Any]:
-        """``dataclasses.dataclass(frozen=True)``, but classes share all methods except ``__init__``.
+        """``dataclasses.dataclass(frozen=True)``, but classes share all generated methods except ``__init__``.
 
-        Python compiles them for each class, which took a third of the library's import time. A class that defines
-        ``__init__`` keeps it. Subclasses need this decorator, too.
+        The standard decorator compiles the methods for each class, which took a third of the library's import time. A
+        class that defines ``__init__`` keeps it. Subclasses need this decorator, too.
         """
         assert frozen
 
@@ -45,7 +45,7 @@ def _text(self: Any) -> str:
 
 
 def _set(self: Any, name: str, value: object) -> None:
-    if name in vars(self) or name not in self.__dataclass_fields__:  # not in ``__init__``
+    if name in vars(self) or name not in self.__dataclass_fields__:  # ``__init__`` assigns each field once
         message = f"cannot assign to field {name!r}"
         raise FrozenInstanceError(message)
     object.__setattr__(self, name, value)
@@ -60,12 +60,12 @@ _METHODS = {"__eq__": _equal, "__hash__": _hash, "__repr__": _text, "__setattr__
 
 
 def default(part: Field[Any]) -> object:
-    """The default of an argument; MISSING if it has none."""
+    """The default of a field; ``dataclasses.MISSING`` if it has none."""
     return part.default_factory() if callable(part.default_factory) else part.default
 
 
 def arguments(record: Any, always: Collection[str] = ()) -> dict[str, Any]:
-    """The arguments of a record that differ from their defaults, and those named in ``always``."""
+    """The arguments of a record that differ from their defaults, and the arguments named in ``always``."""
     values = {part: getattr(record, part.name) for part in fields(record)}
     return {part.name: value for part, value in values.items() if part.name in always or value != default(part)}
 

@@ -1,4 +1,4 @@
-"""Read untrusted JSON strictly: UTF-8, no duplicate keys, no NaN, no more than a given length.
+"""Read untrusted JSON strictly: UTF-8, no duplicate keys, no NaN, limited length.
 
 >>> read_json('{"a": [1, 2.5, null]}', most=100)
 {'a': [1, 2.5, None]}
@@ -16,7 +16,7 @@ from bertcalc.text.problem import InputError, wrong
 
 
 def read_json(text: str | bytes, most: int) -> Any:
-    """Parse a JSON text of at most ``most`` characters, or bytes if it is bytes. Raises InputError."""
+    """Parse at most ``most`` characters of JSON, or bytes of JSON in UTF-8. Raises InputError for any other input."""
     if len(text) > most:
         message = N_("This text has {length} characters: at most {most} are allowed.")
         raise wrong(message, length=len(text), most=most)
@@ -54,7 +54,7 @@ HABITS = {
 
 
 def decode(data: bytes) -> str:
-    """Decode UTF-8. Raises InputError."""
+    """Decode UTF-8. Raises InputError that names the first invalid byte."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-_LONGEST = 100  # characters of a name that are compared, since the time grows with their square
+_LONGEST = 100  # characters of a name that are compared: the time grows quadratically
 _SIMILAR = 0.6  # difflib's own default
 
 
 def nearest(name: str, options: Iterable[str], *, similarity: float = _SIMILAR, beginning: bool = True) -> str | None:
-    """Return the option most similar to a name, or None if there is none; case, - and _ make no difference.
+    """Return the option most similar to a name, or None; case, spaces, - and _ make no difference.
 
     An option that begins with the name takes precedence over similar ones (bert-base means bert-base-uncased, not
     roberta-base), unless ``beginning`` is False. With a ``similarity`` of 0, the result is None only if there are no

@@ -6,9 +6,10 @@ from typing import Any
 
 @cache
 def table_beside(module: str, name: str = "") -> dict[str, Any]:
-    """Read the TOML file ``name`` beside a module, given by its ``__file__``; by default the file of the module's name.
+    """Read the TOML file ``name`` in the directory of a module, given as its ``__file__``.
 
-    Call it where the table is needed: reading all of them takes a tenth of the import time of the library.
+    By default, the file has the module's name with the suffix .toml. Call this function where the table is needed, not
+    at import: reading all tables takes a tenth of the library's import time.
     """
     import tomllib
     from pathlib import Path

@@ -1,1 +1,1 @@
-"""The names and sizes of models in a text."""
+"""Find what a text mentions: numbers and calculations, models and their sizes, and programs."""

@@ -1,4 +1,4 @@
-"""Find the numbers and calculations in a text: each with its value, its place, and the words around it.
+"""Find the numbers and calculations in a text, with their values, positions, and the words around them.
 
 >>> [entry] = find("attention: 4 * (768*768 + 768) = 2,362,368 parameters", {})
 >>> [int(side.value) for side in entry.sides], entry.before, entry.after
@@ -33,9 +33,9 @@ class Operand(NamedTuple):
 
 
 class ChainSide(NamedTuple):
-    """A side of an equals sign: a calculation, a shape or an amount, which may be rounded by ``reach``.
+    """One side of an equals sign: a calculation, a shape or an amount.
 
-    If its trailing zeros are not significant, it is rounded by ``rough``.
+    ``reach`` is its largest possible rounding error; ``rough`` is that error if trailing zeros are not significant.
     """
 
     value: Fraction
@@ -54,7 +54,7 @@ class ChainSide(NamedTuple):
 
     @property
     def unit_factors(self) -> tuple[Fraction, ...]:
-        """The factors of a size by the possible meanings of its unit: 1, and for MB also that of MiB."""
+        """The factors by which the unit may scale a size: 1, and for MB also MiB / MB, since MB often means MiB."""
         written = " ".join(operand.text for operand in self.operands) if self.is_calculation else self.text
         unit = re.search(r"([kmgt])i?b\b", written, re.I)
         power = "kmgt".index(unit[1].lower()) + 1 if unit else 0
@@ -62,13 +62,13 @@ class ChainSide(NamedTuple):
 
 
 class WrittenNumber(NamedTuple):
-    """A number or a chain of equal sides, with the words before and after it and the number of its line."""
+    """A number or a chain of equal sides, with the words before and after it and its line number."""
 
     sides: tuple[ChainSide, ...]
     before: str
     after: str
     line: int
-    cells: tuple[str, ...] = ()  # the other cells of its row, if it is in a table
+    cells: tuple[str, ...] = ()  # the cells of its row, if it is in a table
     column: int = 0
 
     @property
@@ -81,12 +81,15 @@ class WrittenNumber(NamedTuple):
 
     @property
     def stated(self) -> ChainSide:
-        """The side that states the result: the last one."""
+        """The side that states the result: the last side."""
         return self.sides[-1]
 
     @property
     def best(self) -> ChainSide:
-        """The most precise side: an exact one without a unit, or else the last."""
+        """The most precise side: an exact side without a unit of bytes or operations, or else the last side.
+
+        If the last side only rounds the amount before it, that amount is the most precise side.
+        """
         exact = [side for side in self.sides if not side.reach and side.unit in (None, "parameters")]
         if exact:
             return exact[-1]
@@ -141,12 +144,12 @@ _TOKEN = re.compile(
 )
 _SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]")
 _ARROWS = ("->", "→", "⇒")
-_MOST_TOKENS, _DEEPEST = 200, 8  # of one calculation
+_MOST_TOKENS, _DEEPEST = 200, 8  # in one calculation; parentheses inside parentheses
 _LONGEST_LINE = 4000
 
 
 def find(text: str, letters: Mapping[str, int], bound: Collection[str] = ()) -> list[WrittenNumber]:
-    """All numbers and calculations of a text; in calculations, ``letters`` stand for sizes (also H').
+    """Find all numbers and calculations in a text; ``letters`` maps the letters in calculations (also H') to sizes.
 
     ``bound`` are the letters that the text itself defines.
     """
@@ -160,9 +163,11 @@ def find(text: str, letters: Mapping[str, int], bound: Collection[str] = ()) -> 
 
 
 def _with_products(line: str) -> str:
-    """A line of the same length with products for shapes in a sum, (2, 768) + (768) * 2, and (...) for [...] * 12.
+    """Rewrite a line, without changing its length, so that its calculations can be read.
 
-    How a term is computed is left out: 4,718,592 (3072*768*2) + 768, or 2,359,296 + (768*4=3072).
+    The shapes in a sum become products, as in (2, 768) + (768) * 2, and [...] * 12 becomes (...) * 12. Spaces replace
+    the times in a log, and the calculation of a term that already has a result: 4,718,592 (3072*768*2) + 768, or
+    2,359,296 + (768*4=3072).
     """
     line = _COMPUTED_TERM.sub(_without_calculation, line)
     line = _RESULT_IN_BRACKETS.sub(_without_sides, line)
@@ -181,7 +186,7 @@ def _without_calculation(term: re.Match[str]) -> str:
 
 
 def _as_sum(shapes: re.Match[str]) -> str:
-    """A sum of the same length for shapes: [768, 3072], [3072]."""
+    """Rewrite a list of shapes, such as [768, 3072], [3072], as a sum of products of the same length."""
     inside = re.sub(r"\[[^\]]*\]", lambda shape: f"({shape[0][1:-1].replace(',', '*')})", shapes[0])
     return re.sub(r"\),", ")+", inside)
 
@@ -205,7 +210,7 @@ _COMPUTED_TERM = re.compile(
     r"[(（](?P<calculation>[0-9][0-9 ]{0,9}[*×·+][0-9 *×·+]{1,60})[)）](?=\s?[+=])"
 )
 _SIZES_OF_SHAPE = r"(?<![A-Za-z_])[(（][0-9]{1,6}, ?[0-9]{1,6}[)）]"
-_TIME = re.compile(r"(?<![0-9:])[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,6})?(?![0-9:])")  # of a log
+_TIME = re.compile(r"(?<![0-9:])[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,6})?(?![0-9:])")  # in a log
 _FACTOR_IN_BRACKETS = re.compile(r"\[(?P<inside>[0-9\s()*×·+^-]{3,200}[*×·+][0-9\s()*×·+^/-]{1,200})\](?=\s?[*×·])")
 _SHAPE_IN_SUM = re.compile(rf"{_SIZES_OF_SHAPE}(?= ?[+])|(?<=[+]){_SIZES_OF_SHAPE}|(?<=[+] ){_SIZES_OF_SHAPE}")
 
@@ -233,7 +238,7 @@ def _of_line(
 
 
 def _is_word(sides: Sequence[ChainSide], line: str) -> bool:
-    """Whether a formula in letters without any sign is a word or a duration: AI, HP, IA³, 4h."""
+    """Whether a formula in letters without an operator is a word or a duration: AI, HP, IA³, 4h."""
     [side, *others] = sides
     is_formula = others or not side.letters or line[side.start - 1 : side.start] in ("$", "`")
     return not is_formula and bool(_WORD_OF_LETTERS.fullmatch(line[side.start : side.end]))
@@ -242,12 +247,12 @@ def _is_word(sides: Sequence[ChainSide], line: str) -> bool:
 _WORD_OF_LETTERS = re.compile(r"[0-9]{0,4}[A-Za-z]{1,2}|[A-Za-z]{2}[²³]")
 _PRODUCT_OF_LETTERS = re.compile(r"(?<![A-Za-z])[A-Za-z]\s?[*×·]\s?[(A-Za-z](?![A-Za-z*])|(?<![A-Za-z])[A-Z][²³]")
 
-# Text between two numbers of the same thing: 85,054,464 -> 42,527,232.
+# Text between two numbers for the same quantity: 85,054,464 -> 42,527,232.
 _COMPARED = re.compile(r"\s*(?:->|→|⇒|vs\.?|versus|到|变为|降到|降至)\s*")
 
 
 def _is_minor(sides: Sequence[ChainSide], sizes: Collection[int]) -> bool:
-    """Whether a number is small or a model's size (12 layers): the words before it may belong to the next one."""
+    """Whether a number is small or a model's size (12 layers): words before it may then belong to the next number."""
     only = sides[0]
     if len(sides) == 1 and not (only.is_calculation or only.unit or only.is_decimal) and only.value in sizes:
         return True
@@ -363,13 +368,13 @@ def _in_next_cell(tokens: Sequence[_Token], first: int, end: int, letters: Mappi
     computed, _after = _side(tokens, first, letters)
     if computed is None or not computed.is_calculation or tokens[after].kind != "bar":
         return False
-    if side.unit == "bytes":  # a count may be called megabytes; any other size belongs to another column
+    if side.unit == "bytes":  # a count divided by 1024² may be called MB; other sizes belong to another column
         return abs(computed.value / 1024**2 - side.value / 10**6) * 10**6 <= max(side.reach, side.rough)
     return abs(computed.value - side.value) <= max(side.reach, side.rough) or not _may_be_apart(computed, side)
 
 
 def _may_be_apart(computed: ChainSide, side: ChainSide) -> bool:
-    """Whether a cell may not be the result of the previous one, but a size, the count of one layer, or bytes."""
+    """Whether a cell may be independent of the previous cell: a size, the count of one layer, or bytes."""
     if side.unit not in (None, "parameters") or computed.value < _LEAST_IN_CELLS or side.value < _LEAST_IN_CELLS:
         return True
     ratio = max(computed.value, side.value) / min(computed.value, side.value)
@@ -380,7 +385,7 @@ _LEAST_IN_CELLS = 10_000  # smaller numbers in a table are sizes, not counts
 
 
 def _worthwhile(sides: Sequence[ChainSide], bound: Collection[str]) -> Iterator[tuple[ChainSide, ...]]:
-    """The chain, without formulas in letters that disagree with its numbers; empty for a range or a single digit."""
+    """Yield the chain without the formulas in letters that disagree with its numbers; yield nothing for a range."""
     numeric = [side for side in sides if not side.letters]
     if not numeric and len({side.value for side in sides}) > 1 and not _are_sums(sides):
         sides = sides[:1]  # a definition
@@ -399,21 +404,21 @@ def _worthwhile(sides: Sequence[ChainSide], bound: Collection[str]) -> Iterator[
 
 
 def _is_mistyped(formula: ChainSide, other: ChainSide) -> bool:
-    """Whether a result has two digits exchanged, compared with a formula in letters."""
+    """Whether a result equals the value of a formula in letters except for two exchanged digits."""
     long = formula.value.denominator == other.value.denominator == 1 and other.value >= _LEAST_OF_WHOLE
     exchanged = long and sorted(str(formula.value)) == sorted(str(other.value))
     return exchanged and is_slip(int(other.value), int(formula.value))
 
 
 def _are_sums(sides: Sequence[ChainSide]) -> bool:
-    """Whether all sides are sums in the same letters, so that they have to agree: 12d² + 13d + 2d = 12d² + 15d."""
+    """Whether all sides are sums in the same letters and must therefore agree: 12d² + 13d + 2d = 12d² + 15d."""
     return len({_letters_in(side) for side in sides}) == 1 and all("+" in side.text for side in sides)
 
 
 def _is_bound(side: ChainSide, numeric: Sequence[ChainSide], bound: Collection[str]) -> bool:
-    """Whether a formula in letters is certainly about the number beside it.
+    """Whether a formula in letters is certainly about the number beside it, although their values differ.
 
-    It is if the text defines all its letters, or if it is a formula of a whole model: 12·L·d² + 2·V·d ≈ 124M.
+    The text must define all its letters, or it must be a formula for a whole model: 12·L·d² + 2·V·d ≈ 124M.
     """
     low, high = sorted((side.value, numeric[0].value))
     letters = _letters_in(side)
@@ -436,7 +441,7 @@ def _is_range(side: ChainSide) -> bool:
 
 
 def _side(tokens: Sequence[_Token], index: int, letters: Mapping[str, int]) -> tuple[ChainSide | None, int]:
-    """The side of a chain that begins at a token, and the index after it."""
+    """The side of a chain that begins at a token (None if there is none), and the index of the next token."""
     token = tokens[index]
     if token.kind == "shape":
         sizes = [int(size) for size in re.findall("[0-9]+", token.text)]
@@ -462,7 +467,7 @@ def _decimal(token: _Token) -> tuple[Fraction, Fraction]:
 
 
 def _is_factor(tokens: Sequence[_Token], index: int) -> bool:
-    """Whether a decimal or a percentage is multiplied by what follows, or added to it: 0.4 × 28.3M."""
+    """Whether a decimal or a percentage is multiplied by the next operand, or added to it: 0.4 × 28.3M."""
     following = tokens[index + 1 : index + 3]
     goes_on = len(following) == 2 and following[0].text.strip() in ("*", "×", "x", "·", "+")
     return goes_on and following[1].kind in ("number", "bracket", "decimal")
@@ -474,13 +479,13 @@ def _is_operand(tokens: Sequence[_Token], index: int) -> bool:
 
 
 def _is_part_of_word(tokens: Sequence[_Token], index: int) -> bool:
-    """Whether a number belongs to a name: GPT-2 is one token; 第13层 and v2 are not numbers."""
+    """Whether a number belongs to the word before it, as in 第13层. Names such as GPT-2 and v2 are single tokens."""
     before = tokens[index - 1] if index else None
     return bool(before and before.end == tokens[index].start and (before.text.endswith(("第", "_"))))
 
 
 class _Written(NamedTuple):
-    """The part of a calculation that is read so far: its pieces for ``evaluate``, its operands and its tokens."""
+    """How far a calculation has been read: its number of pieces for ``evaluate`` and of operands, and its end."""
 
     pieces: int
     operands: int
@@ -489,7 +494,10 @@ class _Written(NamedTuple):
 
 
 def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int]) -> tuple[ChainSide | None, int]:
-    """The longest calculation that begins at a token; a single amount is not a calculation."""
+    """The side with the longest calculation that begins at a token (None if there is none), and the next index.
+
+    A single amount is a side, but not a calculation.
+    """
     pieces: list[str] = []
     operands: list[Operand] = []
     amounts: list[Typed] = []
@@ -582,7 +590,7 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
         )
         return side, best.after
     if not inside or (has_letters and not re.search(r"[*+/^-]", text)):
-        # VH is a product, (HA) may be a fraction that has lost its bar.
+        # VH is a product, but (HA) may be a fraction without its bar.
         in_brackets = tokens[first].text == "(" and not any(
             token.kind == "operator" for token in tokens[first : best.after]
         )
@@ -617,7 +625,7 @@ def _evaluated(
 
 
 def _bytes_of_each(tokens: Sequence[_Token], index: int, operands: Sequence[Operand]) -> Typed | None:
-    """The operands with a last factor such as 2B read as bytes: 16 × 128 × 2B; in 8 × 7B, B means billions."""
+    """The bytes of a last factor such as 2B in 16 × 128 × 2B; None for 8 × 7B, where B means billions."""
     if not re.fullmatch(r"[1248]\s?B", tokens[index].text) or tokens[index - 1].text.strip() not in _TIMES_SIGNS:
         return None
     is_many = prod(operand.value for operand in operands) >= _LEAST_OF_NUMBERS
@@ -634,18 +642,18 @@ def _is_spaced(tokens: Sequence[_Token], index: int) -> bool:
     return bool(is_number and following and following[0].text in ("^", "²", "**"))
 
 
-# Words with this ending do not name the first term: 参数量为(768*64+64)*3
+# Words with these endings introduce a calculation and do not name its first term: 参数量为(768*64+64)*3
 _INTRODUCES = re.compile("(?:为|是|有|等于|约|共|即|参数量?|数量?)$")
 
 
 def _beside_operator(tokens: Sequence[_Token], index: int) -> bool:
-    """Whether an operator other than a dash follows or precedes."""
+    """Whether an operator other than a dash follows or precedes a token."""
     beside = (*tokens[max(0, index - 1) : index], *tokens[index + 1 : index + 2])
     return any(token.kind == "operator" and token.text not in "-−" for token in beside)
 
 
 def _letters(tokens: Sequence[_Token], index: int, letters: Mapping[str, int]) -> str:
-    """A name as a product of letters (4HI), or empty. A and I are words unless they are multiplied."""
+    """A name as a product of letters, HI as H*I; empty for a word. A and I are words unless an operator is near."""
     token = tokens[index]
     if token.text.endswith(PRIMES):  # a separate letter: beside H, H' is the intermediate size
         before, primed = token.text[:-2].upper(), letters.get(f"{token.text[-2]}'")
@@ -664,12 +672,12 @@ _LONG_LETTERS = {"d_model": "H", "d_ff": "I", "dff": "I", "d": "H", "hidden_size
 
 
 def letters_of(name: str) -> str:
-    """The letter that a name such as d_model stands for."""
+    """The letter that a name such as d_model stands for; empty for other names."""
     return _LONG_LETTERS.get(name, "")
 
 
 def _is_cut(tokens: Sequence[_Token], first: int, end: int) -> bool:
-    """Whether an operand before or after a calculation cannot be read: 768 * n_layers."""
+    """Whether a calculation has an unreadable operand before or after it: 768 * n_layers."""
     if end < len(tokens) and tokens[end].kind == "operator" and tokens[end].text not in ("-", "−"):
         following = tokens[end + 1 : end + 2]
         amount = tokens[end - 1].amount
@@ -789,7 +797,7 @@ _COUNTED = re.compile("(?:heads?|layers?|blocks?|matrices|each|params?|parameter
 def _noun(tokens: Sequence[_Token], index: int) -> int:
     """The index after a noun between a number and a times sign: 12 heads x 64; 0 if there is none.
 
-    A calculation may also end with one: 3 × 64 × 12 heads = 2304.
+    A calculation may also end with a noun: 3 × 64 × 12 heads = 2304.
     """
     for after in range(index, min(len(tokens), index + 4)):
         token = tokens[after]

@@ -1,4 +1,4 @@
-"""The words that may tell what a number counts: before and after it, in its table row, and in headings.
+"""The words that may say what a number counts: before and after it, in its table row, and in headings.
 
 >>> from bertcalc.proofreading.mentions.calculations import find
 >>> text = "# Attention\\nThe query has 590,592 parameters."
@@ -19,7 +19,7 @@ from bertcalc.text.amounts import typed
 from bertcalc.text.problem import InputError
 
 _MOST_BEFORE, _MOST_AFTER, _MOST_HEADING = 100, 60, 80
-_LINES_BELOW = 2  # of which one may be empty
+_LINES_BELOW = 2  # one of them may be empty
 _SENTENCE = re.compile(r"[。；;!?！？]|\.\s|\)\s*[,，]|\|")
 _SENTENCE_END, _LONGEST_SENTENCE = re.compile(r"[。!?！？]|\.(?:\s|$)"), 300
 _CLAUSE = re.compile(r"[,，;；。|]|(?<![A-Za-z])、|、(?![A-Za-z])|\.(?:\s|$)|(?<=\w)\s(?:and|while|but|plus)\s|而|以及")
@@ -44,7 +44,7 @@ _ALL = (
 )
 
 
-# The layers that a whole sentence is about: In every layer, the attention has ..., and the feed-forward ...
+# Words that say which layers a whole sentence is about: In every layer, the attention has ..., and the feed-forward ...
 _OPENING = re.compile(
     r"^\s*(?:so|thus|and|then)?,? ?(?:per|(?:in|inside|within|over|across|for)\s"
     r"(?:each|every|one|a single|all|the)\s?(?:of (?:the|its)\s)?"
@@ -57,12 +57,12 @@ _OF_OTHERS = re.compile(
 )
 _LAYER = re.compile(r"\b(?:layer|block)s?\b", re.I)
 _IN_GENERAL = re.compile(r"\ba (?:\w+[ -]){0,2}?(?:layer|block)", re.I)
-# Chinese text and Latin words touch each other, so that the end of a word is not seen: 12层MHA共
+# In a pattern, \b does not match between Chinese and Latin characters, as in 12层MHA共. Contexts have a space there.
 _BETWEEN_SCRIPTS = re.compile(r"(?<=[㐀-鿿]) (?=[A-Za-z])|(?<=[A-Za-z]) (?=[㐀-鿿])")
 _TOUCHING = re.compile(r"(?<=[㐀-鿿])(?=[A-Za-z])|(?<=[A-Za-z])(?=[㐀-鿿])")
 
 
-# Words before a number that is hypothetical.
+# Words before a hypothetical number.
 _INSTEAD = re.compile(
     r"\b(?:instead of|rather than|if (?:you|we|one|it|they)\b"
     r"(?!\s?,| (?:add|sum|multiply|count|look|put|take|do)\b)|would|without (?:\w+[ -]){0,2}(?:shar|ty|ti)\w+)\b"
@@ -73,7 +73,7 @@ _INSTEAD = re.compile(
 
 
 class WrittenBatch(NamedTuple):
-    """The batch that a text states for a number: its length, or 0 if none is stated, and possible batch sizes."""
+    """The batch for a number: its sequence length, or 0 if the text states none, and the possible batch sizes."""
 
     length: int = 0
     batch_sizes: tuple[int, ...] = (1,)
@@ -103,19 +103,19 @@ def _lengths(text: str) -> list[int]:
 
 
 class Context(NamedTuple):
-    """Names that a number may have, the nearest first, and the headings above it, the innermost first."""
+    """The text around a number: words that may name what it counts (nearest first) and headings (innermost first)."""
 
     names: tuple[str, ...]
     headings: tuple[str, ...]
     line: str
-    without_biases: bool = False  # whether the text's model is made with bias=False
-    header: str = ""  # of its column, in a table
-    before: str = ""  # the last characters of the previous line
-    opening: str = ""  # of its sentence, if they tell which layers it is about
+    without_biases: bool = False  # whether the text builds its model with bias=False
+    header: str = ""  # the header of its column, in a table
+    before: str = ""  # the last characters of its line before it
+    opening: str = ""  # the first words of its sentence, if they say which layers the sentence is about
     sentence: str = ""  # the words on both sides of the number, up to the ends of its sentence; none in a table
     after: str = ""  # the first characters of the line after it
     below: str = ""  # the first characters of the next line
-    of_other: bool = False  # whether the number is judged by a model that is not the one that the words beside it mean
+    of_other: bool = False  # whether the number is judged for a model other than the model that its context means
     batch: WrittenBatch = WrittenBatch()
     of_all: bool = False  # whether the number counts more than one layer, whatever the words say
     text: str = ""  # the whole text
@@ -130,7 +130,7 @@ class Context(NamedTuple):
         return any(map(_INSTEAD.search, (*self.names, _SENTENCE_END.split(self.before)[-1])))
 
     def scope(self, layers: int) -> str:
-        """Whether the words beside a number mean "one" layer or "all" layers; empty if they do not say."""
+        """How many layers the words beside a number mean: "one" or "all"; empty if they do not say."""
         beside = _BETWEEN_SCRIPTS.sub("", " | ".join(self.names))
         pattern = _ALL.format(layers=_in_digits_or_words(layers))
         nearest = f"{_BETWEEN_SCRIPTS.sub('', self.names[0])} | " if self.names else ""
@@ -167,11 +167,11 @@ _WORDS = {
 
 
 def _in_digits_or_words(layers: int) -> str:
-    """The pattern of a number of layers: 12 or twelve."""
+    """The pattern for a number of layers, in digits or as a word: 12 or twelve."""
     return f"(?:{layers}|{_WORDS[layers]})" if layers in _WORDS else f"{layers}"
 
 
-@lru_cache(maxsize=64)  # asked again for every number of a text
+@lru_cache(maxsize=64)  # called again for every number of a text
 def _occurs(pattern: re.Pattern[str], text: str) -> bool:
     return bool(pattern.search(text))
 
@@ -219,25 +219,25 @@ _DERIVED = re.compile(
     r"(?P<name>[^=\n]*[^\W\d_]{3}[^=\n]*)=(?=[^\n]*[*+×])"
     r"(?:(?<![A-Za-z])(?:[A-Za-z]{1,2}|[a-z]{1,20}_[a-z_]{1,20})(?![A-Za-z])|[^A-Za-z㐀-鿿])*",
 )
-# A column header that does not tell which part is counted.
+# A column header that does not say which part the column counts.
 _OF_ANYTHING = re.compile(r"param|参数|model|模型|bert|gpt|total|size|shape|count|number|value|#|数|^\W*\w?\W*$", re.I)
 # A formula without any word: 2 d d_ff + d_ff + d =
 _IS_FORMULA = re.compile(r"^(?!.*(?:[^\W\d_]{3}|[㐀-鿿])).*[*+/^×·=⋅]")
 # Words before the share that follows in brackets: 15,560,457 (word embeddings account for 52.1%)
 _OF_NEXT = re.compile(r"\s*[(（][^()（）]{1,40}(?:占|account for|are|make up)\s*", re.I)
-# Words after the number before: 7,087,872 each, ... or 124.4M for GPT-2 and ...
+# Words that belong to the previous number: 7,087,872 each, ... or 124.4M for GPT-2 and ...
 _OF_LAST = re.compile(
     r"^(?:(?:each|apiece|altogether|in total|(?:per|for each|in each) \w{1,12})\s?[,;，；]"
     r"|(?:for|in) [\w.-]{2,30}(?: [\w.-]{2,12})?,? (?:and|vs\.?|versus|but)(?:\s|$))\s?",
     re.I,
 )
-# The same, where words follow the number itself: 7.1M parameters for each layer, 85.1M parameters for all.
+# The same, if such words also follow the number itself: 7.1M parameters for each layer, 85.1M parameters for all.
 _NOUN_BEHIND = re.compile(r"^(?:parameters?|params|weights)?\s?(?:for|in|of|are|per)\s", re.I)
 _NOUN_OF_LAST = re.compile(
     r"^(?:parameters?|params|weights)?\s?(?:for|in|of|are|per)\s[^,.;，；]{2,80}?(?:[,;，；]|\sand(?:\s(?:at|to|of|with|in))?$)",
     re.I,
 )
-# A sentence that continues the subject of the previous one: The MLP has two matrices. It needs ...
+# A sentence that continues the subject of the previous sentence: The MLP has two matrices. It needs ...
 _GOES_ON = re.compile(
     r"^\W*(?:(?:so|thus|altogether|together|in total|then),?\s)?(?:it|this|that|they|these|each of (?:them|these))\b"
     r"|^\W*[它其这]",
@@ -252,7 +252,7 @@ _SIZES_OF_MODEL = re.compile(
     r"[^()（）]{0,60}[)）](?=\W*$)",
     re.I,
 )
-# Two thirds of them, 4,722,432, belong to the feed-forward.
+# The comma after a number in apposition: Two thirds of them, 4,722,432, belong to the feed-forward.
 _APPOSITION = re.compile(r"^[,，]\s(?=(?:belongs?|are|is|go|goes|sit|comes? from|to|in|for)\s)", re.I)
 _OF_NUMBER = re.compile(r"[0-9][0-9,.]* of $")
 _IS_VERB = re.compile(r"has|have|contains?|with|is|are|有|为|是", re.I)
@@ -262,7 +262,7 @@ _LAYERS_INSIDE = re.compile(
 
 
 class Surroundings:
-    """The lines and headings of a text."""
+    """The lines and headings of a text, and the context that they give to each number."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -285,7 +285,7 @@ class Surroundings:
             self._headings.append((*parents[number], *headings))
 
     def of(self, entry: WrittenNumber) -> Context:
-        """The words around a number."""
+        """The context of a number: the words around it, its headings and, in a table, its column header."""
         header = self.row(entry).header
         names = dict.fromkeys(name for name in self._names(entry, header) if name)
         if (parents := self._parents[entry.line]) and (not names or _IS_SUM.fullmatch(next(iter(names)))):
@@ -317,7 +317,11 @@ class Surroundings:
         )  # fmt: skip
 
     def batch_of(self, entry: WrittenNumber) -> WrittenBatch:
-        """The batch of a number: its sentence's, the last one before it on its line, or the text's only one."""
+        """The batch of a number, with the sequence length and batch sizes that the text states near it.
+
+        The length is the only one in the number's sentence, else the last one before it on its line, else the only one
+        in the text.
+        """
         sentence = self._sentence(entry)
         in_sentence = list(dict.fromkeys(_lengths(sentence)))
         line_start = self._text.rfind("\n", 0, entry.start) + 1
@@ -331,7 +335,7 @@ class Surroundings:
         return WrittenBatch(length, tuple(dict.fromkeys(batch_sizes)), self._lengths, recent)
 
     def _sentence(self, entry: WrittenNumber) -> str:
-        """The sentence that a number or a calculation stands in."""
+        """The sentence that contains a number or a calculation."""
         first = self._text.rfind("\n", 0, entry.start) + 1
         before = self._text[max(first, entry.start - _LONGEST_SENTENCE) : entry.start]
         after = self._text[entry.end : entry.end + _LONGEST_SENTENCE].partition("\n")[0]
@@ -383,7 +387,7 @@ class Surroundings:
             yield _run_in(self._lines[entry.line][:80])
 
     def _above(self, line: int) -> Iterator[str]:
-        """The last line with words, if it introduces this line; the heading if it is directly above."""
+        """The nearest line above with text, if it introduces this line or is a heading."""
         for number in range(line - 1, max(-1, line - 3), -1):
             text = self._lines[number].strip()
             if heading := _HEADING.match(text[:200]):
@@ -398,8 +402,8 @@ class Surroundings:
 def _title(line: str) -> str:
     """The words of a heading; empty for other lines.
 
-    In a page copied without its markup, a heading is just a short line: a numbered part or step, or only the name of a
-    part.
+    A page that was copied without its markup has no marked headings. There, a short line is a heading if it is a
+    numbered part or step, or only the name of a part.
     """
     if heading := _HEADING.match(line[:200]):
         is_prompt = re.match(r"\s*#\s?(?:In|Out)\b", line)
@@ -412,7 +416,7 @@ def _title(line: str) -> str:
 
 
 def _names_part_itself(line: str) -> bool:
-    """Whether a line begins with the name of a part, so that it belongs to no heading: FeedForward: 4722432"""
+    """Whether a line begins with the name of a part, and so does not belong to a heading: FeedForward: 4722432"""
     label, colon, _rest = line.strip(" -*•\t").replace("：", ":").partition(":")
     return bool(colon) and len(label) <= _LONGEST_PLAIN and bool(_NAME_OF_PART.fullmatch(label.strip(" *`")))
 
@@ -454,7 +458,10 @@ _LABEL_OF_ITEM = re.compile(r"(?:[-*•◦▪–—·+]|[0-9a-z]{1,2}[.)])\s+([^
 
 
 def _parents(lines: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """The items that each item of a list is nested under, the innermost first; without items that have a count."""
+    """For each line, the list items that contain it, the innermost first, except items with a count.
+
+    Empty for lines that are neither list items nor sums in a list.
+    """
     stack: list[tuple[int, str]] = []
     for line in lines:
         if not line.strip():
@@ -494,10 +501,10 @@ def _first_rows(lines: Sequence[str]) -> Iterator[int | None]:
         yield first
 
 
-_MOST_EMPTY = 2  # between the rows of a table in HTML
+_MOST_EMPTY = 2  # empty lines between the rows of an HTML table
 
 
-# Every number of a line asks for these.
+# Cached, because every number of a row reads them.
 _cells = lru_cache(maxsize=16)(cells_of)
 
 
@@ -535,7 +542,7 @@ _SIZE = re.compile(
 )
 
 
-# Up and down are also the matrices of a feed-forward.
+# Verbs with "up" or "down", which otherwise mean the matrices of a feed-forward network.
 _UP = re.compile(r"\b(?:scal|add|sum|set|end|mak|round|siz|cut)\w{0,5}\s(?:\w{1,6}\s)?(?:up|down)\b", re.I)
 _NAMED_EMBED = re.compile(r"\bnomic-embed[\w.-]{0,20}", re.I)  # a model, not its embeddings
 _EVERYTHING = re.compile(r"\b(?:everything|altogether|overall)\b", re.I)
@@ -578,7 +585,7 @@ _BARE = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})*(?:\.[0-9]{1,4})?|[0-9]{1,6}(?:\.[0
 
 
 def in_unit_of_header(entry: WrittenNumber, header: str) -> WrittenNumber:
-    """The number in the unit of its column's header; unchanged if it has a unit itself, or is computed.
+    """Convert a number to the unit in its column header. A calculation, or a number with a unit, stays unchanged.
 
     >>> from bertcalc.proofreading.mentions.calculations import find
     >>> [entry] = find("| BERT-base | 109.5 |", {})

@@ -1,6 +1,7 @@
-r"""Formulas that were copied from a page on which KaTeX rendered them: three copies without a space between them.
+r"""Find formulas copied from a page on which KaTeX rendered them: three copies without a space between them.
 
-KaTeX writes a formula for screen readers, as LaTeX, and for the eye; copied, they become one word.
+KaTeX writes each formula three times: for screen readers, as LaTeX, and for display. The three copies of a copied
+formula become one word.
 
 >>> line = r"Pooler: H×H=589,824H \times H = 589,824H×H=589,824 weights"
 >>> [line[copy.start : copy.end] for copy in copied_formulas(line)]
@@ -23,7 +24,7 @@ _IS_FORMULA = re.compile(r"[=×⋅*+/≈→]|[0-9],[0-9]{3}")
 
 
 class Copies(NamedTuple):
-    """Three copies of a formula in a line, from ``first`` to ``last``; from ``start`` to ``end`` the second one."""
+    """Three copies of a formula in a line, from ``first`` to ``last``; ``start`` and ``end`` bound the second copy."""
 
     first: int
     start: int
@@ -32,7 +33,7 @@ class Copies(NamedTuple):
 
 
 def copied_formulas(line: str) -> Iterator[Copies]:
-    """The formulas of a line that are written three times."""
+    """The formulas that a line repeats three times."""
     if len(line) > _LONGEST_LINE:
         return
     signs, places = _without_marks(line)
@@ -57,12 +58,12 @@ def _is_formula(signs: str, index: int, length: int) -> bool:
 
 
 def _touch(line: str, copies: Sequence[Sequence[tuple[int, int]]]) -> bool:
-    """Whether no space separates the copies."""
+    """Whether at most braces and backslashes separate the copies."""
     return not any(line[before[-1][1] : after[0][0]].strip("{}\\") for before, after in pairwise(copies))
 
 
 def _repeated(signs: str, index: int) -> Iterator[int]:
-    """The lengths of the texts that stand three times in a row, the shortest first."""
+    """The lengths of the texts that occur three times in a row from an index on, the shortest first."""
     begin = signs[index : index + _SHORTEST]
     place = index + _SHORTEST - 1
     while (place := signs.find(begin, place + 1, index + _LONGEST + _SHORTEST)) >= 0:

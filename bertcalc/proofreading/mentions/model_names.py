@@ -1,4 +1,4 @@
-"""The models that a text names: presets, their relatives, models that bertcalc does not count, and classes.
+"""Find the models that a text names: presets, their relatives, models that bertcalc does not count, and model classes.
 
 >>> [(mention.preset, mention.line) for mention in mentions_in("BERT-base is smaller\\nthan ALBERT-xxlarge.")]
 [('bert-base-uncased', 0), ('albert-xxlarge-v2', 1)]
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from bertcalc.diagnosis.relatives import RELATIVES, SIZE_NAMES, SPELLINGS
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 
-# Short names that people use, besides the names of presets.
+# Short names in texts, besides the names of presets.
 _ALIASES = {
     "bert base": "bert-base-uncased",
     "bertbase": "bert-base-uncased",
@@ -76,7 +76,7 @@ _FOREIGN = (
 )
 
 
-# The rest of such a name: Qwen2.5-7B, Llama 3.2 1B, T5-base. A number alone after a space is none: Gemma 27 layers.
+# The version and size in such a name: Qwen2.5-7B, Llama 3.2 1B. A number without a unit is neither: Gemma 27 layers.
 _VERSIONS = (
     r"(?:-?v?[0-9](?:\.[0-9]{1,2})?(?![0-9])(?!\.[0-9]))?(?:[ _-](?:[0-9](?:\.[0-9])? )?[0-9.]{1,5}[mb](?![a-z]))?"
 )
@@ -91,7 +91,7 @@ def _spelled(name: str) -> str:
 
 @lru_cache(maxsize=1)
 def preset_by_name() -> Mapping[str, str]:
-    """The presets by the spellings of their names, also without the words that people usually omit."""
+    """The presets, keyed by the spellings of their names, also without words that texts often omit."""
     names: dict[str, str] = {}
     for preset in PRESETS:
         spelled = _spelled(preset)
@@ -158,14 +158,14 @@ def is_model_name(text: str) -> bool:
 
 
 class Mention(NamedTuple):
-    """A place where a text names a model; ``preset`` is empty for a model that bertcalc does not count."""
+    """A name of a model in a text; ``preset`` is empty for a model that bertcalc does not count."""
 
     start: int
     preset: str
     line: int
-    until: int = 0  # the end of a clause that only compares another model with it: as in BERT-base, ...
+    until: int = 0  # the end of a clause that only compares another model with this model: as in BERT-base, ...
     is_supposed: bool = False  # whether the model is hypothetical: with half the layers, it would have ...
-    spelling: str = ""  # its name, if that is not the preset's: bert-base-german-cased
+    spelling: str = ""  # its name in the text if that differs from the preset's: bert-base-german-cased
 
 
 SENTENCE = re.compile(
@@ -174,7 +174,7 @@ SENTENCE = re.compile(
 
 
 def mentions_in(text: str) -> Iterator[Mention]:
-    """The models that a text names; "Llama" alone means the Llama that it names with a size, if there is only one."""
+    """The models that a text names; "Llama" alone means the only Llama that the text names with a size."""
     mentions = _every_mention(text)
     relatives = {mention.preset for mention in mentions if mention.preset in RELATIVES}
     if not relatives and any(not mention.preset for mention in mentions):
@@ -187,7 +187,7 @@ def mentions_in(text: str) -> Iterator[Mention]:
 
 
 def _with_sizes_of(text: str) -> set[str]:
-    """The relatives all of whose sizes a text states: 4,096, 11,008, 32 layers and 32,000 tokens of Llama-7B."""
+    """The relatives for which a text states all sizes: 4,096, 11,008, 32 layers and 32,000 tokens for Llama-7B."""
     stated = {int(number.replace(",", "")) for number in _INTEGER.findall(text)}
     return {
         name
@@ -210,7 +210,7 @@ _SIBLING = re.compile(
 
 
 def _of_siblings(text: str, mentions: Sequence[Mention]) -> Iterator[Mention]:
-    """The places where a text only names another size of a model on the same line: the large version."""
+    """The mentions of only another size of a model on the same line: the large version."""
     starts = [mention.start for mention in mentions]
     for match in _SIBLING.finditer(text):
         first = bisect_right(starts, text.rfind("\n", 0, match.start()))
@@ -227,7 +227,7 @@ VERSION = re.compile(r"(?<![A-Za-z0-9_.-])[0-9.]{1,6}(?![0-9.]|\s?M)|(?<=-)[0-9.
 
 
 def without_sizes(text: str) -> str:
-    """A text of the same length in which the digits of models' names are replaced by x: Mistral xB."""
+    """Replace the digits in model names by x, without changing the length of the text: Mistral xB."""
     return model_name_pattern().sub(lambda match: VERSION.sub(lambda size: "x" * len(size[0]), match[0]), text)
 
 
@@ -278,7 +278,7 @@ def compared_until(mention: re.Match[str]) -> int:
 
 
 def _spelling(mention: re.Match[str]) -> str:
-    """The whole name of an unlisted model whose name begins with a listed one; empty for listed models."""
+    """The whole name of an unlisted model that begins with a listed name; empty for listed models."""
     rest = _GOES_ON_WITH.match(mention.string, mention.end())
     return mention[0] + rest[0] if rest else ""
 
@@ -292,7 +292,10 @@ def preset_at(mention: re.Match[str]) -> str:
 
 
 def mentions_of_classes(text: str) -> Iterator[Mention]:
-    """The places where a text names a class; the model is its line's, the most named, or the family's first."""
+    """The mentions of model classes, such as BertForMaskedLM, each with a preset of the class's family.
+
+    This is the preset that the same line names, else the preset that the text names most often, else the first preset.
+    """
     mentions = [mention for mention in _every_mention(text) if mention.preset in PRESETS]
     often = Counter(mention.preset for mention in mentions).most_common()
     presets = {_class_prefix(preset): preset for preset, _count in reversed(often)}
@@ -311,7 +314,7 @@ def _class_prefix(preset: str) -> str:
 
 @lru_cache(maxsize=1)
 def _by_class() -> Mapping[str, str]:
-    """The first preset of each family by the prefix of its class names, the longest first."""
+    """The first preset of each family, keyed by the prefix of its class names, the longest prefix first."""
     presets: dict[str, str] = {}
     for name in (DEFAULT_PRESET, *PRESETS):
         presets.setdefault(_class_prefix(name), name)
@@ -327,7 +330,7 @@ def _classes() -> re.Pattern[str]:
 
 
 def _respelled(text: str) -> str:
-    """The listed spelling of a name: gpt-2, gpt2 and gpt 2 are the same."""
+    """The listed spelling of a name: gpt-2, gpt2 and gpt 2 are the same name."""
     spelled = _spelled(text)
     if spelled in preset_by_name():
         return spelled

@@ -1,6 +1,6 @@
-r"""A write-up without its markup, with the position of every character in the original text.
+r"""Remove the markup of a write-up, but keep the position of every character in the original text.
 
-Markdown, HTML, LaTeX and notebooks are read. Every step takes time proportional to the text.
+The text may be Markdown, HTML, LaTeX or a notebook. Every step takes time proportional to its length.
 
 >>> plain = read(r"$30522 \times 768 = 23{,}440{,}896$")
 >>> plain.text
@@ -65,7 +65,7 @@ def read(text: str) -> Plain:
 
 
 def without_prompts(text: str) -> str:
-    """A text of the same length without the prompts of a console or a notebook.
+    """Replace the prompts of a console or a notebook by spaces.
 
     >>> without_prompts("In [3]: h = 768"), without_prompts(">>> h = 768")
     ('        h = 768', '    h = 768')
@@ -77,7 +77,7 @@ _PROMPT = re.compile(r"^ *(?:>>>|\.\.\.(?= |$)|(?:In|Out) ?\[[0-9 ]{0,6}\]:) ?",
 
 
 def numbered_from_one(text: str) -> str:
-    """A text of the same length in which layers that are numbered from 0 begin with 1.
+    """Renumber layers from 1 in a text that numbers them from 0; the length does not change.
 
     >>> numbered_from_one("linear_0: 768 × 3072, linear_1: 3072 × 768")
     'linear_1: 768 × 3072, linear_2: 3072 × 768'
@@ -92,7 +92,7 @@ _NUMBERED = re.compile(r"\b((?:linear|dense|fc|lin)_?)([0-2])\b", re.I)
 
 
 def _without_copies(plain: Plain) -> Plain:
-    """The text without the copies of rendered formulas; what is left of one stands for all three."""
+    """Keep one of the three copies of each rendered formula; it stands for the span of all three."""
     if not _RENDERED.search(plain.text):
         return plain
     starts, ends, kept = [*plain.starts], [*plain.ends], bytearray(b"\1" * len(plain.text))
@@ -116,7 +116,7 @@ def _whole(text: str) -> Plain:
     return Plain(text, list(range(len(text))), list(range(1, len(text) + 1)))
 
 
-# Notebooks: JSON, of which only the strings under these keys are text.
+# A notebook is JSON; only the strings under these keys are displayed text.
 _SHOWN = {"source", "text", "text/plain", "text/markdown", "text/html", "text/latex"}
 _JSON_TOKEN = re.compile(r'"(?P<string>(?:[^"\\]|\\.)*+)"?|[\[\]{}:,]', re.S)
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.S)
@@ -145,7 +145,7 @@ def _notebook(text: str) -> Plain:
 
 
 def _shown_strings(text: str) -> Iterator[tuple[int, int, bool]]:
-    """The bounds of each string that the notebook displays, and whether it is the last of its list."""
+    """The bounds of each string that a notebook displays, and whether the string is the last in its list."""
     key, word, pending, inside = "", None, None, False
     for token in _JSON_TOKEN.finditer(text):
         if token["string"] is not None:
@@ -209,9 +209,9 @@ _COLUMNS = re.compile(
     r"\\begin\{(?:tabular|longtable)[*x]?\}(?:\[\w{1,3}\])?(?:\{(?:[^{}\n]|\{[^{}\n]{0,30}\}){0,80}\}){1,2}"
 )
 _FULL_WIDTH = re.compile("[\uff01-\uff0b\uff0d-\uff5e\u3000]|(?<=[\uff10-\uff19])\uff0c(?=[\uff10-\uff19])")
-# Groups of digits separated by a special space, or in a result by an ordinary one: = 131 072
+# Groups of digits separated by a special space, or in a result by an ordinary space: = 131 072
 _INVISIBLE = re.compile("[\u200b-\u200d\u2060-\u2064\ufeff]")
-_HYPHEN = re.compile("[\u2010\u2011]")  # word processors use other characters for it
+_HYPHEN = re.compile("[\u2010\u2011]")  # word processors write these characters for a hyphen
 _TIMES = re.compile(f"[{TIMES}]")
 _NARROW = re.compile("(?<=[0-9])[\u00a0\u2009\u202f](?=[0-9]{3}(?![0-9]))")
 _SPACED_COMMAS = re.compile(r"(?<=[0-9]) , (?=[0-9]{3}(?![0-9]))")  # as MathJax writes digits: 23 , 440 , 896
@@ -234,7 +234,7 @@ _CHINESE_COMMA = re.compile(
 )
 _WORDS = r"text(?:bf|it|tt|rm)?|math(?:rm|bf|it|cal|sf)|emph|operatorname|underline|boxed"
 
-# A text that must occur, the pattern that is replaced in that case, and the replacement.
+# The steps of removing markup: a pattern that must occur, the pattern that is replaced then, and its replacement.
 _STEPS: tuple[tuple[re.Pattern[str], re.Pattern[str], Rewrite], ...] = (
     (re.compile("\x1b"), re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]"), lambda _match: ""),
     (re.compile("<"), _COMMENTS, lambda _match: ""),

@@ -1,4 +1,6 @@
-"""Programs that count in a text: d_model = 768, then per_layer = 4 * d_model ** 2; parsed, never executed.
+"""Read the counts that programs in a text compute, such as d_model = 768, per_layer = 4 * d_model ** 2.
+
+The programs are parsed, never executed.
 
 >>> text = "h = 768\\nffn_params = 2 * h * 4 * h + 5 * h  # one layer\\nprint(ffn_params)\\n"
 >>> [(entry.before, int(entry.value), entry.after) for entry in counted_lines(text)]
@@ -52,7 +54,7 @@ _FEWEST = 2  # assignments of a program: one may be a formula in a sentence
 _LEAST = 1000  # smaller values are sizes
 _MOST_BITS, _MOST_LINES, _MOST_FUNCTIONS, _DEEPEST = 256, 3000, 20, 40
 _SEPARATOR = re.compile(r"[_\W]+")
-# Names of a whole model's count: all_parameters, total, bert_params, para.
+# Names for the count of a whole model: all_parameters, total, bert_params, para.
 _OF_WHOLE = re.compile(
     r"(?:(?:all|total|sum|num|n|bert|model|whole|base|large)_?){0,3}(?:para\w*|total\w*|sum|count|model|bert|all)", re.I
 )
@@ -60,7 +62,7 @@ OF_PROGRAM = "total parameters of the model"  # the words beside a total that a 
 
 
 class _Block(NamedTuple):
-    """A function, or a loop or branch with how often it runs; empty if that is not known."""
+    """A function, loop or branch; ``times`` is how often a loop or branch runs, empty if that is unknown."""
 
     indent: int
     start: int
@@ -82,7 +84,7 @@ class _ProgramLine(NamedTuple):
 
     @property
     def function(self) -> int:
-        """Where the function around the line begins; -1 outside of functions."""
+        """The position where the function around the line begins; -1 outside functions."""
         return next((block.start for block in reversed(self.blocks) if block.is_function), -1)
 
     @property
@@ -93,22 +95,22 @@ class _ProgramLine(NamedTuple):
 class _ValuedLine(NamedTuple):
     line: _ProgramLine
     parsed: ast.expr | None
-    value: Fraction | None  # None if it computes with names whose values are not known
+    value: Fraction | None  # None if it uses names with unknown values
     scope: Mapping[str, Fraction | int]
-    is_accumulated: bool  # whether it prints or returns a name that lines add to
+    is_accumulated: bool  # whether it prints or returns a name that other lines add to
 
 
 def sizes_by_field(model: Model) -> dict[str, int]:
-    """The sizes of a model by the names of fields, for programs that take them from a configuration."""
+    """The sizes of a model, keyed by field name, for programs that read them from a configuration."""
     config = model.config
     sizes = {field: value for field, value in config.shared().items() if is_int(value)}
     return {**sizes, "d_model": config.hidden_size, "d_ff": config.intermediate_size}
 
 
 def counted_lines(text: str, sizes: Mapping[str, int] | None = None) -> list[WrittenNumber]:
-    """The assignments that compute a count from variables, each with the value that the program gives to it.
+    """The lines of a program that compute a count from variables, each with the value that the program computes.
 
-    ``sizes`` are values of names that the text does not assign.
+    ``sizes`` are the values of names that the text does not assign.
     """
     return [
         _entry(valued.line, valued.parsed, valued.value, valued.scope)
@@ -121,7 +123,7 @@ def counted_lines(text: str, sizes: Mapping[str, int] | None = None) -> list[Wri
 
 
 def unread_lines(text: str, sizes: Mapping[str, int] | None = None) -> list[int]:
-    """The numbers of the lines, from 1, that compute with names whose values are not known.
+    """The line numbers, from 1, of assignments that compute with names of unknown value.
 
     >>> unread_lines("h = 768\\nffn = 8 * h * h\\nlayers = sum(parts.values()) + 12 * ffn")
     [3]
@@ -135,7 +137,7 @@ def unread_lines(text: str, sizes: Mapping[str, int] | None = None) -> list[int]
 
 
 def _valued_lines(text: str, sizes: Mapping[str, int]) -> Iterator[_ValuedLine]:
-    """The lines that compute, each with its value and those of all names before it."""
+    """The lines that compute, each with its value and the values of all names before it."""
     lines = list(_lines(text))
     if len(lines) < _FEWEST:
         return
@@ -143,7 +145,7 @@ def _valued_lines(text: str, sizes: Mapping[str, int]) -> Iterator[_ValuedLine]:
     for entry in _ENTRY.finditer(text):
         constants.pop(entry["key"], None)  # config["hidden_size"] = 1024
     arguments, runs = _arguments(text), dict[int, int | None]()
-    shared: dict[str, Fraction | int] = {}  # outside of functions
+    shared: dict[str, Fraction | int] = {}  # values outside functions
     inside: dict[int, dict[str, Fraction | int]] = {-1: shared}
     changed_elsewhere = {name for line in _GLOBAL.finditer(text) for name in re.findall(r"\w+", line["names"])}
     accumulated: set[str] = set()
@@ -155,7 +157,7 @@ def _valued_lines(text: str, sizes: Mapping[str, int]) -> Iterator[_ValuedLine]:
         is_known = parsed is not None and times is not None and not is_repeated
         value = _value(parsed, scope) if parsed is not None and is_known else None
         is_accumulated = not line.is_assignment and isinstance(parsed, ast.Name) and parsed.id in accumulated
-        # In total = total + ffn, the right total is the one before.
+        # In total = total + ffn, the total on the right has its previous value.
         yield _ValuedLine(line, parsed, None if line.sign not in "+" else value, dict(scope), is_accumulated)
         if not line.is_assignment:
             continue
@@ -172,7 +174,7 @@ def _valued_lines(text: str, sizes: Mapping[str, int]) -> Iterator[_ValuedLine]:
 def _assigned(
     line: _ProgramLine, value: Fraction | None, times: int | None, before: Fraction | int | None
 ) -> Fraction | None:
-    """The value of a name after a line; None if it is not known."""
+    """The value of a name after a line; None if it is unknown."""
     if value is None or times is None or not line.sign:
         return value if times is not None else None
     if before is None:
@@ -183,7 +185,7 @@ def _assigned(
 
 
 def _times(loops: Sequence[_Block], values: Mapping[str, Fraction | int], runs: dict[int, int | None]) -> int | None:
-    """How often a line runs, None if that is not known; ``runs`` has how often each loop runs since it began."""
+    """How often a line runs; None if that is unknown. ``runs`` stores how often each loop runs, by its position."""
     for loop in loops:
         if loop.start not in runs:
             runs[loop.start] = _runs(loop.times, values)
@@ -192,7 +194,7 @@ def _times(loops: Sequence[_Block], values: Mapping[str, Fraction | int], runs: 
 
 
 def _runs(arguments: str, values: Mapping[str, Fraction | int]) -> int | None:
-    """The length of a range with these arguments; None if they are not known."""
+    """The length of a range with these arguments; None if they are unknown or too large."""
     call = _parsed(f"f({arguments})") if arguments else None
     ends = [_value(argument, values) for argument in call.args] if isinstance(call, ast.Call) else []
     if not 1 <= len(ends) <= 3 or any(end is None or end.denominator != 1 for end in ends):
@@ -203,7 +205,7 @@ def _runs(arguments: str, values: Mapping[str, Fraction | int]) -> int | None:
 
 
 def _objects(text: str) -> dict[str, int]:
-    """The whole numbers of the dictionaries that a program writes out, by key."""
+    """The integers in the dictionaries of a program, by key."""
     numbers: dict[str, int] = {}
     for match in islice(_OBJECT.finditer(text), _MOST_FUNCTIONS):
         with suppress(ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
@@ -221,7 +223,7 @@ _MOST_RUNS = 1000
 
 
 def without_unpacking(text: str) -> str:
-    """A text of the same length without the values that a line gives to several names: V,H=30522,768."""
+    """Replace by spaces the values that a line assigns to several names: V,H=30522,768."""
     return _UNPACKED.sub(lambda line: line["before"] + " " * len(line["values"]), text)
 
 
@@ -234,7 +236,7 @@ _UNPACKED = re.compile(
 
 
 def names_in_sums(text: str) -> set[str]:
-    """The names that a program first assigns and then computes counts with.
+    """The names that a program assigns and then uses to compute counts.
 
     >>> sorted(names_in_sums("h = 768\\nattention = 4 * h * h\\nlayers = 12 * attention"))
     ['attention', 'h']
@@ -245,7 +247,7 @@ def names_in_sums(text: str) -> set[str]:
 
 
 def is_program(text: str) -> bool:
-    """Whether most lines of a text are those of a program that computes counts.
+    """Whether most lines of a text belong to a program that computes counts.
 
     >>> is_program("h = 768\\nattention = 4 * h * h"), is_program("BERT has 110M parameters")
     (True, False)
@@ -264,9 +266,9 @@ _SURELY = re.compile(r"^[ \t]*(?:for\s+\w+\s+in\b[^\n]*:|def\s+\w+\(|import\s+\w
 
 
 def with_program(entries: Sequence[WrittenNumber], counted: Sequence[WrittenNumber], text: str) -> list[WrittenNumber]:
-    """The numbers of a text, with what its program counts in place of the numbers in these lines.
+    """Replace the numbers on a program's counting lines by the counts that the program computes there.
 
-    In the other lines of a program, letters are its own names, and not sizes of the model.
+    Formulas on its other lines are left out: their letters are the program's own names, not sizes of the model.
     """
     ends = [line.end for line in counted]
     lines = without_prompts(text).split("\n") if is_program(text) else []
@@ -281,7 +283,7 @@ def with_program(entries: Sequence[WrittenNumber], counted: Sequence[WrittenNumb
 
 
 def _constants(lines: Sequence[_ProgramLine]) -> dict[str, Fraction]:
-    """The numbers that a program gives to names, for functions that are defined before; a name has only one number."""
+    """The numbers of all names that a program assigns only once; functions defined earlier can use them as well."""
     constants: dict[str, Fraction | None] = {}
     for line in lines:
         if not line.is_assignment:
@@ -293,7 +295,7 @@ def _constants(lines: Sequence[_ProgramLine]) -> dict[str, Fraction]:
 
 
 def _arguments(text: str) -> dict[int, dict[str, Fraction | int]]:
-    """The numbers with which a program first calls each of its functions, by where it begins, and by parameter."""
+    """The numbers in the first call of each function, or its defaults, keyed by function position and parameter."""
     of_functions: dict[int, dict[str, Fraction | int]] = {}
     for function in islice(_FUNCTION.finditer(text), _MOST_FUNCTIONS):
         arguments = of_functions.setdefault(function.start(), {})
@@ -350,7 +352,7 @@ _DEFINITION = re.compile(r"[ \t]*(?:async[ \t]+)?def[ \t]+(?P<name>[A-Za-z_]\w{0
 
 
 def _statements(text: str, function: str) -> Iterator[_ProgramLine]:
-    """The assignments of a statement, or what it prints or returns; positions are those in the statement."""
+    """The assignments of a statement, or what it prints or returns; positions are relative to the statement."""
     if assigned := _ASSIGNMENT.match(text):
         start, end = assigned.span("sum")
         comment = (assigned["comment"] or "").strip()
@@ -366,7 +368,7 @@ def _statements(text: str, function: str) -> Iterator[_ProgramLine]:
 
 
 def _result(line: str, function: str) -> _ProgramLine | None:
-    """The calculation that a line prints or returns; its name is the printed label, or that of the function."""
+    """The calculation that a line prints or returns, under the printed label or the function's name."""
     if returned := _RETURN.match(line):
         start, end = returned.span("sum")
         comment = (returned["comment"] or "").strip()
@@ -383,7 +385,7 @@ def _result(line: str, function: str) -> _ProgramLine | None:
             return None
         start, end, label = *field.span("sum"), quoted.partition("{")[0]
     elif isinstance(last, ast.BinOp | ast.Name):
-        call_text = f"f({printed['arguments']})".encode()  # ast counts bytes
+        call_text = f"f({printed['arguments']})".encode()  # ast gives columns in bytes
         start += len(call_text[: last.col_offset].decode()) - len("f(")
         end = start + len(call_text[last.col_offset : last.end_col_offset].decode())
         first = call.args[0] if isinstance(call, ast.Call) else None
@@ -394,7 +396,7 @@ def _result(line: str, function: str) -> _ProgramLine | None:
 
 
 def _with_long_lines(text: str) -> str:
-    """A text of the same length in which an assignment over several lines, in parentheses or with \\, is one line."""
+    """Join assignments over several lines, in parentheses or with \\, without changing the length of the text."""
     joined = _CONTINUED.sub(lambda match: " " * len(match[0]), text)
     signs = [*joined]
     for opening in islice(_OPENS.finditer(joined), _MOST_LINES):
@@ -427,7 +429,7 @@ def _computes(node: ast.expr) -> bool:
 
 
 def _value(node: ast.expr, values: Mapping[str, Fraction | int]) -> Fraction | None:
-    """The exact value of an expression; None if it is none of numbers, known names and + - * / // **."""
+    """The exact value of an expression of numbers, known names and + - * / // **; None for other expressions."""
     match node:
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
             return Fraction(f"{number}") if number == number and abs(number) < 1e15 else None
@@ -480,7 +482,7 @@ def _entry(line: _ProgramLine, node: ast.expr, value: Fraction, values: Mapping[
 
 
 def _leaves(node: ast.AST) -> Iterator[ast.expr]:
-    """The names and numbers of an expression; config["hidden_size"] and config.hidden_size are one name."""
+    """The names and numbers of an expression; config["hidden_size"] and config.hidden_size are one name each."""
     if isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Constant):
         yield node
     else:
@@ -489,7 +491,7 @@ def _leaves(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def _in_numbers(expression: str, operands: list[Operand], start: int) -> str:
-    """The expression with the values of its names."""
+    """The expression with the values in place of its names."""
     for operand in sorted(operands, key=lambda operand: -operand.start):
         value = operand.value
         number = f"{value}" if value.denominator == 1 and value >= 0 else f"({value})"

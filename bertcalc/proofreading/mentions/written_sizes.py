@@ -1,4 +1,4 @@
-"""The sizes that a text states for a model: hidden_size = 384; a BERT with 6 layers, hidden size 384 and 12 heads.
+"""Read the sizes that a text states for a model: hidden_size = 384; a BERT with 6 layers, hidden size 384 and 12 heads.
 
 >>> assigned_sizes("hidden_size = 384, and L = 6")
 {'hidden_size': 384, 'num_hidden_layers': 6}
@@ -67,7 +67,7 @@ _TABLE = re.compile(
 
 
 def assigned_sizes(text: str) -> dict[str, int]:
-    """The sizes that a text assigns, without fields that get several values."""
+    """The sizes that a text assigns, keyed by field; fields with several different values are left out."""
     assigned: dict[str, list[int]] = {}
     for match in _TABLE.finditer(text):
         assigned.setdefault("vocab_size", []).append(int(match["number"]))
@@ -95,7 +95,7 @@ class StatedSize(NamedTuple):
     field: str
     size: int
     is_fact: bool = False  # whether it is stated as a fact, not as a choice
-    kind: str = ""  # base or large, if it is one of two sizes for both
+    kind: str = ""  # base or large, if the text states a size for each
 
 
 def _assigned(text: str) -> Iterator[StatedSize]:
@@ -112,14 +112,14 @@ def _assigned(text: str) -> Iterator[StatedSize]:
 def _width_called_dim(text: str) -> int:
     """The hidden size in a text that calls it dim, as DistilBERT and Meta's LLaMA do; 0 in other texts.
 
-    These call the intermediate size hidden_dim. A text on DistilBERT alone may leave out its dim.
+    These models call the intermediate size hidden_dim. A text about DistilBERT alone need not state dim.
     """
     if dim := _DIM.search(text):
         return int(dim[1])
     return _LEAST_DIM if _DISTILBERT.search(text) and not _OTHER_BERT.search(text) else 0
 
 
-_LEAST_DIM = 768  # DistilBERT's own
+_LEAST_DIM = 768  # dim of DistilBERT
 _DIM = re.compile(
     r"(?<![A-Za-z0-9_.-])(?<!head )(?<!embedding )dim[\"'`]?\s?[:=]?\s?([0-9]{2,5})\b(?!\s?(?:\)|per|each))", re.I
 )
@@ -127,7 +127,7 @@ _DISTILBERT, _OTHER_BERT = re.compile("distil-?bert", re.I), re.compile("(?<!dis
 
 
 def stated_sizes(text: str) -> dict[int, StatedSize]:
-    """The sizes that a text states, by the positions of their numbers.
+    """The sizes that a text states, keyed by the positions of their numbers.
 
     >>> [(stated.field, stated.size) for stated in stated_sizes("d_model = 786; an MLP of 3072 hidden units").values()]
     [('hidden_size', 786), ('intermediate_size', 3072)]
@@ -200,7 +200,7 @@ class SizeGroup(NamedTuple):
 _COUNT = r"(?P<count>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,7})(?![0-9.]*[0-9%kKMB]|,[0-9]{3}(?![0-9]))"
 _ENGLISH = {"twenty-four": 24, "sixteen": 16, "twelve": 12, "three": 3, "eight": 8}
 _ENGLISH |= {"four": 4, "five": 5, "two": 2, "six": 6, "ten": 10}
-# Longer words come first, for patterns.
+# Longer words come first, so that patterns prefer them.
 NUMBER_WORDS = _ENGLISH | {"二十四": 24, "十二": 12} | dict(zip("两三四五六八十", (2, 3, 4, 5, 6, 8, 10), strict=True))
 _IN_WORDS = rf"(?P<word>{'|'.join(_ENGLISH)})"
 
@@ -262,7 +262,7 @@ _UNITS_OF_BOTH = re.compile(
 )
 _PATTERNS = {field: [re.compile(pattern, re.I) for pattern in patterns] for field, patterns in _GROUPED.items()}
 _FARTHEST = 120  # characters between two sizes of a group
-_FEWEST_WORDS = 20  # of amino acids or characters
+_FEWEST_WORDS = 20  # the smallest vocabulary: amino acids or characters
 _CALCULATED = re.compile(r"\s?(?:[-+*×·/^⋅²]|x\s?[0-9]|\([0-9])|\s?=")
 SUPPOSED = re.compile(
     r"\b(?:if|would|instead|suppose|imagine|halv\w+|doubl\w+|what about)\b|如果|假如|假设|若|换成|只保留", re.I
