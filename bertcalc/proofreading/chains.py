@@ -42,6 +42,8 @@ def judge_chain(entry: WrittenNumber) -> Judged | None:
         return None  # a small number before an equals sign is part of something else: f(x, 4) = 62,219,904
     sides = _last_product(sides)
     first = first if first in sides else sides[0]
+    if first.is_shape and sides[-1].value == _with_bias(first) and _LINEAR.search(entry.before):
+        return None  # Linear(768, 768) has 590,592 parameters: 768 * 768 and 768 biases
     if len(sides) > _OF_PLAIN and _is_sum_in_steps(sides):
         return Judged("right")
     for number, side in enumerate(sides):
@@ -49,6 +51,14 @@ def judge_chain(entry: WrittenNumber) -> Judged | None:
             is_torn = side.unit == "bytes" and _TORN.search(entry.before)
             return UNKNOWN if is_torn or _has_lost_signs(first, side) else _disagreement(first, side)
     return Judged("right")
+
+
+def _with_bias(shape: ChainSide) -> Fraction:
+    """The parameters of a linear layer with these sizes, the last of which is the number of its outputs."""
+    return shape.value + int(re.findall("[0-9]+", shape.text)[-1])
+
+
+_LINEAR = re.compile(r"(?:linear|dense|线性层?|全连接层?)\W{0,3}$", re.I)
 
 
 def _last_product(sides: tuple[ChainSide, ...]) -> tuple[ChainSide, ...]:

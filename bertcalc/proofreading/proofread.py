@@ -71,6 +71,7 @@ from bertcalc.proofreading.whole_counts import (
     is_total,
     is_total_of_model,
     judge_difference,
+    judge_total,
     searched,
     total_is,
 )
@@ -239,8 +240,9 @@ class _Verdicts:
             and not is_arithmetic(Finding(entry, model, judged))
         ):
             judged = UNKNOWN  # a model that is only named by a letter in the header
-        if is_of_another(judged) and self._names_its_model(entry, context):
-            judged = total_is(model) if model else judged
+        if is_of_another(judged) and model and self._names_its_model(entry, context):
+            of_main = self._about.model and judge_total(entry.best, context, self._about.model)
+            judged = of_main if of_main and of_main.verdict == "right" else total_is(model)
         if judged.verdict == "wrong" and self._follows_arrow(entry, judged):
             judged = UNKNOWN  # the count of a changed model: 85,054,464 -> 42,527,232
         row = self._around.row(entry)

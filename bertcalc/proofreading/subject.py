@@ -291,7 +291,8 @@ class Subject:
         """``model``, or another model of the text if only that model's hidden size is an operand of the calculation."""
         if model is None or model.config.hidden_size in values:
             return model
-        others = [other for other in self.others() if other.config.hidden_size in values]
+        as_published = [model_of(self.preset)] if self.preset in self._named and self.preset in PRESETS else []
+        others = [other for other in (*self.others(), *as_published) if other.config.hidden_size in values]
         return others[0] if others else model
 
     def is_bert_alone(self, sentence: str, model: Model) -> bool:

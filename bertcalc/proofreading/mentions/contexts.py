@@ -567,7 +567,7 @@ def _trimmed(text: str) -> str:
     text = _BULLET.sub("", text)
     text = _LINEAR.sub(r"\1", _ASSIGNED.sub(" ", _NON_EMBEDDING.sub(" ", text)))
     text = _TOUCHING.sub(" ", _NAMED_EMBED.sub("model", text))
-    text = _EVERYTHING.sub("total", _SIZE.sub(" ", _FORMULA.sub(" ", _UP.sub(" ", text))))
+    text = _EVERYTHING.sub("total", _FORMULA.sub(" ", _SIZE.sub(" ", _UP.sub(" ", text))))
     text = _WITH_ITS.sub(r"\1", text).strip(_TRIMMED)
     return " ".join(text.split())
 
