@@ -25,8 +25,8 @@ CHOICE_TOKENS = ("cls_index", "first", "last", "mean")
 class Field(NamedTuple):
     """The meaning of a field, its valid values (in words and as a check), and the letter and limits of a size.
 
-    A field with a letter but no limits appears in formulas, but cannot be a column or an axis, as its limit depends
-    on a different field. ``choices`` are the valid values of a text field, except for activations.
+    A field with a letter but no limits appears in formulas, but cannot be a column or an axis, because its limit
+    depends on a different field. ``choices`` are the valid values of a text field, except for activations.
     """
 
     meaning: str
