@@ -243,7 +243,7 @@ def _with_vocabulary(content: dict[str, Any]) -> tuple[dict[str, Any], list[Prob
 
 
 def _values(kind: type[Config], content: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a file, or their defaults; if a file has both names of a field, the shared name takes precedence."""
+    """The fields of a file, or their defaults; the shared name takes precedence over a family's own name."""
     defaults = {**vars(kind.default()), **kind.if_missing(content)}
     names = {name: kind.shared_name(name) for name in defaults}
     values = {
