@@ -91,7 +91,7 @@ class ModelRef(NamedTuple):
 
     @property
     def steps(self) -> tuple[ChangeStep, ...] | None:
-        """The steps that the reference names; None if it names none (``present`` then has the present model's steps)."""
+        """The steps that the reference names, or None; without steps, ``present`` has the present model's steps."""
         steps: tuple[ChangeStep, ...] | None = dict(self.changes).get(STEPS)
         return steps
 
