@@ -125,7 +125,7 @@ def _missing_in_run(model: Model, steps: list[Step]) -> Iterator[str]:
 def _wrong_ties(model: Model, shapes: Mapping[str, Shape]) -> Iterator[str]:
     """Yield a sentence for each tied tensor with a missing owner or a different shape.
 
-    Totals do not count tied tensors, so nothing else would reveal the error.
+    Totals do not count tied tensors, so a wrong total would not reveal the error.
     """
     for path, module, _copies in model.modules():
         for last, owner in module.tied.items():

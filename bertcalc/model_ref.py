@@ -282,7 +282,7 @@ def _check(kind: type[Config], field: str, value: Any) -> Problem | None:
         if value in CLASSES:
             return None
         own = [name for name, cls in CLASSES.items() if cls.config is kind]
-        parts = [name for name in own if str(value).casefold() in name.casefold()]  # MaskedLM
+        parts = [name for name in own if str(value).casefold() in name.casefold()]  # such as MaskedLM
         exact = [name for name in CLASSES if str(value).casefold() == name.casefold()]
         similar = own if nearest(str(value), own) else CLASSES if nearest(str(value), CLASSES) else parts or own
         options = exact or similar

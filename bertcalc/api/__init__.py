@@ -317,7 +317,7 @@ def _nearest_type(model_type: str) -> str | None:
     """The transformers model type most similar to a name; None if the name is a type, or without SymPy."""
     try:
         from bertcalc.discover.results.types import types
-    except ImportError:  # SymPy
+    except ImportError:  # SymPy is not installed
         return None
     options = {*families.FAMILIES, *types()}
     return None if model_type in options else nearest(model_type, options)
@@ -359,7 +359,7 @@ def read(text: str, kind: Kind | None = None, *, model: core.Model | None = None
     The result has ``model``, ``num_parameters``, ``possible_counts`` and the differences ``missing`` and
     ``additional``; ``str`` gives all of them as sentences. For a config.json of an unsupported type, such as Llama's,
     the count comes from the formula for its class that is shipped with bertcalc, if there is one (this needs SymPy).
-    Raises InputError if the text is not of the given kind.
+    Raises InputError if the text cannot be read as this kind.
 
     >>> print(read("fc.weight torch.Size([2, 768])\\nfc.bias torch.Size([2])"))
     Read as: a listing of 2 tensors.
@@ -367,7 +367,7 @@ def read(text: str, kind: Kind | None = None, *, model: core.Model | None = None
     """
     try:
         from bertcalc.discover.results.other_config import read_any as read_text
-    except ImportError:  # SymPy
+    except ImportError:  # SymPy is not installed
         from bertcalc.reading.read_text import read as read_text
 
     reading = read_text(text, kind, model)

@@ -100,6 +100,6 @@ def _words(changes: Changes) -> str:
 def compared(first: Model, second: Model, quantity: str, batch: Batch) -> ModelComparison:
     """Compare a quantity of two models; ``quantity`` is its name in QUANTITIES."""
     kind = quantity_named(quantity)
-    plan = Plan(keep_outputs=True)  # like training_peak_bytes
+    plan = Plan(keep_outputs=True)  # as in training_peak_bytes
     before, after = (Case(model, batch, plan) for model in (first, second))
     return ModelComparison(first, second, kind, explain(before, after, kind))

@@ -22,7 +22,7 @@ from bertcalc.text.digits import share
 
 
 class TreeRow(NamedTuple):
-    """A module with parameters: its name and kind, its own tensors, the parameters of a copy, and the copies."""
+    """A module with parameters: its name and kind, its own tensors, the parameters of a copy, the number of copies."""
 
     name: str
     kind: str

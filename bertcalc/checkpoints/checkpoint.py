@@ -62,7 +62,7 @@ class Members(NamedTuple):
 
     @classmethod
     def of(cls, matches: Sequence[TensorMatch]) -> "Members":
-        """Summarize the tensors of a group and keep the first few; a header can have 60,000."""
+        """Summarize the tensors of a group and keep only the first few, because a header can have 60,000 tensors."""
         in_checkpoint = sum(matched.entry.numbers() for matched in matches if matched.entry)
         in_model = sum(prod(matched.shape) for matched in matches if matched.shape is not None)
         return cls(len(matches), in_checkpoint, in_model, tuple(matches[:_SHOWN]))
@@ -325,7 +325,7 @@ def model_of_shapes(
         tensor.place.role: shape[0] for tensor, shape in present.items() if tensor.place.block != "cross-attention"
     }
     roles |= {f"{tensor.place.block} norm": 1 for tensor in present if tensor.place.role == "norm"}
-    roles |= {tensor.place.role: shape[-1] for tensor, shape in present.items() if len(shape) == 3}  # kernels
+    roles |= {tensor.place.role: shape[-1] for tensor, shape in present.items() if len(shape) == 3}  # kernel sizes
     inferred = kind.inferred_from(roles)
     sizes, tellers = _sizes(full, shapes)
     optional = {"task_type_vocab_size", *(["max_position_embeddings"] if inferred else [])}

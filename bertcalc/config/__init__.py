@@ -64,7 +64,10 @@ class _WithSharedNames(type):
 
 
 def _with_positional(kind: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a configuration from positional and named arguments. Raises ConfigError."""
+    """The values of a configuration from positional and named arguments.
+
+    Raises ConfigError if there are too many arguments, or if a field is given twice.
+    """
     names = [field.name for field in dataclasses.fields(kind)]
     if len(args) > len(names):
         message = N_("{config} has {most} fields, not {count}.")
@@ -247,7 +250,7 @@ class Config(metaclass=_WithSharedNames):
 
     @classmethod
     def refused(cls, content: Mapping[str, Any]) -> Iterator[Problem]:
-        """Problems with keys of a config.json that are not fields here but change the model.
+        """Problems with keys of a config.json that are not fields of the class but change the model.
 
         With rotary positions, transformers accepts a head size other than hidden_size / num_attention_heads.
         """
@@ -572,7 +575,7 @@ def _lacking(kind: type[Config], field: str, value: object) -> Problem:
 
 
 def no_field(kind: type[Config], name: str, value: object) -> Problem:
-    """The problem with a field that a configuration class does not have; the remedy is the field probably meant."""
+    """The problem with a field that a configuration class lacks; the remedy is the field that was probably meant."""
     near = near_field(kind, name)
     if near is None:
         message = N_("{config} has no {field}: its fields are {fields}.")
@@ -699,7 +702,7 @@ def _show(value: object) -> str:
 
 
 def other_heads(kind: type[Config], content: Mapping[str, Any], key: str = "head_dim") -> Iterator[Problem]:
-    """The problem with a config.json whose head size is not hidden_size / num_attention_heads."""
+    """The problem with a config.json that has a head size other than hidden_size / num_attention_heads."""
     hidden_size, heads = (content.get(field, getattr(kind, field)) for field in ("hidden_size", "num_attention_heads"))
     size = content.get(key)
     if size is None or (is_int(size) and is_int(heads) and size * heads == hidden_size):

@@ -64,8 +64,8 @@ def positions(
 ) -> Value:
     """Look up the position embeddings.
 
-    All sequences of a batch share them, unless ``padding`` is given: positions are then counted from the padding token
-    and differ between sequences.
+    With ``padding``, positions are counted from this token id, and each sequence has its own position ids. Otherwise,
+    all sequences of a batch share the position ids.
     """
     places = Value("position_ids", (1, ids.shape[-1]) if padding is None else ids.shape, ids=True)
     return t.embedding(name, places, c.max_position_embeddings, width, role="position", padding_idx=padding)
@@ -270,7 +270,7 @@ def multiple_choice(t: Trace, c: Config, hidden: Hidden) -> None:
 
 
 def side_by_side(t: Trace, scores: Value) -> None:
-    """Output the scores with a separate axis for the choices, which are flattened into the batch axis so far."""
+    """Output the scores with separate axes for batch and choices; before, choices are part of the batch axis."""
     t.output("logits", t.step("reshape", "view", scores, shape=(t.batch.batch_size, t.batch.num_choices)))
 
 

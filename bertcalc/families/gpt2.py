@@ -79,8 +79,8 @@ class GPT2Config(Config):
     def ones_matter(self) -> bool:
         """Whether a size of 1 changes which tensors autograd saves.
 
-        With a cache, keys and values are always copied, but the query only with several sequences and heads. If the
-        summary takes the first or last token, vectors are copied only with several choices.
+        With a cache, keys and values are copied, and the query is copied only with several sequences and heads. If
+        summary_type is first or last, a vector of each choice is copied only with several choices.
         """
         return self.use_cache or self.summary_type in _OF_ALL_CHOICES
 

@@ -59,7 +59,7 @@ def check_order(steps: Sequence[Any]) -> None:
 
 
 class Limit(NamedTuple):
-    """The limits of the number in a change's ``field``; ``message`` is the error message if it is too high."""
+    """The limits of a number in a change; ``message`` is the error message if the number is too high."""
 
     field: str
     value: Any
@@ -183,7 +183,7 @@ class Change(CheckedRecord):
     def settled(self, config: Config) -> Self:
         """A copy with explicit values for the numbers that it would otherwise read from ``config``.
 
-        Needed before letters replace the sizes of ``config``.
+        Call it before letters replace the sizes of ``config``.
         """
         return self
 

@@ -164,9 +164,10 @@ def symbolic_model(model: Model) -> Model:
 
 @checked
 def formula(model: Model, *, path: str = "") -> Formula:
-    """The number of parameters of the module at ``path`` as a formula: "" is the model, encoder.layer.* one layer.
+    """The formula for the number of parameters of the module at ``path``.
 
-    Paths have no body prefix ("bert."). Raises UnknownNameError if there is no module at ``path``.
+    The path "" is the whole model, and encoder.layer.* is a single layer. Paths have no body prefix ("bert."). Raises
+    UnknownNameError if there is no module at ``path``.
     """
     if _NUMBER.search(path):  # only the integer model knows whether there is such a layer
         submodule(model, path)
@@ -228,7 +229,7 @@ def in_numbers(expression: Any, values: Mapping[str, int]) -> str:
 @checked
 @once(1024)
 def count_formulas(model: Model) -> dict[str, Formula]:
-    """The number of modules of each kind in the inventory, and of those named ``dense``, as formulas."""
+    """The number of modules of each kind in the inventory, and of all modules named ``dense``, as formulas."""
     groups = [*inventory(model), named(model, "dense")]
     return {group.name: write(sympy.sympify(group.modules)) for group in groups}
 

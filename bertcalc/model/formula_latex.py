@@ -36,9 +36,9 @@ def _text_latex(text: str) -> str:
 
 
 def count_in_numbers(formula: Formula, sizes: Mapping[str, int], count: int) -> str:
-    """A module count as text: the formula with numbers and the result, or only the result if there is nothing to add.
+    """A module count as text: the formula with numbers, and the result.
 
-    For a formula that is a single number or letter, the text is the count alone.
+    If the formula is a single number or letter, the text is only the count.
     """
     if not formula.expression.args:
         return grouped(count)

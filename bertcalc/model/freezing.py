@@ -1,4 +1,4 @@
-"""Freezing: which parameters are not trained.
+"""Freezing: exclude parameters from training, and count trainable and frozen parameters.
 
 >>> from bertcalc import BertConfig, build
 >>> Freezing(embeddings=True, layers=11).split(build(BertConfig()))

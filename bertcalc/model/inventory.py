@@ -13,7 +13,7 @@ from bertcalc.text.arguments import checked
 
 
 class ModuleGroup(NamedTuple):
-    """The modules of one kind or name: their number, own parameters, and paths in the folded tree."""
+    """The modules with the same kind or name: their number, own parameters, and paths in the folded tree."""
 
     name: str
     modules: int

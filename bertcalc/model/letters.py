@@ -76,7 +76,7 @@ def filled(text: str, values: Mapping[str, int]) -> str:
 
 @lru_cache(maxsize=1024)
 def _with_fields(text: str) -> tuple[str, tuple[str, ...]]:
-    """The text with placeholders of fields instead of letters, and these fields."""
+    """Replace letters in a text by placeholders for fields; also return these fields."""
     dotted = re.sub(rf"(?<=[\w²')])( (?=\d)| ?(?=\(|{LETTER}))", " · ", text)
     fields = tuple(FIELD_OF[letter] for letter in dict.fromkeys(re.findall(LETTER, text)))
     return re.sub(LETTER, lambda letter: f"{{{FIELD_OF[letter[0]]}:,}}", dotted), fields

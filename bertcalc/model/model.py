@@ -28,7 +28,7 @@ _ONE = Batch()
 
 
 class Model(Module):
-    """The root of a module tree, with the family's program that declared the tree and that the model can run.
+    """The root of a module tree, with the family's program, which declared the tree and which the model can run.
 
     ``config`` is a configuration, ``architecture`` the name of a class of the same family (by default the body's), and
     ``add_pooling_layer`` an option of the body's class. ``changes``, such as adapters, are applied in order. Two models
@@ -108,7 +108,7 @@ class Model(Module):
 
     @property
     def children(self) -> dict[str, Module]:
-        """The modules directly below. Raises MixedError for columns whose rows differ in structure."""
+        """The modules directly below. Raises MixedError for columns with rows of different structure."""
         if self._no_tree:
             raise MixedError(Problem.of(self._no_tree))
         return self._children

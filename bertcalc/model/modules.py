@@ -48,7 +48,7 @@ AFTER_LAYERS = "after the layers"  # the block of the encoder's modules that run
 
 
 class Tensor(NamedTuple):
-    """A parameter tensor, or all copies of one in a repeated layer."""
+    """A parameter tensor, or all its copies in a repeated layer."""
 
     name: str  # Hugging Face's; with * instead of the layer number if it stands for all copies
     shape: Shape
@@ -114,7 +114,7 @@ class Module:
 
     - ``class_name``: the name of the class, as ``print`` shows it.
     - ``parameters``: the shapes of its own tensors.
-    - ``tensor_places``: the places of tensors whose place differs from the module's.
+    - ``tensor_places``: the places of tensors that differ from the place of the module.
     - ``tied``: tensors that the module uses but does not own, mapped to their full names in the module that owns them.
       They are not counted again.
     - ``buffers``: tensors that are not parameters, as (shape, whether it holds integers) pairs.
@@ -154,7 +154,7 @@ class Module:
         torch.nn.Embedding, except a table that PyTorch lists under the name of a tied decoder, as in XLM-RoBERTa.
 
         The result is an int; for columns, an array of int64. Raises ArgumentError for arguments that are not bool, and
-        MixedError, an InputError, for columns whose rows differ in structure.
+        MixedError, an InputError, for columns with rows of different structure.
 
         >>> from bertcalc import load
         >>> bert = load("bert-base-uncased")

@@ -54,7 +54,7 @@ def _taken(family: Family) -> Iterator[str]:
 
 
 def family_of(config: Config) -> Family:
-    """The family of a configuration."""
+    """The family that a configuration belongs to. Raises ArgumentError if it belongs to none."""
     for kind in type(config).__mro__:
         if family := _OF_CONFIG.get(kind):
             return family

@@ -23,7 +23,8 @@ _POLYNOMIALS = {field: LetterPolynomial.letter(letter) for field, letter in LETT
 class Term(NamedTuple):
     """All tensors of a component with the same number of elements, written as their number times their size.
 
-    In layers, tensors whose sizes differ only by a number are one term: 4H² is four matrices, or GPT-2's H² and 3H².
+    In layers, tensors with sizes that differ only by a numeric factor form one term: 4H² is four matrices, or GPT-2's
+    H² and 3H².
     """
 
     text: str  # in mathematical notation: 4H²

@@ -65,7 +65,7 @@ Operation = Literal[
 
 
 class _Roles(dict[str, Place]):
-    """The places in a component and block, by role; each is created on first use."""
+    """The places in a component and block, keyed by role and created on first use."""
 
     def __init__(self, component: Component = "head", block: str = "") -> None:
         self.component: Component = component
@@ -519,7 +519,7 @@ class Trace:
         return self.step(name, "rotate", x, *angles[:1], shape=x.shape, turns=turns, wide=wide)
 
     def mean(self, name: str, x: Value, mask: Value, *, in_place: bool = False) -> Value:
-        """The mean over the tokens of a sequence that are not masked; with ``in_place``, /= divides the sum."""
+        """The mean over the unmasked tokens of a sequence; with ``in_place``, the sum is divided in place (/=)."""
         batch, _length, width = x.shape
         return self.step(name, "mean", x, mask, shape=(batch, width), in_place=in_place)
 

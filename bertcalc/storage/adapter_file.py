@@ -30,7 +30,7 @@ _ENCODER = "prompt_encoder."
 
 @checked
 def adapter_file_bytes(model: Model, dtype: Dtype = "float32") -> int:
-    """The size of the file in bytes; 0 if the model has no adapter of peft.
+    """The size of the file in bytes; 0 if the model has no peft adapter.
 
     ``dtype`` is the dtype of the model; tensors that an adapter adds are float32. The size applies to a model loaded
     from its own folder: if the vocabulary was resized after loading, peft also saves the embeddings.

@@ -19,7 +19,7 @@ _NESTED_BLOCK = 256  # scales for each scale of scales
 # The mean of the scales as JSON prints it: a float32 converted to float64. Its length depends on the weights.
 _TYPICAL_OFFSET = 0.03935550190508366
 _OFFSET_MARGIN = 4  # the number of bytes by which this length varies
-_ALIGNMENT = 8  # of the header of a safetensors file, in bytes
+_ALIGNMENT = 8  # the alignment of a safetensors header in bytes
 
 _HELD = N_(
     "In training, int8 layers hold their inputs until the loss is overwritten in the next step. That can take more "

@@ -67,14 +67,14 @@ class QuantizationFormat(CheckedRecord):
     title: ClassVar[str]
     source: ClassVar[str]  # where the layout is described
     file_format: ClassVar[FileFormat] = "safetensors"
-    dtypes: ClassVar[tuple[Dtype, ...]] = ("float32", "bfloat16", "float16")  # of tensors that are not quantized
+    dtypes: ClassVar[tuple[Dtype, ...]] = ("float32", "bfloat16", "float16")  # valid for tensors that are not quantized
     takes_adapters: ClassVar[bool] = False  # whether its layers pass a gradient, so that peft 0.21 adapts them
     turn: ClassVar[int] = PACKS  # see ``Change``
     once: ClassVar[bool] = True
     caveat: ClassVar[str] = ""  # what readers must know about the sizes; empty if tests compare them with real files
 
     def __str__(self) -> str:
-        """The format as a call, with the arguments that are not the default."""
+        """The format as a call, with the arguments that differ from their defaults."""
         return call(self)
 
     @property

@@ -161,7 +161,7 @@ class QuantizedModel:
 
     @checked
     def adapted(self, adapter: Change) -> "AdaptedModel":
-        """The model with an adapter on its frozen weights: ``Lora``, ``IA3`` and the others, or ``BitFit``.
+        """The model with an adapter on its frozen weights, such as ``Lora``, ``IA3`` or ``BitFit``.
 
         Raises InputError if the adapter cannot be trained on weights in this format.
         """
