@@ -83,7 +83,7 @@ class Session:
         self._widgets: dict[str, WidgetState] = {}
         self._slider = ""  # the id of the floor's slider
         self._panel = ""  # the id of bertcalc's panel
-        self._program = ""  # the id of the live program, which a browser sends back with each event
+        self._program = ""  # the name of the live program, which a browser sends back with each event
         self._events = 0
         self.received = 0  # the bytes of the last answer
         self._first_page = ""

@@ -42,7 +42,7 @@ class TreeRow(NamedTuple):
 
 
 def tree_rows(tree: Module) -> TreeRow:
-    """The row of the root of a tree, with the rows of all modules that have parameters below it."""
+    """The row of a tree's root; its ``children`` are the rows of the modules that have parameters."""
     return _row("", tree, 1)
 
 

@@ -32,7 +32,7 @@ def names_of(index: bytes) -> list[str]:
 
 
 def too_much() -> InputError:
-    """The error for files whose headers together exceed the limit for one header."""
+    """The error for files with headers that together exceed the limit for a single header."""
     message = N_("The headers of these files have more than {most} bytes in total.")
     return wrong(message, most=LARGEST_HEADER)
 

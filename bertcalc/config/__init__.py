@@ -41,7 +41,7 @@ class ConfigError(InputError):
 
 
 class MixedError(InputError):
-    """Raised for columns whose rows describe models with different structures."""
+    """Raised for columns with rows that describe models of different structures."""
 
 
 def all_or_none(compared: Any) -> bool:

@@ -162,7 +162,7 @@ FIELDS: dict[str, Field] = {
         N_("Number of classes of a classifier, or of scores for each token in question answering."), "C", 100_000
     ),
 }
-# Fields that only some families have. Their letters differ from those of all other sizes.
+# Fields that only some families have. Their letters differ from the letters of all other sizes.
 OWN_FIELDS: dict[str, Field] = {
     "embedding_size": _size(
         N_("Size of the embedding vectors, before they are projected to hidden_size."), "E", 65_536

@@ -219,7 +219,7 @@ def _refusals(
 
 @cache
 def _every_name() -> frozenset[str]:
-    """The keys by which a file describes a model: sizes and fields, except those of a generation_config.json."""
+    """The keys by which a file describes a model: sizes and fields, except keys of a generation_config.json."""
     fields = {name for family in FAMILIES.values() for name in names_read(family.config)}
     return SIZE_NAMES | {name for name in fields if not name.endswith("_token_id") and name != "use_cache"}
 
@@ -306,7 +306,7 @@ def _without_count(kind: type[Config], values: dict[str, Any]) -> Iterator[Probl
 
 # Sizes for which transformers also accepts 0. It also accepts 1 for position_buckets.
 _ZEROS = ("num_hidden_layers", "type_vocab_size", "max_position_embeddings", "intermediate_size", "num_labels")
-# Fields for which transformers accepts values that are not supported here.
+# Fields for which transformers accepts values that bertcalc does not support.
 _OTHERWISE = (
     *("num_hidden_groups", "inner_group_num", "summary_proj_to_labels"),
     *("reorder_and_upcast_attn", *FIVE.lacks),

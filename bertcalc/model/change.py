@@ -13,7 +13,7 @@ from bertcalc.text.problem import Problem, wrong
 from bertcalc.text.records import call
 
 Twin = Callable[["Change"], tuple[Module, list[Step] | None]]
-Model = Any  # bertcalc.model.model.Model, whose module imports this one
+Model = Any  # bertcalc.model.model.Model: importing it would be circular
 
 ADAPTER = "adapter"  # the block and role of the modules that an adapter adds
 WRAPPER = "PeftModel"  # the module around the whole model, in ``Step.variable``

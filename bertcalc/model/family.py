@@ -82,7 +82,7 @@ class Class(NamedTuple):
     by_labels: str = ""
 
     def unbuilt(self, config: Config) -> Problem | None:
-        """The problem if transformers refuses to build the class with a configuration; None for symbols.
+        """The problem if transformers refuses to build the class with a configuration; None if sizes are symbols.
 
         Raises MixedError for columns in which only some rows have a problem.
         """
@@ -167,7 +167,7 @@ class Family:
     - ``passes_cache``: whether its bodies pass past_key_values on to attention, though no class names it as an input.
     - ``keeps_bias``: whether resizing the vocabulary leaves the bias of an untied language-model head as it is.
 
-    Three fields say what is supported; everything else is refused with a message:
+    Three fields state which features bertcalc supports; it refuses all other requests with a message:
 
     - ``peaks``: peak memory. Set it once the simulation has been validated against PyTorch (tests/memory/test_peak.py).
     - ``like_bert``: explanations by the formulas of other tools, which assume BERT's layers (diagnosis/other_tools.py).

@@ -60,7 +60,7 @@ SYMBOLS = _symbols(EVERY_LETTER)
 CALL_SYMBOLS = _symbols(CALL_LETTERS)
 ALL_SYMBOLS = _symbols(LETTER_OF)
 FIELD_OF_SYMBOL = {symbol: field for field, symbol in ALL_SYMBOLS.items()}
-# Symbols for total counts. They differ from those of CALL_LETTERS, whose N is the number of choices.
+# Symbols for total counts. They differ from the symbols of CALL_LETTERS, where N is the number of choices.
 COUNT_SYMBOLS = {
     "parameters": sympy.Symbol("N", positive=True),
     "trained_parameters": sympy.Symbol("N_t", positive=True),

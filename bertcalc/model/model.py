@@ -28,7 +28,7 @@ _ONE = Batch()
 
 
 class Model(Module):
-    """The root of a module tree, with the family's program, which declared the tree and which the model can run.
+    """The root of a module tree, which can also run the family's program that declared the tree.
 
     ``config`` is a configuration, ``architecture`` the name of a class of the same family (by default the body's), and
     ``add_pooling_layer`` an option of the body's class. ``changes``, such as adapters, are applied in order. Two models

@@ -31,7 +31,7 @@ def unpadded(cls: Class, config: Config, batch_size: int) -> Problem | None:
 
 
 def in_pairs(config: Config) -> Problem | None:
-    """The problem with an odd head size, which rotary positions cannot split into pairs; None for symbols.
+    """The problem with an odd head size, which rotary positions cannot split into pairs; None if sizes are symbols.
 
     Raises MixedError for columns in which only some rows have a problem.
     """
@@ -68,7 +68,7 @@ def two_labels(model: Model, *, training: bool) -> str:
 
 @checked
 def wrong_labels(model: Model, *, training: bool = False) -> Problem | None:
-    """The problem if the forward pass or the loss fails with the model's number of labels; None for symbols.
+    """The problem if the forward pass or the loss fails with the model's number of labels; None if it is a symbol.
 
     Raises MixedError for columns in which only some rows have a problem.
     """

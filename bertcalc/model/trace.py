@@ -116,7 +116,7 @@ class Step(NamedTuple):
     gives: Value
     tensors: tuple[Tensor, ...]
     runs: int
-    module: Module | None = None  # the called module, if it is one
+    module: Module | None = None  # the called module, if the operation is a module
     place: Place = NOWHERE
     core: bool = False
     output: str = ""

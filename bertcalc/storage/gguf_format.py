@@ -194,7 +194,7 @@ def _kept(tensor: GgufTensor, is_kept: bool) -> str:
 
 
 def _fitting(tensor: GgufTensor, block_type: BlockType) -> BlockType:
-    """The type whose blocks fit the rows: ``block_type``, its fallback, or float16.
+    """The type with blocks that fit the rows: ``block_type``, its fallback, or float16.
 
     Raises InputError if ``block_type`` does not fit and has no fallback.
     """
