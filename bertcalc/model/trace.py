@@ -563,8 +563,8 @@ class Trace:
         - ``dropout``: the dropout probability of the attention weights; None for no dropout.
         - ``dropout_name``: the name of the dropout module; "" if it is not a module.
         - ``distances``: a function of scores, query and key that adds position-dependent scores.
-        - ``bias``: added to the scores after the division.
-        - ``angles``: rotate query and key by these.
+        - ``bias``: a bias that is added to the scores after the division.
+        - ``angles``: the rotary angles for query and key.
         - ``wide``, ``wide_angles``: compute the softmax and the rotation in float32, whatever the model's dtype.
         - ``cached``: keys and values are copied into the cache and read from it. BERT's programs leave this out because
           their keys and values are in memory only once, with or without a cache.

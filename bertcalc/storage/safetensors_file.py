@@ -35,7 +35,7 @@ def safetensors_bytes(tensors: Sequence[StoredTensor]) -> int:
 
 
 def safetensors_header(tensors: Sequence[StoredTensor]) -> int:
-    """The bytes before the data of a safetensors file, as PyTorch's models save them.
+    """The number of bytes before the data of a safetensors file that was saved from PyTorch.
 
     Their number is a multiple of 8. Before safetensors 0.3, headers were up to 7 bytes shorter, without padding.
     """
@@ -49,7 +49,7 @@ def plain_header(tensors: Sequence[StoredTensor]) -> int:
 
 
 def header_text(tensors: Sequence[StoredTensor]) -> str:
-    """The JSON in front of the data of a safetensors file, as PyTorch's models save them.
+    """The JSON header of a safetensors file that was saved from PyTorch.
 
     The library sorts tensors by dtype, the widest first, and by name.
     """

@@ -18,7 +18,7 @@ from bertcalc.text.problem import Problem
 
 
 class _FileKind(NamedTuple):
-    """A kind of file that describes no model: the message about it, and how to recognize its content."""
+    """A kind of file that does not describe a model: the message about it, and how to recognize its content."""
 
     message: str
     matches: Callable[[Mapping[str, Any]], bool]
