@@ -1,8 +1,8 @@
-"""Waiting times in Chromium, and the time until the server is up: ``python -m benchmarks.browser``.
+"""Measure waiting times in Chromium, and the time until the server is up: ``python -m benchmarks.browser``.
 
-Our pages and the floors (minimal apps to compare with) take turns in one run, in the same browser and under the same
-settings, so that changes in the machine's speed affect all of them. A wait ends with the last change on the page: the
-script has ended, and nothing is written or drawn after it.
+bertcalc's pages and the floors (minimal apps to compare with) take turns in the same run, in the same browser and with
+the same settings, so that changes in the machine's speed affect all of them. A wait ends with the last change on the
+page: the script has ended, and nothing is written or drawn afterwards.
 """
 
 import argparse
@@ -28,7 +28,7 @@ VISITS = 5
 STARTS = 5
 QUIET = 400  # milliseconds without a change after which a page counts as drawn
 
-# Note the time of every change of the document and of every canvas (charts and tables are drawn there).
+# Note the time of every change of the document and of every canvas; charts and tables are drawn on canvases.
 _WATCH = """() => {
   window.lastChange = 0;
   const note = () => { window.lastChange = performance.now(); };
@@ -52,13 +52,13 @@ _SETTLED = """([began, quiet]) => new Promise((settled, failed) => {
 
 
 def settled(page: Page, began: float = 0.0) -> float:
-    """Milliseconds from a time of the page's clock until the page's last change."""
+    """Milliseconds from ``began``, a time on the page's clock, until the page's last change."""
     waited: float = page.evaluate(_SETTLED, [began, QUIET])
     return waited
 
 
 def opened(browser: Browser, url: str) -> tuple[Page, float]:
-    """A page with an empty browser cache, and the milliseconds until it is drawn completely."""
+    """Open a page with an empty browser cache; also return the milliseconds until it is drawn completely."""
     page = browser.new_context(viewport={"width": 1280, "height": 720}).new_page()
     page.add_init_script(f"({_WATCH})()")
     page.goto(url)
@@ -66,14 +66,14 @@ def opened(browser: Browser, url: str) -> tuple[Page, float]:
 
 
 def visit(browser: Browser, url: str) -> float:
-    """Milliseconds of a first visit, until the page is drawn completely."""
+    """Milliseconds from a first visit until the page is drawn completely."""
     page, waited = opened(browser, url)
     page.context.close()
     return waited
 
 
 def cpu(server: int) -> float:
-    """Milliseconds of CPU time that a server has taken."""
+    """Milliseconds of CPU time that a server (a process id) has used."""
     times = psutil.Process(server).cpu_times()
     return 1000 * float(times.user + times.system)
 
@@ -90,7 +90,7 @@ def switch(page: Page, address: str) -> float | None:
         page.wait_for_timeout(QUIET)
     if not link.count():
         return None
-    link.click(trial=True)  # waits until it can be clicked
+    link.click(trial=True)  # only waits until the link can be clicked
     began: float = page.evaluate("() => performance.now()")
     link.dispatch_event("click")
     return settled(page, began)

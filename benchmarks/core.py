@@ -1,4 +1,4 @@
-"""Time of a count, and of counting a column of models: ``python -m benchmarks.core``.
+"""Measure the time of a count, and of counting a column of models: ``python -m benchmarks.core``.
 
 Each figure is shown beside a floor from the same run: the same sum of products written by hand, in plain Python and in
 NumPy, without a module tree, names and shapes.
@@ -17,12 +17,12 @@ ROWS = 100_000
 
 
 def by_hand(h: Any, layers: Any, i: Any) -> Any:
-    """The count of BertModel as one expression, of numbers or of columns."""
+    """The parameter count of BertModel as a single expression; sizes are numbers or columns."""
     return (30522 + 512 + 2 + 2) * h + layers * (4 * h * h + 2 * h * i + 9 * h + i) + h * h + h
 
 
 def microseconds(function: Callable[[], object], number: int) -> float:
-    """Median over 11 batches of ``number`` calls each, per call."""
+    """The microseconds per call: the median of 11 batches of ``number`` calls."""
     return median(repeat(function, number=number, repeat=11)) / number * 1e6
 
 

@@ -1,4 +1,4 @@
-"""Time of a search for models within a budget: ``python -m benchmarks.design``.
+"""Measure the time of a search for models within a budget: ``python -m benchmarks.design``.
 
 Each figure is shown beside a floor from the same run: the sixteen counts with which a search begins.
 """

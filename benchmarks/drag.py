@@ -1,7 +1,7 @@
-"""A slider that is dragged, in Chromium: frames painted, stops shown, and the time from input to number.
+"""Drag a slider in Chromium, and measure the painted frames, the shown stops, and the time from input to number.
 
-``python -m benchmarks.drag``. For comparison, the one-slider app shows how long Streamlit's own slider takes. A script
-in the page moves the slider of layers to the next stop in each frame, back and forth.
+Run ``python -m benchmarks.drag``. A script in the page moves the slider of layers to the next stop in each frame, back
+and forth. For comparison, the one-slider app shows how long Streamlit's own slider takes.
 """
 
 import argparse
@@ -70,19 +70,19 @@ class Drag(NamedTuple):
     waits: list[float]
 
     def wait(self, share: float) -> float:
-        """The wait that this share of the inputs did not exceed."""
+        """The wait in milliseconds that this share of the inputs did not exceed."""
         return sorted(self.waits or [float("nan")])[int(share * (len(self.waits) - 1))]
 
 
 def drag(page: Page) -> Drag:
-    """Drag the slider of layers of a page."""
+    """Drag a page's slider of layers for ``SECONDS``."""
     seen = page.evaluate(_DRAG, SECONDS)
     settled(page)
     return Drag(seen["frames"] / seen["seconds"], seen["shown"] / seen["moves"], seen["waits"])
 
 
 def press(page: Page) -> float:
-    """The median of milliseconds from a key press to the number, with Streamlit's own slider."""
+    """The median milliseconds from a key press to the new number, with Streamlit's own slider."""
     page.get_by_role("slider").first.focus()
     waits = []
     for _press in range(12):

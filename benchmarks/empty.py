@@ -1,1 +1,1 @@
-"""The floor of the server's start: an empty app."""
+"""An empty app, the floor for the server's start."""

@@ -1,8 +1,8 @@
-"""Time of a map of 100,000 models, for each quantity: ``python -m benchmarks.explore``.
+"""Measure the time of a map of 100,000 models, for each quantity: ``python -m benchmarks.explore``.
 
-Each figure is shown beside a floor from the same run: the same quantity of the same models as one expression in NumPy,
-written by hand, without tree, steps and names. The models differ in everything that a map changes:
-hidden size, heads, intermediate size and layers are columns, so that nothing can be counted once for many models.
+Each figure is shown beside a floor from the same run: the same quantity of the same models as a single NumPy
+expression, written by hand, without tree, steps and names. The models differ in everything that a map changes: hidden
+size, heads, intermediate size and layers are columns, so nothing can be counted once for many models.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ def activations(h: Any, heads: Any, layers: Any) -> Any:
 
 
 def training_memory(h: Any, heads: Any, layers: Any) -> Any:
-    """The approximate bytes of a training step with AdamW; bertcalc gives the peak over the step."""
+    """The approximate bytes of a training step with AdamW; bertcalc computes the exact peak of the step."""
     return 16 * parameters(h, heads, layers) + activations(h, heads, layers)
 
 

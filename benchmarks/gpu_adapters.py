@@ -1,10 +1,11 @@
-"""The memory of training adapters on an NVIDIA GPU: ``python -m benchmarks.gpu_adapters``, with bitsandbytes 0.50.2.
+"""Measure the memory of training adapters on an NVIDIA GPU: ``python -m benchmarks.gpu_adapters``.
 
-LoRA (rank 8, query and value) of BertForSequenceClassification with random weights, 128 tokens, AdamW. The second step
-of the usual loop is measured. bertcalc's peak is shown beside the bytes that PyTorch was asked for and those that it
-allocated, in blocks of at least 512 bytes. cuBLAS gets no workspace.
+Needs bitsandbytes 0.50.2. It trains LoRA (rank 8, query and value) of BertForSequenceClassification with random
+weights, 128 tokens and AdamW, and measures the second step of the usual loop. bertcalc's peak is shown beside the bytes
+that PyTorch was asked for, and the bytes that it allocated, in blocks of at least 512 bytes. cuBLAS gets no workspace.
 
-bertcalc's peak includes the 4 bytes of AdamW's step counter for each trained tensor, which are in CPU memory here.
+bertcalc's peak includes the 4 bytes of AdamW's step counter for each trained tensor. Here, the counters are in CPU
+memory.
 """
 
 import gc
@@ -40,7 +41,7 @@ def nf4(dtype: Dtype) -> BitsAndBytesConfig:
     )
 
 
-# The base, and the precision of the step.
+# The quantization of the base model, and the precision of the step.
 WAYS: dict[str, tuple[BitsAndBytesConfig | None, Precision]] = {
     "float32": (None, "fp32"),
     "float32, AMP": (None, "amp-bf16"),
@@ -69,7 +70,7 @@ def real_model(folder: str, base: BitsAndBytesConfig | None) -> Any:
 
 
 def measure(real: Any, batch: Batch, *, amp: bool) -> tuple[int, int]:
-    """The peaks of the bytes that a step requests and of those that it allocates."""
+    """The peak of the bytes that a step requests, and the peak of the bytes that it allocates."""
     optimizer = torch.optim.AdamW([tensor for tensor in real.parameters() if tensor.requires_grad], foreach=False)
     ids = torch.randint(5, 30_000, (batch.batch_size, batch.sequence_length), device="cuda")
     inputs = {"input_ids": ids, "labels": torch.zeros(batch.batch_size, dtype=torch.long, device="cuda")}

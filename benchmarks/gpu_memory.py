@@ -1,12 +1,13 @@
-"""The memory that an NVIDIA GPU needs beyond bertcalc's peaks: ``python -m benchmarks.gpu_memory``.
+"""Measure the memory that an NVIDIA GPU needs beyond bertcalc's peaks: ``python -m benchmarks.gpu_memory``.
 
-Real models with random weights take three steps of the usual loop; the third is measured. A cell of the first table
-has bertcalc's peak, PyTorch's ``max_memory_allocated`` without cuBLAS's workspaces, and the excess in percent; the last
+Real models with random weights run three steps of the usual loop; the third step is measured. A cell of the first table
+has bertcalc's peak, PyTorch's ``max_memory_allocated`` without cuBLAS's workspaces, and the excess in percent. The last
 column has the most memory that was reserved but not allocated, in gaps between blocks.
 
-The second table has the least memory with which a run succeeds: batches that fill 7 and 14 GiB by bertcalc's peak run
-with less and less memory until PyTorch runs out of it. PYTORCH_ALLOC_CONF=expandable_segments:True selects the other
-mode of PyTorch's allocator. ``--peaks`` or ``--needs`` measures only one table; ``--presets`` selects other models.
+The second table has the least memory with which a run succeeds. Batches that fill 7 and 14 GiB according to bertcalc
+run with less and less memory, until PyTorch runs out of it. PYTORCH_ALLOC_CONF=expandable_segments:True selects the
+other mode of PyTorch's allocator. ``--peaks`` or ``--needs`` measures only one table; ``--presets`` selects other
+models.
 """
 
 import argparse
@@ -36,11 +37,11 @@ FILLED = (7 * 2**30, 14 * 2**30)
 LENGTH = 128
 DEVICE = "cuda"
 STEPS = 3
-HALVINGS = 4  # of the interval between allocated and reserved memory
+HALVINGS = 4  # how often the interval between allocated and reserved memory is halved
 
 
 class Measured(NamedTuple):
-    """Bytes of a run: peak of allocated memory, allocated after the model is deleted, peak of reserved memory."""
+    """The bytes of a run: peak allocated memory, memory allocated after the model is deleted, peak reserved memory."""
 
     allocated: int
     workspaces: int
@@ -48,7 +49,7 @@ class Measured(NamedTuple):
 
 
 def ways(model: Model) -> Iterator[tuple[str, Plan | Inference]]:
-    """Every way to run a model: training, with gradient checkpointing if the family has it, and inference."""
+    """Yield every way to run a model: training, with gradient checkpointing if the family has it, and inference."""
     recomputes = [kind for kind in ("none", "full") if kind in ("none", *family_of(model.config).recomputes)]
     for precision, attention, recompute in product(("fp32", "bf16"), ("eager", "fused"), recomputes):
         plan = Plan(precision, attention=attention, recompute=recompute, fused_dropout=True)  # type: ignore[arg-type]
@@ -78,7 +79,7 @@ def batch_of(model: Model, batch_size: int) -> dict[str, torch.Tensor]:
 
 
 def run(model: Model, how: Plan | Inference, batch_size: int) -> None:
-    """Run some steps; afterwards PyTorch's statistics are those of the last step."""
+    """Run ``STEPS`` steps; afterwards, PyTorch's statistics describe the last step."""
     real = on_device(model, how)
     batch = batch_of(model, batch_size)
     if isinstance(how, Inference):
@@ -105,7 +106,7 @@ def run(model: Model, how: Plan | Inference, batch_size: int) -> None:
 
 
 def measure(model: Model, how: Plan | Inference, batch_size: int, limit: int | None = None) -> Measured | None:
-    """The memory of a run; None if it runs out of memory when PyTorch may take ``limit`` bytes."""
+    """The memory of a run; None if the run fails because PyTorch may use at most ``limit`` bytes."""
     total = torch.cuda.mem_get_info()[1]
     torch.cuda.set_per_process_memory_fraction(1.0 if limit is None else limit / total)
     try:

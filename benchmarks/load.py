@@ -1,11 +1,11 @@
-"""Many sessions at once on the real server, over its WebSocket: ``python -m benchmarks.load``.
+"""Measure the real server under many sessions at once, over its WebSocket: ``python -m benchmarks.load``.
 
-Every session has its own configuration and language, and moves a slider at random moments. It checks each answer: the
-sizes in the sidebar, the language, and the total if the page shows it have to be those of this session. The one-slider
-app is loaded in the same way in the same run. Nothing leaves the loopback interface.
+Every session has its own configuration and language, and moves a slider at random times. It checks each answer: the
+sizes in the sidebar, the language, and the total (if the page shows it) must belong to this session. The one-slider app
+gets the same load in the same run. Nothing leaves the loopback interface.
 
-A move that is due before the last one is answered is sent late, and its latency counts from when it was due: a slow
-server cannot hide its latency by being asked less often.
+If a move is due before the previous move is answered, it is sent late, but its latency counts from the time at which it
+was due. A slow server therefore cannot hide its latency by receiving fewer requests.
 """
 
 import argparse
@@ -37,8 +37,8 @@ from tests.component_data import sent_to
 FLOOR = "benchmarks/one_slider.py"
 SESSIONS = (1, 10, 50, 100, 200)
 SECONDS = 4.0
-LONGER = 5  # times as long with the most sessions, so that a growing queue becomes visible
-MEAN_PAUSE = 5.0  # seconds between the moves of one session in a class
+LONGER = 5  # the factor for the time with the most sessions, so that a growing queue becomes visible
+MEAN_PAUSE = 5.0  # seconds between the moves of a session in a class
 LEAST_PAUSE = 0.5
 TOTAL_PAGES = ("", "layers", "sweep", ANY_MODEL, "verify", "tools")  # the pages that show the total
 LONGEST = 120.0  # seconds after which a waiting session counts as starved
@@ -46,7 +46,7 @@ FORGOTTEN = 125.0  # seconds after which Streamlit has discarded a session that 
 
 
 def model_of(number: int, page: str) -> Model:
-    """The model of a reader of a page, by the reader's number."""
+    """The model of the reader with this number on a page."""
     vocab_size, layers = 20_000 + number, 1 + number % 24
     if page != ANY_MODEL:
         return OfSidebar(vocab_size, layers)
@@ -55,10 +55,10 @@ def model_of(number: int, page: str) -> Model:
 
 
 class Session:
-    """One reader: an open WebSocket, with its own model and language.
+    """A simulated reader: an open WebSocket, with its own model and language.
 
-    ``ours``: whether the app is bertcalc; the floor has one slider, and neither language nor link. ``suffix`` is
-    appended to the link; ``model`` defaults to that of the reader's number.
+    ``ours``: whether the app is bertcalc; the floor has a single slider, and neither language nor link. ``suffix`` is
+    appended to the link. ``model`` defaults to ``model_of(number, page)``.
     """
 
     patience = LONGEST
@@ -78,14 +78,14 @@ class Session:
         self.model = model or (model_of(number, page) if ours else OneSlider())
         self.random = Random(number)
         self._socket = socket
-        self.id = ""  # of Streamlit's session
+        self.id = ""  # the id of Streamlit's session
         self._page_hash = ""
         self._widgets: dict[str, WidgetState] = {}
-        self._slider = ""  # of the floor
-        self._panel = ""  # of ours
-        self._program = ""  # of the page's live numbers, which a browser says that it has
+        self._slider = ""  # the id of the floor's slider
+        self._panel = ""  # the id of bertcalc's panel
+        self._program = ""  # the name of the live program, which a browser sends back with each event
         self._events = 0
-        self.received = 0  # bytes of the last answer
+        self.received = 0  # the bytes of the last answer
         self._first_page = ""
 
     @property
@@ -94,17 +94,17 @@ class Session:
         return f"{self.model.count():,}"
 
     async def open(self) -> None:
-        """Open the link to the page: the first run."""
+        """Open the link to the page, which starts the first run."""
         await self._run()
 
     async def move(self) -> None:
-        """Move the slider, usually that of layers, to another stop."""
+        """Move the slider, usually the slider of layers, to a different stop."""
         await self._move_to(self._next_place())
 
     async def drag(self, seconds: float) -> float:
         """Drag the slider for ``seconds``, and return the milliseconds from its release to the answer.
 
-        During a drag the browser computes the page and sends nothing; Streamlit's own slider sends nothing either.
+        During a drag, the browser computes the page and sends nothing, like Streamlit's own slider.
         """
         await asyncio.sleep(seconds)
         began = time.perf_counter()
@@ -131,7 +131,7 @@ class Session:
         del self._widgets[event.id]
 
     async def see_total(self) -> None:
-        """Go to a page that shows the total, if this one does not."""
+        """Go to a page that shows the total, if the present page does not show it."""
         if self.ours and self.page not in TOTAL_PAGES:
             self.page, self._page_hash = "", self._first_page
             self._widgets.clear()
@@ -177,7 +177,7 @@ class Session:
                     return answer
 
     def _notice(self, element: Element) -> None:
-        """Record what a browser would send back: the state of each control."""
+        """Record the state of each control, which a browser would send back."""
         match element.WhichOneof("type"):
             case "slider":
                 slider = element.slider
@@ -217,14 +217,17 @@ class Session:
 
 
 class Server:
-    """One or several servers of the same app, by address and process id, with the processes that they start."""
+    """One or several servers of the same app, with the processes that they start.
+
+    ``running`` has the address and the process id of each server.
+    """
 
     def __init__(self, *running: tuple[str, int]) -> None:
         self.streams = [f"ws{url.removeprefix('http')}/_stcore/stream" for url, _process in running]
         self._servers = [psutil.Process(process) for _url, process in running]
 
     def cpu(self) -> float:
-        """Seconds of CPU so far."""
+        """The seconds of CPU time used so far."""
         return sum(sum(process.cpu_times()[:2]) for process in self._processes())
 
     def memory(self, *, alone: bool = False) -> float:
@@ -243,9 +246,9 @@ class Server:
 
 
 class Load(NamedTuple):
-    """The measurements of a number of sessions on a page: times in milliseconds, and the client's share of a core.
+    """The measurements for a number of sessions on a page: times in milliseconds, and the client's share of a core.
 
-    ``sent`` is the kB that the WebSocket brings for a visit and for a move; files come on top.
+    ``sent`` has the kB that the WebSocket transfers for a visit and for a move, without files.
     """
 
     reruns_per_second: float
@@ -261,9 +264,10 @@ class Load(NamedTuple):
 
 
 class Loads(NamedTuple):
-    """A page under load, by the number of sessions.
+    """A page under load; ``loads`` is keyed by the number of sessions.
 
-    The last of them arrive at once: ``opening`` is the seconds until all have the page, ``memory`` the MB with all.
+    The last group of sessions arrives at once: ``opening`` is the number of seconds until all have the page, ``memory``
+    the MB with all sessions.
     """
 
     loads: dict[int, Load]
@@ -295,7 +299,7 @@ async def load(
                 sessions.append(Session(number, address, socket, ours=ours))
             await asyncio.gather(*(session.open() for session in sessions[arrivals.start :]))
             opened = time.perf_counter() - began
-            if not arrivals.start:  # fill the caches: that is not part of a rerun
+            if not arrivals.start:  # fill the caches, which is not part of a rerun
                 await asyncio.gather(*(session.move() for session in sessions[: 2 * len(server.streams)]))
             loads[count] = await _moves(server, sessions, seconds[count], drag)
         memory = server.memory()
@@ -304,10 +308,10 @@ async def load(
 
 
 def connection(server: Server, number: int = 0, again: str = "") -> connect:
-    """Open a WebSocket as the browser does, without compression, as is Streamlit's default.
+    """Open a WebSocket like a browser, without compression (Streamlit's default).
 
-    Sessions are spread over the servers in pairs, one of each language. ``again`` is the id of a session that lost its
-    connection.
+    Sessions are spread over the servers in pairs, with a session in each language. ``again`` is the id of a session
+    that lost its connection.
     """
     return connect(
         server.streams[number // 2 % len(server.streams)],
@@ -319,7 +323,7 @@ def connection(server: Server, number: int = 0, again: str = "") -> connect:
 
 
 async def _moves(server: Server, sessions: Sequence[Session], seconds: float, drag: float) -> Load:
-    # A few sessions move more often: otherwise there would be too little to measure.
+    # With few sessions, each session moves more often: otherwise there would be too little to measure.
     pause = min(MEAN_PAUSE, max(LEAST_PAUSE, len(sessions) / 10))
     latencies: list[float] = []
     visit = sessions[-1].received
@@ -335,7 +339,7 @@ async def _moves(server: Server, sessions: Sequence[Session], seconds: float, dr
                 await session.move()
                 latencies.append(1000 * (time.perf_counter() - due))
             due += session.random.expovariate(1 / pause)
-            if not drag and due < began + seconds < time.perf_counter():  # nobody would wait for it any more
+            if not drag and due < began + seconds < time.perf_counter():  # time is up: count the wait, send nothing
                 latencies.append(1000 * (time.perf_counter() - due))
                 return
             if time.perf_counter() > began + seconds:
@@ -413,7 +417,7 @@ async def come(server: Server, page: str, count: int) -> str:
 
 
 async def cold(app: Server, page: str, count: int) -> str:
-    """A row with the waits on a server that has just started, and once it is idle."""
+    """A table row with the waits on a server that has just started, and the waits after it is idle."""
     first = await come(app, page, count)
     await app.ready()
     return row(page or "parameters", first, await come(app, page, count))
@@ -422,9 +426,9 @@ async def cold(app: Server, page: str, count: int) -> str:
 async def measure(
     app: Server, floor: Server, names: Sequence[str], seconds: Mapping[int, float], *, drag: float, left: bool
 ) -> str:
-    """Load every page in turn, Verify and all pages at once last; return the report.
+    """Load every page in turn, with Verify and the mix of all pages last; return the report.
 
-    With ``left``, it also measures the memory after all sessions have left, which takes some minutes.
+    With ``left``, this also measures the memory after all sessions have left, which takes some minutes.
     """
     await app.ready()
     memory = {"when it is ready": app.memory()}
@@ -439,7 +443,7 @@ async def measure(
 
 
 async def _left(app: Server, memory: dict[str, float], when: str, rows: dict[str, Loads], *, waits: bool) -> None:
-    """Record the memory after the server has discarded the sessions that left; it does so when a reader arrives."""
+    """Record the memory after the server has discarded the sessions that left, which it does when a reader arrives."""
     if rows:
         most = max(rows.values(), key=lambda loads: loads.memory)
         memory[f"{when}, most with {max(most.loads)} sessions"] = most.memory

@@ -11,19 +11,19 @@ from bertcalc.discover.results.shipped import shipped
 from bertcalc.discover.results.size_steps import write_sizes
 from bertcalc.families.presets import DEFAULT_PRESET
 
-ANY_MODEL = "any_model"  # the page with its own model
+ANY_MODEL = "any_model"  # the address of the page Any model, which has its own model
 LAYERS = range(1, 25)
 
 
 class Model(Protocol):
-    """A model with a slider that is moved (its field and places), and with sizes that differ from the default."""
+    """A model with a moving slider (its field and places), and with sizes that differ from the defaults."""
 
     field: str
     places: Sequence[int]
     sizes: dict[str, int]
 
     def link(self) -> dict[str, str]:
-        """The parameters of the link."""
+        """The URL parameters of the link to the model."""
 
     def size(self, field: str) -> int | None:
         """The value that a field's slider should show, if it is known."""
@@ -33,7 +33,7 @@ class Model(Protocol):
 
 
 class OneSlider:
-    """The model of the floor, which has neither link nor panel."""
+    """The model of the one-slider app, which has neither link nor panel."""
 
     field = "num_hidden_layers"
     places: Sequence[int] = LAYERS
@@ -52,7 +52,7 @@ class OneSlider:
 
 
 class OfSidebar:
-    """A preset with other sizes: the model of every page except Any model."""
+    """A preset with changed sizes: the model of every page except Any model."""
 
     field = "num_hidden_layers"
     places: Sequence[int] = LAYERS
@@ -77,17 +77,17 @@ class OfSidebar:
 
 
 def formula_of(model_type: str, cls: str) -> Discovered:
-    """The known formula of a class."""
+    """The formula of a class that is shipped with bertcalc."""
     formula = shipped(model_type, cls)
     assert formula
     return formula
 
 
 class OfAnyModel:
-    """A class of the page Any model with other sizes.
+    """A class on the page Any model with changed sizes.
 
-    ``formula`` is that of the class. With ``fields`` of a config.json, the page has to discover the formula;
-    without, it has the same one.
+    ``formula`` is the class's formula. With ``fields`` of a config.json, the page has to discover the formula; without
+    them, it uses the shipped formula.
     """
 
     def __init__(

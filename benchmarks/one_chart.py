@@ -1,4 +1,4 @@
-"""The floor of a first visit: a slider, a number and a chart."""
+"""A minimal app with a slider, a number and a chart, the floor for a first visit."""
 
 import streamlit as st
 

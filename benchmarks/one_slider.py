@@ -1,4 +1,4 @@
-"""The floor: the smallest Streamlit app with a slider and a number."""
+"""The smallest Streamlit app with a slider and a number, the floor for reruns."""
 
 import streamlit as st
 

@@ -1,7 +1,7 @@
-"""CPU for each rerun of a page, beside another checkout: ``python -m benchmarks.reruns ../other --pages memory``.
+"""Compare the CPU time per rerun with another checkout: ``python -m benchmarks.reruns ../other --pages memory``.
 
-One session on each server moves its slider without pause, ten moves in turns, so that changes in the machine's speed
-affect both. The one-slider app is the floor.
+Each server has a session that moves its slider without pause. The servers take turns of ten moves, so that changes in
+the machine's speed affect all of them. The one-slider app is the floor.
 """
 
 import argparse
@@ -16,8 +16,8 @@ from benchmarks.load import FLOOR, Server, Session, connection, row
 from pages.ui.shell.navigation import PAGES
 from tests.browser.launch import ROOT, running_server
 
-MOVES = 10  # in a turn
-WARM_UP = 30  # moves
+MOVES = 10  # the number of moves in a turn
+WARM_UP = 30  # the number of moves before the measurement
 
 
 async def measure(servers: Sequence[Server], page: str, turns: int) -> list[float]:

@@ -1,4 +1,4 @@
-"""A floor: the elements of Parameters and of its sidebar in plain Streamlit, without any counting."""
+"""An app with the elements of Parameters and its sidebar in plain Streamlit, without any counting; a floor."""
 
 import streamlit as st
 
@@ -21,7 +21,7 @@ with st.sidebar:
 
 
 def bars(count: int, height: int) -> None:
-    """A chart with one bar that the slider moves."""
+    """Draw a chart in which the slider moves a bar."""
     x = {"field": "x", "type": "quantitative"}
     y = {"field": "y", "type": "nominal"}
     spec = {"mark": "bar", "width": "container", "height": height, "encoding": {"x": x, "y": y}}

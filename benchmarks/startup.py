@@ -1,7 +1,7 @@
-"""CPU time of a start: ``python -m benchmarks.startup``.
+"""Measure the CPU time of a start: ``python -m benchmarks.startup``.
 
-The import of the library and the command for one model are shown beside a Python that does nothing. The figure is the
-minimum of several runs: other programs on the machine can only add to it, and the first run compiles modules.
+The import of the library and the command for a model are shown beside a Python process that does nothing. Each figure
+is the minimum of several runs: other programs on the machine can only add to it, and the first run compiles modules.
 """
 
 import os
@@ -19,7 +19,7 @@ STARTS = {
 
 
 def milliseconds(*arguments: str) -> float:
-    """The CPU time of a Python with these arguments."""
+    """The CPU time in milliseconds of a Python process with these arguments."""
     times = []
     for _run in range(RUNS):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)

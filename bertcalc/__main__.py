@@ -59,7 +59,7 @@ _CONSTANTS = {"True": "true", "False": "false", "None": "none"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the table or the JSON and return 0; for wrong input, print the error and return 2."""
+    """Print the table or the JSON and return 0; for invalid input, print the error and return 2."""
     given = sys.argv[1:] if arguments is None else arguments
     if given and given[0] == "read":
         return _read_text(given[1:])
@@ -107,7 +107,7 @@ def _read_text(arguments: Sequence[str]) -> int:
 
 
 def _text_of(name: str) -> str:
-    """The text of a file or of standard input. Raises InputError."""
+    """The text of a file or of standard input. Raises InputError if it cannot be read."""
     try:
         if name == "-":
             data = sys.stdin.buffer.read(4 * LONGEST_TEXT + 1)
@@ -121,7 +121,7 @@ def _text_of(name: str) -> str:
 
 
 def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
-    """The command line's model and batch. Raises InputError."""
+    """The model and the batch that the command line describes. Raises InputError if an argument is invalid."""
     preset, changes = _read_fields(fields)
     if preset and asked.config:
         raise wrong("Give a preset or --config, not both.")
@@ -166,7 +166,10 @@ def _with_heads(item: ModelRef, start: Model) -> ModelRef:
 
 
 def _described(path: Path) -> Model:
-    """The model of a config.json; the family's base class if the file names none. Prints remarks on the file."""
+    """Read the model of a config.json; without a class in the file, it is the family's base class.
+
+    Prints remarks on the file. Raises InputError if the file cannot be read.
+    """
     text = hf_json.text_of_file(path)
     try:
         described = hf_json.read(text)
@@ -178,7 +181,7 @@ def _described(path: Path) -> Model:
 
 
 def _read_fields(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
-    """The preset (None if there is none), and the fields in the notation of links: hidden_size-1024."""
+    """Read the preset, or None, and the fields; fields are returned in the notation of links: hidden_size-1024."""
     preset, changes, rest = None, [], list(arguments)
     while rest:
         argument = rest.pop(0)
@@ -208,7 +211,7 @@ def _figures(case: Case) -> dict[str, int | InputError]:
             key: partial(EVERY_QUANTITY[key].of, case)
             for key in (*own, "forward", "training", "weights", "activations")
         },
-        # EVERY_QUANTITY has the peaks, too, but needs SymPy for them.
+        # EVERY_QUANTITY also has the peaks, but computing them there needs SymPy.
         "inference_memory": lambda: inference_peak_bytes(changed.in_inference(), *sizes),
         "training_memory": lambda: training_peak_bytes(changed.in_training(case.plan), *sizes),
     }
@@ -227,7 +230,7 @@ def _data(case: Case) -> dict[str, Any]:
     reasons = {key: str(figure) for key, figure in figures.items() if isinstance(figure, InputError)}
     try:
         config = json.loads(hf_json.write(model))
-    except InputError as error:  # no config.json can have the steps
+    except InputError as error:  # no config.json can describe the steps
         config, reasons["config"] = None, str(error)
     return {
         "architecture": model.architecture,
@@ -269,7 +272,7 @@ def run() -> None:
     try:
         try:
             code = main()
-        except SystemExit as end:  # of argparse
+        except SystemExit as end:  # from argparse
             code = end.code
         if sys.stdout:
             sys.stdout.flush()

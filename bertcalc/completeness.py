@@ -1,4 +1,4 @@
-"""Checks that a family is complete: a missing part could leave gaps on pages, or silently count as zero.
+"""Check that a family is complete: a missing part could leave gaps on pages, or silently count as zero.
 
 >>> from bertcalc.families import FAMILIES
 >>> missing_parts(FAMILIES["bert"])
@@ -27,7 +27,7 @@ from bertcalc.teach.lessons import has_lesson
 
 
 def missing_parts(family: Family) -> list[str]:
-    """List a family's missing parts, one sentence per part. The list is empty if the family is complete.
+    """List a family's missing parts, with a sentence for each part. The list is empty if the family is complete.
 
     The function declares and runs every class in its default and its fullest configuration. Call it while you write a
     family; the tests call it for every registered family.
@@ -123,7 +123,10 @@ def _missing_in_run(model: Model, steps: list[Step]) -> Iterator[str]:
 
 
 def _wrong_ties(model: Model, shapes: Mapping[str, Shape]) -> Iterator[str]:
-    """A sentence for each tied tensor whose owner is missing or has a different shape; totals omit tied tensors."""
+    """Yield a sentence for each tied tensor with a missing owner or a different shape.
+
+    Totals do not count tied tensors, so a wrong total would not reveal the error.
+    """
     for path, module, _copies in model.modules():
         for last, owner in module.tied.items():
             if owner not in shapes:
@@ -134,7 +137,7 @@ def _wrong_ties(model: Model, shapes: Mapping[str, Shape]) -> Iterator[str]:
 
 
 def _wrong_defaults(family: Family) -> Iterator[str]:
-    """A sentence for each default that is not a valid value of its field."""
+    """Yield a sentence for each default that is not a valid value of its field."""
     for field in fields(family.config):
         shared = family.config.shared_name(field.name)
         if not field_named(shared).is_right(default := getattr(family.config.default(), field.name)):

@@ -1,13 +1,13 @@
-"""A model as text, for links, lists of models and the command line, and the model that the text names.
+"""Write a model as text, for links, lists of models and the command line, and read it back.
 
-A model is a base, followed by changes: ``bert-base-uncased~vocab_size-21128~architecture-BertForMaskedLM``. The base is
-a preset, ``present`` (the model in the sidebar), or a type and a class of transformers, whose formula is discovered:
+A text is a base, followed by changes: ``bert-base-uncased~vocab_size-21128~architecture-BertForMaskedLM``. The base is
+a preset, ``present`` (the model in the sidebar), or a type and a class of transformers with a discovered formula:
 ``llama.LlamaForCausalLM~hidden_size-2048``. A comparison is a list of models separated by spaces.
 
-Browsers and Streamlit leave all characters unescaped in a URL, except those of steps, such as adapters, which are
-written as in ``bertcalc.change_steps.step_texts``: ``bert-base-uncased~changes-lora,r=16``. The present model has the
-steps of its link; ``present~changes-none`` is the model without them. Fields from a config.json of a discovered model
-are written as ``config-`` followed by their JSON in base64.
+Steps, such as adapters, are written as in ``bertcalc.change_steps.step_texts``:
+``bert-base-uncased~changes-lora,r=16``. Browsers and Streamlit leave all other characters unescaped in a URL. The
+present model has the steps of its link; ``present~changes-none`` is the model without them. Fields from the config.json
+of a discovered model are written as ``config-`` followed by their JSON in base64.
 
 >>> [bert, llama], wrong = read("bert-base-uncased~vocab_size-21128 llama.LlamaForCausalLM~hidden_size-2048")
 >>> bert.model().config.vocab_size, llama.cls, wrong
@@ -38,17 +38,17 @@ from bertcalc.text.problem import InputError, wrong
 from bertcalc.text.suggestions import nearest
 
 PRESENT = "present"
-MOST = 12  # models in a comparison
-LONGEST = 8_000  # characters of a comparison: any server accepts URLs of this length
-_CONFIG = "config"  # the name of the fields of a config.json among the changes
+MOST = 12  # the maximum number of models in a comparison
+LONGEST = 8_000  # the maximum length of a comparison in characters: any server accepts URLs of this length
+_CONFIG = "config"  # the name of a config.json's fields among the changes
 _Assignment = tuple[str, str, str]  # name, dash, value
 _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "none": None}
 
 
 class ModelRef(NamedTuple):
-    """A model as text: its base, and the changed fields with their values, the steps last.
+    """A reference to a model: its base, and the changed fields with their values, the steps last.
 
-    A model whose formula is discovered also has ``config``: the JSON of the fields of its config.json, or "".
+    A model with a discovered formula also has ``config``: the JSON of its config.json's fields, or "".
     """
 
     base: str
@@ -59,7 +59,7 @@ class ModelRef(NamedTuple):
     def of_class(
         cls, model_type: str, name: str, sizes: Mapping[str, int] = MappingProxyType({}), config: str = ""
     ) -> "ModelRef":
-        """A class of transformers whose formula is discovered, with changed sizes."""
+        """A reference to a transformers class with a discovered formula, and its changed sizes."""
         return cls(f"{model_type}.{name}", tuple((sizes or {}).items()), config)
 
     def __str__(self) -> str:
@@ -71,7 +71,7 @@ class ModelRef(NamedTuple):
 
     @property
     def is_discovered(self) -> bool:
-        """Whether the model is a class of transformers whose formula is discovered."""
+        """Whether the model is a transformers class with a discovered formula."""
         return self.base != PRESENT and self.base not in PRESETS
 
     @property
@@ -85,13 +85,13 @@ class ModelRef(NamedTuple):
         return self.base.rpartition(".")[2]
 
     def fields(self) -> dict[str, Any]:
-        """The fields of its config.json that the reference gives, by name."""
+        """The config.json fields that the reference contains, keyed by name."""
         fields: dict[str, Any] = json.loads(self.config) if self.config else {}
         return fields
 
     @property
     def steps(self) -> tuple[ChangeStep, ...] | None:
-        """The steps that the reference names; None if it takes those of the present model."""
+        """The steps that the reference names, or None; without steps, ``present`` has the present model's steps."""
         steps: tuple[ChangeStep, ...] | None = dict(self.changes).get(STEPS)
         return steps
 
@@ -101,16 +101,16 @@ class ModelRef(NamedTuple):
         return self.base == PRESENT and self.steps is None
 
     def with_steps(self, steps: Sequence[ChangeStep]) -> "ModelRef":
-        """The model with these steps instead of its own."""
+        """A reference to the model with ``steps`` instead of its own."""
         fields = tuple(change for change in self.changes if change[0] != STEPS)
         return self._replace(changes=(*fields, (STEPS, tuple(steps))) if steps or self.base == PRESENT else fields)
 
     def changed(self, present: Model | None = None, steps: Sequence[ChangeStep] = ()) -> ChangedModel:
-        """A model of a built-in family with its steps.
+        """Build the model and apply its steps; only for models of built-in families.
 
-        ``present`` is the present model without steps, ``steps`` are the present model's. Raises ConfigError if the
-        model cannot be built, InputError if a step is not possible, UnknownNameError if the base is no preset, or is
-        the present model and ``present`` is None.
+        ``present`` is the present model without steps, ``steps`` are the present model's steps. Raises ConfigError if
+        the model cannot be built, InputError if a step is not possible, and UnknownNameError if the base is not a
+        preset, or is the present model although ``present`` is None.
         """
         start = model_of_preset(self.base) if present is None or self.base != PRESENT else present
         changes = {field: value for field, value in self.changes if field != STEPS}
@@ -120,7 +120,7 @@ class ModelRef(NamedTuple):
         return with_steps(model_of({**values_of(start), **changes}), own)
 
     def model(self, present: Model | None = None) -> Model:
-        """The model of ``changed``, without its quantization, if any."""
+        """The model that ``changed`` returns, without its quantization, if any."""
         return self.changed(present).model
 
 
@@ -140,8 +140,8 @@ def write(items: Iterable[ModelRef]) -> str:
 def read(text: str, present: type[Config] | None = None) -> tuple[list[ModelRef], list[Wrong]]:
     """Read the models of a comparison, without duplicates, and the problems with the rest of the text.
 
-    Whether a model can be built is not checked, as the present model may change. ``present`` is the present model's
-    configuration class.
+    ``read`` does not check whether a model can be built, because the present model may change. ``present`` is the
+    present model's configuration class.
     """
     if (length := len(text)) > LONGEST:
         message = N_("a comparison can have at most {most} characters, but this one has {length}.")
@@ -161,7 +161,7 @@ def read(text: str, present: type[Config] | None = None) -> tuple[list[ModelRef]
 
 
 def _parts(text: str) -> list[str]:
-    """The text of each model, with plus signs restored where a URL turned them into spaces."""
+    """The text of each model; plus signs that a URL turned into spaces are restored."""
     parts: list[str] = []
     for part in text.split():
         more = _MORE.match(part) if parts and _VALUE.search(parts[-1]) else None
@@ -180,7 +180,7 @@ def _is_read(part: str) -> bool:
     return True
 
 
-# A model that ends in the value of a step, and what can follow after a plus sign: query, 3, or 0:1/2.
+# The end of a model's text that is the value of a step, and the text that can follow a plus sign: query, 3, or 0:1/2.
 _VALUE, _MORE = re.compile(r"~changes-[^~]*=[^~,;]+$"), re.compile(r"[\w.]+(:[\w./]+)?(?=[~,;]|$)")
 
 
@@ -196,7 +196,7 @@ def item_of(model: Model, base: str | None = None) -> ModelRef:
 
     def changes(preset: str) -> tuple[tuple[str, Any], ...]:
         start = values_of(model_of_preset(preset))
-        if model.architecture != start["architecture"]:  # as in ``model``: a different class has its own pooler
+        if model.architecture != start["architecture"]:  # as in ``changed``: a different class has its own pooler
             start["add_pooling_layer"] = model.cls.pooler
         differing = (field for field in FIELDS if field in values and values[field] != start.get(field))
         # add_pooling_layer is an option of only some classes; in the others it is fixed.
@@ -213,7 +213,7 @@ def item_of(model: Model, base: str | None = None) -> ModelRef:
 
 @checked
 def read_item(text: str, present: type[Config] | None = None) -> ModelRef:
-    """Read one model. Raises InputError."""
+    """Read the text of a single model. Raises InputError if it is invalid."""
     base, *assignments = text.split("~")
     parted = [assignment.partition("-") for assignment in assignments]
     base = preset_named(base) or base
@@ -224,7 +224,7 @@ def read_item(text: str, present: type[Config] | None = None) -> ModelRef:
 
 
 def _read_class(base: str, parted: Sequence[_Assignment]) -> ModelRef:
-    """A class of transformers with its sizes, which are not checked. Raises InputError."""
+    """Read a transformers class and its sizes, without checking the sizes. Raises InputError if it is invalid."""
     from bertcalc.discover.results.config_input import json_of, read_fields
     from bertcalc.discover.results.size_steps import read_sizes
     from bertcalc.discover.results.types import types
@@ -248,7 +248,7 @@ def _read_class(base: str, parted: Sequence[_Assignment]) -> ModelRef:
 
 
 def _built_in_changes(parted: Sequence[_Assignment], kind: type[Config]) -> tuple[tuple[str, Any], ...]:
-    """The changes of a built-in model, in the order of FIELDS; ``kind`` is its configuration class."""
+    """Read the changes of a built-in model, in the order of FIELDS; ``kind`` is its configuration class."""
     for name, _dash, value_text in parted:
         if name == "architecture" and value_text in CLASSES:
             kind = CLASSES[value_text].config
@@ -282,7 +282,7 @@ def _check(kind: type[Config], field: str, value: Any) -> Problem | None:
         if value in CLASSES:
             return None
         own = [name for name, cls in CLASSES.items() if cls.config is kind]
-        parts = [name for name in own if str(value).casefold() in name.casefold()]  # MaskedLM
+        parts = [name for name in own if str(value).casefold() in name.casefold()]  # such as MaskedLM
         exact = [name for name in CLASSES if str(value).casefold() == name.casefold()]
         similar = own if nearest(str(value), own) else CLASSES if nearest(str(value), CLASSES) else parts or own
         options = exact or similar

@@ -1,4 +1,4 @@
-"""A model in a notebook: sliders, formula and bars as in the interactive page. Needs anywidget.
+"""A model in a notebook, with the sliders, formula and bars of the interactive page. Needs anywidget.
 
 >>> import bertcalc
 >>> widget = FormulaWidget(bertcalc.load("bert-base-uncased"))

@@ -41,7 +41,7 @@ with settings, st.container(horizontal=True, vertical_alignment="bottom"):
     batch = choose_batch(choice.config)
     recompute = RECOMPUTATION.show(recompute_options(choice.model))
     precision, optimizer, attention = TRAINING_DTYPE.show(width=180), OPTIMIZER.show(), ATTENTION.show()
-    # The dropout masks are those of a GPU, because the device chosen below is a GPU.
+    # Dropout masks as on a GPU, because the device chosen below is a GPU.
     plan = checkpointed(Plan(precision, optimizer, attention, fused_dropout=True), recompute)
 with settings:
     show_unfused(choice.model)

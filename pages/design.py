@@ -1,4 +1,4 @@
-"""Design: the models nearest to a budget of parameters, FLOPs or memory, or those that fit into a file."""
+"""Design: the models nearest to a budget of parameters, FLOPs or memory, or the models that fit into a file size."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Exercises: sheets for classes, with answers that are checked and worked solutions."""
+"""Exercises: exercise sheets for classes, with checked answers and worked solutions."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Why is my number different? A total or single terms, and what explains them."""
+"""Why is my number different? Explanations for a total or for single terms of a count."""
 
 import streamlit as st
 

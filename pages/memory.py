@@ -20,7 +20,7 @@ if view == "fit" and not unknown_peaks(choice.model):
         task, device = run.choose_task()
 
 if view not in ("weights", "activations") and (problem := unknown_peaks(choice.model)):
-    show_problem(problem)  # without controls: none would help
+    show_problem(problem)  # without controls, because none of them would help
 elif view == "weights":
     weights.show_weights(choice)
 elif view == "training":

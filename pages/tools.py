@@ -1,4 +1,4 @@
-"""Other tools: the counts of their formulas for this model, with each error explained."""
+"""Other tools: the counts that other tools' formulas give for this model, with each error explained."""
 
 import streamlit as st
 

@@ -8,7 +8,7 @@
 >>> bert.formula("encoder.layer.*")
 4H² + 2HI + 9H + I
 
-Methods and functions import what is slow to import, above all SymPy, when they need it.
+Methods and functions import slow modules, above all SymPy, only when they need them.
 """
 
 import os
@@ -71,7 +71,7 @@ class Model(core.Model):
     output 2361600
     """
 
-    # In the core, these have no checks, for speed.
+    # The methods of the core skip argument checks for speed; the public methods have them.
     num_parameters = checked(core.Model.num_parameters)
     own_parameters = checked(core.Model.own_parameters)
     named_parameters = checked(core.Model.named_parameters)
@@ -90,10 +90,10 @@ class Model(core.Model):
 
     @checked
     def formula(self, path: str = "") -> Formula:
-        """The number of parameters as a formula, of the whole model or of the module at ``path``.
+        """The formula for the number of parameters of the whole model or of the module at ``path``.
 
-        ``path`` is a module's name without the body's prefix; ``encoder.layer.*`` is one layer. Needs SymPy: raises
-        ImportError without it. Raises UnknownNameError if there is no such module.
+        ``path`` is a module's name without the body's prefix; ``encoder.layer.*`` is a single layer. Needs SymPy:
+        raises ImportError without it. Raises UnknownNameError if there is no such module.
 
         >>> load("bert-base-uncased").formula("pooler")
         H² + H
@@ -112,12 +112,12 @@ class Model(core.Model):
 
     @checked
     def explain(self, number: Any) -> list[Explanation] | Meanings:
-        """Explain a number: the mistakes that lead to it, or everything that a text may mean.
+        """Explain a number by the mistakes that lead to it, or a text by everything that its number may mean.
 
-        For a number of parameters, the result is the shortest sets of mistakes that lead to it, the likeliest first.
-        For a text, such as "453,634,720 bytes", "110M", "178.79 GMACs" or "which vocabulary gives 109,482,240?", it is
-        everything that the text may mean; ``str`` gives sentences. Raises InputError if the text has no number, and
-        ArgumentError for a negative number and for a model of columns.
+        For an int, a number of parameters, the result is the shortest sets of mistakes that lead to it, the likeliest
+        first. For a text, such as "453,634,720 bytes", "110M", "178.79 GMACs" or "which vocabulary gives 109,482,240?",
+        the result is everything that the text may mean; ``str`` gives sentences. Raises InputError if the text has no
+        number, and ArgumentError for a negative number and for a model of columns.
 
         >>> load("bert-base-uncased").explain(108_891_648)
         [(Cause(miscount='pooler', amount=-590592),)]
@@ -141,9 +141,9 @@ class Model(core.Model):
     def compare(
         self, other: core.Model, quantity: str = "parameters", *, batch_size: Single = 1, sequence_length: Single = 128
     ) -> ModelComparison:
-        """The difference from this model to another, as a sum over the fields that differ.
+        """The difference between this model and another, as a sum over the fields that differ.
 
-        The arguments and the errors are those of ``bertcalc.compare``.
+        Takes the same arguments and raises the same errors as ``bertcalc.compare``.
 
         >>> load("bert-base-uncased").compare(load("bert-large-uncased"), "forward", sequence_length=512).difference
         238371602432
@@ -154,10 +154,10 @@ class Model(core.Model):
     def replace(
         self, /, *, architecture: str | None = None, add_pooling_layer: bool | None = None, **fields: Any
     ) -> "Model":
-        """A copy with other fields of the configuration, or as another class of the family.
+        """A copy with different configuration fields, or with a different class of the same family.
 
-        ``architecture`` and ``add_pooling_layer`` are those of ``load``; ``fields`` are the configuration's, under its
-        own names or BERT's. Changes, such as adapters, are kept.
+        ``architecture`` and ``add_pooling_layer`` are the same as in ``load``. ``fields`` are fields of the
+        configuration, under the family's own names or BERT's. Changes, such as adapters, are kept.
 
         Raises ConfigError for a field that the configuration does not have and for invalid values, UnknownNameError for
         a class that the family does not have, and ArgumentError for a model of columns.
@@ -177,7 +177,7 @@ class Model(core.Model):
 
     @checked
     def interactive_page(self, url: str = "") -> str:
-        """One HTML file with sliders, the formula and bars, which needs no server; ``url`` is a link in it.
+        """A single HTML file with sliders, the formula and bars, which needs no server; ``url`` is a link in the file.
 
         Needs SymPy. Raises ArgumentError for a model of columns.
 
@@ -193,11 +193,12 @@ class Model(core.Model):
 
     @checked
     def adapted(self, adapter: Change) -> "Model":
-        """A copy with an adapter, which takes peft's arguments, or with another change.
+        """A copy with an adapter or a different change.
 
-        Adapters are ``Lora``, ``IA3``, ``PromptTuning``, ``PrefixTuning``, ``PromptEncoder``, ``LNTuning`` and
-        ``BitFit``; other changes are ``ResizeVocabulary``, ``DropLayers``, ``PruneHeads``, ``NarrowFeedForward`` and
-        ``FactorizeEmbeddings``, which come before an adapter. Raises InputError if the model cannot be changed so.
+        Adapters take peft's arguments: ``Lora``, ``IA3``, ``PromptTuning``, ``PrefixTuning``, ``PromptEncoder``,
+        ``LNTuning`` and ``BitFit``. Other changes must come before an adapter: ``ResizeVocabulary``, ``DropLayers``,
+        ``PruneHeads``, ``NarrowFeedForward`` and ``FactorizeEmbeddings``. Raises InputError if the change is not
+        possible.
 
         >>> from bertcalc import Lora
         >>> bert = load("bert-base-uncased", "BertForSequenceClassification")
@@ -209,7 +210,7 @@ class Model(core.Model):
 
     @checked
     def trainable_formula(self) -> Formula:
-        """The number of parameters that are trained, as a formula.
+        """The formula for the number of trained parameters.
 
         Needs SymPy: raises ImportError without it.
 
@@ -226,7 +227,7 @@ class Model(core.Model):
 
     @property
     def trainable_parameters(self) -> int:
-        """The number of parameters that are trained: all, unless an adapter froze some.
+        """The number of trained parameters: all parameters, unless an adapter froze some.
 
         >>> from bertcalc import Lora
         >>> load("bert-base-uncased").adapted(Lora(r=8, target_modules=["query", "value"])).trainable_parameters
@@ -236,7 +237,7 @@ class Model(core.Model):
 
     @checked
     def widget(self) -> FormulaWidget:
-        """The interactive page as a notebook widget, whose ``model`` is the model that the sliders show.
+        """The interactive page as a notebook widget; its ``model`` attribute is the model that the sliders show.
 
         Needs anywidget and SymPy (the extra "widget"): raises ImportError without them. Raises ArgumentError for a
         model of columns.
@@ -263,18 +264,18 @@ class Model(core.Model):
 
 @checked
 def load(source: Any, architecture: str | None = None, *, add_pooling_layer: bool = True) -> Model:
-    """Load a model from a description; no weights are read.
+    """Load a model from a description, without reading weights.
 
     ``source`` is a preset or its name on the Hub ("FacebookAI/roberta-base"), the path of a config.json or of its
-    folder, its content as a dictionary, a configuration of bertcalc, or one of transformers. ``architecture`` is the
-    class, such as "BertForMaskedLM"; without it, the class that the source names, or else that of the body.
-    ``add_pooling_layer`` is an option of the body's class.
+    folder, the content of a config.json as a dictionary, or a configuration object of bertcalc or transformers.
+    ``architecture`` is the class, such as "BertForMaskedLM"; the default is the class that the source names, or
+    otherwise the body's class. ``add_pooling_layer`` is an option of the body's class.
 
-    A preset takes precedence over a file or folder of the same name, with a warning: "./bert-base-uncased" is the
-    folder.
+    A preset takes precedence over a file or folder with the same name, with a warning. To read the folder, write
+    "./bert-base-uncased".
 
-    Raises InputError if the source cannot be read. Warns of keys in a config.json that are ignored but may change the
-    count.
+    Raises InputError if the source cannot be read. Warns about keys in a config.json that are ignored but may change
+    the count.
 
     >>> load("FacebookAI/roberta-base").num_parameters()
     124645632
@@ -296,7 +297,11 @@ def load(source: Any, architecture: str | None = None, *, add_pooling_layer: boo
 
 
 def of_another_type(error: InputError, more: str) -> InputError:
-    """The error for a config.json; for another model type, it suggests the nearest type, or else has ``more`` added."""
+    """Extend the error for a config.json with an unsupported model type.
+
+    The new message suggests the nearest type or, if there is none, appends ``more``. Other errors are returned
+    unchanged.
+    """
     from bertcalc.families import hf_json  # a tenth of the library's import time
 
     if not hf_json.is_of_another_type(error.problems):
@@ -312,27 +317,28 @@ def _nearest_type(model_type: str) -> str | None:
     """The transformers model type most similar to a name; None if the name is a type, or without SymPy."""
     try:
         from bertcalc.discover.results.types import types
-    except ImportError:  # SymPy
+    except ImportError:  # SymPy is not installed
         return None
     options = {*families.FAMILIES, *types()}
     return None if model_type in options else nearest(model_type, options)
 
 
 def warn_of(doubts: Iterable[Problem]) -> None:
-    """Warn of ignored keys; the warning points to the caller of the public function that called this one."""
+    """Warn about ignored keys; the warning points to the caller of the public function that called ``warn_of``."""
     for doubt in doubts:
         warnings.warn(str(doubt), UserWarning, stacklevel=4)
 
 
 @checked
 def build(config: Config | str, architecture: str | None = None, *, add_pooling_layer: bool = True) -> Model:
-    """The model of a Hugging Face class, for instance ``build(BertConfig(), "BertForMaskedLM")``.
+    """Build the model of a Hugging Face class, for instance ``build(BertConfig(), "BertForMaskedLM")``.
 
-    ``config`` can also be the name of a preset: "bert-base-uncased", or "FacebookAI/roberta-base". Without
-    ``architecture``, the class is that of the body (BertModel). ``add_pooling_layer`` is an option of that class only;
-    passing False to any other raises ArgumentError, which is a TypeError, as transformers does. Raises InputError if
-    there is no such preset, or if the configuration's family has no class of this name, and ConfigError if transformers
-    does not build the class with this configuration.
+    ``config`` can also be the name of a preset: "bert-base-uncased", or "FacebookAI/roberta-base". The default
+    ``architecture`` is the body's class (BertModel). Only the body's class has the option ``add_pooling_layer``.
+
+    Raises InputError if there is no such preset, or if the configuration's family has no class with this name. Raises
+    ConfigError if transformers refuses to build the class with this configuration. Raises ArgumentError, which is a
+    TypeError, if ``add_pooling_layer`` is False for any other class; transformers raises TypeError as well.
 
     >>> build("bert-base-uncased", add_pooling_layer=False).num_parameters()
     108891648
@@ -345,15 +351,15 @@ def read(text: str, kind: Kind | None = None, *, model: core.Model | None = None
     """Read a pasted text: recognize its kind, count its parameters, and compare it with the model that it describes.
 
     A text is a number, a calculation, a hand count, an article, a config.json, the output of ``print(model)``, a
-    listing of names and shapes, a summary of Keras, torchinfo or torchsummary, an index or a header of safetensors
+    listing of names and shapes, a summary from Keras, torchinfo or torchsummary, an index or a header of safetensors
     files, or an adapter_config.json, of at most 1,000,000 characters. ``kind`` overrides the recognized kind:
     "printed-model", "listing", and so on (``bertcalc.reading.text_reading.KINDS``). Numbers and hand counts are
-    explained against ``model``, by default BERT-base. Nothing in the text is executed.
+    explained with ``model``, by default BERT-base. Nothing in the text is executed.
 
     The result has ``model``, ``num_parameters``, ``possible_counts`` and the differences ``missing`` and
-    ``additional``; ``str`` gives all of it as sentences. A config.json of another type, such as Llama's, is counted
-    with the formula for its class that comes with bertcalc, if there is one (this needs SymPy). Raises InputError if
-    the text is not of this kind.
+    ``additional``; ``str`` gives all of them as sentences. For a config.json of an unsupported type, such as Llama's,
+    the count comes from the formula for its class that is shipped with bertcalc, if there is one (this needs SymPy).
+    Raises InputError if the text cannot be read as this kind.
 
     >>> print(read("fc.weight torch.Size([2, 768])\\nfc.bias torch.Size([2])"))
     Read as: a listing of 2 tensors.
@@ -361,7 +367,7 @@ def read(text: str, kind: Kind | None = None, *, model: core.Model | None = None
     """
     try:
         from bertcalc.discover.results.other_config import read_any as read_text
-    except ImportError:  # SymPy
+    except ImportError:  # SymPy is not installed
         from bertcalc.reading.read_text import read as read_text
 
     reading = read_text(text, kind, model)
@@ -375,10 +381,11 @@ def proofread(text: str, model: core.Model | None = None) -> Proofread:
     """Check every number and calculation of a write-up: lecture notes, an article, a notebook.
 
     ``text`` is Markdown, HTML, LaTeX, a notebook (.ipynb) or plain text of up to 100,000 characters, in English or
-    Chinese. ``model`` is the model that it is about; without it, the text says which. The result has ``claims``, each
-    with ``start`` and ``end`` (positions in the text), ``value``, ``verdict`` ("right", "wrong", "conditional" or
-    "unknown"), ``right_value`` and ``reason``. It reads as sentences with ``str``, and ``html()`` and ``markdown()``
-    are the marked text.
+    Chinese. ``model`` is the model that the text describes; by default, it is recognized from the text.
+
+    The result has ``claims``. Each claim has ``start`` and ``end`` (positions in the text), ``value``, ``verdict``
+    ("right", "wrong", "conditional" or "unknown"), ``right_value`` and ``reason``. ``str`` gives the result as
+    sentences; ``html()`` and ``markdown()`` return the text with marked claims.
 
     Raises InputError if the text is too long.
 
@@ -405,11 +412,11 @@ def compare(
 
     ``quantity`` is "parameters", the parameters of a component ("embeddings", "encoder", "pooler", "head"), FLOPs
     ("forward", "training") or bytes ("weights", "activations", "training_memory", "inference_memory"). FLOPs and bytes
-    are those of a batch in float32, training is with AdamW. Memory peaks need SymPy.
+    are for a batch in float32; training uses AdamW. Memory peaks need SymPy.
 
-    The result is a table with ``rows`` and ``difference``. Raises UnknownNameError for another quantity, ArgumentError
-    for a model of columns and for a sequence longer than the positions of a model, and InputError if one of the models
-    cannot run or its memory is not simulated.
+    The result is a table with ``rows`` and ``difference``. Raises UnknownNameError for any other quantity,
+    ArgumentError for a model of columns or a sequence longer than a model's maximum, and InputError if a model cannot
+    run or its memory is not simulated.
 
     >>> compare(load("bert-base-uncased"), load("bert-large-uncased")).difference
     225659648
@@ -428,12 +435,12 @@ def infer(
     flops: bool = False,
     seconds: float = 60.0,
 ) -> Discovered:
-    """The formula of any class of transformers, such as ``infer("bloom", "BloomForCausalLM")``.
+    """Infer the formula of any transformers class, such as ``infer("bloom", "BloomForCausalLM")``.
 
-    Formulas of common classes at their default configurations come with bertcalc, and need only SymPy. Any other
-    formula is inferred by building the real class at many sizes, which needs PyTorch and transformers, and takes up to
-    ``seconds``. Without ``cls``, the class is the base model of the type. ``changes`` are fields that differ from the
-    default configuration. With ``flops``, there is also a formula for the FLOPs of a forward pass.
+    Formulas of common classes at their default configurations are shipped with bertcalc and need only SymPy. Any other
+    formula is inferred by building the real class at many sizes. This needs PyTorch and transformers, and takes up to
+    ``seconds``. The default ``cls`` is the base model of the type. ``changes`` are fields that differ from the default
+    configuration. With ``flops``, the result also has a formula for the FLOPs of a forward pass.
 
     Raises InputError if transformers has no such class or cannot build it, or if no formula is found in time.
 

@@ -1,6 +1,6 @@
-"""Read a PyTorch model that is in memory: names and shapes of its tensors, never their values.
+"""Read a PyTorch model in memory: the names and shapes of its tensors, never their values.
 
-PyTorch is not imported: the methods of ``torch.nn.Module`` are enough.
+This module does not import PyTorch: the methods of ``torch.nn.Module`` are enough.
 """
 
 from collections.abc import Mapping
@@ -18,9 +18,9 @@ _METHODS = ("named_parameters", "named_children", "named_modules")  # every torc
 
 
 class UnknownModel(ReadModule):
-    """The modules of a real model that bertcalc does not know, with their parameters; ``reason`` says why.
+    """The modules and parameters of a real model that bertcalc does not know; ``reason`` says why.
 
-    ``of`` creates it. A tensor that several modules share counts once, with the first of them.
+    ``of`` creates it. A tensor that several modules share counts once, in the first of these modules.
 
     >>> import torch
     >>> model = of(torch.nn.Sequential(torch.nn.Embedding(30, 8), torch.nn.Linear(8, 2)))
@@ -44,15 +44,15 @@ class UnknownModel(ReadModule):
 
 @checked
 def of(real_model: Any) -> Model | UnknownModel:
-    """Read a ``torch.nn.Module``, such as one that transformers has loaded, on any device.
+    """Read a ``torch.nn.Module`` on any device, such as a model loaded by transformers.
 
     If bertcalc knows the class, and all tensors have the expected names and shapes, the result is the same ``Model`` as
-    ``load`` returns for the configuration. Anything else is an ``UnknownModel``: the parameters of its modules, and in
-    ``reason`` a sentence on what is not known, or on the first tensor that differs. Like ``load``, it warns of keys in
-    a known model's configuration that are ignored but may change FLOPs or memory.
+    ``load`` returns for the configuration. Otherwise it is an ``UnknownModel`` with the parameters of the modules; its
+    ``reason`` is a sentence on what bertcalc does not know, or on the first tensor that differs. Like ``load``, this
+    function warns about keys in a known model's configuration that are ignored but may change FLOPs or memory.
 
     Raises ArgumentError for anything but a ``torch.nn.Module``, and InputError for a lazy module that has not run yet,
-    so that its tensors have no shape.
+    because its tensors have no shape.
 
     >>> import torch, transformers
     >>> config = transformers.BertConfig(num_hidden_layers=6)
@@ -67,7 +67,7 @@ def of(real_model: Any) -> Model | UnknownModel:
         raise wrong_kind("real_model", real_model, "a torch.nn.Module, such as BertModel.from_pretrained(...) gives")
     try:
         tensors = {name: tuple(tensor.shape) for name, tensor in real_model.named_parameters()}
-    except RuntimeError as error:  # of a lazy module
+    except RuntimeError as error:  # from a lazy module
         message = "real_model has a tensor without a shape, which its first forward pass sets: {reason}"
         raise wrong(message, "real_model", None, reason=str(error)) from None
     try:
@@ -82,7 +82,7 @@ def of(real_model: Any) -> Model | UnknownModel:
 
 
 def _known(real: Any, tensors: Mapping[str, Shape]) -> tuple[Model, list[Problem]]:
-    """The model with the real one's class and configuration, and the configuration's ignored keys.
+    """bertcalc's model for the class and configuration of a real model, and remarks on ignored configuration keys.
 
     Raises InputError if bertcalc does not know the class.
     """
@@ -104,7 +104,7 @@ def _known(real: Any, tensors: Mapping[str, Shape]) -> tuple[Model, list[Problem
 
 
 def _difference(model: Model, tensors: Mapping[str, Shape]) -> str:
-    """A sentence on the first tensor that differs from the model's; empty if none does."""
+    """A sentence on the first tensor that differs from the model's; empty if no tensor differs."""
     expected, name = dict(model.named_parameters()), f"{model.architecture} with its configuration"
     # If the head is registered after the body, as in older releases, PyTorch lists a tied tensor under its other name.
     listed = {other: tensor for other, tensor in model.ties().items() if tensor not in tensors}
@@ -128,9 +128,9 @@ def _unknown(real: Any, reason: str) -> UnknownModel:
 
 
 def _read(real: Any, path: str, owners: dict[int, str]) -> Module:
-    """The tree of a real module; equal neighbors in a list of layers are one layer with its number of copies.
+    """Read the tree of a real module; in a list of layers, equal neighbors become a single layer with copies.
 
-    ``owners`` has the name of every tensor so far, by its identity.
+    ``owners`` maps the id() of every tensor so far to its name.
     """
     module = ReadModule(type(real).__name__, str(real.extra_repr()))
     module.is_embedding = any(base.__name__ == "Embedding" for base in type(real).__mro__)

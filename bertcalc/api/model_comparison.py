@@ -1,4 +1,4 @@
-"""The difference between two models as a table: one row for the fields that change together.
+"""The difference between two models as a table, with a row for each group of fields that change together.
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.model.batch import DEFAULT_BATCH
@@ -23,7 +23,10 @@ from bertcalc.text.digits import signed_count
 
 
 class ComparisonRow(NamedTuple):
-    """A row of the table: a model, or fields that change together; the figure after the change, and the difference."""
+    """A row of the table: a model, or fields that change together.
+
+    ``figure`` is the model's figure or the figure after the change, ``difference`` the effect of the change.
+    """
 
     name: str
     figure: int
@@ -95,8 +98,8 @@ def _words(changes: Changes) -> str:
 
 
 def compared(first: Model, second: Model, quantity: str, batch: Batch) -> ModelComparison:
-    """Compare a quantity of two models, by its name in QUANTITIES."""
+    """Compare a quantity of two models; ``quantity`` is its name in QUANTITIES."""
     kind = quantity_named(quantity)
-    plan = Plan(keep_outputs=True)  # like training_peak_bytes
+    plan = Plan(keep_outputs=True)  # as in training_peak_bytes
     before, after = (Case(model, batch, plan) for model in (first, second))
     return ModelComparison(first, second, kind, explain(before, after, kind))

@@ -1,7 +1,7 @@
-"""A module tree as a notebook shows it: a collapsible tree in HTML, and the same rows as plain text.
+"""Show a module tree in a notebook: a collapsible tree in HTML, and the same rows as plain text.
 
-Modules without parameters are left out. A repeated layer has one row, with the total of all copies, so a row is the sum
-of the rows below it and its own tensors.
+Modules without parameters are left out. A repeated layer has a single row with the total of all copies, so each row is
+the sum of the rows below it and its own tensors.
 
 >>> from bertcalc.families import build
 >>> print("\\n".join(tree_text(build("bert-base-uncased")).splitlines()[:4]))
@@ -22,7 +22,7 @@ from bertcalc.text.digits import share
 
 
 class TreeRow(NamedTuple):
-    """A module with parameters: its name and kind, its own tensors, and the parameters of one copy and of all."""
+    """A module with parameters: its name and kind, its own tensors, the parameters of a copy, the number of copies."""
 
     name: str
     kind: str
@@ -37,12 +37,12 @@ class TreeRow(NamedTuple):
 
     @property
     def sum_of_copies(self) -> str:
-        """The number of copies times the parameters of one: 12 × 7,087,872; empty for a single one."""
+        """The number of copies times the parameters of each copy: 12 × 7,087,872; empty for a single copy."""
         return f"{self.copies:,} × {self.each:,}" if self.copies > 1 else ""
 
 
 def tree_rows(tree: Module) -> TreeRow:
-    """The modules of a tree that have parameters, the root first."""
+    """The row of a tree's root; its ``children`` are the rows of the modules that have parameters."""
     return _row("", tree, 1)
 
 
@@ -52,7 +52,7 @@ def _row(name: str, module: Module, copies: int) -> TreeRow:
 
 
 def _children(module: Module) -> Iterator[tuple[str, Module, int]]:
-    """The children with parameters or tied tensors; a list of layers is replaced by its layers: layer.*"""
+    """The children with parameters or tied tensors; a list of layers is replaced by its layers, such as layer.*."""
     for name, child, copies in module.named_children(folded=True):
         if isinstance(child, ModuleList) and child.class_name == "ModuleList":
             yield from ((f"{name}.{inner}", layer, copies * count) for inner, layer, count in _children(child))
@@ -61,7 +61,7 @@ def _children(module: Module) -> Iterator[tuple[str, Module, int]]:
 
 
 def _tensors(module: Module) -> str:
-    """The shapes of a module's own tensors, and the names of tied ones, which count in the module that owns them."""
+    """The shapes of a module's own tensors, and the names of its tied tensors, which count where they are owned."""
     own = [_sides(shape) for shape in module.parameters.values()]
     return " + ".join([*own, *(f"tied {name}" for name in module.tied)])
 
@@ -98,9 +98,9 @@ def _percent(part: int, whole: int) -> str:
 
 
 def mime_bundle(tree: Module, remark: str = "") -> dict[str, str]:
-    """The text and the HTML that a notebook shows for a tree, below a remark, by media type.
+    """The text and HTML that a notebook shows for a tree, below a remark, keyed by media type.
 
-    A tree of columns or symbols has only a text, its repr.
+    A tree with columns or symbols as sizes has only a text, its repr.
     """
     if not isinstance(tree.num_parameters(), int):
         return {"text/plain": repr(tree)}

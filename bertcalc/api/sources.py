@@ -18,7 +18,10 @@ _NO_MODEL = (
 
 
 def described(source: Any) -> hf_json.ConfigReading:
-    """The model in a file, a dictionary or a configuration of transformers. Raises InputError."""
+    """Read the model that a file, a dictionary or a transformers configuration describes.
+
+    Raises InputError if the source cannot be read, and UnknownNameError if a text is neither a preset nor a file.
+    """
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         if isinstance(source, str) and path.suffix != ".json" and not (source and os.path.exists(path)):
@@ -34,7 +37,7 @@ def described(source: Any) -> hf_json.ConfigReading:
 
 
 def read_fields(fields: Mapping[Any, Any]) -> hf_json.ConfigReading:
-    """The model of a config.json as a dictionary. Raises InputError."""
+    """Read the model that the fields of a config.json describe. Raises InputError if they are not valid."""
     try:
         text = json.dumps({str(key): value for key, value in fields.items()}, default=str)
     except (RecursionError, ValueError, TypeError):

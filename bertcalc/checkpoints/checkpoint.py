@@ -37,19 +37,19 @@ Group = Literal["same", "renamed", "shape", "missing", "head", "tied", "buffer",
 GROUPS: tuple[Group, ...] = get_args(Group)
 # Buffers in the files of older releases.
 BUFFERS = ("position_ids", "token_type_ids")
-_ACTIVATIONS_BUFFERS = (".eps", ".beta")  # of xIELU: scalars
+_ACTIVATIONS_BUFFERS = (".eps", ".beta")  # scalar buffers of xIELU
 # TensorFlow's names for the two tensors of a LayerNorm.
 _RENAMED = {".gamma": ".weight", ".beta": ".bias"}
-_SHOWN = 20  # tensors to keep of each group; no head has more
-_HEAD_SIZE = 64  # hidden units of an attention head in every model that Google published
+_SHOWN = 20  # the maximum number of tensors to keep of each group; no head has more
+_HEAD_SIZE = 64  # hidden units per attention head in every model that Google published
 
 
 class TensorMatch(NamedTuple):
-    """A tensor in the checkpoint, in the model, or in both, by its name in the model."""
+    """A tensor in the checkpoint, in the model, or in both, under its name in the model."""
 
     name: str  # without the prefix of the body
     entry: StoredTensor | None
-    shape: Shape | None  # in the model; None if it has no tensor of that name
+    shape: Shape | None  # in the model; None if the model has no tensor with this name
 
 
 class Members(NamedTuple):
@@ -62,20 +62,20 @@ class Members(NamedTuple):
 
     @classmethod
     def of(cls, matches: Sequence[TensorMatch]) -> "Members":
-        """Summarize the tensors of a group and keep the first few; a header can have 60,000."""
+        """Summarize the tensors of a group and keep only the first few, because a header can have 60,000 tensors."""
         in_checkpoint = sum(matched.entry.numbers() for matched in matches if matched.entry)
         in_model = sum(prod(matched.shape) for matched in matches if matched.shape is not None)
         return cls(len(matches), in_checkpoint, in_model, tuple(matches[:_SHOWN]))
 
 
 class Matching(NamedTuple):
-    """The comparison of a checkpoint with a model: each tensor of either is in exactly one group."""
+    """The comparison of a checkpoint with a model: each of their tensors is in exactly one group."""
 
     model: Model
     groups: dict[Group, Members]
     dtypes: dict[str, int]  # elements of each dtype, the most frequent first
     ours: int  # parameters of the model
-    wrapper: str = ""  # the prefix of all names that another program has added; ignored
+    wrapper: str = ""  # the prefix that a different program has added to all names; comparisons ignore it
 
     @property
     def tensors(self) -> int:
@@ -99,7 +99,7 @@ class Matching(NamedTuple):
 
     @property
     def differences(self) -> dict[Group, int]:
-        """The nonzero amounts that the groups add to our count to give the checkpoint's number of elements."""
+        """The nonzero amounts that the groups add to the model's count to give the checkpoint's number of elements."""
         sums = {group: members.in_checkpoint - members.in_model for group, members in self.groups.items()}
         return {group: difference for group, difference in sums.items() if difference}
 
@@ -110,13 +110,13 @@ class Matching(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether it is complete, with nothing else except buffers, tied copies and older names."""
+        """Whether it is complete, and has nothing else except buffers, copies of tied tensors and older names."""
         return self.complete and not self.groups.keys() & {"head", "other"}
 
 
 @checked
 def compare(tensors: Collection[StoredTensor], model: Model) -> Matching:
-    """Compare a checkpoint with a model, putting each tensor of either into a group."""
+    """Compare a checkpoint with a model: sort the tensors of both into groups."""
     groups = matches(tensors, model)
     members = {group: Members.of(matched) for group, matched in groups.items() if matched}
     dtypes = summed((entry.dtype, entry.numbers()) for entry in tensors)
@@ -126,7 +126,7 @@ def compare(tensors: Collection[StoredTensor], model: Model) -> Matching:
 
 @checked
 def matches(tensors: Collection[StoredTensor], model: Model) -> dict[Group, list[TensorMatch]]:
-    """The group of each tensor of a checkpoint or a model; ``compare`` keeps the first few of each."""
+    """Sort the tensors of a checkpoint and a model into groups; ``compare`` keeps only the first few of each group."""
     family, wrapper = model.family, wrapper_of(tensors)
     wanted = {model.without_prefix(tensor.name): tensor.shape for tensor in model.tensors(folded=False)}
     tied, heads = _tied(model), _elsewhere(model.config)
@@ -136,7 +136,7 @@ def matches(tensors: Collection[StoredTensor], model: Model) -> dict[Group, list
         inside = entry.name.removeprefix(wrapper)
         name = plain_name(inside, family)
         shape = wanted.get(name)
-        if name in seen:  # both bert.pooler and pooler
+        if name in seen:  # the checkpoint has both bert.pooler and pooler
             groups["other"].append(TensorMatch(name, entry, None))
         elif shape is not None:
             same: Group = "same" if name == _bare(inside, family) else "renamed"
@@ -150,7 +150,7 @@ def matches(tensors: Collection[StoredTensor], model: Model) -> dict[Group, list
 
 @checked
 def wrapper_of(tensors: Iterable[StoredTensor]) -> str:
-    """The prefix that another program has added to the body's names: "model.", "0.auto_model.", "module."."""
+    """The prefix that a program has added to the body's names, such as "model." or "0.auto_model."; otherwise ""."""
     wrapper = ""
     for entry in tensors:
         for table, prefixes in _word_tables().items():
@@ -167,7 +167,7 @@ def wrapper_of(tensors: Iterable[StoredTensor]) -> str:
 
 @cache
 def _word_tables() -> Mapping[str, Collection[str]]:
-    """The names of word embeddings in all families, each with the prefixes of the families that use it."""
+    """Map each name of word embeddings to the body prefixes of the families that use it."""
     tables: dict[str, set[str]] = {}
     for family in FAMILIES.values():
         model = build(family.config.default())
@@ -190,7 +190,7 @@ def _group(
 
 @checked
 def plain_name(name: str, family: Family) -> str:
-    """The current name of a tensor: without the body's prefix, and with LayerNorm's gamma and beta renamed."""
+    """The current name of a tensor: without the body's prefix, and with gamma and beta renamed to weight and bias."""
     bare = _bare(name, family)
     for older, newer in _RENAMED.items():
         if bare.endswith(older):
@@ -203,7 +203,7 @@ def _bare(name: str, family: Family) -> str:
 
 
 def classes_of(matches: Iterable[TensorMatch], config: Config) -> list[str]:
-    """The classes that have all of these head tensors or, if there are none, any of them."""
+    """The classes that have all of these head tensors or, if no class has all, the classes that have any of them."""
     names = [cls.name for cls in family_of(config).classes]
     classes = [_elsewhere(config).get(matched.name, ()) for matched in matches]
     everywhere = [name for name in names if all(name in owners for owners in classes)]
@@ -218,7 +218,7 @@ def _heads(model: Model) -> frozenset[str]:
 
 
 def _elsewhere(config: Config) -> dict[str, tuple[str, ...]]:
-    """The names of the tensors of all heads, each with the classes that have it."""
+    """Map the name of each head tensor to the classes that have it."""
     kind = _kind(config)
     by_name: dict[str, tuple[str, ...]] = {}
     for cls in family_of(config).classes:
@@ -233,7 +233,7 @@ def _kind(config: Config) -> Config:
 
 
 def _tied(model: Model) -> dict[str, Shape]:
-    """The second names of tied tensors, with their shapes."""
+    """Map the second names of tied tensors to their shapes."""
     shapes = {tensor.name: tensor.shape for tensor in model.tensors(folded=False)}
     return {
         model.without_prefix(f"{path}.{name}"): shapes[target]
@@ -244,9 +244,9 @@ def _tied(model: Model) -> dict[str, Shape]:
 
 @checked
 def best_class(tensors: Iterable[StoredTensor], config: Config, architecture: str | None = None) -> Model:
-    """Find the class whose head tensors are most similar to the checkpoint's; of several, the first.
+    """Find the class with the head tensors most similar to the checkpoint's; if several are equal, the first class.
 
-    The number of labels is read from the shapes. ``architecture`` is the class, if it is already known.
+    The shapes give the number of labels. If the class is known already, pass it as ``architecture``.
     """
     family = family_of(config)
     tensors = tuple(tensors)
@@ -268,7 +268,7 @@ def best_class(tensors: Iterable[StoredTensor], config: Config, architecture: st
 
 
 def _with_labels(model: Model, shapes: Mapping[str, Shape]) -> Model:
-    """The class with the number of labels that the rows of its matrices in a checkpoint show, if it is valid."""
+    """The model with the number of labels that a checkpoint's classifier matrices have, if the number is valid."""
     for tensor in model.tensors():
         shape = shapes.get(model.without_prefix(tensor.name), ())
         if tensor.place.role in _LABELLED and len(tensor.shape) == len(shape) == 2:
@@ -283,7 +283,7 @@ _LABELLED = ("classifier", "answer span", "sentence order")
 
 @checked
 def family_of_names(names: Collection[str]) -> Family:
-    """The family that has most of these names in its body or heads; of several, the first."""
+    """The family with the most of these names in its body or heads; if several are equal, the first family."""
 
     def count(family: Family) -> int:
         family_names = _names_of(family.config)
@@ -307,17 +307,17 @@ _LAYER_NUMBER = re.compile(r"\.[0-9]+(?=\.)")
 def model_of_shapes(
     tensors: Sequence[StoredTensor], family: Family | None = None, architecture: str | None = None
 ) -> tuple[Model, tuple[str, ...]]:
-    """Identify the model from the shapes of a checkpoint, and the fields that are guessed, as no shape shows them.
+    """Identify the model of a checkpoint from its shapes.
 
-    ``family`` and ``architecture`` are used if they are known already. Raises InputError if the shapes do not determine
-    a model.
+    Returns the model and the names of its guessed fields, which no shape shows. If the family or the class is known
+    already, pass it as ``family`` or ``architecture``. Raises InputError if the shapes do not determine a model.
     """
     wrapper = wrapper_of(tensors)
     names_inside = [entry.name.removeprefix(wrapper) for entry in tensors]
     family = family or family_of_names(names_inside)
     kind = family.config
     shapes = {plain_name(name, family): entry.shape for name, entry in zip(names_inside, tensors, strict=True)}
-    # With relative positions and cross attention, to have all tensors that can show a field.
+    # With relative positions and cross attention, so that it has all tensors that can show a field.
     full = family.fullest(**RELATIVE)
     body = [tensor._replace(name=tensor.name.replace("*", "0")) for tensor in build(full).tensors()]
     present = {tensor: shapes[tensor.name] for tensor in body if len(shapes.get(tensor.name, ())) == len(tensor.shape)}
@@ -325,7 +325,7 @@ def model_of_shapes(
         tensor.place.role: shape[0] for tensor, shape in present.items() if tensor.place.block != "cross-attention"
     }
     roles |= {f"{tensor.place.block} norm": 1 for tensor in present if tensor.place.role == "norm"}
-    roles |= {tensor.place.role: shape[-1] for tensor, shape in present.items() if len(shape) == 3}  # kernels
+    roles |= {tensor.place.role: shape[-1] for tensor, shape in present.items() if len(shape) == 3}  # kernel sizes
     inferred = kind.inferred_from(roles)
     sizes, tellers = _sizes(full, shapes)
     optional = {"task_type_vocab_size", *(["max_position_embeddings"] if inferred else [])}
@@ -362,7 +362,7 @@ def model_of_shapes(
     if kind.has("legacy") and shapes.keys() & _only_with(family.name, "legacy", False, True, "masked-lm"):
         values["legacy"] = False
     problem = next(problems(kind, kind.under_own_names(values)), None)
-    if problem and {"pad_token_id": 0} in problem.remedies:  # RoBERTa counts positions from the one after it
+    if problem and {"pad_token_id": 0} in problem.remedies:  # RoBERTa counts positions from the number after it
         values["pad_token_id"] = 0
         problem = next(problems(kind, kind.under_own_names(values)), None)
     if problem:
@@ -370,7 +370,7 @@ def model_of_shapes(
     return best_class(tensors, kind(**values), architecture), unknown
 
 
-# No size equals another one or twice another one, so that each side of a matrix shows its field.
+# No size equals another size or twice another size, so each side of a matrix shows its field.
 _SIZES = {
     "hidden_size": 101 * 103,
     "num_attention_heads": 101,
@@ -385,7 +385,7 @@ _SIZES = {
 
 
 def _sizes(full: Config, shapes: Mapping[str, Shape]) -> tuple[dict[str, int], dict[str, str]]:
-    """The sizes read from the matrices of a checkpoint, and for each size the name of a matrix that should show it."""
+    """Read the sizes from the matrices of a checkpoint; also return the name of a matrix that should show each size."""
     sizes: dict[str, int] = {}
     tellers: dict[str, str] = {}
     for tensor in build(unchecked(full, **_SIZES)).tensors():
@@ -400,7 +400,7 @@ def _sizes(full: Config, shapes: Mapping[str, Shape]) -> tuple[dict[str, int], d
     return sizes, tellers
 
 
-# Parts of tensor names in checkpoints whose shapes do not determine the model.
+# Parts of tensor names that occur in checkpoints with shapes that do not determine the model.
 _PACKED = N_("The weights are quantized: the shapes of tensors such as {name} do not show the sizes of the model.")
 _OF_ANOTHER_KIND = {
     ".lora_A.": N_("{name} belongs to an adapter, not to the model itself: choose the model's file."),
@@ -429,7 +429,10 @@ def _without(name: str, tensors: Sequence[StoredTensor], family: Family) -> Inpu
 
 @cache
 def _only_with(family: str, field: str, value: Any, other: Any, task: Task = "base") -> frozenset[str]:
-    """The names of tensors in layers 0 and 1 that a model has with one value of a field but not with another."""
+    """The names of tensors that a model has if ``field`` is ``value``, but not if it is ``other``.
+
+    For tensors of layers, these are the names in layers 0 and 1.
+    """
     name, config = FAMILIES[family].for_task(task), FAMILIES[family].config.default()
     changes: list[dict[str, Any]] = [{field: value}, {field: other}]
     models = [build(replace(config, **change), name) for change in changes]
@@ -444,7 +447,7 @@ def _layers(names: Iterable[str], stack: str) -> int:
 
 
 def _likely_heads(hidden_size: int, layers: int) -> int:
-    """The number of heads of a published model of this size; else of heads with 64 hidden units; else 1."""
+    """The number of heads of a published model of this size; otherwise of heads with 64 hidden units; otherwise 1."""
     for preset in PRESETS.values():
         if (preset.config.hidden_size, preset.config.num_hidden_layers) == (hidden_size, layers):
             return preset.config.num_attention_heads

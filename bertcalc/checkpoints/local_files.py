@@ -1,4 +1,4 @@
-"""Files that a visitor chose, as the browser describes them: untrusted names, sizes and first bytes.
+"""Files that a user chose, as the browser describes them: untrusted names, sizes and first bytes.
 
 >>> header = b'{"a": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}'
 >>> start = len(header).to_bytes(8, "little") + header
@@ -33,7 +33,7 @@ class ChosenFile(NamedTuple):
     start: bytes | None
 
     def bytes(self) -> bytes:
-        """The first bytes. Raises InputError."""
+        """The first bytes. Raises InputError if the browser could not read them."""
         if self.start is None:
             raise wrong(N_("{name} could not be read by the browser."), name=shorten(self.name))
         return self.start
@@ -48,7 +48,7 @@ class CutOff(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """The tensors of one or several files, and the files that are cut off."""
+    """The tensors of the chosen files, and the files that are cut off."""
 
     name: str
     tensors: tuple[StoredTensor, ...]
@@ -56,7 +56,7 @@ class Weights(NamedTuple):
 
 
 def chosen(message: object) -> list[ChosenFile]:
-    """Parse a message of the browser. Raises InputError."""
+    """Parse a message from the browser. Raises InputError if the message is invalid."""
     if not isinstance(message, list) or not message:
         raise wrong(_NO_FILES)
     if len(message) > MOST_FILES:
@@ -70,7 +70,7 @@ def chosen(message: object) -> list[ChosenFile]:
 
 
 _NO_FILES = N_("The browser did not send a list of files.")
-_MOST_BYTES = LARGEST_HEADER + LENGTH_BYTES * MOST_FILES  # of all files together
+_MOST_BYTES = LARGEST_HEADER + LENGTH_BYTES * MOST_FILES  # the maximum total of all files
 
 
 def _chosen(entry: object, left: int) -> ChosenFile:
@@ -82,7 +82,7 @@ def _chosen(entry: object, left: int) -> ChosenFile:
 
 
 def _decompress(gzip: str, most: int) -> bytes:
-    """Decompress at most ``most`` bytes from Base64: 4 kB can expand to 4 MB. Raises InputError."""
+    """Decompress at most ``most`` bytes from Base64, because 4 kB can expand to 4 MB. Raises InputError."""
     stream = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     try:
         data = stream.decompress(b64decode(gzip, validate=True), most + 1)
@@ -96,10 +96,11 @@ def _decompress(gzip: str, most: int) -> bytes:
 
 
 def weights_of(files: Sequence[ChosenFile]) -> Weights:
-    """Read the headers of the safetensors files among some files. Raises InputError.
+    """Read the headers of the safetensors files among the chosen files.
 
-    All files that an index names must be among them; other types of files are ignored. The field of a problem is the
-    name of the file.
+    Other types of files are ignored. Raises InputError if no file is a safetensors file, if files that an index or the
+    count in a file name requires are missing, or if a header is invalid. For an invalid header, the field of the
+    problem is the name of the file.
     """
     weights = [file for file in files if file.name.endswith(SUFFIX)]
     indices = [file for file in files if file.name.endswith(INDEX_SUFFIX)]

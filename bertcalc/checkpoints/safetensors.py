@@ -1,7 +1,7 @@
 """Read the header of a safetensors file: the names, dtypes and shapes of its tensors, without their data.
 
-The format: https://github.com/huggingface/safetensors#format. A file starts with the length of its header in eight
-bytes, little-endian; the header is a JSON object; the rest is the data of the tensors, without gaps.
+The format is described at https://github.com/huggingface/safetensors#format. A file starts with the length of its
+header in eight bytes, little-endian. The header is a JSON object. The rest is the data of the tensors, without gaps.
 
 >>> header = b'{"a": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}'
 >>> read(header, 24).tensors
@@ -22,11 +22,11 @@ from bertcalc.text.arguments import checked
 from bertcalc.text.problem import wrong
 from bertcalc.text.strict_json import read_json
 
-# The format allows 100 MB; bert-large's header has 50 kB, that of a thousand layers 2 MB.
+# The format allows 100 MB. bert-large's header has 50 kB, and the header of a model with a thousand layers 2 MB.
 LARGEST_HEADER = 4_000_000
 MOST_AXES = 64  # PyTorch's limit
 _LARGEST = 2**63 - 1
-# The first bytes of other files, which people rename or download by mistake.
+# The first bytes of other files that users rename or download by mistake.
 _OTHER_FILES = {
     b"PK\x03\x04": N_("This is a PyTorch file, not a safetensors file. Pickles are not opened here."),
     b"GGUF": N_("This is a GGUF file, not a safetensors file."),
@@ -37,17 +37,20 @@ _FIELDS = {"dtype", "shape", "data_offsets"}
 
 
 class Header(NamedTuple):
-    """The contents of a file's header, and the bytes of the header and of the data."""
+    """The contents of a file's header, and the sizes of the header and the data in bytes."""
 
     tensors: tuple[StoredTensor, ...]  # in the order of their data
     metadata: dict[str, str]
-    num_bytes: int  # of the header
-    data_bytes: int  # of all tensors
+    num_bytes: int  # the size of the header
+    data_bytes: int  # the size of all tensors
 
 
 @checked
 def header_length(start: bytes, size: int) -> int:
-    """Read the length of the header, in bytes, from the start of a file of ``size`` bytes. Raises InputError."""
+    """Read the length of the header in bytes from the start of a file of ``size`` bytes.
+
+    Raises InputError if the length is impossible or too large.
+    """
     if len(start) < LENGTH_BYTES or size < LENGTH_BYTES:
         message = N_("This is not a safetensors file: it has {size} bytes, but the length of its header alone takes 8.")
         raise wrong(message, size=size)
@@ -69,9 +72,9 @@ def header_length(start: bytes, size: int) -> int:
 
 @checked
 def read(header: bytes, data_bytes: int, *, cut_off: bool = False) -> Header:
-    """Parse and check the header of a file with ``data_bytes`` of data. Raises InputError.
+    """Parse and check the header of a file with ``data_bytes`` bytes of data.
 
-    With ``cut_off``, the file may have less data than the header announces.
+    With ``cut_off``, the file may have less data than the header announces. Raises InputError if the header is invalid.
     """
     if not header.startswith(b"{"):
         raise wrong(N_("This is not a safetensors file: its header does not begin with {brace}."), brace="{")
@@ -93,7 +96,7 @@ def read(header: bytes, data_bytes: int, *, cut_off: bool = False) -> Header:
 
 
 def _placed(name: str, description: Any) -> tuple[int, int, StoredTensor]:
-    """The first byte of a tensor's data, the byte after its last, and the tensor."""
+    """Check a tensor's entry; return the first byte of its data, the byte after its last byte, and the tensor."""
     if not isinstance(description, dict) or not description.keys() >= _FIELDS:
         raise wrong(N_("The tensor {name} must have dtype, shape and data_offsets."), name=shorten(name))
     dtype, shape, offsets = description["dtype"], description["shape"], description["data_offsets"]

@@ -17,7 +17,7 @@ _SHARD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,200}\.safetensors")
 
 @checked
 def names_of(index: bytes) -> list[str]:
-    """Read the distinct names of files in an index. Raises InputError."""
+    """Read the distinct file names in an index. Raises InputError if it is not an index or names too many files."""
     try:
         names = sorted(set(read_json(index, LARGEST_HEADER)["weight_map"].values()))
         right = bool(names) and all(map(_SHARD.fullmatch, names))
@@ -32,14 +32,14 @@ def names_of(index: bytes) -> list[str]:
 
 
 def too_much() -> InputError:
-    """The error for files whose headers together exceed the limit for one header."""
+    """The error for files with headers that together exceed the limit for a single header."""
     message = N_("The headers of these files have more than {most} bytes in total.")
     return wrong(message, most=LARGEST_HEADER)
 
 
 @checked
 def together(parts: Iterable[tuple[StoredTensor, ...]]) -> tuple[StoredTensor, ...]:
-    """Join the tensors of several files. Raises InputError if a tensor is in two files."""
+    """Join the tensors of several files. Raises InputError if two files contain the same tensor."""
     by_name: dict[str, StoredTensor] = {}
     for part in parts:
         for entry in part:

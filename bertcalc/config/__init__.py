@@ -41,7 +41,7 @@ class ConfigError(InputError):
 
 
 class MixedError(InputError):
-    """Raised for columns whose rows describe models with different structures."""
+    """Raised for columns with rows that describe models of different structures."""
 
 
 def all_or_none(compared: Any) -> bool:
@@ -54,7 +54,7 @@ def all_or_none(compared: Any) -> bool:
 
 
 class _WithSharedNames(type):
-    """The metaclass of configurations, which accepts fields under their shared names as well."""
+    """The metaclass of configurations: constructors accept fields under their shared names as well."""
 
     def __call__(cls, /, *args: Any, **named: Any) -> Any:
         values = cls.under_own_names(named)  # type: ignore[attr-defined]
@@ -64,7 +64,10 @@ class _WithSharedNames(type):
 
 
 def _with_positional(kind: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a configuration from positional and named arguments. Raises ConfigError."""
+    """The values of a configuration from positional and named arguments.
+
+    Raises ConfigError if there are too many arguments, or if a field is given twice.
+    """
     names = [field.name for field in dataclasses.fields(kind)]
     if len(args) > len(names):
         message = N_("{config} has {most} fields, not {count}.")
@@ -95,8 +98,8 @@ class Config(metaclass=_WithSharedNames):
     """The base of the families' configurations, which add their defaults and checks.
 
     A field's shared name is the name that most families use. If a family has its own name for a field,
-    ``attribute_map`` maps the shared name to the family's, as in transformers; both names work. A field that a family
-    lacks has a fixed value that describes the family's models (ABSENT).
+    ``attribute_map`` maps the shared name to the family's name, as in transformers; both names work. A field that a
+    family lacks has a fixed value that describes the family's models (ABSENT).
 
     Raises ConfigError if no model can be built from the values.
     """
@@ -168,7 +171,7 @@ class Config(metaclass=_WithSharedNames):
         return isinstance(field, str) and cls.own_name(field) in _names(cls)
 
     def telling(self) -> dict[str, Any]:
-        """The sizes and all other fields that differ from Hugging Face's defaults, in the order of FIELDS."""
+        """All sizes, and the other fields that differ from Hugging Face's defaults, in the order of EVERY_FIELD."""
         values, order = vars(self), list(EVERY_FIELD)
         return {
             field.name: values[field.name]
@@ -188,7 +191,7 @@ class Config(metaclass=_WithSharedNames):
 
     @classmethod
     def under_own_names(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Key values by the family's own names; shared names take precedence. Raises ConfigError for unknown ones."""
+        """Key values by the family's own names; shared names take precedence. Raises ConfigError for unknown names."""
         names = _names(cls)
         if values.keys() <= names:
             return dict(values)
@@ -232,22 +235,22 @@ class Config(metaclass=_WithSharedNames):
 
     @classmethod
     def own_relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        """Problems that only this family's fields have with each other; a derived family extends its base's."""
+        """Problems between fields that only this family checks; a derived family extends the checks of its base."""
         yield from ()
 
     @classmethod
     def if_missing(cls, content: Mapping[str, Any]) -> dict[str, Any]:
-        """The values of fields that a config.json leaves out, where the values differ from the defaults."""
+        """The values of fields missing from a config.json, if they differ from the fields' defaults."""
         return {}
 
     @classmethod
     def converted(cls, content: Mapping[str, Any]) -> dict[str, Any]:
-        """Field values that a config.json sets under other keys; such values take precedence, as in transformers."""
+        """Field values that a config.json sets under other keys; they take precedence, as in transformers."""
         return {}
 
     @classmethod
     def refused(cls, content: Mapping[str, Any]) -> Iterator[Problem]:
-        """Problems with keys of a config.json that are not fields here but change the model.
+        """Problems with keys of a config.json that are not fields of the class but change the model.
 
         With rotary positions, transformers accepts a head size other than hidden_size / num_attention_heads.
         """
@@ -256,13 +259,14 @@ class Config(metaclass=_WithSharedNames):
 
     @classmethod
     def inferred_from(cls, roles: Mapping[str, int]) -> dict[str, Any]:
-        """Fields inferred from a checkpoint; ``roles`` maps roles to the number of rows of their matrices."""
+        """Infer fields from a checkpoint; ``roles`` maps roles to the number of rows of their matrices."""
         return {}
 
     def letters_of_sizes(self) -> dict[str, str]:
-        """Map the family's sizes to the sizes whose letters they use: to themselves, unless two sizes must be equal.
+        """Map each of the family's sizes to the size that provides its letter.
 
-        A size whose present value gives the model a special structure is left out.
+        This is the size itself, unless two sizes must be equal. If the present value of a size gives the model a
+        special structure, the size is left out.
         """
         return {field: field for field in sizes_of(type(self))}
 
@@ -283,7 +287,7 @@ class Config(metaclass=_WithSharedNames):
 
     @property
     def window(self) -> int | None:
-        """The shortest sequence that is longer than the window of local attention; None without local attention."""
+        """The shortest sequence for which local attention needs a mask; None without local attention."""
         return None
 
     def masks_window(self, sequence_length: Any) -> bool:
@@ -322,7 +326,7 @@ class Config(metaclass=_WithSharedNames):
 
     @property
     def head_dropout(self) -> float:
-        """The dropout in front of a classifier."""
+        """The dropout probability in front of a classifier."""
         return self.hidden_dropout_prob if self.classifier_dropout is None else self.classifier_dropout
 
     @property
@@ -442,7 +446,10 @@ def columns(config: Kind, **arrays: Any) -> Kind:
 
 
 def _column(kind: type[Config], field: str, values: Any) -> Any:
-    """Convert a column's values to a NumPy array. Raises ConfigError, or ArgumentError if ``field`` is no dimension."""
+    """Convert a column's values to a NumPy array.
+
+    Raises ConfigError if the values are not a column, and ArgumentError if ``field`` is not a dimension.
+    """
     sizes = {kind.own_name(size): size for size in sizes_of(kind)}
     if kind.shared_name(field) not in sizes.values():
         message = N_("{field} is not a dimension: columns can be {names}.")
@@ -493,7 +500,7 @@ def _check_rows(config: Config, columns: Mapping[str, Any], zeros: Any) -> None:
         values = _ValuesRead({**absent(kind), **shared, **dict(zip(columns, row, strict=True))})
         for problem in kind.own_relations(values):
             raise ConfigError(problem)
-        if not values.keys_read & columns.keys():  # no check reads a column, so all rows are alike
+        if not values.keys_read & columns.keys():  # no check reads a column, so all rows are equally valid
             return
 
 
@@ -535,7 +542,7 @@ _NEEDED = (
 
 
 def undeclared_fields(kind: type[Config]) -> Iterator[str]:
-    """A sentence for each field that a configuration class lacks, or that FIELDS does not describe."""
+    """Yield a sentence for each required field that a class lacks, and for each field that EVERY_FIELD lacks."""
     for field in dataclasses.fields(kind):
         if kind.shared_name(field.name) not in EVERY_FIELD:
             yield f"{kind.__name__}.{field.name}: nothing says what it means and may be (FIELDS)."
@@ -568,7 +575,7 @@ def _lacking(kind: type[Config], field: str, value: object) -> Problem:
 
 
 def no_field(kind: type[Config], name: str, value: object) -> Problem:
-    """The problem with a field that a configuration class does not have; the remedy is the field probably meant."""
+    """The problem with a field that a configuration class lacks; the remedy is the field that was probably meant."""
     near = near_field(kind, name)
     if near is None:
         message = N_("{config} has no {field}: its fields are {fields}.")
@@ -580,7 +587,7 @@ def no_field(kind: type[Config], name: str, value: object) -> Problem:
 
 
 def near_field(kind: type[Config], name: str) -> str | None:
-    """The shared name of the field that is probably meant by an unknown name.
+    """The shared name of the field that an unknown name probably means; None if no field is similar.
 
     >>> from bertcalc import BertConfig
     >>> near_field(BertConfig, "hidden_sze"), near_field(BertConfig, "n_embd"), near_field(BertConfig, "auto_map")
@@ -614,7 +621,7 @@ def allowed(field: str) -> tuple[str, dict[str, str]]:
 
 
 def check_whole_number(field: str, value: Any, low: int, high: int, like: int) -> Problem | None:
-    """The problem with a number that is not a field of the configuration, or None; ``like`` is an example."""
+    """The problem with a number that is not a configuration field, or None; ``like`` is a valid example."""
     return None if is_int(value) and low <= value <= high else _not_between(Config, field, value, low, high, like=like)
 
 
@@ -640,7 +647,7 @@ def divisors(number: int) -> list[int]:
 
 
 def nearest_divisors(number: int, value: int) -> list[int]:
-    """All divisors of a number, sorted by distance from a value."""
+    """All divisors of a number, sorted by their distance from ``value``; of two equally near, the larger first."""
     return sorted(divisors(number), key=lambda divisor: (abs(divisor - value), -divisor))
 
 
@@ -695,7 +702,7 @@ def _show(value: object) -> str:
 
 
 def other_heads(kind: type[Config], content: Mapping[str, Any], key: str = "head_dim") -> Iterator[Problem]:
-    """The problem with a config.json whose head size is not hidden_size / num_attention_heads."""
+    """The problem with a config.json that has a head size other than hidden_size / num_attention_heads."""
     hidden_size, heads = (content.get(field, getattr(kind, field)) for field in ("hidden_size", "num_attention_heads"))
     size = content.get(key)
     if size is None or (is_int(size) and is_int(heads) and size * heads == hidden_size):

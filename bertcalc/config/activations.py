@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class TensorsForBackward(NamedTuple):
-    """The tensors that autograd saves for an activation: its input, its output, and the number of others by kind.
+    """The tensors that autograd saves for an activation: its input, its output, and the number of further tensors.
 
     - ``same_size``: tensors of the input's size and dtype.
     - ``learning``: further tensors of the input's size and dtype, saved only if its parameters are trained.
@@ -24,9 +24,9 @@ INPUT, OUTPUT = TensorsForBackward(input=True), TensorsForBackward(output=True)
 
 
 class ActivationFacts(NamedTuple):
-    """An activation: the class name and ``extra`` arguments that ``print`` shows, and the tensors that autograd saves.
+    """An activation's class name, the ``extra`` arguments that ``print`` shows, and the tensors that autograd saves.
 
-    ``parameters`` are the activation's trainable tensors; most activations have none.
+    ``parameters`` are the names and shapes of the activation's trainable tensors; most activations have none.
     """
 
     kind: str

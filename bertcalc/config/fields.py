@@ -25,8 +25,8 @@ CHOICE_TOKENS = ("cls_index", "first", "last", "mean")
 class Field(NamedTuple):
     """The meaning of a field, its valid values (in words and as a check), and the letter and limits of a size.
 
-    A field with a letter but no limits appears in formulas, but cannot be a column or an axis, as its limit depends
-    on a different field. ``choices`` are the valid values of a text field, except for activations.
+    A field with a letter but no limits appears in formulas, but cannot be a column or an axis, because its limit
+    depends on a different field. ``choices`` are the valid values of a text field, except for activations.
     """
 
     meaning: str
@@ -162,7 +162,7 @@ FIELDS: dict[str, Field] = {
         N_("Number of classes of a classifier, or of scores for each token in question answering."), "C", 100_000
     ),
 }
-# Fields that only some families have. Their letters differ from those of all other sizes.
+# Fields that only some families have. Their letters differ from the letters of all other sizes.
 OWN_FIELDS: dict[str, Field] = {
     "embedding_size": _size(
         N_("Size of the embedding vectors, before they are projected to hidden_size."), "E", 65_536

@@ -1,6 +1,6 @@
-"""The families. To add a family, add a file here and its name to the imports and to the list below.
+"""All model families. To add a family, add its file to this package, and its name to the imports and the list below.
 
-The registry (bertcalc/model/registry.py) finds families by the names of their classes, presets and configurations.
+The registry (bertcalc/model/registry.py) looks up families by the names of their classes, presets and configurations.
 """
 
 from bertcalc.families import (

@@ -1,6 +1,6 @@
-"""ALBERT (Lan et al. 2020, arXiv:1909.11942): one layer that runs many times, and narrower embeddings.
+"""ALBERT (Lan et al. 2020, arXiv:1909.11942): a single layer that runs many times, and narrower embeddings.
 
-Hugging Face's modeling_albert.py as a program.
+The program follows Hugging Face's modeling_albert.py.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ from bertcalc.transformers4.version import only_absolute
 
 @dataclass(frozen=True)
 class AlbertConfig(EncoderConfig):
-    """Hugging Face's ``AlbertConfig``: the same field names, the same defaults (albert-xxlarge-v2)."""
+    """Hugging Face's ``AlbertConfig``, with the same field names and defaults (albert-xxlarge-v2)."""
 
     vocab_size: int = 30000
     embedding_size: int = 128
@@ -89,7 +89,7 @@ _ATTENTION = ("attention_dropout", "output_dropout", "query", "key", "value", "d
 
 
 def _predictions(t: Trace, c: AlbertConfig, hidden: Hidden, output: str) -> None:
-    """The masked-LM head, which first projects back to the width of the embeddings."""
+    """The masked-LM head, which first projects back to the embedding size."""
     tied = {}
     if c.tie_word_embeddings:
         tied = {"weight": "albert.embeddings.word_embeddings.weight", "bias": "predictions.bias"}
@@ -104,7 +104,7 @@ _MLM_HEAD = ("LayerNorm", "dense", "decoder", "activation")
 
 
 def _pretraining(t: Trace, c: AlbertConfig, hidden: Hidden) -> None:
-    """The heads for masked tokens and for sentence order."""
+    """The heads for masked language modeling and sentence order prediction."""
     _predictions(t, c, hidden, "prediction_logits")
     assert hidden.pooled is not None
     with t.module("sop_classifier", "AlbertSOPHead"):

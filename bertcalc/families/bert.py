@@ -1,7 +1,7 @@
-"""BERT: Hugging Face's modeling_bert.py as a program, under its names and in its order.
+"""BERT: a program that follows Hugging Face's modeling_bert.py, with its names and in its order.
 
-This is the only place where the structure of BERT is defined. Tensors, totals, formulas, the printed tree, the walk,
-FLOPs and memory are derived from it.
+This is the only place that defines the structure of BERT. Tensors, totals, formulas, the printed tree, the walk, FLOPs
+and memory are derived from it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -23,10 +23,10 @@ from bertcalc.transformers4.version import unknown_activation
 
 @dataclass(frozen=True)
 class BertConfig(DecoderConfig):
-    """Hugging Face's ``BertConfig``: the same field names, the same defaults (bert-base-uncased).
+    """Hugging Face's ``BertConfig``, with the same field names and defaults (bert-base-uncased).
 
-    transformers 5 does not declare ``num_labels`` and ``position_embedding_type``: the first is a property of every
-    configuration there, the second exists in transformers 4 only.
+    transformers 5 does not declare ``num_labels`` and ``position_embedding_type``. There, ``num_labels`` is a property
+    of every configuration; ``position_embedding_type`` exists in transformers 4 only.
     """
 
     position_embedding_type: PositionEmbeddingType = "absolute"
@@ -40,7 +40,7 @@ class BertConfig(DecoderConfig):
 
     @property
     def ones_matter(self) -> bool:
-        """True with relative positions: for a single sequence, head or token, products copy no inputs."""
+        """True with relative positions: with a single sequence, head or token, matrix products copy no inputs."""
         return self.position_embedding_type != "absolute"
 
 
@@ -55,14 +55,18 @@ EMBEDDINGS = ("word_embeddings", "position_embeddings", "token_type_embeddings",
 
 
 def words(t: Trace, c: Config, ids: Value, width: int, name: str = "word_embeddings") -> Value:
-    """The word embedding of each token."""
+    """Look up the word embedding of each token."""
     return t.embedding(name, ids, c.vocab_size, width, role="word", padding_idx=c.pad_token_id)
 
 
 def positions(
     t: Trace, c: Config, ids: Value, width: int, name: str = "position_embeddings", *, padding: int | None = None
 ) -> Value:
-    """The position embeddings: one row for the whole batch, or one per sequence if counted from ``padding``."""
+    """Look up the position embeddings.
+
+    With ``padding``, positions are counted from this token id, and each sequence has its own position ids. Otherwise,
+    all sequences of a batch share the position ids.
+    """
     places = Value("position_ids", (1, ids.shape[-1]) if padding is None else ids.shape, ids=True)
     return t.embedding(name, places, c.max_position_embeddings, width, role="position", padding_idx=padding)
 
@@ -77,7 +81,7 @@ def summed_embeddings(
 ) -> Value:
     """The sum of word, token type and position embeddings, normalized.
 
-    ``extra`` adds further embeddings, given the token ids and the sum so far.
+    ``extra`` is a function of the token ids and the sum so far that adds further embeddings.
     """
     id_buffers(t, c)
     ids, types = t.inputs("input_ids", "token_type_ids")
@@ -101,7 +105,7 @@ def id_buffers(t: Trace, c: Config) -> None:
 
 
 def encoder(t: Trace, c: Config, x: Value, kind: str) -> Value:
-    """All layers; ``kind`` is the start of the module class names."""
+    """Run all layers; ``kind`` is the prefix of the module class names."""
     seen = t.encoder_hidden_states(c.hidden_size)
     with (
         t.module("encoder", f"{kind}Encoder", component="encoder"),
@@ -121,7 +125,7 @@ def encoder(t: Trace, c: Config, x: Value, kind: str) -> Value:
 
 
 def feed_forward(t: Trace, c: Config, x: Value, kind: str, norm: str = "LayerNorm") -> Value:
-    """The feed-forward of a layer; ``norm`` is the class of its LayerNorm."""
+    """The feed-forward network of a layer; ``norm`` is the class of its LayerNorm."""
     with t.module("intermediate", f"{kind}Intermediate", block="feed-forward"):
         y = t.linear("dense", x, c.intermediate_size, role="up")
         y = t.activation("intermediate_act_fn", y, c.hidden_act)
@@ -130,9 +134,13 @@ def feed_forward(t: Trace, c: Config, x: Value, kind: str, norm: str = "LayerNor
 
 
 def _attention(t: Trace, c: Config, x: Value, seen: Value, kind: str, *, cross: bool = False) -> Value:
-    """The attention of all heads; they divide the hidden units, so their number does not change the count."""
+    """The attention of a layer.
+
+    The hidden units are divided among the heads, so the number of heads does not change the parameter count.
+    """
     in_4 = c.position_embedding_type != "absolute"
-    start = "SdpaSelf" if in_4 else "Cross" if cross else "Self"  # Sdpa is the default of transformers 4, for both
+    # SDPA is the default of transformers 4, for self-attention and cross-attention.
+    start = "SdpaSelf" if in_4 else "Cross" if cross else "Self"
     heads, size = c.num_attention_heads, c.attention_head_size
     relative = in_4 and not cross
     with t.attention("self", f"{kind}{start}Attention", heads, size, order=_SELF if relative else ()):
@@ -158,8 +166,11 @@ def projected(t: Trace, x: Value, *names: str, bias: bool = True) -> tuple[Value
 
 
 def _distances(t: Trace, c: Config, scores: Value, query: Value, key: Value) -> Value:
-    """The relative positions of transformers 4: Shaw et al. 2018, and with the key's product Huang et al. 2020."""
-    # With a cache, it uses the last token's distances for all tokens.
+    """Add the relative position scores of transformers 4.
+
+    The product with the query is from Shaw et al. 2018, the additional product with the key from Huang et al. 2020.
+    """
+    # With a cache, transformers uses the last token's distances for all tokens.
     queries = 1 if c.is_decoder and c.use_cache and t.batch.cached else query.shape[2]
     pairs = Value("distance_ids", (queries, key.shape[2]), ids=True)
     # One row for each distance from -(P-1) to P-1, shared by the heads of a layer (Shaw et al. 2018).
@@ -190,15 +201,15 @@ def pooled(t: Trace, c: Config, x: Value, kind: str) -> Value:
 
 
 def base(t: Trace, c: Config, hidden: Hidden) -> None:
-    """No head: the outputs of the body."""
+    """No head: return the outputs of the body."""
     t.output("last_hidden_state", hidden.states)
     t.output("pooler_output", hidden.pooled)
 
 
 def _predictions(kind: str, t: Trace, c: Config, x: Value, prefix: str = "", norm: str = "LayerNorm") -> Value:
-    """The masked-LM head. If tied, its decoder is the word embedding table and adds no parameters.
+    """The masked-LM head. With tied weights, the decoder is the word embedding table and adds no weight matrix.
 
-    ``prefix`` is that of the body, ``norm`` the name of the LayerNorm.
+    ``prefix`` is the prefix of the body, ``norm`` the name of the LayerNorm.
     """
     tied = {}
     if c.tie_word_embeddings:
@@ -220,7 +231,7 @@ def transformed(t: Trace, c: Config, x: Value, norm: str = "LayerNorm") -> Value
 
 
 def pretraining(kind: str, t: Trace, c: Config, hidden: Hidden) -> None:
-    """Both heads: for masked tokens and for the next sentence."""
+    """The heads for masked language modeling and next sentence prediction."""
     with t.module("cls", f"{kind}PreTrainingHeads"):
         t.output("prediction_logits", _predictions(kind, t, c, hidden.states))
         t.output("seq_relationship_logits", _relationship(t, c, hidden))
@@ -233,7 +244,7 @@ def masked_lm(kind: str, t: Trace, c: Config, hidden: Hidden, *, prefix: str = "
 
 
 def next_sentence(kind: str, t: Trace, c: Config, hidden: Hidden) -> None:
-    """Two scores: the second text follows the first, or not."""
+    """Two scores: the second text follows the first text, or it does not."""
     with t.module("cls", f"{kind}OnlyNSPHead"):
         t.output("logits", _relationship(t, c, hidden))
 
@@ -254,17 +265,17 @@ def token_classification(t: Trace, c: Config, hidden: Hidden) -> None:
 
 
 def multiple_choice(t: Trace, c: Config, hidden: Hidden) -> None:
-    """One score for each choice, from its pooled vector."""
+    """A score for each choice, from the choice's pooled vector."""
     side_by_side(t, classified(t, hidden.pooled, 1, c.head_dropout))
 
 
 def side_by_side(t: Trace, scores: Value) -> None:
-    """Output the scores with an axis for the choices, which were flattened into the batch."""
+    """Output the scores with separate axes for batch and choices; before, choices are part of the batch axis."""
     t.output("logits", t.step("reshape", "view", scores, shape=(t.batch.batch_size, t.batch.num_choices)))
 
 
 def classified(t: Trace, x: Value | None, classes: int, p: float) -> Value:
-    """Scores of a classifier after dropout with probability ``p``."""
+    """The scores of a classifier after dropout with probability ``p``."""
     assert x is not None
     return t.linear("classifier", t.dropout("dropout", x, p), classes, role="classifier")
 
@@ -274,7 +285,8 @@ def summarized(
 ) -> Value:
     """The modules of transformers' SequenceSummary; a module that is switched off is an Identity.
 
-    ``width`` is that of the dense layer, ``first`` and ``last`` are the probabilities of the dropouts.
+    ``width`` is the output size of the dense layer (None for no dense layer); ``first`` and ``last`` are dropout
+    probabilities.
     """
     with t.ordered("summary", "activation", "first_dropout", "last_dropout"):
         x = t.dropout_or_identity("first_dropout", x, first)
@@ -295,12 +307,12 @@ def question_answering(t: Trace, c: Config, hidden: Hidden) -> None:
 
 
 def answers(t: Trace, x: Value, labels: int) -> None:
-    """Output the question-answering scores of ``x``, which has a vector for each token."""
+    """Output question-answering scores for ``x``, which has a vector for each token."""
     split_answers(t, t.linear("qa_outputs", x, labels, role="answer span"))
 
 
 def split_answers(t: Trace, logits: Value) -> None:
-    """Split the logits into the scores of the start and those of the end."""
+    """Output the start scores and the end scores of an answer separately."""
     for name in ("start_logits", "end_logits"):
         t.output(name, t.step(name, "copy", logits, shape=logits.shape[:-1]))
 
@@ -334,7 +346,7 @@ _PRESETS: dict[str, Preset] = {
     "bert-base-multilingual-cased": _preset(119547, 768, 12, 12, _MULTILINGUAL),
     "bert-base-chinese": _preset(21128, 768, 12, 12, _MULTILINGUAL),
     "bert-base-japanese-v3": _preset(32768, 768, 12, 12, model_card("tohoku-nlp/bert-base-japanese-v3")),
-    # The example of a Chinese blog post; bge-large-zh, gte-large-zh and m3e-large have exactly these sizes.
+    # An example from a Chinese blog post; bge-large-zh, gte-large-zh and m3e-large have exactly these sizes.
     "bert-large-chinese": _preset(21128, 1024, 24, 16, _AS_BGE),
     "all-MiniLM-L6-v2": _preset(30522, 384, 6, 12, model_card("sentence-transformers/all-MiniLM-L6-v2")),
     "all-MiniLM-L12-v2": _preset(30522, 384, 12, 12, model_card("sentence-transformers/all-MiniLM-L12-v2")),
@@ -346,7 +358,8 @@ _PRESETS: dict[str, Preset] = {
         for hidden in (128, 256, 512, 768)
     },
     "bge-small-zh-v1.5": _preset(21128, 512, 4, 8, model_card("BAAI/bge-small-zh-v1.5")),
-    # A BERT with XLM-RoBERTa's vocabulary: 82 % of it are word embeddings, as in LaBSE with its own vocabulary.
+    # A BERT with XLM-RoBERTa's vocabulary: 82 % of its parameters are word embeddings. LaBSE, with a different
+    # vocabulary, has the same share.
     "multilingual-e5-small": _preset(250037, 384, 12, 12, model_card("intfloat/multilingual-e5-small")),
     "LaBSE": _preset(501153, 768, 12, 12, model_card("sentence-transformers/LaBSE")),
     "mxbai-embed-xsmall-v1": _preset(

@@ -7,7 +7,7 @@ from bertcalc.text.records import dataclass
 
 @dataclass(frozen=True)
 class CamembertConfig(roberta.RobertaConfig):
-    """Hugging Face's ``CamembertConfig``: the same field names, the same defaults."""
+    """Hugging Face's ``CamembertConfig``, with the same field names and defaults."""
 
     vocab_size: int = 30522
 

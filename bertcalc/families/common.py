@@ -1,6 +1,6 @@
-"""The common parts of most families: configuration fields with BERT's defaults, class names, sizes of models.
+"""Code shared by most families: configuration fields with BERT's defaults, class names, sizes of models.
 
-A family declares only its differences: additional fields, and other defaults.
+A family declares only its differences: additional fields and different defaults.
 """
 
 from collections.abc import Callable, Mapping
@@ -68,7 +68,7 @@ _ENDS: dict[Task, str] = {
 
 
 class ClassFactory(NamedTuple):
-    """A factory of classes whose names start with ``kind`` and that take the same ``tokens`` and ``flags``."""
+    """A factory for classes with the name prefix ``kind`` and the same inputs ``tokens`` and ``flags``."""
 
     kind: str
     tokens: tuple[str, ...] = TOKENS
@@ -82,7 +82,7 @@ class ClassFactory(NamedTuple):
         after: tuple[str, ...] = (),
         **options: Any,
     ) -> Class:
-        """The class for a task, with the usual label inputs, and further inputs ``before`` and ``after`` them."""
+        """The class for a task, with the usual label inputs and further inputs ``before`` and ``after`` the labels."""
         answers = {"base": (), "question-answering": ANSWERS}.get(task, ("labels",))
         inputs = (*self.tokens, *before, *answers, *after, *self.flags)
         return Class(f"{self.kind}{_ENDS[task]}", task, head, inputs, **options)
@@ -98,7 +98,7 @@ LARGE: dict[str, Any] = {
 
 
 def presets(config: type[Config], published: Mapping[str, Mapping[str, Any]]) -> dict[str, Preset]:
-    """The presets of published models: ``published`` maps repositories on the Hub to values that are not defaults."""
+    """The presets of published models: ``published`` maps Hub repositories to the values that differ from defaults."""
     return {
         repository.rpartition("/")[2]: Preset(config(**sizes), model_card(repository))
         for repository, sizes in published.items()

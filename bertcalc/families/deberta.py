@@ -1,7 +1,7 @@
 """DeBERTa, the first version (He et al. 2021, arXiv:2006.03654): attention that separates content and position.
 
-Hugging Face's modeling_deberta.py as a program: query, key and value of all heads come from one matrix, and each layer
-has its own matrices for the distances. Code shared by both versions is in deberta_v2.py.
+The program follows Hugging Face's modeling_deberta.py: query, key and value of all heads come from one matrix, and each
+layer has its own matrices for the distances. Code shared by both versions is in deberta_v2.py.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ from bertcalc.text.records import dataclass
 
 @dataclass(frozen=True)
 class DebertaConfig(deberta_v2.Disentangled):
-    """Hugging Face's ``DebertaConfig``: the same field names, the same defaults."""
+    """Hugging Face's ``DebertaConfig``, with the same field names and defaults."""
 
     vocab_size: int = 50265
 
@@ -29,7 +29,7 @@ class DebertaConfig(deberta_v2.Disentangled):
 
     def __post_init__(self) -> None:
         if is_int(self.max_relative_positions) and self.max_relative_positions == self.max_position_embeddings:
-            object.__setattr__(self, "max_relative_positions", -1)  # transformers treats both alike
+            object.__setattr__(self, "max_relative_positions", -1)  # transformers treats both values alike
         super().__post_init__()
 
     @classmethod
@@ -41,7 +41,7 @@ class DebertaConfig(deberta_v2.Disentangled):
 
     @property
     def distances(self) -> int:
-        """The number of distances in each direction that have a vector."""
+        """The number of distances with an embedding vector, in each direction."""
         return self.max_position_embeddings
 
     @property
@@ -115,18 +115,18 @@ def _attention(t: Trace, c: DebertaConfig, x: Value, distances: Value | None) ->
 
 
 def _laid_out(t: Trace, x: Value, number: int) -> Value:
-    """Flatten the heads of all sequences into one axis, as the batched product needs them.
+    """Flatten the heads of all sequences into one axis for the batched matrix product.
 
-    This copies, unless there is a single sequence, head or token.
+    This copies ``x``, unless there is a single sequence, head or token.
     """
     operation: Operation = "view" if any_is_one(*x.shape[:3]) else "copy"
     return t.step(f"laid_out_{number}", operation, x, shape=x.shape, role="laid out")
 
 
 def _positions(t: Trace, c: DebertaConfig, x: Value, distances: Value) -> tuple[Value, Value]:
-    """Key and query of each distance between the tokens, from the layer's own matrices for distances."""
+    """Project the table of distances to keys and queries with the layer's own matrices."""
     batch, length, width = x.shape
-    heads, rows = c.num_attention_heads, 2 * length  # the table has at least as many
+    heads, rows = c.num_attention_heads, 2 * length  # the table has at least this many rows
     table = t.dropout("pos_dropout", distances, c.hidden_dropout_prob, role="distances_dropout")
     table = t.step("near", "view", table, shape=(1, rows, width))
     key = t.linear("pos_proj", table, width, role="position key", bias=False)

@@ -1,6 +1,6 @@
 """DeBERTa-v2 and v3 (He et al. 2021, arXiv:2006.03654 and 2111.09543): attention that separates content and position.
 
-Hugging Face's modeling_deberta_v2.py as a program, including the optional convolution of deberta-v2-xlarge.
+The program follows Hugging Face's modeling_deberta_v2.py, including the optional convolution of deberta-v2-xlarge.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -22,10 +22,10 @@ BOTH = "p2c|c2p"  # the pos_att_type of every published model
 
 @dataclass(frozen=True)
 class Disentangled(EncoderConfig):
-    """The common part of both versions' configurations; ``unlike`` has keys that are not fields, with required values.
+    """The fields and checks that the configurations of all DeBERTa versions share.
 
-    ``pos_att_type`` is a string, as in the published config.json files. There are no token types: transformers has
-    ``type_vocab_size`` 0.
+    ``unlike`` maps keys of a config.json that are not fields to the only supported values. ``pos_att_type`` is a
+    string, as in the published config.json files. There are no token types: transformers has ``type_vocab_size`` 0.
     """
 
     layer_norm_eps: float = 1e-7
@@ -51,7 +51,7 @@ class Disentangled(EncoderConfig):
 
     @property
     def reads_ids(self) -> bool:
-        """True: the model looks for padding in the token ids."""
+        """True: transformers checks the token ids for padding."""
         return True
 
     @classmethod
@@ -78,7 +78,7 @@ class Disentangled(EncoderConfig):
 
 @dataclass(frozen=True)
 class DebertaV2Config(Disentangled):
-    """Hugging Face's ``DebertaV2Config``: the same field names, the same defaults.
+    """Hugging Face's ``DebertaV2Config``, with the same field names and defaults.
 
     transformers reads ``position_buckets``, ``share_att_key``, ``norm_rel_ebd`` and the fields of the convolution
     without declaring them.
@@ -112,7 +112,7 @@ class DebertaV2Config(Disentangled):
 
     def __post_init__(self) -> None:
         if is_int(self.position_buckets) and self.position_buckets < 1:
-            object.__setattr__(self, "position_buckets", -1)  # transformers treats all of these alike
+            object.__setattr__(self, "position_buckets", -1)  # transformers treats all these values alike
         super().__post_init__()
 
     @classmethod
@@ -131,12 +131,15 @@ class DebertaV2Config(Disentangled):
 
     @property
     def has_buckets(self) -> bool:
-        """Whether distances are sorted into buckets; a symbol stands for a number of buckets."""
+        """Whether distances are sorted into buckets; a symbol counts as a number of buckets."""
         return all_or_none(self.position_buckets > 0)
 
     @property
     def distances(self) -> int:
-        """The number of distances in each direction that have a vector: buckets, or all distances up to the maximum."""
+        """The number of distances with an embedding vector, in each direction.
+
+        These are the buckets or, without buckets, all distances up to the maximum.
+        """
         if self.has_buckets:
             return self.position_buckets
         return self.max_relative_positions if self.max_relative_positions > 0 else self.max_position_embeddings
@@ -153,13 +156,13 @@ class DebertaV2Config(Disentangled):
 
     @property
     def single(self) -> bool:
-        """Whether there is only one layer; symbols and columns stand for more."""
+        """Whether there is only one layer; symbols and columns count as several."""
         return any_is_one(self.num_hidden_layers)
 
     def letters_of_sizes(self) -> dict[str, str]:
-        """The family's sizes, without D where there are no buckets.
+        """The letters of the family's sizes; without buckets, there is no D.
 
-        A single layer with a convolution has no L either, as no layer follows the convolution.
+        A single layer with a convolution has no L either, because no layer follows the convolution.
         """
         letters = super().letters_of_sizes()
         if not self.has_buckets:
@@ -201,9 +204,9 @@ def _body(t: Trace, c: DebertaV2Config, pooler: bool) -> Hidden:
 
 
 def embedded(t: Trace, c: Any, kind: str, norm: str = "LayerNorm") -> Value:
-    """The sum of word and, if there is a table, position embeddings; 0 for padding.
+    """The normalized sum of word embeddings and, if there is a table, position embeddings; 0 for padding.
 
-    ``kind`` is the start of the module class names, ``norm`` the class of LayerNorms.
+    ``kind`` is the prefix of the module class names, ``norm`` the class of LayerNorms.
     """
     with t.module("embeddings", f"{kind}Embeddings", component="embeddings"):
         bert.id_buffers(t, c)
@@ -222,7 +225,7 @@ _ENCODER = ("layer", "rel_embeddings", "LayerNorm", "conv")
 
 
 def layer(t: Trace, c: Any, x: Value, kind: str, attention: Callable[[Value], Value], norm: str = "LayerNorm") -> Value:
-    """A layer around its ``attention``; ``kind`` is the start of the module class names, ``norm`` a class name."""
+    """A layer around its ``attention``; ``kind`` is the prefix of module class names, ``norm`` the LayerNorm class."""
     with t.module("attention", f"{kind}Attention", block="attention"):
         y = t.variable("self_output", attention(x))
         with t.module("output", f"{kind}SelfOutput", block="attention", order=_ADD_AND_NORM):
@@ -254,7 +257,7 @@ def _convolution(t: Trace, c: DebertaV2Config, x: Value, first: Value) -> Value:
 
 
 def _distances(t: Trace, c: DebertaV2Config) -> Value:
-    """A vector for each distance bucket in both directions: one table for all layers."""
+    """The embedding vector of each distance in both directions, in a table for all layers."""
     with t.block("relative positions"):
         x = t.table("rel_embeddings", 2 * c.distances, c.hidden_size, role="relative embedding")
         x = t.norm("LayerNorm", x, c.layer_norm_eps) if c.norm_rel_ebd == "layer_norm" else x
@@ -300,7 +303,10 @@ def attended(t: Trace, c: Any, scores: Value, value: Value, x: Value) -> Value:
 
 
 def _positions(t: Trace, c: DebertaV2Config, x: Value, distances: Value) -> tuple[Value, Value]:
-    """Query and key of each distance, for every sequence: from separate matrices or from those of the tokens."""
+    """Project the table of distances to queries and keys, for every sequence.
+
+    With ``share_att_key``, this uses the matrices of the tokens, otherwise separate matrices.
+    """
     rows, width = distances.shape
     table = t.dropout("pos_dropout", distances, c.hidden_dropout_prob, role="distances_dropout")
     table = t.step("one_batch", "view", table, shape=(1, rows, width))
@@ -321,7 +327,7 @@ _SELF = ("query_proj", "key_proj", "value_proj", "pos_dropout", "pos_key_proj", 
 
 
 def masked_lm(kind: str, t: Trace, c: Any, hidden: Hidden) -> None:
-    """The masked-LM head: BERT's, or (legacy False) one that multiplies by the word embeddings directly."""
+    """The masked-LM head: BERT's head or, with legacy False, a head that multiplies by the word embeddings directly."""
     if c.legacy:
         bert.masked_lm(f"Legacy{kind}", t, c, hidden, prefix="deberta")
         return

@@ -1,6 +1,6 @@
 """DistilBERT (Sanh et al. 2019, arXiv:1910.01108): BERT with half the layers, without token types and pooler.
 
-Hugging Face's modeling_distilbert.py as a program.
+The program follows Hugging Face's modeling_distilbert.py.
 """
 
 from functools import partial
@@ -16,7 +16,7 @@ from bertcalc.text.records import dataclass
 
 @dataclass(frozen=True)
 class DistilBertConfig(Config):
-    """Hugging Face's ``DistilBertConfig``: the same field names, the same defaults (distilbert-base-uncased)."""
+    """Hugging Face's ``DistilBertConfig``, with the same field names and defaults (distilbert-base-uncased)."""
 
     vocab_size: int = 30522
     max_position_embeddings: int = 512
@@ -42,7 +42,7 @@ class DistilBertConfig(Config):
         "hidden_size": "dim",
         "num_attention_heads": "n_heads",
         "num_hidden_layers": "n_layers",
-        # transformers has these under the family's names only.
+        # transformers has the following fields under the family's names only.
         "intermediate_size": "hidden_dim",
         "hidden_act": "activation",
         "hidden_dropout_prob": "dropout",
@@ -84,10 +84,10 @@ _ATTENTION = ("q_lin", "k_lin", "v_lin", "out_lin", "dropout")
 
 
 def _masked_lm(t: Trace, c: DistilBertConfig, hidden: Hidden) -> None:
-    """The masked-LM head. If tied, its matrix is the word embedding table; its bias is never tied."""
+    """The masked-LM head. With tied weights, its matrix is the word embedding table; its bias is never tied."""
     tied = {"weight": "distilbert.embeddings.word_embeddings.weight"} if c.tie_word_embeddings else {}
     with t.ordered("activation", "distilbert"), t.block(LANGUAGE_MODEL):
-        logits = partial(t.variable, "prediction_logits")  # one variable for all of these values
+        logits = partial(t.variable, "prediction_logits")  # transformers uses one variable for all of these values
         x = logits(t.linear("vocab_transform", hidden.states, c.dim, role="transform"))
         x = logits(t.activation("activation", x, c.activation))
         x = logits(t.norm("vocab_layer_norm", x, _EPS))

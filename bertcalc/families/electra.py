@@ -1,6 +1,6 @@
 """ELECTRA (Clark et al. 2020, arXiv:2003.10555): BERT's layers, a generator that replaces tokens and a discriminator.
 
-Hugging Face's modeling_electra.py as a program, which reuses that of BERT.
+The program follows Hugging Face's modeling_electra.py and reuses parts of BERT's program.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ from bertcalc.transformers4.version import only_absolute
 
 @dataclass(frozen=True)
 class ElectraConfig(DecoderConfig):
-    """Hugging Face's ``ElectraConfig``: the same field names, the same defaults (electra-small-discriminator)."""
+    """Hugging Face's ``ElectraConfig``, with the same field names and defaults (electra-small-discriminator)."""
 
     embedding_size: int = 128
     hidden_size: int = 256
@@ -39,7 +39,7 @@ class ElectraConfig(DecoderConfig):
 
     @property
     def projects(self) -> bool:
-        """Whether the embeddings are projected to the hidden size: only if their size differs."""
+        """Whether the embeddings are projected to the hidden size, which is needed only if their size differs."""
         return all_or_none(self.embedding_size != self.hidden_size)
 
     @property
@@ -48,7 +48,7 @@ class ElectraConfig(DecoderConfig):
         return (self.embedding_size,)
 
     def letters_of_sizes(self) -> dict[str, str]:
-        """The family's sizes; without a projection, the embedding size has the letter of the hidden size."""
+        """The letters of the family's sizes; without a projection, the embedding size has the hidden size's letter."""
         return super().letters_of_sizes() | ({} if self.projects else {"embedding_size": "hidden_size"})
 
 
@@ -62,7 +62,7 @@ def _body(t: Trace, c: ElectraConfig, pooler: bool) -> Hidden:
 
 
 def _language_model(t: Trace, c: ElectraConfig, hidden: Hidden) -> None:
-    """The generator's head, which first projects back to the width of the embeddings; always with GELU."""
+    """The generator's head, which first projects back to the embedding size; the activation is always GELU."""
     tied = {"weight": "electra.embeddings.word_embeddings.weight"} if c.tie_word_embeddings else {}
     order = ("activation", "LayerNorm", "dense")
     with t.module("generator_predictions", "ElectraGeneratorPredictions", block=LANGUAGE_MODEL, order=order):
@@ -73,7 +73,7 @@ def _language_model(t: Trace, c: ElectraConfig, hidden: Hidden) -> None:
 
 
 def _pretraining(t: Trace, c: ElectraConfig, hidden: Hidden) -> None:
-    """The discriminator's head: one score per token for whether it was replaced."""
+    """The discriminator's head: a score for each token, for whether the token was replaced."""
     with t.module("discriminator_predictions", "ElectraDiscriminatorPredictions", block="discriminator"):
         x = t.activation("activation", t.linear("dense", hidden.states, c.hidden_size, role="dense"), c.hidden_act)
         x = t.linear("dense_prediction", x, 1, role="classifier")
@@ -91,7 +91,7 @@ def _sequence_classification(t: Trace, c: ElectraConfig, hidden: Hidden) -> None
 
 
 def _multiple_choice(t: Trace, c: ElectraConfig, hidden: Hidden) -> None:
-    """One score for each choice, from a summary of its tokens: the first (or the last) of them."""
+    """A score for each choice, from a summary of its tokens: the first (or the last) token."""
     width = c.hidden_size if c.summary_use_proj else None
     with t.module("sequence_summary", "ElectraSequenceSummary", block="summary"):
         x = t.first_token(hidden.states)

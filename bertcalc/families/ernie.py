@@ -1,6 +1,6 @@
 """ERNIE (Sun et al. 2021, arXiv:2107.02137): BERT's program with optional task embeddings.
 
-Hugging Face's modeling_ernie.py as a program.
+The program follows Hugging Face's modeling_ernie.py.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ from bertcalc.transformers4.version import only_absolute
 
 @dataclass(frozen=True)
 class ErnieConfig(DecoderConfig):
-    """Hugging Face's ``ErnieConfig``: the same field names, the same defaults."""
+    """Hugging Face's ``ErnieConfig``, with the same field names and defaults."""
 
     task_type_vocab_size: int = 3
     use_task_id: bool = False

@@ -1,7 +1,7 @@
 """EuroBERT (Boizard et al. 2025, arXiv:2503.05500): Llama's layers with bidirectional attention.
 
-Hugging Face's modeling_eurobert.py as a program: RMSNorms in front of the blocks, rotary positions, a gated
-feed-forward of three matrices, and optional grouped-query attention.
+The program follows Hugging Face's modeling_eurobert.py: RMSNorms in front of the blocks, rotary positions, a gated
+feed-forward network with three matrices, and optional grouped-query attention.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,12 +18,12 @@ from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 from bertcalc.text.records import dataclass
 
-_HEAD_SIZE = 64  # of the published models
+_HEAD_SIZE = 64  # the head size of the published models
 
 
 @dataclass(frozen=True)
 class EuroBertConfig(Config):
-    """Hugging Face's ``EuroBertConfig``: the same field names, the same defaults (EuroBERT-210m).
+    """Hugging Face's ``EuroBertConfig``, with the same field names and defaults (EuroBERT-210m).
 
     If ``num_key_value_heads`` equals num_attention_heads, it is stored as None. Two fields are left out:
     ``rope_parameters``, which change no count, and ``head_dim``, which is hidden_size / num_attention_heads.
@@ -53,10 +53,10 @@ class EuroBertConfig(Config):
     num_labels: int = 2
 
     attribute_map: ClassVar = {
-        # transformers has these under the family's names only.
+        # transformers has the following fields under the family's names only.
         "layer_norm_eps": "rms_norm_eps",
         "attention_probs_dropout_prob": "attention_dropout",
-        # ModernBERT's field of this name has other valid values.
+        # A shared name of its own, because ModernBERT's classifier_pooling has other valid values.
         "score_pooling": "classifier_pooling",
     }
     heads_of = 2  # transformers rotates pairs of entries, and refuses an odd head size
@@ -84,7 +84,10 @@ class EuroBertConfig(Config):
 
     @classmethod
     def inferred_from(cls, roles: Mapping[str, int]) -> dict[str, Any]:
-        """Infer the heads if keys have fewer rows than queries: heads of the published size, or else the largest."""
+        """Infer the numbers of heads if keys have fewer rows than queries.
+
+        The heads get the published head size if it fits, otherwise the largest possible head size.
+        """
         rows, hidden_size = roles.get("key", 0), roles.get("query", 0)
         size = gcd(rows, hidden_size)
         if rows == hidden_size or not size:
@@ -93,7 +96,10 @@ class EuroBertConfig(Config):
         return {"num_attention_heads": hidden_size // size, "num_key_value_heads": rows // size}
 
     def letters_of_sizes(self) -> dict[str, str]:
-        """The family's sizes, and the key/value heads if there are several groups; repeating a single one is a view."""
+        """The letters of the family's sizes, including the number of key/value heads if there are several.
+
+        A single key/value head has no letter, because repeating it is a view, not a copy.
+        """
         grouped = self.num_key_value_heads not in (None, 1)
         return super().letters_of_sizes() | ({"num_key_value_heads": "num_key_value_heads"} if grouped else {})
 
@@ -121,7 +127,7 @@ def _norm(t: Trace, c: EuroBertConfig, name: str, x: Value) -> Value:
 
 
 def _layer(t: Trace, c: EuroBertConfig, x: Value, angles: Value) -> Value:
-    """One layer, with norms in front of the blocks, not after them."""
+    """A layer, with norms in front of the blocks, not after them."""
     with t.block("attention"):
         y = _norm(t, c, "input_layernorm", x)
     heads, size, shared = c.num_attention_heads, c.attention_head_size, c.num_key_value_heads
@@ -153,10 +159,10 @@ def gated(
     bias_down: bool | None = None,
     dropout: float | None = None,
 ) -> Value:
-    """A feed-forward whose inner vector is multiplied by a gate, which has its own matrix and an activation.
+    """A gated feed-forward network: its inner vector is multiplied by a gate with its own matrix and activation.
 
-    ``bias_down`` is the bias of the last dense layer if it differs from the others; ``dropout`` is in front of that
-    layer.
+    ``bias_down``: whether the last dense layer has a bias; None means the same as ``bias``. ``dropout``: the dropout
+    probability in front of that layer; None means no dropout.
     """
     order = ("gate_proj", "up_proj", "down_proj", "act_fn", "dropout")
     with t.module("mlp", kind, block="feed-forward", order=order):

@@ -1,6 +1,6 @@
 """GPT-2 (Radford et al. 2019): a decoder with LayerNorms in front of its blocks and one matrix for query, key, value.
 
-Hugging Face's modeling_gpt2.py as a program.
+The program follows Hugging Face's modeling_gpt2.py.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from bertcalc.text.records import dataclass
 
 @dataclass(frozen=True)
 class GPT2Config(Config):
-    """Hugging Face's ``GPT2Config``: the same field names, the same defaults (gpt2).
+    """Hugging Face's ``GPT2Config``, with the same field names and defaults (gpt2).
 
     ``n_inner`` None means four times n_embd, and is replaced by that number.
     """
@@ -59,13 +59,13 @@ class GPT2Config(Config):
         "max_position_embeddings": "n_positions",
         "num_attention_heads": "n_head",
         "num_hidden_layers": "n_layer",
-        # transformers has these under the family's names only.
+        # transformers has the following fields under the family's names only.
         "intermediate_size": "n_inner",
         "hidden_act": "activation_function",
         "hidden_dropout_prob": "resid_pdrop",
         "attention_probs_dropout_prob": "attn_pdrop",
         "layer_norm_eps": "layer_norm_epsilon",
-        # Other families' fields of these names have other valid values.
+        # Shared names of their own, because other families' summary_* fields have other valid values.
         "choice_token": "summary_type",
         "choice_activation": "summary_activation",
     }
@@ -77,9 +77,10 @@ class GPT2Config(Config):
 
     @property
     def ones_matter(self) -> bool:
-        """True with a cache: keys and values are copied, and the query if there are several sequences and heads.
+        """Whether a size of 1 changes which tensors autograd saves.
 
-        Also true if one vector of each choice is copied, which happens only if there are several choices.
+        With a cache, keys and values are copied, and the query is copied only with several sequences and heads. If
+        summary_type is first or last, a vector of each choice is copied only with several choices.
         """
         return self.use_cache or self.summary_type in _OF_ALL_CHOICES
 
@@ -133,7 +134,7 @@ def _layer(t: Trace, c: GPT2Config, x: Value, seen: Value | None) -> Value:
 
 
 def _attention(t: Trace, c: GPT2Config, name: str, x: Value, seen: Value | None = None) -> Value:
-    """One matrix for query, key and value; in cross attention, one for the query and one for key and value."""
+    """Attention with one matrix for query, key and value; cross attention has a separate matrix for the query."""
     block = "attention" if seen is None else "cross-attention"
     with t.attention(name, "GPT2Attention", c.n_head, c.attention_head_size, block=block, order=_ATTENTION):
         if seen is None:
@@ -159,7 +160,10 @@ _ATTENTION = ("c_attn", "q_attn", "c_proj", "attn_dropout", "resid_dropout")
 
 
 def _language_model(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
-    """A score for each token of the vocabulary at each position. If tied, the matrix is the word embedding table."""
+    """A score for each token of the vocabulary at each position.
+
+    With tied weights, the matrix is the word embedding table.
+    """
     tied = {"weight": "transformer.wte.weight"} if c.tie_word_embeddings else {}
     with t.block(LANGUAGE_MODEL):
         scores = t.linear("lm_head", hidden.states, c.vocab_size, role="decoder", bias=False, tied=tied)
@@ -167,7 +171,7 @@ def _language_model(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
 
 
 def _sequence_classification(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
-    """Scores for every token; only those of each sequence's last token are used."""
+    """Scores for every token; only the scores of each sequence's last token are used."""
     scores = t.linear("score", hidden.states, c.num_labels, role="classifier", bias=False)
     t.output("logits", t.step("last_token", "copy", scores, shape=(scores.shape[0], c.num_labels)))
 
@@ -185,7 +189,7 @@ def _question_answering(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
 
 
 def _double_heads(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
-    """Scores for the tokens of the vocabulary, and one score for each choice."""
+    """Scores for the tokens of the vocabulary, and a score for each choice."""
     batch, x = t.batch, hidden.states
     apart = (batch.batch_size, batch.num_choices, *x.shape[1:])
     x = t.step("choices_apart", "view", x, shape=apart)
@@ -202,7 +206,10 @@ _OF_ALL_CHOICES = ("first", "last")
 
 
 def _of_each_choice(t: Trace, c: GPT2Config, x: Value) -> Value:
-    """One token of each choice; unless summary_type is cls_index, transformers picks or averages choices instead."""
+    """The vector of one token of each choice, if summary_type is cls_index.
+
+    With other values, transformers picks or averages along the axis of choices instead of tokens.
+    """
     batch, choices, length, width = x.shape
     if c.summary_type == "cls_index":
         return t.step("chosen_token", "gather", x, shape=(batch, choices, width))

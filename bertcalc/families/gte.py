@@ -1,6 +1,7 @@
 """GTE (Zhang et al. 2024, arXiv:2407.19669): NomicBERT's layers with biases, and RoBERTa's masked-LM head.
 
-Hugging Face's modeling_gte.py as a program. The gated feed-forward has dropout, and a bias in its last layer only.
+The program follows Hugging Face's modeling_gte.py. The gated feed-forward network has dropout, and a bias in its last
+layer only.
 """
 
 from functools import partial
@@ -16,10 +17,10 @@ from bertcalc.text.records import dataclass
 
 @dataclass(frozen=True)
 class GteConfig(EncoderConfig):
-    """Hugging Face's ``GteConfig``: the same field names, the same defaults (gte-multilingual-base).
+    """Hugging Face's ``GteConfig``, with the same field names and defaults (gte-multilingual-base).
 
-    ``rope_parameters`` are left out, as they change no count. A ``type_vocab_size`` of 0, as in gte-base-en-v1.5,
-    which has no token types, is not possible.
+    ``rope_parameters`` is left out, because it changes no count. A ``type_vocab_size`` of 0 is not possible, so
+    gte-base-en-v1.5, which has no token types, is not supported.
     """
 
     vocab_size: int = 250048
@@ -42,7 +43,8 @@ def _body(t: Trace, c: GteConfig, pooler: bool) -> Hidden:
             ids, types = t.inputs("input_ids", "token_type_ids")
             words = t.variable("embeddings", t.aside(bert.words(t, c, ids, c.hidden_size), "positions"))
             rows = t.embedding("token_type_embeddings", types, c.type_vocab_size, c.hidden_size, role="token type")
-            # No variable in transformers, but recorded as one: words and rows stay alive until the sum replaces them.
+            # Not a variable in transformers, but recorded as a variable: words and rows stay alive until the sum
+            # replaces them.
             rows = t.variable("embeddings", rows)
             x = t.variable("embeddings", t.add("add_token_type", words, rows))
             x = t.variable("embeddings", t.norm("LayerNorm", x, c.layer_norm_eps))

@@ -1,4 +1,4 @@
-"""Read and write Hugging Face's config.json; the text that is read is untrusted.
+"""Read and write Hugging Face's config.json; input is untrusted.
 
 >>> from bertcalc import BertConfig
 >>> read('{"model_type": "bert", "vocab_size": 21128, "architectures": ["BertForMaskedLM"]}').config.vocab_size
@@ -48,8 +48,8 @@ from bertcalc.transformers4 import pruned_heads
 from bertcalc.transformers4.config_remarks import of_distances
 from bertcalc.transformers4.version import FIVE, version_of
 
-LARGEST = 1_000_000  # characters; real files have less than 2,000, with a thousand labels 60,000
-PASTED = LARGEST + 100_000  # characters that an input field accepts, so that a longer text gets an error message
+LARGEST = 1_000_000  # characters; real files have less than 2,000, or 60,000 with a thousand labels
+PASTED = LARGEST + 100_000  # characters that an input field accepts: a text above LARGEST gets an error message
 # Known keys that are not fields of the configuration. label2id adds nothing to id2label.
 _OTHERS = ("model_type", "architectures", "id2label", "label2id")
 
@@ -63,13 +63,13 @@ class ConfigReading(NamedTuple):
 
     @property
     def doubts(self) -> list[Problem]:
-        """The remarks on keys that may change the model: without remarks on defaults and on keys without effect."""
+        """The remarks on keys that may change the model; remarks on defaults and ineffective keys are left out."""
         calm = (key_remarks.DEFAULTS, key_remarks.WITHOUT_EFFECT, RECOGNIZED, LIKE_BERT)
         return [remark for remark in self.remarks if remark.message not in calm]
 
     @property
     def guesses(self) -> list[Problem]:
-        """The remarks that make the count a guess: own code, no model type, or a class that bertcalc does not have."""
+        """The remarks that make the count a guess: custom code, no model type, or a class that bertcalc lacks."""
         return [remark for remark in self.remarks if remark.message in (other_programs.GUESS, GUESSED, _NO_CLASS)]
 
 
@@ -80,9 +80,9 @@ _NO_CLASS = N_("architectures {value} is not one of the classes that bertcalc co
 def write(model: Model) -> str:
     """Write a config.json that transformers loads as this model.
 
-    It has the sizes that changes give the model, such as another vocabulary; an adapter is not in it, but in peft's
-    adapter_config.json. Whether the body has a pooler is lost, as a config.json cannot express it. Raises InputError if
-    no configuration gives this model, for instance if heads are pruned.
+    The file has the sizes after all changes of the model, such as a larger vocabulary. It does not contain an adapter,
+    which peft describes in adapter_config.json, and it cannot express whether the body has a pooler. Raises InputError
+    if no configuration describes this model, for instance if heads are pruned.
     """
     config = _with_changes(model) if model.changes else model.config
     fields = version_of(config).fields(config)
@@ -96,9 +96,9 @@ _NO_CONFIG = N_(
 
 
 def _with_changes(model: Model) -> Config:
-    """The configuration of the model without its adapter. Raises InputError if there is none."""
+    """The configuration of the model without its adapter. Raises InputError if no configuration describes it."""
     resized = model.changed(changes=tuple(change for change in model.changes if change.resizes))
-    config = replace(resized.final_config)  # checks it: an embedding's padding token may be gone
+    config = replace(resized.final_config)  # validates it: a smaller vocabulary may lack the padding token
     plain = model.changed(config, changes=())
     if str(plain) != str(resized) or _steps(plain) != _steps(resized):
         raise wrong(_NO_CONFIG, "changes", changes=", ".join(map(str, resized.changes)))
@@ -140,10 +140,11 @@ def text_of_file(path: Path) -> str:
 
 @checked
 def read_object(text: str) -> dict[str, Any]:
-    """Parse the JSON object in a config.json of any model, or one that is printed, commented or a Python dictionary.
+    """Parse the JSON object in the config.json of any model.
 
-    Without a model type, the name of a configuration class printed in front of the object gives it. Raises InputError
-    if the text is not an object, or if it is a file that does not describe a model.
+    Also accepts a printed configuration, comments, and a Python dictionary. If the object has no model type, it is
+    taken from the name of a configuration class printed in front of the object. Raises InputError if the text is not
+    an object, or if it is a file that does not describe a model.
     """
     if len(text) <= LARGEST and not begins_object(text):
         problem = other_files.explained(_list_of(text))
@@ -159,14 +160,14 @@ _NO_OBJECT = N_("This is not a config.json: expected a JSON object, {braces} wit
 
 
 def _list_of(text: str) -> Any:
-    """The list in a text; None if there is none."""
+    """The JSON list in a text; None if the text is not a list."""
     with suppress(InputError):
         return read_json(text, LARGEST) if text.lstrip("\ufeff \t\r\n").startswith("[") else None
     return None
 
 
 def is_of_another_type(problems: Iterable[Problem]) -> bool:
-    """Whether a config.json was refused because its model type or class has no family here."""
+    """Whether a config.json was refused because bertcalc has no family for its model type or class."""
     return any(problem.field in ("model_type", "architectures") and not problem.remedies for problem in problems)
 
 
@@ -175,8 +176,8 @@ def read(text: str) -> ConfigReading:
     """Read the model from the text of a config.json; missing fields get Hugging Face's defaults.
 
     The text may also be a printed configuration or a Python dictionary (``read_object``). Without a model type, the
-    family is recognized by its keys. Raises InputError, also for models of other programs, and for sizes under names
-    that transformers does not read.
+    family is recognized by its classes or keys. Raises InputError if the text or a value is invalid, if the model needs
+    a different program, or if a size has a name that transformers does not read.
     """
     content = read_object(text)
     if content.get("model_type") in (None, "", "nezha", *FAMILIES):
@@ -204,7 +205,7 @@ def read(text: str) -> ConfigReading:
 def _refusals(
     kind: type[Config], content: Mapping[str, Any], unread: Mapping[str, Any], values: Mapping[str, Any]
 ) -> Iterator[Problem]:
-    """The problems with the values of a file, and with keys that are not read although they change the model."""
+    """The problems with the values of a file, and with unread keys that would change the model."""
     yield from (_not_counted(kind, problem) for problem in problems(kind, values))
     yield from kind.refused(content)
     yield from refused_values(kind, content, values)
@@ -218,7 +219,7 @@ def _refusals(
 
 @cache
 def _every_name() -> frozenset[str]:
-    """The keys by which a file describes a model: sizes and fields, except those of a generation_config.json."""
+    """The keys by which a file describes a model: sizes and fields, except keys of a generation_config.json."""
     fields = {name for family in FAMILIES.values() for name in names_read(family.config)}
     return SIZE_NAMES | {name for name in fields if not name.endswith("_token_id") and name != "use_cache"}
 
@@ -242,7 +243,7 @@ def _with_vocabulary(content: dict[str, Any]) -> tuple[dict[str, Any], list[Prob
 
 
 def _values(kind: type[Config], content: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a file, or their defaults. Where both names are given, transformers uses the shared one."""
+    """The fields of a file, or their defaults; the shared name takes precedence over a family's own name."""
     defaults = {**vars(kind.default()), **kind.if_missing(content)}
     names = {name: kind.shared_name(name) for name in defaults}
     values = {
@@ -267,7 +268,7 @@ def _factorized(kind: type[Config], unread: Mapping[str, Any], values: Mapping[s
             yield uncounted(key, size, kind.own_name("hidden_size"))
 
 
-# Values that transformers accepts but our configurations refuse, for fields that do not affect any count.
+# Values that transformers accepts but bertcalc's configurations refuse, for fields that do not affect any count.
 _LOADS: Mapping[str, Callable[[Any], bool]] = {
     "bos_token_id": is_int,
     "eos_token_id": lambda value: is_int(value) or (isinstance(value, list) and all(map(is_int, value))),
@@ -279,7 +280,11 @@ _LOADS: Mapping[str, Callable[[Any], bool]] = {
 
 
 def _without_count(kind: type[Config], values: dict[str, Any]) -> Iterator[Problem]:
-    """Replace invalid values of _LOADS in ``values`` by valid ones, and yield a remark on each."""
+    """Replace invalid values of the fields in _LOADS by defaults in ``values``, and yield a remark on each.
+
+    A padding token is also replaced if it is None or counts from the end of the vocabulary, where transformers accepts
+    this.
+    """
     message = N_("{field} {value} is replaced by {default}, which does not affect any count.")
     for field, loads in _LOADS.items():
         name = kind.own_name(field)
@@ -299,9 +304,9 @@ def _without_count(kind: type[Config], values: dict[str, Any]) -> Iterator[Probl
         yield Problem.of(message, "pad_token_id", pad, value=f"{pad}", token=vocabulary + pad)
 
 
-# Sizes for which transformers also accepts 0. It also builds a model with 1 for position_buckets.
+# Sizes for which transformers also accepts 0. It also accepts 1 for position_buckets.
 _ZEROS = ("num_hidden_layers", "type_vocab_size", "max_position_embeddings", "intermediate_size", "num_labels")
-# Fields for which transformers accepts values that are not supported here.
+# Fields for which transformers accepts values that bertcalc does not support.
 _OTHERWISE = (
     *("num_hidden_groups", "inner_group_num", "summary_proj_to_labels"),
     *("reorder_and_upcast_attn", *FIVE.lacks),
@@ -309,7 +314,7 @@ _OTHERWISE = (
 
 
 def _not_counted(kind: type[Config], problem: Problem) -> Problem:
-    """The problem, with a different message if transformers supports this value and only bertcalc does not."""
+    """The problem, with a different message if transformers accepts the value and only bertcalc does not support it."""
     field, value = problem.field, problem.value
     of_a_kind = field in _OTHERWISE and type(value) is type(getattr(kind, kind.own_name(field)))
     of_a_kind = of_a_kind and "wanted" in problem.values  # a problem of one field, not of a family's relations

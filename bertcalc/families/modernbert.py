@@ -1,7 +1,7 @@
 """ModernBERT (Warner et al. 2024, arXiv:2412.13663): rotary positions, a gated feed-forward, no biases.
 
-Hugging Face's modeling_modernbert.py as a program. Two of every three layers attend only to neighboring tokens, which
-changes the mask and the angles, but no parameters or matrix products.
+The program follows Hugging Face's modeling_modernbert.py. Two of every three layers attend only to neighboring tokens.
+This changes the mask and the angles, but no parameters or matrix products.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,10 +22,10 @@ from bertcalc.text.records import dataclass
 
 @dataclass(frozen=True)
 class ModernBertConfig(Config):
-    """Hugging Face's ``ModernBertConfig``: the same field names, the same defaults (ModernBERT-base).
+    """Hugging Face's ``ModernBertConfig``, with the same field names and defaults (ModernBERT-base).
 
-    ``rope_parameters`` is left out, as it changes neither counts nor shapes. ``layer_types`` of a config.json becomes
-    ``global_attn_every_n_layers``, its former name, which transformers 5 still reads.
+    ``rope_parameters`` is left out, because it changes neither counts nor shapes. ``layer_types`` of a config.json
+    becomes ``global_attn_every_n_layers``, its former name, which transformers 5 still reads.
     """
 
     vocab_size: int = 50368
@@ -63,7 +63,7 @@ class ModernBertConfig(Config):
     num_labels: int = 2
 
     attribute_map: ClassVar = {
-        # transformers has these under the family's names only.
+        # transformers has the following fields under the family's names only.
         "hidden_act": "hidden_activation",
         "layer_norm_eps": "norm_eps",
         "attention_probs_dropout_prob": "attention_dropout",
@@ -110,24 +110,24 @@ class ModernBertConfig(Config):
 
     @property
     def window(self) -> int:
-        """The number of tokens that local attention sees on each side."""
+        """The number of tokens on each side that local attention covers; shorter sequences need no mask."""
         return self.local_attention // 2
 
     def letters_of_sizes(self) -> dict[str, str]:
-        """The family's sizes, without L for a single layer: only the other layers have a first LayerNorm."""
+        """The letters of the family's sizes; a single layer has no L, because later layers have another LayerNorm."""
         letters = super().letters_of_sizes()
         return {field: letters[field] for field in letters if field != "num_hidden_layers" or not self.single}
 
     @property
     def single(self) -> bool:
-        """Whether there is only one layer; symbols stand for more."""
+        """Whether there is only one layer; symbols count as several."""
         return all_or_none(self.num_hidden_layers == 1)
 
 
 def _interval(kinds: Any, usual: Any) -> int | None:
     """The interval between global layers: the first layer and every n-th after it. None for any other pattern.
 
-    If there are several, ``usual`` is preferred.
+    If several intervals fit, ``usual`` is preferred.
     """
     if not isinstance(kinds, list) or not kinds:
         return None
@@ -170,7 +170,7 @@ def _body(t: Trace, c: ModernBertConfig, pooler: bool) -> Hidden:
 
 
 def _in_turn(t: Trace, c: ModernBertConfig, kinds: list[Value]) -> tuple[Value, ...]:
-    """The angles of each layer in one period; if layers were dropped, of each that is left."""
+    """The angles of each layer in a period; if layers were dropped, the angles of each remaining layer."""
     period = c.layer_period
     if not t.drops or not is_int(c.num_hidden_layers):
         return (kinds[0], *kinds[1:] * (period - 1))
@@ -189,7 +189,10 @@ def _norm(t: Trace, c: ModernBertConfig, name: str, x: Value) -> Value:
 
 
 def _layer(t: Trace, c: ModernBertConfig, x: Value, angles: tuple[Value, ...], *, first: bool = False) -> Value:
-    """Norms are in front of the blocks; the ``first`` layer's attention has none, as the embeddings are normalized."""
+    """A layer with norms in front of its blocks.
+
+    The attention of the ``first`` layer has no norm, because the embeddings are normalized already.
+    """
     with t.block("attention"):
         if first:
             t.idle("attn_norm", "Identity")
@@ -221,14 +224,17 @@ def _layer(t: Trace, c: ModernBertConfig, x: Value, angles: tuple[Value, ...], *
 
 
 def _head(t: Trace, c: ModernBertConfig, x: Value, *, block: str = "", role: str = "dense") -> Value:
-    """A dense layer, its activation and a LayerNorm: part of every class with a head."""
+    """A dense layer, its activation and a LayerNorm: a part of every head."""
     with t.module("head", "ModernBertPredictionHead", component="head", block=block):
         x = t.linear("dense", x, c.hidden_size, role=role, bias=c.classifier_bias)
         return _norm(t, c, "norm", t.activation("act", x, c.classifier_activation, role="classifier activation"))
 
 
 def _masked_lm(t: Trace, c: ModernBertConfig, hidden: Hidden) -> None:
-    """A score for each token of the vocabulary at each position. If tied, the matrix is the word embedding table."""
+    """A score for each token of the vocabulary at each position.
+
+    With tied weights, the matrix is the word embedding table.
+    """
     tied = {"weight": "model.embeddings.tok_embeddings.weight"} if c.tie_word_embeddings else {}
     x = _head(t, c, hidden.states, block=LANGUAGE_MODEL, role="transform")
     with t.block(LANGUAGE_MODEL):
@@ -261,7 +267,7 @@ def _question_answering(t: Trace, c: ModernBertConfig, hidden: Hidden) -> None:
 
 
 def _multiple_choice(t: Trace, c: ModernBertConfig, hidden: Hidden) -> None:
-    """One score for each choice, from the mean (which needs an attention_mask) or the first non-padding token."""
+    """A score for each choice, from the mean (which needs an attention_mask) or the first non-padding token."""
     batch, length, width = hidden.states.shape
     if c.classifier_pooling == "mean":
         x = t.mean("mean", hidden.states, Value("attention_mask", (batch, length, 1), ids=True))

@@ -1,6 +1,6 @@
-"""MPNet (Song et al. 2020, arXiv:2004.09297): BERT's layers, all adding one table of distances to the scores.
+"""MPNet (Song et al. 2020, arXiv:2004.09297): BERT's layers with relative position biases that all layers share.
 
-Hugging Face's modeling_mpnet.py as a program, which reuses those of BERT and RoBERTa.
+The program follows Hugging Face's modeling_mpnet.py and reuses parts of BERT's and RoBERTa's programs.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ from bertcalc.text.records import dataclass
 
 @dataclass(frozen=True)
 class MPNetConfig(EncoderConfig):
-    """Hugging Face's ``MPNetConfig``: the same field names, the same defaults."""
+    """Hugging Face's ``MPNetConfig``, with the same field names and defaults."""
 
     vocab_size: int = 30527
     relative_attention_num_buckets: int = 32
@@ -70,7 +70,7 @@ def _body(t: Trace, c: MPNetConfig, pooler: bool) -> Hidden:
 
 
 def _distances(t: Trace, c: MPNetConfig, x: Value) -> Value:
-    """A bias for each head and pair of tokens, by their distance: looked up once for all layers."""
+    """Look up the bias of each head for the distance of each pair of tokens, once for all layers."""
     batch, length, _width = x.shape
     with t.block("relative positions"):
         buckets = Value("distance_buckets", (length, length), ids=True)

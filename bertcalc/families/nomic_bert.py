@@ -1,7 +1,7 @@
 """NomicBERT (Nussbaum et al. 2024, arXiv:2402.01613): BERT with rotary positions and a gated feed-forward.
 
-Hugging Face's modeling_nomic_bert.py as a program: token types and LayerNorms after each block as in BERT, but no
-position table and no biases in the layers.
+The program follows Hugging Face's modeling_nomic_bert.py: token types and LayerNorms after each block as in BERT, but
+no position table and no biases in the layers.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -21,7 +21,7 @@ from bertcalc.text.records import dataclass
 
 @dataclass(frozen=True)
 class NomicBertConfig(EncoderConfig):
-    """Hugging Face's ``NomicBertConfig``: the same field names, the same defaults (nomic-embed-text-v1.5).
+    """Hugging Face's ``NomicBertConfig``, with the same field names and defaults (nomic-embed-text-v1.5).
 
     Two fields are left out: ``rope_parameters``, which change no count, and ``head_dim``, which is
     hidden_size / num_attention_heads.
@@ -50,7 +50,7 @@ class NomicBertConfig(EncoderConfig):
 
     @classmethod
     def refused(cls, content: Mapping[str, Any]) -> Iterator[Problem]:
-        """Also refuse keys with which nomic-ai's own program has other tensors."""
+        """Also refuse keys that change the tensors in nomic-ai's own program."""
         yield from super().refused(content)
         for key in ("qkv_proj_bias", "mlp_fc1_bias", "mlp_fc2_bias", "use_rms_norm"):
             if content.get(key):
@@ -86,7 +86,7 @@ def _gated(t: Trace, c: Config, x: Value) -> Value:
 def layers(
     t: Trace, c: Config, x: Value, kind: str, gated: Callable[[Trace, Config, Value], Value], *, bias: bool
 ) -> Value:
-    """The rotary positions and all layers; ``bias``: whether the attention's dense layers have biases."""
+    """Run the rotary positions and all layers; ``bias``: whether the attention's dense layers have biases."""
     with t.block("", component="encoder"):
         with t.block("rotary positions"):
             angles = t.angles("rotary_emb", f"{kind}RotaryEmbedding", x, c.attention_head_size)

@@ -1,4 +1,4 @@
-"""The presets of all families, by name; importing this module registers the families."""
+"""The presets of all families, keyed by name; importing this module registers the families."""
 
 from bertcalc.families import PRESETS as PRESETS
 from bertcalc.families import preset_named as preset_named

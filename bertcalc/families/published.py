@@ -10,7 +10,7 @@ from bertcalc.text.toml_tables import table_beside
 class PublishedCount(NamedTuple):
     """A published number of parameters, and its model.
 
-    ``surplus`` is how many more parameters Hugging Face's class has; ``convention`` says why.
+    ``surplus`` is the number of additional parameters in Hugging Face's class; ``convention`` explains the difference.
     """
 
     preset: str

@@ -1,7 +1,7 @@
 """RoBERTa (Liu et al. 2019, arXiv:1907.11692): BERT's layers with different embeddings and heads.
 
-Hugging Face's modeling_roberta.py as a program, which reuses that of BERT. XLM-RoBERTa and CamemBERT are the same
-program under other names (``family``).
+The program follows Hugging Face's modeling_roberta.py and reuses parts of BERT's program. XLM-RoBERTa and CamemBERT run
+the same program under other names (``family``).
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ from bertcalc.transformers4.version import only_absolute
 
 @dataclass(frozen=True)
 class RobertaConfig(bert.BertConfig):
-    """Hugging Face's ``RobertaConfig``: the same field names, the same defaults."""
+    """Hugging Face's ``RobertaConfig``, with the same field names and defaults."""
 
     vocab_size: int = 50265
     pad_token_id: int | None = 1
@@ -64,9 +64,10 @@ _EMBEDDINGS = ("word_embeddings", "token_type_embeddings", "LayerNorm", "dropout
 def language_model(
     kind: str, t: Trace, c: Config, hidden: Hidden, *, prefix: str = "roberta", own_bias: bool = True
 ) -> None:
-    """The head for masked and causal language modeling, always with GELU, whatever the layers have.
+    """The head for masked and causal language modeling; its activation is always GELU, whatever hidden_act is.
 
-    ``prefix`` is that of the body; ``own_bias``: whether the head owns a bias, to which the decoder's can be tied.
+    ``prefix`` is the prefix of the body. ``own_bias``: whether the head owns a bias to which the decoder's bias can be
+    tied.
     """
     tied = {}
     if c.tie_word_embeddings:
@@ -90,7 +91,7 @@ def sequence_classification(kind: str, t: Trace, c: Config, hidden: Hidden) -> N
 
 
 def _multiple_choice(t: Trace, c: RobertaConfig, hidden: Hidden) -> None:
-    """One score for each choice, without using classifier_dropout."""
+    """A score for each choice; dropout has hidden_dropout_prob, even if classifier_dropout is set."""
     bert.side_by_side(t, bert.classified(t, hidden.pooled, 1, c.hidden_dropout_prob))
 
 
@@ -105,7 +106,7 @@ _CHOICES = ("input_ids", "token_type_ids", "attention_mask", "labels", "position
 def family(
     name: str, config: type[RobertaConfig], published: Mapping[str, Mapping[str, Any]], *, head_first: bool = False
 ) -> Family:
-    """A family that runs RoBERTa's program, with its own name, configuration and presets."""
+    """Build a family that runs RoBERTa's program with its own name, configuration and presets."""
     kind = config.__name__.removesuffix("Config")
     cls, words = ClassFactory(kind), partial(language_model, kind)
     classes = (
@@ -127,7 +128,7 @@ def family(
     )
 
 
-# The position table has two more rows than positions, which are counted from the row after padding.
+# The position table has two more rows than there are positions: positions are counted from the row after padding.
 SIZES: dict[str, Any] = {"max_position_embeddings": 514, "type_vocab_size": 1, "layer_norm_eps": 1e-5}
 FAMILY = family(
     "roberta",

@@ -1,7 +1,7 @@
-"""Keys of a config.json that are not fields of a configuration here and do not change any count.
+"""Keys of a config.json that are not fields of a bertcalc configuration and do not change any count.
 
 A key is listed only if it changes neither the parameters of the real class, nor the FLOPs of a forward pass, nor peak
-memory (tests/families/test_uncounted_keys.py changes each of them). All other keys are unknown.
+memory (tests/families/test_uncounted_keys.py changes each key). All other keys are unknown.
 """
 
 from collections.abc import Callable, Mapping
@@ -60,7 +60,7 @@ OF_MEMORY: Mapping[str, Callable[[Any], bool]] = {
 
 
 def _has_usual_angles(parameters: Any) -> bool:
-    """Whether positions are rotated as usual, by multiples of an angle, which may depend on the kind of layer."""
+    """Whether rotary positions use the default angles, either for all layers or for each type of layer."""
     if not isinstance(parameters, dict):
         return False
     if "rope_type" not in parameters:

@@ -7,7 +7,7 @@ from bertcalc.text.records import dataclass
 
 @dataclass(frozen=True)
 class XLMRobertaConfig(roberta.RobertaConfig):
-    """Hugging Face's ``XLMRobertaConfig``: the same field names, the same defaults."""
+    """Hugging Face's ``XLMRobertaConfig``, with the same field names and defaults."""
 
     vocab_size: int = 30522
 

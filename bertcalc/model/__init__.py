@@ -1,1 +1,1 @@
-"""The module tree and everything that is read directly from it: totals, names, inventory, differences, freezing."""
+"""The module tree and everything derived directly from it: totals, names, inventory, differences, freezing."""

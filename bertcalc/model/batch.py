@@ -1,4 +1,4 @@
-"""The sizes of a batch, and the checks of its sizes."""
+"""The sizes of a batch, and their validation."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -12,11 +12,13 @@ from bertcalc.text.arguments import record
 class Batch(NamedTuple):
     """The sizes of a batch.
 
-    ``encoder_sequence_length`` is the length of ``encoder_hidden_states``. If it is None, there are none, and a decoder
-    skips its cross attention. Only classes for multiple choice read ``num_choices``. ``cached``: whether a decoder
-    whose configuration has a cache fills it; causal language models with labels do not. A ``padded`` batch is a
-    tokenizer's output for sequences of different lengths, with token_type_ids and an attention_mask that contains
-    zeros; only the peak memory depends on it.
+    - ``encoder_sequence_length``: the length of ``encoder_hidden_states``. With None, the model gets no
+      ``encoder_hidden_states``, and a decoder skips its cross attention.
+    - ``num_choices``: read only by classes for multiple choice.
+    - ``cached``: whether a decoder fills its cache, if its configuration has a cache. Causal language models with
+      labels do not fill it.
+    - ``padded``: whether the batch is a tokenizer's output for sequences of different lengths, with token_type_ids and
+      an attention_mask that contains zeros. Only peak memory depends on it.
     """
 
     batch_size: int = 1
@@ -32,13 +34,13 @@ class Batch(NamedTuple):
         return self.batch_size, self.sequence_length
 
     def sizes(self) -> dict[str, int]:
-        """The values of batch_size and sequence_length, by name."""
+        """The values of batch_size and sequence_length, keyed by name."""
         return dict(zip(BATCH, self.shape, strict=True))
 
 
 DEFAULT_BATCH = Batch(1, 128)
 BATCH = {"batch_size": DEFAULT_BATCH.batch_size, "sequence_length": DEFAULT_BATCH.sequence_length}
-LARGEST = 1_000_000  # of both sizes
+LARGEST = 1_000_000  # the upper limit of both sizes
 
 
 def rows_for(config: Config, length: int) -> int:
@@ -50,7 +52,7 @@ def rows_for(config: Config, length: int) -> int:
 
 
 def batch_problems(config: Config, values: Mapping[str, object]) -> Iterator[Problem]:
-    """The problems with a batch_size and a sequence_length for a model with this configuration."""
+    """Yield the first problem with a batch_size and a sequence_length for a model with this configuration, if any."""
     for field, default in BATCH.items():
         if problem := check_whole_number(field, values[field], 1, LARGEST, default):
             yield problem

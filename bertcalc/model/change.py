@@ -13,11 +13,11 @@ from bertcalc.text.problem import Problem, wrong
 from bertcalc.text.records import call
 
 Twin = Callable[["Change"], tuple[Module, list[Step] | None]]
-Model = Any  # bertcalc.model.model.Model, whose module imports this one
+Model = Any  # bertcalc.model.model.Model: importing it would be circular
 
 ADAPTER = "adapter"  # the block and role of the modules that an adapter adds
 WRAPPER = "PeftModel"  # the module around the whole model, in ``Step.variable``
-SIZES, PACKS, TRAINS = range(3)  # the turns of steps: sizes first, then the quantization, then adapters and freezing
+SIZES, PACKS, TRAINS = range(3)  # the order of changes: sizes first, then quantization, then adapters and freezing
 _TWICE = N_("The change {change} appears twice: remove one of the two.")
 _ONE = N_("{first} and {second} exclude each other: remove one of them.")
 _LATE = N_("{change} must come before {other}: first resize the model, then quantize it, then add what is trained.")
@@ -26,9 +26,9 @@ SEVERAL_DEPTHS = N_("A change of some layers needs a fixed number of layers: cha
 
 
 class ChangeSize(NamedTuple):
-    """A size that changes have: its letter in formulas, the lowest and highest stop of its slider, and its meaning.
+    """A size that changes set: its letter in formulas, the lowest and highest value of its slider, and its meaning.
 
-    Typed values may lie outside the stops.
+    Users may type values outside the slider's range.
     """
 
     letter: str
@@ -59,7 +59,7 @@ def check_order(steps: Sequence[Any]) -> None:
 
 
 class Limit(NamedTuple):
-    """The limits of the number in a change's ``field``; ``message`` is the error message if it is too high."""
+    """The limits of a number in a change; ``message`` is the error message if the number is too high."""
 
     field: str
     value: Any
@@ -71,15 +71,16 @@ class Limit(NamedTuple):
 class Change(CheckedRecord):
     """The base of all changes. A change is a frozen dataclass, because models are compared and cached by their changes.
 
-    - ``title``: its name for readers.
+    - ``title``: the name that readers see.
     - ``turn``: its place in the order of steps (``SIZES``, ``PACKS`` or ``TRAINS``).
     - ``once``: whether a model can have it only once.
-    - ``in_front_of_layers``: whether it allocates something for every layer before the first one runs, so that a
-      formula of the peak has no letter for the number of layers.
+    - ``in_front_of_layers``: whether it allocates memory for every layer before the first layer runs. A formula of peak
+      memory then has no letter for the number of layers.
     - ``recomputes``: whether it works with gradient checkpointing.
     - ``in_16_bits``: whether it can be trained in a 16-bit model as the library creates it.
-    - ``packed_in_16_bits``: the same in a 16-bit model with packed weights.
-    - ``letters``: the arguments that have a letter in formulas, with the name of the size in ``CHANGE_SIZES``.
+    - ``packed_in_16_bits``: whether it can be trained in a 16-bit model with packed weights.
+    - ``letters``: the arguments that have a letter in formulas, each mapped to the name of its size in
+      ``CHANGE_SIZES``.
     """
 
     title = ""
@@ -98,12 +99,12 @@ class Change(CheckedRecord):
 
     @property
     def by_layer(self) -> bool:
-        """Whether it selects layers by number, so that a formula cannot have a letter for the number of layers."""
+        """Whether it selects layers by number. Formulas then have no letter for the number of layers."""
         return False
 
     @property
     def dropped(self) -> Collection[int]:
-        """The numbers of the layers that it drops."""
+        """The numbers of the dropped layers."""
         return ()
 
     @property
@@ -123,11 +124,17 @@ class Change(CheckedRecord):
 
     @property
     def packs(self) -> str:
-        """The dtype of products with packed weights, whose bytes are not a polynomial of the sizes; "" without them."""
+        """The dtype of matrix products with packed weights; "" if no weights are packed.
+
+        The bytes of packed weights are not a polynomial in the sizes.
+        """
         return ""
 
     def __str__(self) -> str:
-        """The change as a call: the arguments that have a letter, and those that differ from the default: Lora(r=8)."""
+        """The change as a call, such as Lora(r=8).
+
+        It shows the arguments that have a letter, and all arguments that differ from their defaults.
+        """
         return call(self, [name for name in self.letters if getattr(self, name) is not None])
 
     def configured(self, model: Model, config: Config) -> Config:
@@ -170,25 +177,28 @@ class Change(CheckedRecord):
         self.rewrite(model, root, steps)
 
     def without_layers(self, dropped: Collection[int]) -> Self:
-        """The same change with the layers' new numbers, for a model from which ``dropped`` layers are dropped later."""
+        """The same change with renumbered layers, because a later change drops the layers in ``dropped``."""
         return self
 
     def settled(self, config: Config) -> Self:
-        """A copy that states the numbers it would take from ``config``; made before sizes get letters."""
+        """A copy with explicit values for the numbers that it would otherwise read from ``config``.
+
+        Call it before letters replace the sizes of ``config``.
+        """
         return self
 
     def in_letters(self, symbols: Mapping[str, Any]) -> Self:
-        """A copy with symbols for the arguments that have a letter, such as r; ``symbols`` has them by size."""
+        """A copy with symbols for the arguments that have a letter, such as r; ``symbols`` is keyed by size."""
         arguments: Any = {argument: symbols[size] for argument, size in self.letters.items()}
         return replace(self, **arguments) if arguments else self  # type: ignore[type-var]  # all are dataclasses
 
     def sized_by(self, model: Model, config: Config) -> Self:
-        """A copy with ``config``'s sizes, which may be letters, for its numbers that must equal sizes of the model.
+        """A copy that takes the numbers that must equal sizes of the model from ``config``.
 
-        Raises InputError if one of these numbers differs from the size of ``model``.
+        The sizes of ``config`` may be letters. Raises InputError if such a number differs from the size of ``model``.
         """
         return self
 
     def letter_values(self, config: Config) -> dict[str, Any]:
-        """The values of the letters of the change, by size; ``config`` is the configuration before the change."""
+        """The values of the change's letters, keyed by size; ``config`` is the configuration before the change."""
         return {size: getattr(self, argument) for argument, size in self.letters.items()}

@@ -16,10 +16,13 @@ from bertcalc.text.arguments import checked
 
 
 class ModuleChange(NamedTuple):
-    """A path in the folded trees, each model's module at this path, and the second's parameters minus the first's.
+    """A difference between two models at a path in their folded trees.
 
-    The path has no body prefix. If both models have a module at the path, the modules differ in kind or shape;
-    ``parameters`` then counts only the tensors that they own, as their children are compared separately.
+    ``here`` and ``there`` are the modules of the first and second model at this path, or None. ``parameters`` is the
+    second module's parameter count minus the first's. The path has no body prefix.
+
+    If both models have a module at the path, the modules differ in kind or shape. ``parameters`` then counts only the
+    tensors that they own, because their children are compared separately.
     """
 
     path: str
@@ -30,7 +33,7 @@ class ModuleChange(NamedTuple):
 
 @checked
 def differences(first: Model, second: Model) -> list[ModuleChange]:
-    """Every difference between two models, in module order; the parameters sum to the difference of the totals."""
+    """Every difference between two models, in module order; their ``parameters`` sum to the totals' difference."""
     old, new = ({name: (module, 1) for name, module in top_level(model).items()} for model in (first, second))
     return list(_compare(old, new, "", 1))
 

@@ -56,15 +56,15 @@ class Class(NamedTuple):
 
     - ``head``: runs the modules that the class adds to the body, and declares its outputs.
     - ``inputs``: the parameters of the forward method, in order.
-    - ``pooler``: whether the body has its pooler.
-    - ``laid_out``: inputs whose choices are flattened into the batch axis.
+    - ``pooler``: whether the body has a pooler.
+    - ``laid_out``: the inputs in which the axis of choices is flattened into the batch axis.
     - ``caches_with_labels``: whether the cache is filled even if labels are given.
     - ``finds_last_token``: whether it searches for the last token of each sequence that is not padding.
     - ``flattens_regression``: whether a single score per sequence loses its axis if labels are given.
     - ``widens_scores``: whether the loss takes the scores in float32.
     - ``withholds``: outputs of the body that the class does not return.
-    - ``builds_with``: fields, each with the only value with which transformers builds the class.
-    - ``by_labels``: the field, if any, with which the head skips tokens without a label if labels are given.
+    - ``builds_with``: (field, value) pairs: transformers builds the class only with these values.
+    - ``by_labels``: the field, if any, that makes the head skip tokens without a label when labels are given.
     """
 
     name: str
@@ -82,7 +82,7 @@ class Class(NamedTuple):
     by_labels: str = ""
 
     def unbuilt(self, config: Config) -> Problem | None:
-        """The problem if transformers does not build the class with a configuration; None for symbols.
+        """The problem if transformers refuses to build the class with a configuration; None if sizes are symbols.
 
         Raises MixedError for columns in which only some rows have a problem.
         """
@@ -96,7 +96,7 @@ class Class(NamedTuple):
         return None
 
     def leaves_out_tokens(self, config: Config) -> bool:
-        """Whether the head computes nothing for tokens without a label, so that costs depend on the labels."""
+        """Whether the head skips tokens without a label. Its costs then depend on the labels."""
         return bool(self.by_labels and getattr(config, self.by_labels))
 
     @property
@@ -141,7 +141,7 @@ class Source(NamedTuple):
 
 
 def model_card(name: str) -> Source:
-    """The source for a model on the Hugging Face Hub, by its repository name."""
+    """The model card of a Hugging Face Hub repository (owner/name) as a source."""
     return Source(N_("Its model card on the Hugging Face Hub"), f"https://huggingface.co/{name}")
 
 
@@ -162,12 +162,12 @@ class Family:
       if no encoder output is given.
     - ``buffers``: name suffixes of tensors in checkpoints that are not parameters.
     - ``remote``: model types of repositories that hold the same models with their own code.
-    - ``meanings``: descriptions of inputs that mean something else than in other families (forward/meanings.py).
+    - ``meanings``: descriptions of inputs that have a different meaning in other families (forward/meanings.py).
     - ``prunes``: whether its models have prune_heads, up to version 4.57 of transformers.
     - ``passes_cache``: whether its bodies pass past_key_values on to attention, though no class names it as an input.
     - ``keeps_bias``: whether resizing the vocabulary leaves the bias of an untied language-model head as it is.
 
-    Three fields say what is supported; everything else is refused with a message:
+    Three fields state which features bertcalc supports; it refuses all other requests with a message:
 
     - ``peaks``: peak memory. Set it once the simulation has been validated against PyTorch (tests/memory/test_peak.py).
     - ``like_bert``: explanations by the formulas of other tools, which assume BERT's layers (diagnosis/other_tools.py).
@@ -199,11 +199,11 @@ class Family:
 
     @property
     def kind(self) -> str:
-        """The start of its class names: Bert."""
+        """The prefix of its class names, such as Bert."""
         return self.base.name.removesuffix("Model")
 
     def fullest(self, **fields: Any) -> Config:
-        """The configuration with every optional part that the family allows, and with ``fields`` if they are valid."""
+        """The default configuration with all optional parts of the family, and with ``fields`` if they are valid."""
         config = self.config.default()
         everything: tuple[dict[str, Any], ...] = (
             {"is_decoder": True, "add_cross_attention": True},

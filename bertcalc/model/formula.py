@@ -60,14 +60,14 @@ SYMBOLS = _symbols(EVERY_LETTER)
 CALL_SYMBOLS = _symbols(CALL_LETTERS)
 ALL_SYMBOLS = _symbols(LETTER_OF)
 FIELD_OF_SYMBOL = {symbol: field for field, symbol in ALL_SYMBOLS.items()}
-# Symbols for total counts. They differ from those of CALL_LETTERS, whose N is the number of choices.
+# Symbols for total counts. They differ from the symbols of CALL_LETTERS, where N is the number of choices.
 COUNT_SYMBOLS = {
     "parameters": sympy.Symbol("N", positive=True),
     "trained_parameters": sympy.Symbol("N_t", positive=True),
 }
 
-# SymPy prints each symbol as a placeholder, which letters or numbers replace later: printing a formula takes SymPy a
-# millisecond, replacing placeholders takes microseconds.
+# SymPy prints each symbol as a placeholder. Letters or numbers are filled in later, because printing a formula takes
+# SymPy a millisecond, but replacing placeholders takes microseconds.
 _PLACEHOLDERS = {symbol: rf"\{{{field}\}}" for field, symbol in (ALL_SYMBOLS | COUNT_SYMBOLS).items()}
 _PLACEHOLDER = re.compile(r"\\\{(\w+)\\\}")
 _DOT = re.compile(r" \\cdot (?![0-9])")  # a multiplication dot that a formula with letters does not need
@@ -84,14 +84,14 @@ class Formula(NamedTuple):
 
     @property
     def letters(self) -> dict[str, str]:
-        """The letters of the formula, by the names of their sizes."""
+        """The letters of the formula, keyed by size."""
         return {field: _ALL_LETTERS[field] for field in _PLACEHOLDER.findall(self.written)}
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_latex_(self) -> str:
-        """The formula in LaTeX, which a notebook shows."""
+        """The formula in LaTeX, for display in a notebook."""
         return f"${self.latex()}$"
 
     @checked
@@ -103,7 +103,10 @@ class Formula(NamedTuple):
         return _PLACEHOLDER.sub(lambda match: latex_number(values[match[1]]), self.written)
 
     def numbers_of(self, config: Config, sizes: Mapping[str, int]) -> dict[str, Any]:
-        """The numbers for all letters of the formula. Raises ArgumentError for a letter that neither argument has."""
+        """The values of all letters in the formula, keyed by size.
+
+        Raises ArgumentError if neither ``config`` nor ``sizes`` has a value for a letter.
+        """
         values = {**config.shared(), **sizes}
         for field in dict.fromkeys(_PLACEHOLDER.findall(self.written)):
             if field not in values:
@@ -113,7 +116,7 @@ class Formula(NamedTuple):
 
 
 class SymbolicStep(NamedTuple):
-    """A step of the forward pass run with symbols, and the formula of its parameters, if it has any."""
+    """A step of the forward pass with symbols as sizes; ``parameters`` is None if the step has no parameters."""
 
     step: Step
     parameters: Formula | None
@@ -123,7 +126,7 @@ _OfModel = TypeVar("_OfModel", bound=Callable[..., Any])
 
 
 def once(maxsize: int) -> Callable[[_OfModel], _OfModel]:
-    """Cache a function of a model by the model's structure: the function is called with ``symbolic_model(model)``."""
+    """Cache a function of a model by the model's structure: the function receives ``symbolic_model(model)``."""
 
     def decorate(function: _OfModel) -> _OfModel:
         cached = lru_cache(maxsize)(function)
@@ -146,23 +149,25 @@ def in_letters(config: Config) -> Config:
 def window_in_letters(config: Config, sequence_length: int) -> dict[str, int]:
     """The ``local_attention`` to use with a symbolic sequence length; empty without local attention.
 
-    Symbols have no order, so the window is a number: 0 if the sequence reaches it, else 8, which is longer than every
-    sequence whose length stays a number (at most one token and one virtual token).
+    Symbols have no order, so the window is a number: 0 if ``sequence_length`` needs a mask for local attention,
+    otherwise 8. A window of 8 is larger than every sequence with a numeric length, which has at most one token and one
+    virtual token.
     """
     return {} if config.window is None else {"local_attention": 0 if config.masks_window(sequence_length) else 8}
 
 
 @checked
 def symbolic_model(model: Model) -> Model:
-    """The model with symbols for the sizes that sliders change; the same object for each structure."""
+    """The model with symbols for the sizes that sliders change; models with the same structure share one object."""
     return model_in_symbols(model, ALL_SYMBOLS)
 
 
 @checked
 def formula(model: Model, *, path: str = "") -> Formula:
-    """The number of parameters of the module at ``path`` as a formula: "" is the model, encoder.layer.* one layer.
+    """The formula for the number of parameters of the module at ``path``.
 
-    Paths have no body prefix ("bert."). Raises UnknownNameError if there is no module at ``path``.
+    The path "" is the whole model, and encoder.layer.* is a single layer. Paths have no body prefix ("bert."). Raises
+    UnknownNameError if there is no module at ``path``.
     """
     if _NUMBER.search(path):  # only the integer model knows whether there is such a layer
         submodule(model, path)
@@ -170,7 +175,7 @@ def formula(model: Model, *, path: str = "") -> Formula:
 
 
 def formula_text(model: Model, path: str) -> str:
-    """The formula of the module at ``path`` as text; that of a component is the sum of its brackets.
+    """The formula of the module at ``path`` as text; a component's formula is the sum of its brackets.
 
     >>> from bertcalc import BertConfig
     >>> formula_text(Model(BertConfig()), "embeddings")
@@ -181,7 +186,7 @@ def formula_text(model: Model, path: str) -> str:
 
 @once(1024)
 def trained_formula(model: Model) -> Formula:
-    """The number of parameters that are trained, as a formula.
+    """The number of trained parameters as a formula.
 
     >>> from bertcalc import BertConfig, Lora
     >>> trained_formula(Model(BertConfig(), changes=(Lora(r=8),)))
@@ -208,7 +213,9 @@ def component_formulas(model: Model) -> tuple[tuple[Component, Formula], ...]:
 
 
 def in_numbers(expression: Any, values: Mapping[str, int]) -> str:
-    """Write a formula as text with the numbers in ``values``, by field, instead of letters; live if the numbers are.
+    """Write a formula as text with numbers instead of letters; ``values`` is keyed by field.
+
+    The text is live if the numbers are (see bertcalc.text.live_numbers).
 
     >>> in_numbers(4 * SYMBOLS["hidden_size"] ** 2, {"hidden_size": 768})
     '4 · 768²'
@@ -222,7 +229,7 @@ def in_numbers(expression: Any, values: Mapping[str, int]) -> str:
 @checked
 @once(1024)
 def count_formulas(model: Model) -> dict[str, Formula]:
-    """The number of modules of each kind in the inventory, and of those named ``dense``, as formulas."""
+    """The number of modules of each kind in the inventory, and of all modules named ``dense``, as formulas."""
     groups = [*inventory(model), named(model, "dense")]
     return {group.name: write(sympy.sympify(group.modules)) for group in groups}
 
@@ -252,7 +259,7 @@ def bar_formulas(model: Model, *, path: str = "") -> tuple[str, ...]:
 def symbolic_steps(model: Model, *, cross: bool = False) -> tuple[SymbolicStep, ...]:
     """The steps of the forward pass in letters: inputs, outputs and parameters.
 
-    With ``cross``, encoder_hidden_states are given.
+    With ``cross``, the inputs include encoder_hidden_states.
     """
     sizes = {field: symbol for field, symbol in CALL_SYMBOLS.items() if cross or field != "encoder_sequence_length"}
     return tuple(
@@ -264,7 +271,7 @@ def symbolic_steps(model: Model, *, cross: bool = False) -> tuple[SymbolicStep, 
 
 
 def shape_letters(shape: Shape) -> str:
-    """A shape of SymPy expressions as on paper: B × A × S × H/A."""
+    """A shape of SymPy expressions in mathematical notation: B × A × S × H/A."""
     return " × ".join(map(_side, shape))
 
 
@@ -288,9 +295,9 @@ def _expression(module: Module) -> Any:
 
 
 def exact(expression: Any) -> Any:
-    """An expression without floors: in H // A, the heads divide the hidden size in every valid configuration.
+    """Remove floors, as in H // A: in every valid configuration, the number of heads divides the hidden size.
 
-    Floors of the number of layers stay: of L layers, ⌊L / 3⌋ start a pattern of three.
+    Floors of the number of layers stay, such as ⌊L / 3⌋ for a pattern that repeats every three layers.
     """
     layers = SYMBOLS["num_hidden_layers"]
     return sympy.sympify(expression).replace(
@@ -299,7 +306,7 @@ def exact(expression: Any) -> Any:
 
 
 def in_whole_periods(expression: Any, layers: int) -> Any:
-    """An expression without floors, valid for numbers of layers that differ from ``layers`` by whole periods."""
+    """Remove floors; the result is valid for numbers of layers that differ from ``layers`` by whole periods."""
     letter = SYMBOLS["num_hidden_layers"]
     return expression.replace(
         sympy.floor, lambda quotient: quotient - (quotient - sympy.floor(quotient)).subs(letter, layers)
@@ -307,7 +314,10 @@ def in_whole_periods(expression: Any, layers: int) -> Any:
 
 
 def _rows_times_units(expression: Any) -> Any:
-    """VH + PH + TH + 2H as H(V + P + T + 2); 4H^2 + 2HI + 9H + I, which has no common factor, unchanged."""
+    """Factor out a letter if that shortens the expression.
+
+    VH + PH + TH + 2H becomes H(V + P + T + 2). 4H^2 + 2HI + 9H + I has no common factor and stays unchanged.
+    """
     for symbol in SYMBOLS.values():
         quotient = sympy.expand(expression / symbol)
         if not quotient.has(symbol) and sympy.count_ops(symbol * quotient) < sympy.count_ops(expression):
@@ -316,12 +326,12 @@ def _rows_times_units(expression: Any) -> Any:
 
 
 def write(expression: Any) -> Formula:
-    """Write an expression in the symbols above as a formula."""
+    """Convert an expression in the symbols of this module to a formula."""
     return Formula(expression, printers.latex(expression, _PLACEHOLDERS, dots=True))
 
 
 @lru_cache(maxsize=4096)
 def plain(expression: Any) -> str:
-    """An expression as plain text, with the terms of every layer in brackets: ``L·(4 H² + 4 H)``."""
+    """An expression as plain text, with the terms of each layer in parentheses: ``L·(4 H² + 4 H)``."""
     layers_first = sympy.collect(sympy.expand(exact(expression)), SYMBOLS["num_hidden_layers"])
     return re.sub(r"(?<![\w'])([\d,]+)·", r"\1 ", printers.text(layers_first, times="·"))

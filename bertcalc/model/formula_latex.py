@@ -1,4 +1,4 @@
-"""Formulas as LaTeX with colors: of a module, and sums that are broken into lines that fit a page."""
+"""Colored LaTeX for the formula of a module, and for sums broken into lines that fit a page."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,14 +12,14 @@ from bertcalc.text.live_numbers import fill, grouped
 
 
 def letters_of(model: Model, path: str, color: str = "") -> str:
-    """LaTeX of the formula of the module at ``path``, with letters, in ``color`` unless it is empty."""
+    """LaTeX for the formula of the module at ``path``, with letters, in ``color`` unless it is empty."""
     component = dict(component_terms(model)).get(cast(Component, path))
     letters = _component_latex(component) if component else formula(model, path=path).latex()
     return rf"\textcolor{{{color}}}{{{letters}}}" if color else letters
 
 
 def _component_latex(brackets: Sequence[Bracket]) -> str:
-    """A component's formula with letters; terms of a LayerNorm have gamma and beta under them."""
+    """LaTeX for a component's formula; the terms of LayerNorms are labeled with gamma and beta."""
     return " + ".join(
         rf"\underbrace{{{_text_latex(bracket.text)}}}_{{\gamma, \, \beta}}"
         if all(term.norm for term in bracket.terms)
@@ -36,13 +36,16 @@ def _text_latex(text: str) -> str:
 
 
 def count_in_numbers(formula: Formula, sizes: Mapping[str, int], count: int) -> str:
-    """The text of a number of modules: its formula with numbers, and the result, if they differ."""
+    """A module count as text: the formula with numbers, and the result.
+
+    If the formula is a single number or letter, the text is only the count.
+    """
     if not formula.expression.args:
         return grouped(count)
     return fill("{numbers} = {count:,}", numbers=in_numbers(formula.expression, sizes), count=count)
 
 
-# Widths in tenths of an em. KaTeX sets operators with space around them; 400 fit beside the sidebar at 1280 pixels.
+# Widths in tenths of an em. KaTeX puts space around operators. A line of 400 fits beside the sidebar at 1280 pixels.
 _LINE = 400
 _PLUS = 12
 _WIDTHS = {"+": _PLUS, "-": _PLUS, "·": 7, ",": 3}
@@ -50,7 +53,7 @@ _DIGIT, _LETTER = 5, 8
 
 
 def colored_sum(start: str, terms: list[tuple[str, str]]) -> list[str]:
-    """The LaTeX lines of a sum of colored terms."""
+    """Break a sum into LaTeX lines that fit the page; ``terms`` are (LaTeX, color) pairs."""
     lines: list[str] = []
     width = _LINE
     for term, color in terms:
@@ -66,7 +69,10 @@ def colored_sum(start: str, terms: list[tuple[str, str]]) -> list[str]:
 
 
 def colored_equation(start: str, terms: Sequence[tuple[str, str, str]], result: str) -> str:
-    """LaTeX for a sum of terms, each in its color: with letters, with numbers, and the result."""
+    """LaTeX for a colored sum: with letters, with numbers, and the result.
+
+    ``terms`` are (LaTeX with letters, LaTeX with numbers, color) triples.
+    """
     letters = [(latex, color) for latex, _numbers, color in terms]
     numbers = [(latex, color) for _letters, latex, color in terms]
     return aligned([*colored_sum(start, letters), *colored_sum("&= ", numbers), f"&= {result}"])
@@ -79,5 +85,5 @@ def _width(latex: str) -> int:
 
 
 def aligned(lines: list[str]) -> str:
-    """Lines of LaTeX under one another, each with an & where they are aligned."""
+    """Stack lines of LaTeX in an ``aligned`` environment; each line has an & at the alignment point."""
     return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"

@@ -1,4 +1,4 @@
-"""Write expressions as text, LaTeX and Python: SymPy's printers with signs as on paper.
+"""Write expressions as text, LaTeX and Python: SymPy's printers with mathematical notation.
 
 >>> length, hidden = sympy.symbols("L H")
 >>> text(4 * hidden**2 + 9 * hidden), text(length * (hidden + 2), {"L": "12", "H": "768"}, times=" · ")
@@ -15,7 +15,7 @@ from sympy.printing.str import StrPrinter
 
 from bertcalc.text.digits import superscript
 
-# Stand-ins for the signs in names, while those of the expression are replaced.
+# Placeholders for * and - in names, so that only the operators of an expression are replaced.
 _HELD = str.maketrans("*-", "\ue000\ue001")
 _RELEASED: dict[str, str | int | None] = {"\ue000": "*", "\ue001": "-"}
 
@@ -28,7 +28,7 @@ def text(
 ) -> str:
     """Write an expression as text, with ``names`` for symbols and ``times`` between factors.
 
-    With ``minus_last``, L - F rather than -F + L.
+    With ``minus_last``, negative terms come last: L - F, not -F + L.
     """
     held = {name: word.translate(_HELD) for name, word in names.items()}
     written = str(_TextPrinter({"names": held, "minus_last": minus_last}).doprint(expression))
@@ -41,9 +41,9 @@ def latex(expression: Any, names: Names = _NO_NAMES, *, dots: bool = False) -> s
 
 
 def python(expression: Any, names: Names, *, tight: bool = False) -> str:
-    """Write an expression as Python with integers only; rounding becomes division with //.
+    """Write an expression as Python with integers only; floors and ceilings become divisions with //.
 
-    A sum is divided as a whole, as single terms need not be divisible. ``tight`` puts a sum in parentheses.
+    A sum is divided as a whole, because single terms need not be divisible. ``tight`` puts a sum in parentheses.
 
     >>> python(sympy.Symbol("n_inner") / 2 + 1, {"n_inner": "inner"})
     '((inner + 2) // 2)'

@@ -1,4 +1,4 @@
-"""Freezing: which parameters are not trained.
+"""Freezing: exclude parameters from training, and count trainable and frozen parameters.
 
 >>> from bertcalc import BertConfig, build
 >>> Freezing(embeddings=True, layers=11).split(build(BertConfig()))
@@ -34,7 +34,7 @@ class Split(NamedTuple):
 class Freezing(CheckedRecord):
     """The frozen tensors: the embeddings, the first ``layers`` layers, and everything that ``train`` excludes.
 
-    What an adapter froze stays frozen. A tied tensor is frozen with its owner.
+    Tensors that an adapter froze stay frozen. A tied tensor is frozen if its owner's tensor is.
     """
 
     embeddings: bool = False
@@ -42,7 +42,7 @@ class Freezing(CheckedRecord):
     train: Train = "all"
 
     def is_frozen(self, tensor: Tensor, layer: int = 0) -> bool:
-        """Whether a tensor is frozen; for a tensor of every layer, whether its copy in the given layer is."""
+        """Whether a tensor is frozen; ``layer`` selects the copy of a tensor that every layer has."""
         component, block, role = tensor.place
         return (
             tensor.frozen
@@ -64,7 +64,7 @@ class Freezing(CheckedRecord):
 
     @checked
     def owned(self, model: Module) -> frozenset[str]:
-        """The names of the frozen tensors under the modules that own them."""
+        """The names of the frozen tensors, each under the module that owns it."""
         tensors = model.tensors(folded=False)
         return frozenset(tensor.name for tensor in tensors if self.is_frozen(tensor, layer_number(tensor.name)))
 
@@ -87,7 +87,7 @@ class Freezing(CheckedRecord):
         return {component: _sum(parts) for component, parts in splits.items()}
 
     def trained(self, tensor: Tensor, start: int = 0) -> Tensor:
-        """A tensor of the folded tree, with ``copies`` reduced to those that are trained.
+        """A tensor of the folded tree, with ``copies`` reduced to the number of trained copies.
 
         ``start`` is the number of the first layer that has a copy.
         """
@@ -99,12 +99,12 @@ class Freezing(CheckedRecord):
 
     def _check(self, model: Module) -> None:
         single("layers", self.layers)
-        config = getattr(model, "final_config", None)  # a part of a model has none
+        config = getattr(model, "final_config", None)  # a submodule has no configuration
         if config and isinstance(config.num_hidden_layers, int) and (problem := self.problem(config)):
             raise InputError(problem)
 
     def problem(self, config: Config) -> Problem | None:
-        """The problem with the number of layers, if any; its remedy is the nearest possible number."""
+        """The problem with the number of frozen layers, or None; its remedy is the nearest possible number."""
         return check_whole_number("freeze_layers", self.layers, 0, config.num_hidden_layers, like=0)
 
 

@@ -1,4 +1,4 @@
-"""The modules of a model by kind: how many there are, their parameters, and their paths.
+"""The modules of a model by kind: their number, their parameters, and their paths.
 
 >>> from bertcalc import BertConfig, build
 >>> {group.name: group.modules for group in inventory(build(BertConfig()))}
@@ -13,7 +13,7 @@ from bertcalc.text.arguments import checked
 
 
 class ModuleGroup(NamedTuple):
-    """The modules of one kind or name: their number, own parameters, and paths in the folded tree."""
+    """The modules with the same kind or name: their number, own parameters, and paths in the folded tree."""
 
     name: str
     modules: int
@@ -23,7 +23,7 @@ class ModuleGroup(NamedTuple):
 
 @checked
 def inventory(model: Module) -> list[ModuleGroup]:
-    """The modules that own tensors or have no children, by kind; their parameters sum to the model's."""
+    """Group the modules that own tensors or have no children by kind; their parameters sum to the model's."""
     entries = [
         entry for entry in model.modules() if entry[1].parameters or not any(entry[1].named_children(folded=True))
     ]

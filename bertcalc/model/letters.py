@@ -12,7 +12,7 @@ from bertcalc.model.model import Model
 from bertcalc.text.live_numbers import fill
 from bertcalc.text.problem import Problem
 
-# The letters of the sizes of a call, beside those of the model's own sizes.
+# The letters of a call's sizes; EVERY_LETTER has the letters of the model's own sizes.
 CALL_LETTERS: dict[str, str] = {
     "batch_size": "B",
     "sequence_length": "S",
@@ -26,11 +26,14 @@ LETTER_OF = {
     **{name: size.letter for name, size in CHANGE_SIZES.items()},
 }
 FIELD_OF = {letter: field for field, letter in LETTER_OF.items()}
-LETTER = "|".join(sorted(FIELD_OF, reverse=True))  # in the text of a formula: E' is before E
+LETTER = "|".join(sorted(FIELD_OF, reverse=True))  # a regular expression, in which E' comes before E
 
 
 def model_in_symbols(model: Model, symbols: Mapping[str, Any]) -> Model:
-    """The model with symbols as sizes (``symbols``, by field); the same object for all models of a structure."""
+    """The model with symbols as sizes; models with the same structure share one object.
+
+    ``symbols`` is keyed by field. Raises MixedError for columns of depths if a change selects layers by number.
+    """
     config = _structure(model.config, symbols)
     if any(change.by_layer for change in model.changes):
         layers = model.config.num_hidden_layers
@@ -41,7 +44,8 @@ def model_in_symbols(model: Model, symbols: Mapping[str, Any]) -> Model:
     return _model(config, model.architecture, model.add_pooling_layer, changes)
 
 
-# Large enough: classes x positions x ties x cross attention x activations (hidden_act is checked before).
+# Large enough for all combinations of class, positions, ties, cross attention and activation (hidden_act is validated
+# before).
 _model = lru_cache(maxsize=1024)(Model)
 
 
@@ -49,7 +53,7 @@ def _structure(config: Config, symbols: Mapping[str, Any]) -> Config:
     """A configuration reduced to its structure, as a cache key: symbols as sizes, and values that shape the model."""
     kind: Any = type(config)
     letters = config.letters_of_sizes()
-    # Sizes without a letter: each value gives the model another structure.
+    # Sizes without a letter: each value gives the model a different structure.
     numbers = [field for field in sizes_of(kind) if field not in letters]
     shaping = {field: getattr(config, field) for field in (*config.shaping, *numbers) if field not in letters}
     return _with_symbols(kind, tuple((field, symbols[of]) for field, of in letters.items()), **shaping)
@@ -61,7 +65,7 @@ def _with_symbols(kind: type[Config], sizes: tuple[tuple[str, Any], ...], **shap
 
 
 def filled(text: str, values: Mapping[str, int]) -> str:
-    """Replace letters in the text of a term or bracket by ``values``, by field; the text is live if a value is.
+    """Replace letters in the text of a term or bracket by ``values``, keyed by field; the text is live if a value is.
 
     >>> filled("L (4H² + I)", {"num_hidden_layers": 12, "hidden_size": 768, "intermediate_size": 3072})
     '12 · (4 · 768² + 3,072)'
@@ -72,7 +76,7 @@ def filled(text: str, values: Mapping[str, int]) -> str:
 
 @lru_cache(maxsize=1024)
 def _with_fields(text: str) -> tuple[str, tuple[str, ...]]:
-    """The text with placeholders of fields instead of letters, and these fields."""
+    """Replace letters in a text by placeholders for fields; also return these fields."""
     dotted = re.sub(rf"(?<=[\w²')])( (?=\d)| ?(?=\(|{LETTER}))", " · ", text)
     fields = tuple(FIELD_OF[letter] for letter in dict.fromkeys(re.findall(LETTER, text)))
     return re.sub(LETTER, lambda letter: f"{{{FIELD_OF[letter[0]]}:,}}", dotted), fields

@@ -28,7 +28,7 @@ _ONE = Batch()
 
 
 class Model(Module):
-    """The root of a module tree, with the family's program that declared the tree and that the model can run.
+    """The root of a module tree, which can also run the family's program that declared the tree.
 
     ``config`` is a configuration, ``architecture`` the name of a class of the same family (by default the body's), and
     ``add_pooling_layer`` an option of the body's class. ``changes``, such as adapters, are applied in order. Two models
@@ -44,7 +44,7 @@ class Model(Module):
     family: Family
     cls: Class
     config: Config
-    add_pooling_layer: bool  # True where the class has no such option
+    add_pooling_layer: bool  # True if the class has no such option
     changes: tuple[Change, ...] = ()
     _no_tree = ""  # the reason why there is no module tree
 
@@ -65,7 +65,7 @@ class Model(Module):
 
     @classmethod
     def build(cls, config: Config | str, architecture: str | None = None, *, add_pooling_layer: bool = True) -> Self:
-        """The model of a configuration or preset; ``bertcalc.build`` describes the arguments."""
+        """Build the model of a configuration or preset; ``bertcalc.build`` describes the arguments."""
         if isinstance(config, str):
             preset = preset_named(config)
             if preset is None:
@@ -82,7 +82,7 @@ class Model(Module):
 
     @classmethod
     def of_family(cls, family: Family, kind: Class, config: Any, *, add_pooling_layer: bool = True) -> "Model":
-        """A model of a family that need not be registered."""
+        """Build a model of a family, registered or not."""
         model = cls.__new__(cls)
         model._declare(family, kind, config, add_pooling_layer)
         return model
@@ -108,7 +108,7 @@ class Model(Module):
 
     @property
     def children(self) -> dict[str, Module]:
-        """The modules directly below. Raises MixedError for columns whose rows differ in structure."""
+        """The modules directly below. Raises MixedError for columns with rows of different structure."""
         if self._no_tree:
             raise MixedError(Problem.of(self._no_tree))
         return self._children
@@ -124,12 +124,12 @@ class Model(Module):
 
     @property
     def pooler(self) -> bool:
-        """Whether the body has its pooler."""
+        """Whether the body has a pooler."""
         return self.cls.pooler and self.add_pooling_layer
 
     @property
     def final_config(self) -> Config:
-        """The configuration with the sizes after all changes, such as a smaller vocabulary, or fewer layers."""
+        """The configuration after all changes, for example with a smaller vocabulary or fewer layers."""
         config = self.config
         for change in self.changes:
             config = change.configured(self, config)
@@ -141,11 +141,11 @@ class Model(Module):
         return sum(change.virtual_tokens for change in self.changes)
 
     def letter_values(self) -> dict[str, Any]:
-        """The values of the letters in the model's formulas: the sizes of the model and of its changes."""
+        """The values of the letters in the model's formulas, keyed by size: the sizes of the model and its changes."""
         return {**self.config.shared(), **self.change_letter_values()}
 
     def change_letter_values(self) -> dict[str, Any]:
-        """The values of the letters of the model's changes only."""
+        """The values of the letters of the model's changes only, keyed by size."""
         values, config = dict[str, Any](), self.config
         for change in self.changes:
             values |= change.letter_values(config)
@@ -196,7 +196,7 @@ class Model(Module):
         add_pooling_layer: bool | None = None,
         changes: tuple[Change, ...] | None = None,
     ) -> Self:
-        """A copy with a different configuration, class, option or changes."""
+        """A copy with a different configuration, class, pooler option or changes; None keeps the present value."""
         if changes is None:
             changes = self.changes if config is None else self._changes_for(config)
         return type(self)(
@@ -207,7 +207,10 @@ class Model(Module):
         )
 
     def _changes_for(self, config: Config) -> tuple[Change, ...]:
-        """The changes for a new configuration. If its sizes are letters, the changes keep the present one's numbers."""
+        """The changes for a new configuration.
+
+        If its sizes are letters, the changes keep the numbers that they read from the present configuration.
+        """
         if isinstance(config.vocab_size, int):
             return self.changes
         before, changes = self.config, list[Change]()
@@ -238,7 +241,7 @@ class Model(Module):
         return [part for step in steps for part in step.parts or (step,)] if self.changes else steps
 
     def declared_steps(self, batch: Batch) -> list[Step]:
-        """The steps as the program declares them: a changed module is a single step, with its ``parts``."""
+        """The steps as the program declares them: a changed module is a single step with its new steps in ``parts``."""
         root = Module(self.class_name)
         steps: list[Step] = []
         self._run(root, batch, steps)
@@ -303,7 +306,7 @@ def config_of_class(config: Config, architecture: str) -> Config:
 
 
 def not_taken(model: Model, batch: Batch) -> Problem | None:
-    """The problem if a batch has inputs that the forward method of a model does not take; otherwise None."""
+    """The problem if a batch has inputs that the model's forward method does not take; otherwise None."""
     values: dict[str, Any] = {"architecture": model.architecture}
     choices, length = batch.num_choices, batch.encoder_sequence_length
     if not model.cls.takes_choices and (not isinstance(choices, int) or choices != 1):
@@ -320,7 +323,7 @@ def not_taken(model: Model, batch: Batch) -> Problem | None:
 
 @cache
 def output_names(architecture: str) -> tuple[str, ...]:
-    """The outputs of a class, in order, without those returned only on request."""
+    """The names of a class's outputs, in order, without outputs that are returned only on request."""
     cls, family = class_of(architecture), CLASSES[architecture]
     steps = Model.of_family(family, cls, family.config.default()).steps(Batch())
     return tuple(step.output for step in steps if step.output)
@@ -328,7 +331,7 @@ def output_names(architecture: str) -> tuple[str, ...]:
 
 @checked
 def build(config: Config | str, architecture: str | None = None, *, add_pooling_layer: bool = True) -> Model:
-    """Like ``bertcalc.build``, but without the methods that only ``bertcalc.Model`` has.
+    """Build a model like ``bertcalc.build``, but without the methods that only ``bertcalc.Model`` has.
 
     >>> build("bert-base-uncased", "BertForMaskedLM").num_parameters()
     109514298

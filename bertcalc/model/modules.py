@@ -1,7 +1,7 @@
 """A module tree like torch.nn's, made of names, classes and shapes, without weights and without PyTorch.
 
-Sizes are integers, SymPy symbols (which give formulas) or NumPy arrays (which give columns); the code is the same, and
-the types below say ``int`` for all three.
+Sizes are integers, SymPy symbols (for formulas) or NumPy arrays (for columns). The code is the same for all three, and
+type annotations say ``int``.
 """
 
 import re
@@ -27,10 +27,11 @@ Component = Literal["embeddings", "encoder", "pooler", "head"]
 
 
 class Place(NamedTuple):
-    """The meaning of a module, tensor or step, given where it is declared, so that no code has to parse names.
+    """The component, block and role of a module, tensor or step.
 
-    ``block`` is a part of a layer or head with several modules, such as attention, cross-attention, feed-forward,
-    language model; ``role`` is the function within it, such as query or norm.
+    Programs declare it with the module, so no code has to parse names. ``block`` is a part of a layer or head with
+    several modules, such as attention, cross-attention, feed-forward, language model. ``role`` is the function within
+    the block, such as query or norm.
     """
 
     component: Component = "head"
@@ -47,7 +48,7 @@ AFTER_LAYERS = "after the layers"  # the block of the encoder's modules that run
 
 
 class Tensor(NamedTuple):
-    """A parameter tensor, or all copies of one in a repeated layer."""
+    """A parameter tensor, or all its copies in a repeated layer."""
 
     name: str  # Hugging Face's; with * instead of the layer number if it stands for all copies
     shape: Shape
@@ -62,8 +63,10 @@ class Tensor(NamedTuple):
 class Packed4Bits(NamedTuple):
     """A layer's weight stored in 4 bits, which is unpacked for each product.
 
-    ``num_bytes`` has the bytes of each stored tensor, ``shape`` is (out_features, in_features), and ``item`` is the
-    bytes of an element in the products. ``scales`` is the number of scales that are quantized themselves, or 0.
+    - ``num_bytes``: the size of each stored tensor in bytes.
+    - ``shape``: (out_features, in_features).
+    - ``item``: the bytes per element in matrix products.
+    - ``scales``: the number of scales that are quantized themselves, or 0.
     """
 
     num_bytes: tuple[int, ...]
@@ -73,11 +76,12 @@ class Packed4Bits(NamedTuple):
 
 
 class Packed8Bits(NamedTuple):
-    """A layer's weight stored in int8, which is multiplied by inputs in int8, quantized from float16.
+    """A layer's weight stored in int8; inputs are quantized from float16 to int8 before the product.
 
-    ``num_bytes`` has the bytes of each stored tensor, and ``shape`` is (out_features, in_features). ``in_float16``:
-    whether 16-bit tensors are float16, not bfloat16, without autocast. ``finds_outliers``: whether inputs are searched
-    for large values, whose columns are not quantized.
+    - ``num_bytes``: the size of each stored tensor in bytes.
+    - ``shape``: (out_features, in_features).
+    - ``in_float16``: whether 16-bit tensors are float16, not bfloat16. Autocast overrides this.
+    - ``finds_outliers``: whether the layer searches its inputs for large values and does not quantize their columns.
     """
 
     num_bytes: tuple[int, ...]
@@ -90,7 +94,7 @@ PackedWeight = Packed4Bits | Packed8Bits
 
 
 class PrintedLine(NamedTuple):
-    """A line of ``print(model)``, the module that it belongs to, and how many copies of the module it stands for.
+    """A line of ``print(model)``, the module that it belongs to, and the number of copies that it stands for.
 
     A module with children has a first line, which opens it, and a last line, which closes it.
     """
@@ -106,13 +110,14 @@ class PrintedLine(NamedTuple):
 class Module:
     """A node of the tree: its class, its own tensors, its children.
 
-    Tensors are named by the last part of their names.
+    Tensors are keyed by the last part of their names, such as ``weight``.
 
     - ``class_name``: the name of the class, as ``print`` shows it.
     - ``parameters``: the shapes of its own tensors.
-    - ``tensor_places``: the places of tensors whose place differs from the module's.
-    - ``tied``: the full names of tensors that the module uses but does not own; they are not counted again.
-    - ``buffers``: tensors that are not parameters: the shape of each, and whether it holds integers.
+    - ``tensor_places``: the places of tensors that differ from the place of the module.
+    - ``tied``: tensors that the module uses but does not own, mapped to their full names in the module that owns them.
+      They are not counted again.
+    - ``buffers``: tensors that are not parameters, as (shape, whether it holds integers) pairs.
     - ``frozen``: tensors that are not trained, such as the weights below an adapter.
     - ``packed_weight``: how the weight is stored, if it is quantized.
     """
@@ -144,12 +149,12 @@ class Module:
     def num_parameters(self, only_trainable: bool = False, exclude_embeddings: bool = False) -> int:
         """The number of parameters in this module and below; tied tensors count once, with their owner.
 
-        The arguments are those of transformers. ``only_trainable`` leaves out what an adapter froze: transformers
-        creates models in which every parameter is trained. ``exclude_embeddings`` leaves out the tables of
-        torch.nn.Embedding, except one that PyTorch lists under the name of a tied decoder, as in XLM-RoBERTa.
+        The arguments are the same as in transformers. ``only_trainable`` leaves out parameters that an adapter froze;
+        without an adapter, every parameter is trainable. ``exclude_embeddings`` leaves out the tables of
+        torch.nn.Embedding, except a table that PyTorch lists under the name of a tied decoder, as in XLM-RoBERTa.
 
         The result is an int; for columns, an array of int64. Raises ArgumentError for arguments that are not bool, and
-        MixedError, an InputError, for columns whose rows differ in structure.
+        MixedError, an InputError, for columns with rows of different structure.
 
         >>> from bertcalc import load
         >>> bert = load("bert-base-uncased")
@@ -219,7 +224,7 @@ class Module:
 
     @checked
     def first_layer(self, name: str) -> int:
-        """The number of the first layer that a folded name stands for; also 0 for a name outside the layers."""
+        """The number of the first layer that a folded name stands for; 0 for a name outside the layers."""
         module = self
         for part in name.split("."):
             if isinstance(module, ModuleList):
@@ -237,7 +242,7 @@ class Module:
         return module
 
     def ties(self) -> dict[str, str]:
-        """Map the other name of each tied tensor to the name that PyTorch lists (the first in module order).
+        """Map the second name of each tied tensor to its first name in module order, which is the name PyTorch lists.
 
         >>> from bertcalc import load
         >>> load("bert-base-uncased", "BertForMaskedLM").ties()["cls.predictions.decoder.weight"]
@@ -282,7 +287,7 @@ class Module:
         """
         text("path", path)
         flag("folded", folded)
-        waiting = [(path, self, copies)]  # a stack, as generators within generators take several times as long
+        waiting = [(path, self, copies)]  # an explicit stack: nested generators take several times as long
         while waiting:
             path, module, copies = waiting.pop()
             yield path, module, copies
@@ -350,7 +355,7 @@ class Module:
     ) -> Iterator[PrintedLine]:
         """The lines of ``print(model)``, each with its module.
 
-        ``path``, ``copies``, ``label`` and ``indent`` are those of this module in the tree that is printed.
+        ``path``, ``copies``, ``label`` and ``indent`` place this module in a larger printed tree.
 
         >>> from bertcalc import load
         >>> [line.text for line in load("bert-base-uncased").get_submodule("pooler").printed_lines()][1]
@@ -376,7 +381,7 @@ class ModuleList(Module):
 
     def __init__(self, layer: Module | None = None, length: int = 1) -> None:
         super().__init__("ModuleList")
-        self.groups: dict[str, tuple[int, int]] = {}  # by name: the number of the first layer, and how many there are
+        self.groups: dict[str, tuple[int, int]] = {}  # name -> (number of the first layer, number of layers)
         if layer:
             self.add("*", layer, 0, length)
 
@@ -407,7 +412,7 @@ class ModuleList(Module):
         if not (name.isascii() and name.isdecimal() and name == str(int(name[:9]))):
             return None
         for group, (start, copies) in reversed(self.groups.items()):
-            # Where the number of layers is a symbol, every number is one of its layers.
+            # If the number of layers is a symbol, a layer with any number exists.
             if int(name) >= start and (not isinstance(copies, int) or int(name) < start + copies):
                 return self.children[group]
         return None
@@ -436,7 +441,7 @@ class Linear(Module):
         self.parameters = {name: shapes[name] for name in shapes if name not in tied} if tied else shapes
         self.in_features = in_features
         self.out_features = out_features
-        self.shapes = shapes  # of all tensors that it uses, tied or owned
+        self.shapes = shapes  # the shapes of all tensors that it uses, tied or owned
         self.tied = tied
 
     @property
@@ -466,7 +471,7 @@ class Conv1D(Module):
 class Convolution(Module):
     """PyTorch's Conv1d over ``kernel_size`` neighboring tokens: a weight of (out, units, kernel_size), a bias of (out).
 
-    It is padded so that the number of tokens stays the same. ``out`` is ``units`` unless another number is given.
+    Padding keeps the number of tokens the same. ``out`` defaults to ``units``.
     """
 
     class_name = "Conv1d"
@@ -543,7 +548,7 @@ class Dropout(Module):
 
 
 class Attention(Module):
-    """The parent of query, key and value, whose hidden units the heads divide among themselves."""
+    """The parent module of query, key and value; their hidden units are divided among the attention heads."""
 
     def __init__(self, kind: str, heads: int, head_size: int) -> None:
         super().__init__(kind)
@@ -566,13 +571,13 @@ class Activation(Module):
         return self.extra
 
 
-# The path of a layer in a name, and the rest; the layer is * for all, 3 for one, 1-21 or 3: for some. The numbers in
-# peft's prompt_encoder are not those of layers.
+# The path of a layer in a name, and the rest. The layer is * (all layers), 3 (a single layer), or 1-21 or 3: (several
+# layers). The numbers in peft's prompt_encoder are not layer numbers.
 _LAYER = re.compile(r"(?!prompt_encoder\.)(.*?\.(?:\*|[^.]*:[^.]*|[0-9]+(?:-[0-9]+)?))\.(.+)")
 
 
 def split_layer(name: str) -> tuple[str, str]:
-    """Split a name into the path of its layer and the rest; ("", name) outside of layers.
+    """Split a name into the path of its layer and the rest; ("", name) for a name outside the layers.
 
     >>> split_layer("encoder.layer.*.attention.self.query")
     ('encoder.layer.*', 'attention.self.query')
@@ -582,11 +587,11 @@ def split_layer(name: str) -> tuple[str, str]:
 
 
 def layer_number(name: str) -> int:
-    """The layer number in a name; also 0 for a name outside the layers."""
+    """The layer number in a name; 0 for a name outside the layers."""
     number = split_layer(name)[0].rpartition(".")[2]
     return int(number) if number.isdecimal() else 0
 
 
 def join(path: str, name: str) -> str:
-    """A name below a path, which is "" for the root."""
+    """Join a path and a name with a dot; the path of the root is ""."""
     return f"{path}.{name}" if path else name

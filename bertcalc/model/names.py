@@ -84,7 +84,7 @@ TENSOR_NAMES: dict[tuple[str, str], str] = {
 
 
 def meaning(place: Place) -> tuple[str, str]:
-    """The key of a tensor's name: its block or component, and its role; cross-attention counts as attention."""
+    """The key of a place in TENSOR_NAMES: its block or component, and its role; cross-attention counts as attention."""
     component, block, role = place
     where = {"cross-attention": "attention"}.get(block, block) if component == "encoder" else component
     return where, role
@@ -97,6 +97,6 @@ def tensor_name(place: Place) -> str:
 
 @checked
 def norm_kind(model: Module) -> str:
-    """The normalization of a model, LayerNorm or RMSNorm; the names above say LayerNorm for both."""
+    """The normalization of a model: LayerNorm or RMSNorm. PART_NAMES and TENSOR_NAMES say LayerNorm for both."""
     centers = (module.centers for _path, module, _copies in model.modules() if isinstance(module, Norm))
     return "LayerNorm" if next(centers, True) else "RMSNorm"

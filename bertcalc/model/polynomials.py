@@ -1,6 +1,6 @@
-"""Polynomials in letters: the sizes of tensors when a program runs on letters.
+"""Polynomials in letters: the sizes of tensors when a program runs on symbolic sizes.
 
-Exponents may be negative. SymPy can do more, but importing it takes longer than everything else that a count needs.
+Exponents may be negative. SymPy can do more, but importing SymPy takes longer than the rest of a count.
 
 >>> hidden, heads = LetterPolynomial.letter("H"), LetterPolynomial.letter("A")
 >>> print(4 * hidden * hidden, (2 * hidden - 1) * hidden // heads)
@@ -32,7 +32,7 @@ class LetterPolynomial:
 
     @classmethod
     def letter(cls, letter: str) -> Self:
-        """The polynomial that is a letter."""
+        """The polynomial that consists of a single letter."""
         return cls({((letter, 1),): 1})
 
     @classmethod
@@ -46,7 +46,7 @@ class LetterPolynomial:
         return {letter for monomial in self.terms for letter, _exponent in monomial}
 
     def value(self, sizes: Mapping[str, int]) -> Fraction:
-        """The value at these sizes, by letter.
+        """The value of the polynomial at ``sizes``, keyed by letter.
 
         >>> (LetterPolynomial.letter("H") * 4 + 2).value({"H": 768})
         Fraction(3074, 1)
@@ -100,7 +100,7 @@ class LetterPolynomial:
         return -self + other
 
     def __floordiv__(self, other: "int | Fraction | LetterPolynomial") -> "LetterPolynomial":
-        """The quotient, which is exact; the divisor is a single term."""
+        """The exact quotient; the divisor must be a single term."""
         [(monomial, coefficient)] = LetterPolynomial.of(other).terms.items()
         inverse = LetterPolynomial({tuple((letter, -exponent) for letter, exponent in monomial): 1 / coefficient})
         quotient: LetterPolynomial = self * inverse
@@ -114,7 +114,7 @@ class LetterPolynomial:
         )
 
     def __gt__(self, other: object) -> bool:
-        """Compare with 0: a sum of terms that are all added is greater, because sizes are positive."""
+        """Compare with 0: True if all coefficients are positive, because sizes are positive."""
         return True if other == 0 and all(number > 0 for number in self.terms.values()) else NotImplemented
 
     def __hash__(self) -> int:
@@ -123,10 +123,10 @@ class LetterPolynomial:
     @cached_property
     def _hash(self) -> int:
         constant = self.terms.get((), Fraction(0))
-        return hash(frozenset(self.terms.items()) if self.free_symbols else constant)  # equal numbers have this hash
+        return hash(frozenset(self.terms.items()) if self.free_symbols else constant)  # a constant hashes as its number
 
     def __str__(self) -> str:
-        """The polynomial as on paper, with common factors in front of a sum."""
+        """The polynomial in mathematical notation, with common factors in front of a sum."""
         if len(self.terms) < 2:
             return next((_text(monomial, number) for monomial, number in self.terms.items()), "0")
         letters, factor = sorted(self.free_symbols), self.factor
@@ -153,7 +153,7 @@ def _monomial(exponents: Mapping[str, int]) -> Monomial:
 
 
 def _text(monomial: Monomial, number: Fraction, inside: str = "") -> str:
-    """A term as on paper: 3H²(A − 2)/A, where (A − 2) is ``inside``."""
+    """A term in mathematical notation: 3H²(A − 2)/A, where (A − 2) is ``inside``."""
     above = "".join(_power(letter, exponent) for letter, exponent in monomial if exponent > 0) + inside
     below = "".join(_power(letter, -exponent) for letter, exponent in monomial if exponent < 0)
     quotient = f"/{_side(number.denominator, below)}" if below or number.denominator > 1 else ""

@@ -1,4 +1,4 @@
-"""Modules that were read from a real model or its text, not declared by a family's program."""
+"""Modules read from a real model or its printed text, not declared by a family's program."""
 
 from collections.abc import Iterable
 from itertools import groupby
@@ -7,7 +7,7 @@ from bertcalc.model.modules import Module, ModuleList
 
 
 class ReadModule(Module):
-    """A module of a real model: its kind, the shapes of its own tensors, and what ``print`` shows in parentheses."""
+    """A module of a real model: its class name, its tensor shapes, and the arguments that ``print`` shows."""
 
     def __init__(self, kind: str, arguments: str) -> None:
         super().__init__(kind)
@@ -18,11 +18,11 @@ class ReadModule(Module):
         return self.arguments
 
 
-LayerRun = tuple[int, int, Module]  # equal layers: the number of the first, how many there are, and one of them
+LayerRun = tuple[int, int, Module]  # equal layers: (number of the first layer, number of layers, one of the layers)
 
 
 def folded(kind: str, layers: Iterable[LayerRun]) -> ModuleList:
-    """A list of layers in which the longest run of equal ones is a single layer named ``*``, with copies.
+    """A list of layers in which the longest run of equal layers is a single layer named ``*``, with copies.
 
     >>> str(folded("ModuleList", [(0, 1, Module("A")), (1, 1, Module("A")), (2, 1, Module("B"))])).splitlines()
     ['ModuleList(', '  (0-1): 2 x A()', '  (2): B()', ')']

@@ -10,10 +10,10 @@ from bertcalc.text import N_
 from bertcalc.text.arguments import checked, unknown, wrong_kind
 
 FAMILIES: dict[str, Family] = {}
-CLASSES: dict[str, Family] = {}  # by the name of each class
-PRESETS: dict[str, Preset] = {}  # those of all families
-SHARED: dict[str, str] = {}  # the shared name of a field, by the name that a family has for it
-_PRESET_NAMED: dict[str, str] = {}  # presets by each of their names, in lower case
+CLASSES: dict[str, Family] = {}  # keyed by class name
+PRESETS: dict[str, Preset] = {}  # the presets of all families
+SHARED: dict[str, str] = {}  # maps each family's own field names to the shared names
+_PRESET_NAMED: dict[str, str] = {}  # maps all names of presets, in lower case, to presets
 _OF_CONFIG: dict[type[Config], Family] = {}
 _DECLARED: dict[str, Class] = {}
 _NO_CLASS = (
@@ -23,7 +23,7 @@ _NO_CLASS = (
 
 
 def register(family: Family) -> None:
-    """Register a family and its classes. Raises ValueError if a name is taken.
+    """Register a family, its classes and its presets. Raises ValueError if a name is taken.
 
     The family is not run; ``bertcalc.completeness.missing_parts`` checks whether it is complete.
     """
@@ -54,7 +54,7 @@ def _taken(family: Family) -> Iterator[str]:
 
 
 def family_of(config: Config) -> Family:
-    """The family of a configuration."""
+    """The family that a configuration belongs to. Raises ArgumentError if it belongs to none."""
     for kind in type(config).__mro__:
         if family := _OF_CONFIG.get(kind):
             return family
@@ -81,7 +81,7 @@ def preset_named(name: str) -> str | None:
 
 
 def _hub_names(name: str, preset: Preset) -> Iterator[str]:
-    """The names of a preset's repository on the Hub, with and without its owner; most are in the URL of the source."""
+    """The names of a preset's repository on the Hub, with and without owner; usually taken from the source's URL."""
     _before, hub, repository = preset.source.url.partition("https://huggingface.co/")
     if not hub:
         repository = f"{'google' if name.startswith('bert_uncased_') else 'google-bert'}/{name}"
@@ -91,7 +91,7 @@ def _hub_names(name: str, preset: Preset) -> Iterator[str]:
 
 @checked
 def counterpart(architecture: str, family: Family) -> str:
-    """The name of a family's class for the task of another class, or of its body's class if there is none."""
+    """The name of a family's class for the same task as ``architecture``, or of its body's class if there is none."""
     return family.for_task(class_of(architecture).task)
 
 

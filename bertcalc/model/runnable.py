@@ -1,4 +1,4 @@
-"""Whether the forward pass of a model, or its loss, can run at all."""
+"""Check whether a model's forward pass, or its loss, can run at all."""
 
 from bertcalc.config import Config, Problem, all_or_none
 from bertcalc.model.batch import Batch
@@ -17,7 +17,10 @@ ORDER = N_(
 
 
 def unpadded(cls: Class, config: Config, batch_size: int) -> Problem | None:
-    """The problem with several sequences (or a symbol for their number) if the class cannot handle padding."""
+    """The problem with a batch of several sequences if the class cannot handle padding; otherwise None.
+
+    A symbolic batch size counts as several sequences.
+    """
     if not cls.finds_last_token or config.pad_token_id is not None or batch_size == 1:
         return None
     message = N_(
@@ -28,7 +31,7 @@ def unpadded(cls: Class, config: Config, batch_size: int) -> Problem | None:
 
 
 def in_pairs(config: Config) -> Problem | None:
-    """The problem with an odd head size, which rotary positions cannot rotate; None for symbols.
+    """The problem with an odd head size, which rotary positions cannot split into pairs; None if sizes are symbols.
 
     Raises MixedError for columns in which only some rows have a problem.
     """
@@ -65,7 +68,7 @@ def two_labels(model: Model, *, training: bool) -> str:
 
 @checked
 def wrong_labels(model: Model, *, training: bool = False) -> Problem | None:
-    """The problem if the forward pass or the loss fails with the model's number of labels; None for symbols.
+    """The problem if the forward pass or the loss fails with the model's number of labels; None if it is a symbol.
 
     Raises MixedError for columns in which only some rows have a problem.
     """

@@ -1,4 +1,4 @@
-"""The steps of a forward pass, grouped: those before the layers, those of each kind of layer, and those after."""
+"""Group the steps of a forward pass: before the layers, in each kind of layer, and after the layers."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,9 +20,10 @@ class NoLayerError(InputError, IndexError):
 
 
 class Layers(NamedTuple):
-    """Consecutive layers with the same structure: the number of the first, how many there are, the steps of one.
+    """Consecutive layers with the same structure.
 
-    ``steps`` includes steps between them and the next group, such as a convolution after the first layer.
+    ``start`` is the number of the first layer, ``copies`` the number of layers, ``steps`` the steps of a single layer.
+    ``steps`` includes any steps between this group and the next, such as a convolution after the first layer.
     """
 
     start: int
@@ -84,7 +85,7 @@ def stack(steps: Sequence[Step]) -> Stack:
 
 
 def in_layers(step: Step, layers: Sequence[int] | None) -> Step:
-    """The step with the angles that it takes in these layers; in all layers if ``layers`` is None."""
+    """The step with the angles that it takes in ``layers``, or in all layers if ``layers`` is None."""
     if not step.turns:
         return step
     turns = step.turns if layers is None else [step.turns[layer % len(step.turns)] for layer in layers]
@@ -112,7 +113,7 @@ def numbered(step: Step, layer: int | str, names: Mapping[str, str]) -> Step:
 
 
 def in_layer(name: str, layer: int | str) -> str:
-    """The name with the number of a layer instead of a group of layers.
+    """Replace the group of layers in a name by the number of a layer.
 
     >>> in_layer("encoder.layer.0-5.output.dense", 3)
     'encoder.layer.3.output.dense'

@@ -1,4 +1,4 @@
-"""The number of parameters of each component as terms in letters, without SymPy.
+"""The parameter count of each component as terms in letters, without SymPy.
 
 >>> from bertcalc import BertConfig
 >>> print(component_texts(Model(BertConfig()))["encoder"])
@@ -21,15 +21,16 @@ _POLYNOMIALS = {field: LetterPolynomial.letter(letter) for field, letter in LETT
 
 
 class Term(NamedTuple):
-    """All tensors of a component with the same number of elements: their number times their size.
+    """All tensors of a component with the same number of elements, written as their number times their size.
 
-    In layers, tensors whose sizes differ only by a number are one term: 4H² is four matrices, or GPT-2's H² and 3H².
+    In layers, tensors with sizes that differ only by a numeric factor form one term: 4H² is four matrices, or GPT-2's
+    H² and 3H².
     """
 
-    text: str  # as on paper: 4H²
+    text: str  # in mathematical notation: 4H²
     expression: LetterPolynomial  # for one layer if the tensors are in every layer
     tensors: tuple[Tensor, ...]  # with symbols as sizes
-    fixed: bool  # its coefficient is a size that no field sets, not a number of tensors: the 2 classes of 2H
+    fixed: bool  # whether its coefficient is a size that no field sets, such as 2 classes, not a number of tensors
 
     @property
     def norm(self) -> bool:
@@ -46,19 +47,19 @@ class Bracket(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The bracket as text, as on paper."""
+        """The bracket in mathematical notation."""
         written = " + ".join(self.inside)
         return f"{self.factor} ({written})" if self.braced else f"{self.factor} {written}".lstrip()
 
     @property
     def braced(self) -> bool:
-        """Whether the terms need brackets around them."""
+        """Whether the terms need parentheses around them."""
         return bool(self.factor) and len(self.terms) > 1
 
 
 @checked
 def component_terms(model: Model) -> tuple[tuple[Component, tuple[Bracket, ...]], ...]:
-    """The terms of each component's formula: every tensor of the folded tree is in one of them.
+    """The terms of each component's formula; every tensor of the folded tree is in exactly one term.
 
     If the first layer differs from the others, the tensors that all layers have are counted together:
     ModernBERT's L (4H² + 3HI + H) + (L − 1) H + H.
@@ -118,7 +119,11 @@ def _term(tensors: list[Tensor]) -> Term:
 
 
 def _brackets(copies: Any, terms: list[Term]) -> list[Bracket]:
-    """One bracket for layers; else one for terms with a common factor, and one for each LayerNorm and projection."""
+    """Group terms into brackets.
+
+    In layers, all terms are in one bracket. Elsewhere, terms with a common letter share a bracket, and each LayerNorm
+    and projection has its own.
+    """
     if copies != 1:
         layers = str(copies)
         return [Bracket(f"({layers})" if " " in layers else layers, tuple(terms), tuple(term.text for term in terms))]
@@ -132,7 +137,10 @@ def _brackets(copies: Any, terms: list[Term]) -> list[Bracket]:
 
 
 def _common_letter(whole: LetterPolynomial) -> str:
-    """The letter to write in front of a sum: H of VH + PH; none of VH + H, which gets no shorter, and of H² + VH."""
+    """The letter to factor out of a sum; "" if there is none.
+
+    VH + PH has H. VH + H has none, because factoring would not shorten it, and H² + VH has none either.
+    """
     for letter in EVERY_LETTER.values():
         alone = sum(monomial == ((letter, 1),) and number == 1 for monomial, number in whole.terms.items())
         if len(whole.terms) - alone > 1 and all(dict(monomial).get(letter) == 1 for monomial in whole.terms):

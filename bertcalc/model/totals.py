@@ -16,7 +16,7 @@ from bertcalc.text.arguments import checked
 Key = TypeVar("Key")
 COMPONENTS: tuple[Component, ...] = (N_("embeddings"), N_("encoder"), N_("pooler"), N_("head"))
 
-# Blocks of the encoder whose LayerNorm is outside the layers.
+# Blocks of the encoder with a LayerNorm outside the layers.
 OUTSIDE_OF_LAYERS = (AFTER_LAYERS, "relative positions", "convolution")
 
 # Maps a role (in layers, a block) to the name of its part.
@@ -49,7 +49,7 @@ PARTS: dict[str, str] = {
 
 
 class Bar(NamedTuple):
-    """A bar of a chart: name, path that a click opens ("" for a single tensor), component, and parameters."""
+    """A bar of a chart: its name, the path that a click opens ("" for a single tensor), component, and parameters."""
 
     name: str
     path: str
@@ -58,12 +58,12 @@ class Bar(NamedTuple):
 
 
 def place_of(tensor: Tensor) -> tuple[Component, str]:
-    """The component and the part that a tensor is in."""
+    """The (component, part) pair of a tensor."""
     return tensor.place.component, PARTS[part_of(tensor.place)]
 
 
 def part_of(place: Place) -> str:
-    """The key of a place in PARTS: in a layer, the block of all modules except LayerNorms; elsewhere the role."""
+    """The key of a place in PARTS: the block for modules of layers except LayerNorms, otherwise the role."""
     if place.component == "encoder" and (place.role != "norm" or place.block in OUTSIDE_OF_LAYERS):
         return place.block
     return place.role
@@ -89,7 +89,7 @@ def totals_by_part(model: Module) -> dict[tuple[Component, str], int]:
 
 
 def comparable_totals(model: Module) -> dict[tuple[Component, str], int]:
-    """Like ``totals_by_part``, but the decoder includes its bias: families differ in the module that owns the bias.
+    """Like ``totals_by_part``, but the decoder includes its bias, because families differ in where they put it.
 
     >>> from bertcalc import build
     >>> comparable_totals(build("bert-base-uncased", "BertForMaskedLM"))[("head", "decoder")]
@@ -124,7 +124,7 @@ def summed(pairs: Iterable[tuple[Key, Any]]) -> dict[Key, Any]:
 
 @checked
 def over_layers(model: Module) -> list[Tensor]:
-    """The tensors of the folded tree; if the first layer differs, its tensors are merged with the other layers'."""
+    """The tensors of the folded tree; the tensors of a different first layer are merged with the other layers'."""
     merged: dict[str, Tensor] = {}
     for tensor in model.tensors():
         in_layers = tensor.name.replace(".0.", ".*.", 1) if tensor.place.component == "encoder" else tensor.name
@@ -191,12 +191,12 @@ def component_at(model: Model, path: str) -> Component:
 
 @checked
 def top_level(model: Model) -> dict[str, Module]:
-    """The top-level modules of the body, then those of the head, by name without body prefix."""
+    """The top-level modules of the body, then of the head, keyed by name without body prefix."""
     body = model.body()
     inside = (*body.named_children(folded=True), *model.named_children(folded=True))
     return {name: child for name, child, _copies in inside if child is not body}
 
 
 def _top(path: str) -> str:
-    """The path that a bar of the whole model opens: one layer of the encoder, or a top-level module."""
+    """The path that a bar of the whole model opens: a single layer of the encoder, or a top-level module."""
     return split_layer(path)[0] or path.split(".")[0]

@@ -65,7 +65,7 @@ Operation = Literal[
 
 
 class _Roles(dict[str, Place]):
-    """The places in a component and block, by role; each is created on first use."""
+    """The places in a component and block, keyed by role and created on first use."""
 
     def __init__(self, component: Component = "head", block: str = "") -> None:
         self.component: Component = component
@@ -80,7 +80,7 @@ _roles = lru_cache(maxsize=1024)(_Roles)
 
 
 class Value(NamedTuple):
-    """A value between two steps, named after the step that gives it; ids are int64, everything else is float."""
+    """A value between two steps, named after the step that produces it; ids are int64, everything else is float."""
 
     name: str
     shape: Shape
@@ -90,22 +90,24 @@ class Value(NamedTuple):
 class Step(NamedTuple):
     """One operation, or all its runs if it is in a repeated layer.
 
-    ``name`` is the module's name without the body's prefix ("bert."). An operation that is not a module has the name of
-    the module whose forward method performs it, and a word that names it: ``encoder.layer.*.attention.self.scores``.
+    ``name`` is the module's name without the body's prefix ("bert."). If the operation is not a module, its name is the
+    module with the forward method that performs it, plus a word: ``encoder.layer.*.attention.self.scores``.
 
     - ``takes``, ``gives``: the inputs and the result.
     - ``runs``: how often it runs.
     - ``place``: its component, block and role.
     - ``core``: whether it belongs to the attention proper, from query, key and value to their context.
     - ``output``: the name under which the model returns its result.
-    - ``variable``: the module whose forward method holds the result in a variable, and the variable's name.
-    - ``in_place``: the result reuses the memory of the first input.
-    - ``turns``: if the last input differs between layers, its values; layer n takes the one at n modulo their number.
-    - ``wide``: computed in float32, whatever the model's dtype.
-    - ``again``: a further call of a module, which adds no parameters.
-    - ``asides``: operations of the body's forward method before it that are not steps (see ``Trace.aside``).
-    - ``by_heads``: the heads are split before the last axis is cut (see ``Trace.cut``).
-    - ``parts``: the steps that replace it since a change of the model, such as an adapter; ``Model.steps`` gives these.
+    - ``variable``: (module, variable name) if the forward method of the module holds the result in a variable.
+    - ``in_place``: whether the result reuses the memory of the first input.
+    - ``turns``: the values of the last input if layers differ in it. Layer n takes the value at index n modulo their
+      number.
+    - ``wide``: whether it is computed in float32, whatever the model's dtype.
+    - ``again``: whether it is a further call of a module, which adds no parameters.
+    - ``asides``: operations of the body's forward method before this step that are not steps (see ``Trace.aside``).
+    - ``by_heads``: whether the heads are split before the last axis is cut (see ``Trace.cut``).
+    - ``parts``: the steps that replace it after a change of the model, such as an adapter. ``Model.steps`` lists them
+      instead of this step.
     """
 
     name: str
@@ -114,7 +116,7 @@ class Step(NamedTuple):
     gives: Value
     tensors: tuple[Tensor, ...]
     runs: int
-    module: Module | None = None  # the called module, if it is one
+    module: Module | None = None  # the called module, if the operation is a module
     place: Place = NOWHERE
     core: bool = False
     output: str = ""
@@ -135,7 +137,7 @@ class Step(NamedTuple):
 
     @property
     def within(self) -> str:
-        """The module whose forward method runs it; "" for the body's or the class's own."""
+        """The name of the module that runs it in its forward method; "" for the body or the class itself."""
         return self.name.rpartition(".")[0]
 
     @property
@@ -159,20 +161,26 @@ class Step(NamedTuple):
 
 
 def _differ(copies: int, runs: int) -> bool:
-    """Whether two counts differ. Equal columns or symbols are the same object here."""
+    """Whether two counts differ. Equal columns or symbols are the same object."""
     return copies is not runs and not (isinstance(copies, int) and isinstance(runs, int) and copies == runs)
 
 
 def any_is_one(*sides: int) -> bool:
-    """Whether a size is the integer 1; columns and symbols count as larger."""
+    """Whether any of the sizes is the integer 1; columns and symbols count as larger."""
     return any(isinstance(side, int) and side == 1 for side in sides)
 
 
 class Trace:
-    """The API of the families' programs. ``steps`` is None if only the modules are needed, which is twice as fast."""
+    """The API with which a family's program declares and runs its modules.
+
+    ``steps`` is None if only the modules are needed, which is twice as fast.
+    """
 
     def __init__(self, root: Module, base: str, batch: Batch, steps: list[Step] | None, *, choices: bool) -> None:
-        """``base`` is the prefix of the body's names, such as "bert."; with ``choices``, each sequence has several."""
+        """Start at ``root``; ``base`` is the prefix of the body's names, such as "bert.".
+
+        With ``choices``, the inputs have an axis of choices (batch.num_choices).
+        """
         self._module = root
         self._path = ""
         self._base = base
@@ -183,8 +191,8 @@ class Trace:
         self._outer: list[tuple[Module, str, _Roles, int, int]] = []
         self.batch = batch
         self.steps = steps
-        self.pruned_heads = 0  # of each self-attention
-        self.drops: list[Collection[int]] = []  # layers that were dropped, in one go after the other
+        self.pruned_heads = 0  # the number of pruned heads in each self-attention
+        self.drops: list[Collection[int]] = []  # the numbers of dropped layers, a collection for each drop in order
         self.prefix: Value | None = None  # keys and values of earlier tokens, in all layers: (..., tokens, size)
 
     def former_number(self, layer: int) -> int:
@@ -194,7 +202,7 @@ class Trace:
                 layer += number <= layer
         return layer
 
-    # Modules with children: each is a context manager, within which its children are declared.
+    # Modules with children: each method returns a context manager, inside which the children are declared.
 
     def module(
         self, name: str, kind: str, *, component: Component | None = None, block: str = "", order: Iterable[str] = ()
@@ -213,7 +221,7 @@ class Trace:
     def attention(
         self, name: str, kind: str, heads: int, head_size: int, *, block: str = "", order: Iterable[str] = ()
     ) -> "Trace":
-        """Declare the parent of query, key and value."""
+        """Declare an attention module, the parent of query, key and value; pruned heads are left out."""
         own_block = block or self._roles.block
         left = heads - self.pruned_heads if own_block == "attention" else heads
         self._module.children[name] = module = Attention(kind, left, head_size)
@@ -221,14 +229,14 @@ class Trace:
         return self._enter(name, module, _roles(self._roles.component, block) if block else self._roles)
 
     def _units(self, role: str, out_features: int) -> int:
-        """The units of a matrix, less those of pruned heads in a projection to query, key or value."""
+        """The output units of a matrix; a projection to query, key or value has none for pruned heads."""
         attention = self._module
         if not (self.pruned_heads and isinstance(attention, Attention) and self._roles.block == "attention"):
             return out_features
         parts = role.split(", ")
         if not {"query", "key", "value"}.issuperset(parts):
             return out_features
-        # In this order, SymPy does not multiply the number of parts into that of the heads.
+        # In this order, SymPy does not multiply the number of parts into the number of heads.
         return attention.num_attention_heads * attention.attention_head_size * len(parts)
 
     def repeat(
@@ -245,7 +253,8 @@ class Trace:
 
         By default there are as many runs as copies; ALBERT runs a single layer twelve times. If the first layer differs
         from the others, declare it with ``start=0`` (its name is then 0) and the others with ``start=1`` (named *).
-        With ``alike``, the layers do not differ, but another module runs after the first: all are * in the tree.
+        With ``alike``, the layers do not differ, but a different module runs after the first layer. In the tree, all
+        layers are then named *.
         """
         layers = self._module.children.setdefault(name, ModuleList())
         assert isinstance(layers, ModuleList)
@@ -259,7 +268,7 @@ class Trace:
         return self._enter(f"{name}.{group}", layer, self._roles, copies, copies if runs is None else runs)
 
     def block(self, block: str, *, component: Component | None = None) -> "Trace":
-        """Put the modules declared within into a block or component, without a module for it."""
+        """Put the modules declared within into a block or component that is not a module itself."""
         return self._enter("", self._module, _roles(component or self._roles.component, block))
 
     def ordered(self, *order: str) -> "Trace":
@@ -298,7 +307,7 @@ class Trace:
 
     @contextmanager
     def not_run(self) -> Iterator[None]:
-        """Declare modules that are never called; each module with parameters gets a step "unused"."""
+        """Declare modules that are never called; each module with parameters gets an "unused" step."""
         steps, self.steps = self.steps, None
         before = set(self._module.children)
         yield
@@ -330,8 +339,8 @@ class Trace:
     ) -> Value:
         """Declare and call torch.nn.Linear: y = x W^T + b.
 
-        ``tied`` maps the last part of a tied tensor's name to the full name of its owner; ``using`` are tensors that
-        the step uses and another module owns.
+        ``tied`` maps the last part of a tied tensor's name to the full name of its owner. ``using`` are tensors that
+        the step uses but another module owns.
         """
         shape = x.shape
         out_features = self._units(role, out_features)
@@ -347,18 +356,18 @@ class Trace:
         return self._call(name, Conv1D(shape[-1], out_features), "linear", x, (*shape[:-1], out_features), role)
 
     def convolution(self, name: str, x: Value, kernel_size: int, *, role: str) -> Value:
-        """A convolution over the tokens (torch.nn.Conv1d), which are the last axis of input and output."""
+        """Declare and call torch.nn.Conv1d over the tokens, the last axis of input and output."""
         module = Convolution(x.shape[1], kernel_size)
         return self._call(name, module, "convolution", x, x.shape, role)
 
     def embedding(
         self, name: str, ids: Value, rows: int, width: int, *, role: str, padding_idx: int | None = None
     ) -> Value:
-        """Look up the row of each id."""
+        """Declare and call torch.nn.Embedding: look up the row of each id."""
         return self._call(name, Embedding(rows, width, padding_idx), "lookup", ids, (*ids.shape, width), role)
 
     def table(self, name: str, rows: int, width: int, *, role: str) -> Value:
-        """All rows of an embedding: the module is not called, its weight is read directly."""
+        """Declare an embedding and return all its rows: the weight is read directly, the module is not called."""
         self._module.children[name] = module = Embedding(rows, width)
         module.place = place = self._roles[role]
         weight = Tensor(f"{self._path}.{name}.weight", (rows, width), self._copies, place)
@@ -367,18 +376,18 @@ class Trace:
     def product(
         self, name: str, x: Value, out_features: int, *, role: str, table: str, using: tuple[Tensor, ...] = ()
     ) -> Value:
-        """A product with the tensor named ``table``, which another module owns; the product is not a module."""
+        """A matrix product with the tensor named ``table``, which another module owns; the product is not a module."""
         shape = (*x.shape[:-1], out_features)
         module = Linear(x.shape[-1], out_features, {"weight": table}, bias=False)
         return self.step(name, "linear", x, shape=shape, role=role, module=module, tensors=using)
 
     def norm(self, name: str, x: Value, eps: float, *, kind: str = "LayerNorm", bias: bool = True) -> Value:
-        """A normalization over the last axis; an RMSNorm has no bias."""
+        """Declare and call a normalization over the last axis; an RMSNorm has no bias."""
         shape = x.shape
         return self._call(name, Norm(kind, shape[-1], eps, bias), "norm", x, shape, "norm")
 
     def dropout(self, name: str, x: Value, p: float, *, role: str = "dropout") -> Value:
-        """Dropout. The same module can be called several times."""
+        """Declare and call torch.nn.Dropout; the same module can be called several times."""
         return self._call(name, Dropout(p), "dropout", x, x.shape, role)
 
     def dropout_or_identity(self, name: str, x: Value, p: float) -> Value:
@@ -396,12 +405,12 @@ class Trace:
         return self._call(name, module, "activation", x, x.shape, role)
 
     def gelu(self, name: str, x: Value) -> Value:
-        """torch.nn.GELU, for activations that no field chooses."""
+        """Declare and call torch.nn.GELU, for activations that no field of the configuration sets."""
         module = Activation("GELU", ACTIVATIONS["gelu"].kept, "approximate='none'")
         return self._call(name, module, "activation", x, x.shape, "gelu")
 
     def idle(self, name: str, kind: str) -> None:
-        """Declare a module that only appears in print and is not a step, such as Identity."""
+        """Declare a module that is only printed and not a step, such as Identity."""
         children = self._module.children
         children[name] = module = Module(kind)
         module.place = self._roles[""]
@@ -435,7 +444,7 @@ class Trace:
         return tuple(values)
 
     def encoder_hidden_states(self, width: int) -> Value | None:
-        """The output of an encoder that cross attention attends to, if given."""
+        """The encoder output that cross attention attends to; None if the batch has none."""
         batch, _length, seen, choices, *_flags = self.batch
         if seen is None:
             return None
@@ -468,13 +477,16 @@ class Trace:
     def add(
         self, name: str, *takes: Value, role: str = "", in_place: bool = False, using: tuple[Tensor, ...] = ()
     ) -> Value:
-        """A sum with the shape of its first term; ``in_place``: with Python's +=; ``using``: a bias that is added."""
+        """A sum with the shape of its first term.
+
+        ``in_place``: whether it is computed with Python's +=. ``using``: a bias that is added.
+        """
         if self.steps is None:
             return takes[0]
         return self.step(name, "add", *takes, shape=takes[0].shape, role=role, in_place=in_place, tensors=using)
 
     def divide(self, name: str, x: Value, *, wide: bool = False) -> Value:
-        """A division by a tensor with one element, which is float32 with ``wide``, whatever the model's dtype."""
+        """A division by a tensor with one element; with ``wide``, the tensor is float32, whatever the model's dtype."""
         return self.step(name, "divide", x, shape=x.shape, wide=wide)
 
     def multiply(self, name: str, *takes: Value) -> Value:
@@ -482,13 +494,16 @@ class Trace:
         return self.step(name, "multiply", *takes, shape=takes[0].shape)
 
     def angles(self, name: str, kind: str, x: Value, head_size: int) -> Value:
-        """The module that computes cosines and sines for each position; a second call gives other angles."""
+        """Declare and call the module that computes cosines and sines for each position.
+
+        A second call computes different angles.
+        """
         module = self._module.children.get(name)
         called = f"{name}_again" if module else name
         if not module:
             self.idle(name, kind)
             module = self._module.children[name]
-        # The frequencies, one for each pair, and a copy of them.
+        # A frequency for each pair, and a copy of the frequencies.
         module.buffers = {**module.buffers, f"{called}.inv_freq": ((head_size,), False)}
         if self.steps is None:
             return x
@@ -498,18 +513,18 @@ class Trace:
     def rotate(self, name: str, x: Value, angles: Sequence[Value] = (), *, wide: bool = False) -> Value:
         """Rotary positions (Su et al. 2021, arXiv:2104.09864): pairs of entries rotated by an angle; no parameters.
 
-        The layers take several ``angles`` in turn. ``wide``: in float32, whatever the model's dtype.
+        With several ``angles``, the layers take them in turn. ``wide``: in float32, whatever the model's dtype.
         """
         turns = tuple(angles) if len(angles) > 1 else ()
         return self.step(name, "rotate", x, *angles[:1], shape=x.shape, turns=turns, wide=wide)
 
     def mean(self, name: str, x: Value, mask: Value, *, in_place: bool = False) -> Value:
-        """The mean over the tokens of a sequence that are not masked; with ``in_place``, /= divides the sum."""
+        """The mean over the unmasked tokens of a sequence; with ``in_place``, the sum is divided in place (/=)."""
         batch, _length, width = x.shape
         return self.step(name, "mean", x, mask, shape=(batch, width), in_place=in_place)
 
     def function(self, name: str, x: Value, kind: str, *, role: str = "activation") -> Value:
-        """An activation called as a function, which is not in the module tree."""
+        """Call an activation as a function, without a module in the tree."""
         module = Activation(ACTIVATIONS[kind].kind, ACTIVATIONS[kind].kept)
         return self.step(name, "activation", x, shape=x.shape, role=role, module=module)
 
@@ -520,7 +535,7 @@ class Trace:
     def cut(self, x: Value, *names: str, by_heads: bool = False) -> tuple[Value, ...]:
         """Split the last axis into equal pieces, such as a fused projection into query, key and value.
 
-        ``by_heads``: the heads are split off first.
+        ``by_heads``: whether the heads are split off first.
         """
         shape = (*x.shape[:-1], x.shape[-1] // len(names))
         return tuple(self.step(name, "view", x, shape=shape, role="cut", by_heads=by_heads) for name in names)
@@ -543,20 +558,20 @@ class Trace:
         written_out: bool = False,
         shared_by: int | None = None,
     ) -> Value:
-        """softmax(Q K^T / sqrt(d)) V in the heads of the current Attention module, with the heads merged again.
+        """Compute softmax(Q K^T / sqrt(d)) V in the heads of the current Attention module, and merge the heads.
 
-        - ``dropout``: the probability for the weights; None for no dropout.
+        - ``dropout``: the dropout probability of the attention weights; None for no dropout.
         - ``dropout_name``: the name of the dropout module; "" if it is not a module.
         - ``distances``: a function of scores, query and key that adds position-dependent scores.
-        - ``bias``: added to the scores after the division.
-        - ``angles``: rotate query and key by these.
+        - ``bias``: a bias that is added to the scores after the division.
+        - ``angles``: the rotary angles for query and key.
         - ``wide``, ``wide_angles``: compute the softmax and the rotation in float32, whatever the model's dtype.
         - ``cached``: keys and values are copied into the cache and read from it. BERT's programs leave this out because
-          their keys and values are held once, with or without a cache.
+          their keys and values are in memory only once, with or without a cache.
         - ``mask``: the name of the attention mask.
         - ``written_out``: scores and weights are variables of the module's own forward method.
-        - ``shared_by``: the number of key/value heads, each for several query heads (Ainslie et al. 2023,
-          arXiv:2305.13245); None for as many as query heads.
+        - ``shared_by``: the number of key/value heads, each shared by several query heads (Ainslie et al. 2023,
+          arXiv:2305.13245); None if every query head has its own.
         """
         if self.steps is None:  # only declare modules
             if distances:
@@ -612,21 +627,21 @@ class Trace:
         return merged
 
     def output(self, name: str, value: Value | None) -> None:
-        """Declare a value as an output of the model; None, for an output that this model does not have, is ignored."""
+        """Declare a value as an output of the model; None is ignored (the model does not have this output)."""
         if value is not None:
             self._set_fields(value, output=name)
 
     def variable(self, name: str, value: Value) -> Value:
         """Record that a variable in the current module's forward method holds the value from now on.
 
-        It stays alive until the variable is reassigned or the method returns. A value without a variable is alive as
-        long as it is needed; variables that all families share are in memory/simulator/lifetimes.py.
+        The value stays alive until the variable is reassigned or the method returns. A value without a variable is
+        alive until its last use. Variables that all families share are in memory/simulator/lifetimes.py.
         """
         self._set_fields(value, variable=(f"{self._path}.".removeprefix(self._base).removesuffix("."), name))
         return value
 
     def aside(self, value: Value, *done: str) -> Value:
-        """Record what the body's forward method does before the step that gives the value, for the memory simulation.
+        """Record operations of the body's forward method before the step of ``value``, for the memory simulation.
 
         ``done`` are words: "padding" (it checks for padding, to warn), "positions" (it creates position ids),
         "positions for layers" (it also passes them to all layers), "masks" (it creates attention masks), or a word that
@@ -641,7 +656,7 @@ class Trace:
         self._module.buffers = {**self._module.buffers, name: (shape, ids)}
 
     def _set_fields(self, value: Value, **fields: Any) -> None:
-        """Set fields of the step that gives a value."""
+        """Set fields of the step that produces a value. Raises ValueError if no step does."""
         if self.steps is None:
             return
         for index in range(len(self.steps) - 1, -1, -1):

@@ -30,17 +30,17 @@ _ENCODER = "prompt_encoder."
 
 @checked
 def adapter_file_bytes(model: Model, dtype: Dtype = "float32") -> int:
-    """The size of the file in bytes; 0 if the model has no adapter of peft.
+    """The size of the file in bytes; 0 if the model has no peft adapter.
 
-    ``dtype`` is that of the model; what an adapter adds is float32. The size is that for a model loaded from its own
-    folder: if the vocabulary was resized after loading, peft also saves the embeddings.
+    ``dtype`` is the dtype of the model; tensors that an adapter adds are float32. The size applies to a model loaded
+    from its own folder: if the vocabulary was resized after loading, peft also saves the embeddings.
     """
     adapter = next((change for change in model.changes if isinstance(change, PeftChange)), None)
     return safetensors_bytes(_tensors(model, adapter, CODES[dtype])) if adapter else 0
 
 
 def without_adapter(model: Model) -> Model:
-    """The model as save_pretrained of transformers writes it: peft writes the adapter into another file."""
+    """The model as save_pretrained of transformers writes it: peft writes the adapter into a separate file."""
     kept = tuple(change for change in model.changes if not isinstance(change, PeftChange))
     return model.changed(changes=kept) if model.changes != kept else model
 
@@ -64,13 +64,13 @@ def _tensors(model: Model, adapter: PeftChange, dtype: str) -> list[StoredTensor
 
 
 def _is_trained_bias(adapter: PeftChange, name: str) -> bool:
-    """Whether peft saves a tensor as a trained bias: with "all", also the biases of frozen originals."""
+    """Whether peft saves a tensor as a trained bias; with "all", this includes the biases of frozen originals."""
     ends = {"all": (".bias",), "lora_only": (".base_layer.bias",)}
     return isinstance(adapter, Lora) and name.endswith(ends.get(adapter.bias, ()))
 
 
 def _targets_embeddings(model: Model, adapter: PeftChange) -> bool:
-    """Whether the targets name embeddings (save_embedding_layers "auto")."""
+    """Whether the adapter targets embeddings, so that peft saves them (save_embedding_layers "auto")."""
     targets = adapter.target_modules
     if not isinstance(targets, str):
         return any(name in EMBEDDING_LAYERS for name in targets or ())
@@ -79,26 +79,26 @@ def _targets_embeddings(model: Model, adapter: PeftChange) -> bool:
 
 
 def _is_table(entry: StateEntry) -> bool:
-    """Whether a tensor is one of the input or output embeddings below an adapter."""
+    """Whether a tensor belongs to the input or output embeddings below an adapter."""
     below = entry.path.endswith(".base_layer") and isinstance(entry.module, Embedding | Linear)
     return below and entry.module.place.role in ("word", "decoder")
 
 
 def _copied(name: str) -> str:
-    """The name of a tensor in the file, where a trained copy has the name of the original."""
+    """The name of a tensor in the file; a trained copy has the name of its original."""
     return name.replace(COPY, "")
 
 
 def _without_adapter(name: str) -> str:
-    """Remove the adapter's name where it ends the name of a module or tensor."""
-    magnitude = name.removesuffix(".weight")  # DoRA's was once a parameter, and keeps its name
+    """Remove the adapter's name from the end of a module's or tensor's name."""
+    magnitude = name.removesuffix(".weight")  # DoRA's magnitude was once a parameter, and has kept its name
     if magnitude.endswith(f"lora_magnitude_vector{ADAPTER_NAME}"):
         name = magnitude
     return re.sub(rf"\{ADAPTER_NAME}(?=(\.[^.]*)?$)", "", name)
 
 
 def _vectors(model: Model, prompts: Prompts) -> tuple[int, int]:
-    """The shape that peft saves for an encoder of virtual tokens: its output vectors, not its network."""
+    """The shape that peft saves for virtual tokens: the output vectors of their encoder, not its network."""
     table = model.get_submodule(f"{_ENCODER}default.embedding").parameters["weight"]
     rows, width = table
     if isinstance(prompts, PrefixTuning) and prompts.prefix_projection:

@@ -16,10 +16,10 @@ from bertcalc.text.records import dataclass
 
 _BLOCK = 64  # weights for each scale (Params4bit)
 _NESTED_BLOCK = 256  # scales for each scale of scales
-# The mean of the scales, as JSON prints a float32 that is converted to float64: its length depends on the weights.
+# The mean of the scales as JSON prints it: a float32 converted to float64. Its length depends on the weights.
 _TYPICAL_OFFSET = 0.03935550190508366
-_OFFSET_MARGIN = 4  # by which that length differs
-_ALIGNMENT = 8  # of the header of a safetensors file, in bytes
+_OFFSET_MARGIN = 4  # the number of bytes by which this length varies
+_ALIGNMENT = 8  # the alignment of a safetensors header in bytes
 
 _HELD = N_(
     "In training, int8 layers hold their inputs until the loss is overwritten in the next step. That can take more "
@@ -37,11 +37,15 @@ _NEITHER = N_("Set exactly one of load_in_8bit and load_in_4bit to True.")
 class BitsAndBytesConfig(QuantizationFormat):
     """transformers' ``BitsAndBytesConfig``: int8 (LLM.int8(), Dettmers et al. 2022) or 4 bits (QLoRA, 2023).
 
-    int8 has a float32 scale for each row. Inputs that reach ``llm_int8_threshold`` are outliers, whose columns are not
-    quantized; 0 means none. 4 bits have a float32 scale for each 64 weights and a table of the 16 values;
-    with ``bnb_4bit_use_double_quant`` these scales take one byte, and each 256 of them have a float32 scale.
-    ``bnb_4bit_compute_dtype`` is the type of the products, to which 4-bit layers cast their inputs and biases.
-    ``llm_int8_skip_modules`` are left as they are; by default tied tensors and the output embeddings.
+    int8 has a float32 scale for each row. Inputs that reach ``llm_int8_threshold`` are outliers; the columns with
+    outliers are not quantized. A threshold of 0 means no outliers.
+
+    The 4-bit types have a float32 scale for every 64 weights and a table of the 16 values. With
+    ``bnb_4bit_use_double_quant``, each scale takes a byte, and every 256 scales have a float32 scale.
+    ``bnb_4bit_compute_dtype`` is the dtype of matrix products, to which 4-bit layers cast their inputs and biases.
+
+    The modules in ``llm_int8_skip_modules`` are not quantized; by default, these are modules with tied tensors and the
+    output embeddings.
 
     >>> from bertcalc.model.model import build
     >>> nf4 = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")
@@ -50,7 +54,7 @@ class BitsAndBytesConfig(QuantizationFormat):
     [(294912, 1), (9216,), (16,)]
     """
 
-    one_of: ClassVar[tuple[str, ...]] = ("load_in_8bit", "load_in_4bit")  # the flags of which exactly one is True
+    one_of: ClassVar[tuple[str, ...]] = ("load_in_8bit", "load_in_4bit")  # exactly one of these flags is True
 
     load_in_8bit: bool = False
     load_in_4bit: bool = False

@@ -1,4 +1,4 @@
-"""4-bit formats that need a GPU: counted by their documented layout, and not compared with files.
+"""4-bit formats that need a GPU, counted by their documented layout and not compared with real files.
 
 Eight weights are packed into an int32, and each group of a column's weights has a float16 scale and a packed zero
 point. Only linear layers of the repeated layers are quantized.
@@ -21,7 +21,7 @@ _DOCUMENTED = N_("Counted from the documentation of the format, not compared wit
 
 
 class _Packed(QuantizationFormat):
-    """The base of GPTQ and AWQ. With ``group_size`` -1, each row is one group."""
+    """The base of GPTQ and AWQ. With ``group_size`` -1, each row is a single group."""
 
     bits: int
     group_size: int
@@ -44,13 +44,13 @@ class _Packed(QuantizationFormat):
         return -(-columns // self._columns(columns))
 
     def _packed(self, count: int) -> int:
-        """The number of int32 that hold ``count`` weights."""
+        """The number of int32 values that hold ``count`` weights."""
         return -(-count * self.bits // _INT32)
 
 
 @dataclass(frozen=True)
 class GPTQConfig(_Packed):
-    """transformers' ``GPTQConfig`` (Frantar et al. 2022): packed along the columns, with the group of each column.
+    """transformers' ``GPTQConfig`` (Frantar et al. 2022): packed along the columns, with a group index per column.
 
     >>> from bertcalc.model.model import build
     >>> pieces = GPTQConfig().pieces(build("bert-base-uncased"), "F16")
@@ -76,7 +76,7 @@ class GPTQConfig(_Packed):
 
 @dataclass(frozen=True)
 class AwqConfig(_Packed):
-    """transformers' ``AwqConfig`` (Lin et al. 2023): packed along the rows, without an order of the columns.
+    """transformers' ``AwqConfig`` (Lin et al. 2023): packed along the rows, without group indices.
 
     ``zero_point`` changes no size: the zero points are stored in any case.
     """
@@ -102,9 +102,10 @@ class AwqConfig(_Packed):
 
 @dataclass(frozen=True)
 class Int4WeightOnlyConfig(QuantizationFormat):
-    """torchao's ``Int4WeightOnlyConfig``: two weights a byte, with a scale and a zero point in the model's dtype.
+    """torchao's ``Int4WeightOnlyConfig``: two weights per byte.
 
-    Every torch.nn.Linear whose columns the group divides is quantized. It needs a GPU and bfloat16.
+    Each group of weights has a scale and a zero point in the model's dtype. Every torch.nn.Linear is quantized if
+    ``group_size`` divides its columns. The format needs a GPU and bfloat16.
     """
 
     group_size: int = 128

@@ -1,4 +1,4 @@
-"""The tensors of the GGUF file to which llama.cpp converts a model of transformers."""
+"""The tensors of the GGUF file that llama.cpp creates from a transformers model."""
 
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ def _rules() -> dict[str, Any]:
 
 
 class GgufTensor(NamedTuple):
-    """A tensor: its name in GGUF, and in the file that transformers saves."""
+    """A tensor with its name in GGUF, and its name in the file that transformers saves (``source``)."""
 
     name: str
     source: str
@@ -29,12 +29,12 @@ class GgufTensor(NamedTuple):
 
     @property
     def part(self) -> str:
-        """The part of its GGUF name to which the rules refer, such as attn_v."""
+        """The part of its GGUF name that rules use, such as attn_v."""
         return self.name.rpartition(".")[0].rpartition(".")[2]
 
     @property
     def layer(self) -> int:
-        """The number of its layer, from its name."""
+        """The layer number in its GGUF name."""
         return int(self.name.split(".")[1])
 
 
@@ -74,7 +74,7 @@ def converted(model: Module) -> list[GgufTensor]:
 
 @lru_cache(maxsize=4096)
 def _name(path: str) -> str | None:
-    """The name of a module in GGUF; "" if it is left out, None if it is not converted."""
+    """The name of a module in GGUF; "" if the file leaves it out, None if llama.cpp cannot convert it."""
     if f"{path}.".startswith(tuple(_rules()["left_out"]["starts"])):
         return ""
     parts = path.split(".")

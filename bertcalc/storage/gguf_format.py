@@ -1,4 +1,4 @@
-"""GGUF, the format of llama.cpp: blocks of weights along a row, each with its scales."""
+"""GGUF, the format of llama.cpp: rows are divided into blocks of weights, and each block has its scales."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
@@ -37,13 +37,16 @@ TypeName = Literal[
 _TABLE = "gguf_types.toml"
 _ALIGNMENT = 32
 _UINT32, _UINT64 = 4, 8
-# Tables that llama.cpp never quantizes, because it adds them in float32: roles in a model, with the names in a file.
+# Tables that llama.cpp never quantizes, because it adds them in float32: maps roles in a model to names in a file.
 _KEPT_TABLES = {"position": "position_embd", "token type": "token_types"}
 _NO_TYPE = N_("llama-quantize stops at {name}: its rows of {columns} weights are not a multiple of {block}.")
 
 
 class BlockType(NamedTuple):
-    """A block type: weights in a block, its bytes, and the bytes of its scales and minima."""
+    """A block type: the number of weights in a block, its bytes, and the bytes of its scales and minima.
+
+    ``fallback`` is the type to use if blocks do not fit into a row.
+    """
 
     name: str
     block: int
@@ -53,14 +56,14 @@ class BlockType(NamedTuple):
 
 
 def _mix(name: str) -> dict[str, Any]:
-    """A mix of types from gguf_types.toml: the type of most matrices, and rules for the other matrices."""
+    """Read a mix of types from gguf_types.toml: the type of most matrices, and rules for the other matrices."""
     mix: dict[str, Any] = table_beside(__file__, _TABLE)["mixes"][name]
     return mix
 
 
 @cache
 def block_type_of(name: str) -> BlockType:
-    """The block type of a name, such as Q6_K."""
+    """The block type with a name such as Q6_K."""
     return BlockType(name, **table_beside(__file__, _TABLE)["types"][name])
 
 
@@ -68,15 +71,16 @@ def block_type_of(name: str) -> BlockType:
 class Gguf(QuantizationFormat):
     """A GGUF file as llama.cpp writes it: convert_hf_to_gguf.py, then llama-quantize with a type.
 
-    Most types are mixes: Q4_K_M has Q6_K for the word table, and for attn_v and ffn_down in half of the layers. Vectors
-    and tables of positions and segments stay in float32, and a head with a single row in float16. If a block does not
-    divide a row, llama-quantize takes the type's fallback, and float16 if that does not fit either. The pooler and the
-    head of a language model are left out, as llama.cpp has no use for them. The rules are those since March 2026; in
-    files of early 2024, such as those of nomic-embed-text-v1.5, the word table has the type of the other matrices.
+    Most types are mixes: Q4_K_M uses Q6_K for the word table, and for attn_v and ffn_down in half of the layers.
+    Vectors and tables of positions and segments stay in float32, and a head with a single row in float16. If a block
+    does not divide a row, llama-quantize uses the type's fallback, or float16 if the fallback does not fit either. The
+    pooler and the head of a language model are left out, because llama.cpp does not use them. The rules are valid since
+    March 2026. In files from early 2024, such as nomic-embed-text-v1.5's, the word table has the same type as the other
+    matrices.
 
-    With ``pure``, all matrices have one type, as with llama-quantize's --pure, and models that llama.cpp does not
-    convert are counted as well: with all tensors, under their names in transformers. ``metadata_bytes`` are the bytes
-    of further keys in the file, mainly of the vocabulary.
+    With ``pure``, all matrices have the same type, as with llama-quantize's --pure. Models that llama.cpp does not
+    convert are then counted as well, with all their tensors under the names in transformers. ``metadata_bytes`` is the
+    size of further keys in the file, mainly of the vocabulary.
 
     >>> from bertcalc.model.model import build
     >>> pieces = Gguf("Q4_K_M").pieces(build("bert-base-uncased"), "F32")
@@ -113,14 +117,14 @@ class Gguf(QuantizationFormat):
         return [piece for tensor, block_type in _stored(self, model) for piece in _pieces(tensor, block_type)]
 
     def file_bytes(self, model: Module, dtype: str) -> int:
-        """The size of the file: a header, keys, the place of each tensor, and the data, each aligned to 32 bytes."""
+        """The size of the file in bytes: header, keys, tensor descriptions, and the data, aligned to 32 bytes."""
         stored = _stored(self, model)
         header = 2 * _UINT32 + 2 * _UINT64 + self._keys(model) + self.metadata_bytes
         header += sum(_info(tensor) for tensor, _block_type in stored)
         return _aligned(header) + sum(_aligned(_blocks(*pair) * pair[1].bytes) for pair in stored)
 
     def _keys(self, model: Module) -> int:
-        """The keys that every file has: the architecture, the version of the quantization and the type of the file."""
+        """The bytes of the keys that every file has: architecture, quantization version and file type."""
         family = getattr(getattr(model, "family", None), "name", "")
         architecture = family if self.pure else architecture_of(model)
         keys = ("general.architecture", "general.quantization_version", "general.file_type")
@@ -140,7 +144,7 @@ def _stored(form: Gguf, model: Module) -> list[tuple[GgufTensor, BlockType]]:
 
 
 def _mixed(tensor: GgufTensor, mix: Mapping[str, Any], config: Config) -> str:
-    """The type that llama-quantize chooses for a tensor, before it looks at the rows."""
+    """The type that llama-quantize chooses for a tensor, before it checks whether the blocks fit into rows."""
     part, most = tensor.part, str(mix["type"])
     if kept := _kept(tensor, part in _KEPT_TABLES.values()):
         return kept
@@ -151,7 +155,7 @@ def _mixed(tensor: GgufTensor, mix: Mapping[str, Any], config: Config) -> str:
 
 
 def _holds(where: str, layer: int, config: Config) -> bool:
-    """Whether a rule for the layers named ``where`` applies to a layer."""
+    """Whether the rule named ``where`` applies to a layer."""
     layers: int = config.num_hidden_layers
     match where:
         case "first_2":
@@ -171,7 +175,10 @@ def _holds(where: str, layer: int, config: Config) -> bool:
 
 
 def _all_tensors(model: Module) -> Iterator[tuple[GgufTensor, bool]]:
-    """Every tensor under its name in transformers, with rows last, and whether llama.cpp never quantizes it."""
+    """Yield every tensor under its name in transformers, and whether llama.cpp never quantizes it.
+
+    The last axis of each shape is the axis that blocks divide.
+    """
     for entry in state_dict(model):
         if not entry.is_alias:
             shape = entry.shape[::-1] if isinstance(entry.module, Conv1D) else entry.shape
@@ -180,14 +187,17 @@ def _all_tensors(model: Module) -> Iterator[tuple[GgufTensor, bool]]:
 
 
 def _kept(tensor: GgufTensor, is_kept: bool) -> str:
-    """The type of a tensor that is not quantized, else "". A matrix with a single row stays float16."""
+    """The type of a tensor that is not quantized; "" for other tensors. A matrix with a single row stays float16."""
     if len(tensor.shape) < 2 or is_kept:
         return "F32"
     return "F16" if tensor.shape[0] == 1 else ""
 
 
 def _fitting(tensor: GgufTensor, block_type: BlockType) -> BlockType:
-    """The type that fits the rows: ``block_type`` or llama-quantize's fallback. Raises InputError if neither does."""
+    """The type with blocks that fit the rows: ``block_type``, its fallback, or float16.
+
+    Raises InputError if ``block_type`` does not fit and has no fallback.
+    """
     columns = tensor.shape[-1] if tensor.shape else 1
     if columns % block_type.block == 0:
         return block_type
@@ -215,7 +225,7 @@ def _pieces(tensor: GgufTensor, block_type: BlockType) -> list[StoredPiece]:
 
 
 def _info(tensor: GgufTensor) -> int:
-    """The bytes of the name, the sides, the type and the place of a tensor."""
+    """The bytes of a tensor's description: its name, shape, type and offset."""
     return _UINT64 + len(tensor.name.encode()) + _UINT32 + _UINT64 * len(tensor.shape) + _UINT32 + _UINT64
 
 

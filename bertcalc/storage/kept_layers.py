@@ -14,10 +14,11 @@ def linear_layers(model: Module, *, conv1d: bool = False) -> list[tuple[str, Mod
 
 
 def not_converted(model: Module, skip: Collection[str] | None = None) -> set[str]:
-    """The patterns of modules that transformers does not quantize, by default those of get_keys_to_not_convert.
+    """The patterns of modules that transformers does not quantize; ``skip`` replaces the default, if given.
 
-    These are both names of tied tensors, the last parameter, and the output embeddings, without ".weight": a last
-    layer with a bias is quantized, because the last parameter is its bias (quantizers/base.py, transformers 5.23).
+    The default follows get_keys_to_not_convert: both names of each tied tensor, the last parameter, and the output
+    embeddings, without ".weight". A last layer with a bias is quantized, because the last parameter is its bias
+    (quantizers/base.py, transformers 5.23).
     """
     if skip is not None:
         return set(skip)
@@ -47,6 +48,6 @@ def converted(layers: Iterable[tuple[str, Module]], patterns: Collection[str]) -
 
 
 def matrix(module: Module) -> tuple[int, int]:
-    """The rows and columns of a layer's weight as torch.nn.Linear has it: (out_features, in_features)."""
+    """The rows and columns of a layer's weight in torch.nn.Linear's layout: (out_features, in_features)."""
     assert isinstance(module, Linear | Conv1D)
     return module.out_features, module.in_features

@@ -1,4 +1,4 @@
-"""The size of a model's file in each format, and of a checkpoint with optimizer states, as Trainer writes it.
+"""The file size of a model in each format, and of a checkpoint with optimizer states, as Trainer writes it.
 
 >>> from bertcalc.model.model import build
 >>> bert = build("bert-base-uncased")
@@ -52,10 +52,10 @@ _SGD = {
 
 
 def optimizer_file_bytes(trained: Sequence[StoredTensor], optimizer: SavedOptimizer = "adamw") -> int:
-    """The size of ``torch.save(optimizer.state_dict(), "optimizer.pt")`` with all trained tensors in one group.
+    """The size in bytes of ``torch.save(optimizer.state_dict(), "optimizer.pt")``, with all trained tensors in a group.
 
-    AdamW saves two averages and the number of steps for each tensor, SGD with momentum one average, in its dtype. With
-    adapters the trained tensors are few, and the file is small.
+    For each trained tensor, AdamW saves a step count and two moving averages in the tensor's dtype. SGD with momentum
+    saves a momentum buffer in the tensor's dtype. With an adapter, few tensors are trained, and the file is small.
 
     >>> from bertcalc.model.model import build
     >>> from bertcalc.storage.stored_tensors import stored
@@ -91,19 +91,19 @@ def file_bytes(
     optimizer: SavedOptimizer = "adamw",
     exporter: Exporter = "dynamo",
 ) -> int:
-    """The size of a model's file in bytes, to the byte except for ONNX.
+    """The size of a model's file in bytes; exact, except for ONNX.
 
     Args:
-        format: "safetensors", as save_pretrained writes it (with the index, if there are shards; with an adapter, those
-            of the model without it and adapter_model.safetensors); "adapter", the latter alone (0 without an adapter);
-            "bin", torch.save of the state_dict; "checkpoint" (safetensors and optimizer.pt); "onnx" (with its external
-            data, if there are any).
-        dtype: of the weights and of the optimizer's states; an adapter is in float32.
+        format: "safetensors", the files that save_pretrained writes (including the index, if there are shards; for a
+            model with an adapter, the model without it and adapter_model.safetensors); "adapter", only
+            adapter_model.safetensors (0 without an adapter); "bin", torch.save of the state_dict; "checkpoint",
+            safetensors and optimizer.pt; "onnx", including external data, if there are any.
+        dtype: the dtype of the weights and of the optimizer's states; an adapter is in float32.
         max_shard_size: the maximum bytes of data in a safetensors file, as in save_pretrained.
-        optimizer: whose states a checkpoint has.
-        exporter: of ONNX: see ``bertcalc.storage.onnx_file``.
+        optimizer: the optimizer that writes the states of a checkpoint.
+        exporter: the exporter for ONNX: see ``bertcalc.storage.onnx_file``.
 
-    Raises ArgumentError for another format, dtype, optimizer or exporter, and for a model of columns.
+    Raises ArgumentError for any other format, dtype, optimizer or exporter, and for a model of columns.
 
     >>> from bertcalc import Lora, load
     >>> bert = load("bert-base-uncased")
@@ -134,10 +134,10 @@ def file_bytes(
 
 @checked
 def quantized(model: Module, format: QuantizationFormat, dtype: Dtype = "float32") -> QuantizedModel:
-    """A model in a quantization format; tensors that are not quantized are in ``dtype``.
+    """Quantize a model in a format; tensors that are not quantized are in ``dtype``.
 
-    Raises InputError if the library does not quantize a model of that dtype, or none of its weights, and for one with
-    an adapter of peft, which comes after the quantization: see ``QuantizedModel.adapted``.
+    Raises InputError if the library does not quantize models in this dtype, or none of the model's weights. Also raises
+    InputError if the model already has a peft adapter: quantize first, then add it with ``QuantizedModel.adapted``.
 
     >>> from bertcalc.model.model import build
     >>> from bertcalc.storage.usual_formats import USUAL_FORMATS

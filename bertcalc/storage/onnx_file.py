@@ -1,10 +1,12 @@
-"""The size of ONNX files: the initializers as the exporters of PyTorch write them, and a graph of measured size.
+"""The size of ONNX files: the initializers that PyTorch's exporters write, and a graph of measured size.
 
-A matrix of torch.nn.Linear becomes the second operand of a MatMul: its transpose, under a new name. "dynamo", the
-default of torch.onnx.export since PyTorch 2.9, writes a transpose for each use, so that ALBERT's matrices are written
-once for each layer, and a decoder tied to the embeddings has its own. Vectors keep their names and are written once.
-"torchscript" (``dynamo=False``) merges equal initializers, so that ALBERT's matrices are written once; that of PyTorch
-1 did not.
+A matrix of torch.nn.Linear becomes the second operand of a MatMul: its transpose, under a new name. Vectors keep their
+names and are written once. The exporters differ in how often they write a matrix:
+
+- "dynamo", the default of torch.onnx.export since PyTorch 2.9, writes a transpose for each use. ALBERT's matrices are
+  written once for each layer, and a decoder tied to the embeddings has its own matrix.
+- "torchscript" (``dynamo=False``) merges equal initializers, so ALBERT's matrices are written once.
+- "torchscript-1", the same exporter in PyTorch 1, does not merge them.
 
 >>> from bertcalc.model.model import build
 >>> round(onnx_bytes(build("albert-base-v2", "AlbertForSequenceClassification"), "F32", "torchscript-1") / 2**20, 1)
@@ -26,12 +28,12 @@ Operation = Literal["MatMul", "Gemm", "Gather", ""]
 
 
 class Initializer(NamedTuple):
-    """A tensor of the graph, all its copies, and the operation that reads it, if quantize_dynamic replaces that."""
+    """A tensor of the graph, its number of copies, and the operation that reads it if quantize_dynamic replaces it."""
 
     tensor: StoredTensor
     copies: int
     operation: Operation = ""
-    uses: int = 1  # of each copy
+    uses: int = 1  # the number of uses of each copy
 
     def num_bytes(self) -> int:
         return self.copies * self.tensor.num_bytes()
@@ -40,8 +42,8 @@ class Initializer(NamedTuple):
 def onnx_bytes(model: Module, dtype: str, exporter: Exporter = "dynamo") -> int:
     """The size in bytes of the file that torch.onnx.export writes, with dynamic batch and sequence axes.
 
-    With ``external_data``, which is the default of "dynamo", it is the size of both files together. The size of the
-    graph was measured for each family: see onnx_graphs.toml.
+    With ``external_data``, the default of "dynamo", this is the total size of both files. The size of the graph was
+    measured for each family: see onnx_graphs.toml.
     """
     data = sum(initializer.num_bytes() for initializer in initializers(model, dtype, exporter))
     return data + graph_bytes(model, exporter)
@@ -53,7 +55,7 @@ def initializers(model: Module, dtype: str, exporter: Exporter) -> list[Initiali
     every = [*(_of_steps(steps) if steps is not None else _of_modules(model))]
     merged: dict[tuple[str, str], Initializer] = {}
     for name, shape, copies, runs, operation in every:
-        # A matrix of a Gemm and a table keep their names, a matrix of a MatMul is written for each use.
+        # A matrix of a Gemm and a table keep their names; a matrix of a MatMul is written for each use.
         kind = operation if operation == "MatMul" else "named"
         tensor = StoredTensor(name, dtype, shape)
         before = merged.get((name, kind))
@@ -71,7 +73,7 @@ _Use = tuple[str, Shape, int, int, Operation]
 
 
 def _of_steps(steps: list[Step]) -> Iterator[_Use]:
-    """The name, shape, copies and uses of each tensor in the forward pass, and the operation that reads it."""
+    """Yield the name, shape, copies and uses of each tensor in the forward pass, and the operation that reads it."""
     for step in steps:
         if step.operation == "unused":
             continue
@@ -112,7 +114,7 @@ def _of_modules(model: Module) -> Iterator[_Use]:
 
 
 def graph_bytes(model: Module, exporter: Exporter, *, quantized: bool = False) -> int:
-    """The bytes of the graph without the data of its weights, as measured for the family."""
+    """The bytes of the graph without the data of its weights, as measured for the model's family."""
     kind = f"{exporter}-int8" if quantized else exporter
     measured = _measured(model)
     graph, layer = map(int, measured.get(kind) or _graphs()["other"][kind])
@@ -122,7 +124,7 @@ def graph_bytes(model: Module, exporter: Exporter, *, quantized: bool = False) -
 
 
 def _measured(model: Module) -> dict[str, Any]:
-    """The measured bytes of a family, or of one whose program it shares, or else of BERT."""
+    """The measured graph sizes of the model's family, of a family with the same program, or otherwise of BERT."""
     names = [model.family.name, model.family.prefix] if isinstance(model, Model) else []
     graphs = _graphs()
     return next(graphs[name] for name in (*names, "other") if name in graphs)
@@ -133,7 +135,7 @@ def _graphs() -> dict[str, dict[str, Any]]:
 
 
 def _layers(model: Module) -> int:
-    """The number of layers that run, counted by their attentions."""
+    """The number of layers that run, counted by their attention modules."""
     if isinstance(model, Model):
         return sum(step.runs for step in model.steps(Batch(2, 2)) if step.operation == "softmax")
     return sum(copies for _path, module, copies in model.modules() if isinstance(module, Attention))

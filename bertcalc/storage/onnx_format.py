@@ -13,12 +13,12 @@ _SHAPE_OF_ONE = ()
 
 @dataclass(frozen=True)
 class OnnxQuantizeDynamic(QuantizationFormat):
-    """onnxruntime's ``quantize_dynamic``: int8 with one scale and zero point for each matrix, or for each column.
+    """onnxruntime's ``quantize_dynamic``: int8 with a scale and a zero point for each matrix, or for each column.
 
-    The matrices of MatMul and Gemm and the tables of Gather (embeddings) are quantized; biases, LayerNorms and tables
-    that are read as a whole are not. ``exporter`` is the exporter that wrote the model: see ``onnx_bytes``. With
-    "torchscript", a matrix that several layers share stays in the file beside its int8 version. ``weight_type`` changes
-    no size.
+    The matrices of MatMul and Gemm and the tables of Gather (embeddings) are quantized. Biases, LayerNorms and tables
+    that are read as a whole are not quantized. ``exporter`` is the exporter that wrote the model: see ``onnx_bytes``.
+    With "torchscript", a matrix that several layers share stays in the file in addition to its int8 version.
+    ``weight_type`` does not change the size.
 
     >>> from bertcalc.model.model import build
     >>> model = build("bert-base-uncased", "BertForSequenceClassification")

@@ -1,13 +1,13 @@
-"""The bytes that Python's pickler writes for a value with protocol 2, counted without the objects themselves.
+"""Count the bytes that Python's pickler writes for a value with protocol 2, without creating the pickled objects.
 
-The rules are those of CPython's Modules/_pickle.c: strings, tuples, dictionaries and globals are remembered under a
-number, which takes two bytes up to 255 and five from then on.
+The rules are from CPython's Modules/_pickle.c: the pickler memoizes strings, tuples, dictionaries and globals under a
+number, which takes two bytes up to 255, and five bytes above.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-_BATCH = 1000  # items between a MARK and SETITEMS or APPENDS
+_BATCH = 1000  # the maximum number of items between a MARK and SETITEMS or APPENDS
 
 
 class Global(NamedTuple):
@@ -18,9 +18,9 @@ class Global(NamedTuple):
 
 
 class PickledCall(NamedTuple):
-    """An object that is written as a call; ``items`` are set on its result, then ``state``.
+    """An object that the pickler writes as a call; ``items`` are set on its result, then ``state``.
 
-    Equal calls are the same object with ``is_single``, and are written once.
+    With ``is_single``, equal calls are the same object and are written once.
     """
 
     function: Global
@@ -31,7 +31,7 @@ class PickledCall(NamedTuple):
 
 
 class NewText(NamedTuple):
-    """A string that the pickler writes again, because the equal string before it is a different object."""
+    """A string that the pickler writes even after an equal string, because it is a different object."""
 
     text: str
 
@@ -46,7 +46,7 @@ ORDERED_DICT = PickledCall(Global("collections", "OrderedDict"))
 
 
 class PickleSize:
-    """Counts the bytes of a pickle; ``replace`` turns other values into numbers, texts, collections and calls."""
+    """Counts the bytes of a pickle; ``replace`` converts other values to numbers, strings, collections and calls."""
 
     def __init__(self, replace: Callable[[object], object] = lambda value: value) -> None:
         self.num_bytes = 3  # PROTO 2, STOP
@@ -55,7 +55,7 @@ class PickleSize:
         self._replace = replace
 
     def add(self, value: object) -> None:
-        """Add the bytes of a value."""
+        """Add the bytes of a value. Raises TypeError for an unknown type."""
         value = self._replace(value)
         if value is None or isinstance(value, bool):
             self.num_bytes += 1
@@ -109,7 +109,10 @@ class PickleSize:
             self._remember()
 
     def _batches(self, items: Sequence[Iterable[object]], *, exact: bool) -> None:
-        """Add items; a plain dictionary or list whose length is a multiple of a batch ends with an empty batch."""
+        """Add items in batches.
+
+        With ``exact`` (a plain dictionary or list), a multiple of the batch size is followed by an empty batch.
+        """
         for item in items:
             for value in item:
                 self.add(value)

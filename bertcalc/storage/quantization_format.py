@@ -26,10 +26,10 @@ KINDS: dict[Kind, str] = {
 
 
 class StoredPiece(NamedTuple):
-    """A stored tensor: the model's tensor that it belongs to (``source``), and its role.
+    """A stored tensor, the model's tensor that it belongs to (``source``), and its role (``kind``).
 
-    ``parameters`` is the number of parameters whose values it has. Some pieces are only in the file, such as a
-    description, and some only in memory.
+    ``parameters`` is the number of parameters that it stores. Some pieces are only in the file, such as a description,
+    and some only in memory.
     """
 
     tensor: StoredTensor
@@ -43,7 +43,7 @@ class StoredPiece(NamedTuple):
     def of(
         cls, name: str, dtype: str, shape: Shape, source: str, kind: Kind, parameters: int | None = None
     ) -> "StoredPiece":
-        """A stored piece; ``parameters`` is needed only if several parameters are packed into one element."""
+        """Create a stored piece; ``parameters`` is needed only if an element packs several parameters."""
         if parameters is None:
             parameters = prod(shape) if kind in ("weights", "unchanged") else 0
         return cls(StoredTensor(name, dtype, shape), source, kind, parameters)
@@ -62,19 +62,19 @@ FileFormat = Literal["safetensors", "bin", "onnx", "gguf"]
 
 @dataclass(frozen=True)
 class QuantizationFormat(CheckedRecord):
-    """The base of all formats. Their arguments have the names and defaults that the library gives them."""
+    """The base of all formats. Arguments have the same names and defaults as in the library of the format."""
 
     title: ClassVar[str]
     source: ClassVar[str]  # where the layout is described
     file_format: ClassVar[FileFormat] = "safetensors"
-    dtypes: ClassVar[tuple[Dtype, ...]] = ("float32", "bfloat16", "float16")  # of tensors that are not quantized
+    dtypes: ClassVar[tuple[Dtype, ...]] = ("float32", "bfloat16", "float16")  # valid for tensors that are not quantized
     takes_adapters: ClassVar[bool] = False  # whether its layers pass a gradient, so that peft 0.21 adapts them
     turn: ClassVar[int] = PACKS  # see ``Change``
     once: ClassVar[bool] = True
-    caveat: ClassVar[str] = ""  # what readers must know of the sizes, unless tests compare them with real files
+    caveat: ClassVar[str] = ""  # what readers must know about the sizes; empty if tests compare them with real files
 
     def __str__(self) -> str:
-        """The format as a call, with the arguments that are not the default."""
+        """The format as a call, with the arguments that differ from their defaults."""
         return call(self)
 
     @property
@@ -84,7 +84,7 @@ class QuantizationFormat(CheckedRecord):
 
     @property
     def is_unpacked(self) -> bool:
-        """Whether a weight of fewer bits takes a whole byte."""
+        """Whether a weight with fewer than 8 bits takes a whole byte."""
         return False
 
     @property
@@ -94,26 +94,27 @@ class QuantizationFormat(CheckedRecord):
 
     @property
     def alike_layers(self) -> bool:
-        """Whether all layers take the same number of bytes, except perhaps the first."""
+        """Whether all layers take the same number of bytes, except possibly the first layer."""
         return True
 
     @property
     def by_layer(self) -> bool:
-        """Whether it names layers by their numbers."""
+        """Whether the format's arguments select layers by number."""
         return False
 
     def layers(self, model: Module) -> list[tuple[str, Module]]:
-        """The layers whose weights are quantized, with their paths."""
+        """The layers to quantize, as (path, module) pairs."""
         return linear_layers(model)
 
     def of_layer(self, path: str, rows: int, columns: int, dtype: str) -> list[StoredPiece]:
-        """The tensors that are stored in place of a layer's weight of (rows, columns)."""
+        """The tensors that the format stores instead of a layer's weight of shape (rows, columns)."""
         raise NotImplementedError
 
     def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:
-        """All stored tensors of a model, in its order; ``dtype`` is safetensors' code for tensors not quantized.
+        """All stored tensors of a model, in the model's order.
 
-        A tied tensor is stored once, unless only its second name is quantized: then each name has its own data.
+        ``dtype`` is safetensors' code for tensors that are not quantized. A tied tensor is stored once, unless only its
+        second name is quantized: then each name has its own data.
         """
         layers = dict(self.layers(model))
         pieces: list[StoredPiece] = []
@@ -128,9 +129,9 @@ class QuantizationFormat(CheckedRecord):
         return pieces
 
     def packed(self, model: Module, dtype: str) -> dict[str, PackedWeight]:
-        """The packed weights of a model whose other tensors have a dtype, by the names of their layers.
+        """The packed weights of a model, keyed by layer; ``dtype`` is safetensors' code for all other tensors.
 
-        Raises InputError if training on such weights is not simulated.
+        Raises InputError if training on packed weights in this format is not simulated.
         """
         raise wrong(_NOT_SIMULATED, "changes", None, format=self.title)
 
@@ -140,5 +141,5 @@ class QuantizationFormat(CheckedRecord):
         return safetensors_bytes(renamed(model, tensors))
 
     def file_margin(self, model: Module) -> int:
-        """By how many bytes the file may be larger or smaller, because it depends on the weights."""
+        """The number of bytes by which the file may be larger or smaller, because its size depends on the weights."""
         return 0

@@ -40,7 +40,7 @@ _SHARED = N_("{module} shares a tensor with another module, so it cannot be quan
 
 @dataclass(frozen=True)
 class PackWeights(Change):
-    """Quantize the weights of a model's layers: they are packed and frozen; all other tensors are in ``dtype``.
+    """A change that packs and freezes the weights of a model's layers; all other tensors are in ``dtype``.
 
     >>> from bertcalc.model.model import build
     >>> from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
@@ -85,7 +85,7 @@ _WHY = N_(
 )
 _WHY_ALL = N_("{result}: {weights} weights take {bits}, with {scales} of scales, zero points and tables.")
 _MORE_BITS, _BITS = N_("{bits} bits each instead of {nominal}"), N_("{nominal} bits each")
-_CLOSE = Fraction(99, 100)  # of the ratio of the bits
+_CLOSE = Fraction(99, 100)  # the share of the ideal ratio above which a ratio is called nearly ideal
 _UNPACKED = N_("{why} Each {nominal}-bit weight is stored in a whole byte, so that nothing is saved over int8.")
 _PART = N_("Adapters are added to a whole model, not to a part of it.")
 _NO_GRADIENT = N_(
@@ -100,7 +100,7 @@ _COPIES = N_("{why} {copies} parameters are stored more than once, because they 
 
 @dataclass(frozen=True)
 class QuantizedModel:
-    """A model in a quantization format, whose other tensors are in ``dtype``."""
+    """A model in a quantization format; tensors that are not quantized are in ``dtype``."""
 
     model: Module
     format: QuantizationFormat
@@ -113,7 +113,7 @@ class QuantizedModel:
 
     @cached_property
     def bytes_by_kind(self) -> dict[Kind, int]:
-        """The bytes in memory of the quantized weights, of their scales, zero points and tables, and of the rest."""
+        """The bytes in memory by kind: quantized weights, scales, zero points, tables, and unquantized tensors."""
         held = [piece for piece in self.pieces if piece.in_memory]
         counts = {kind: bytes_of(piece for piece in held if piece.kind == kind) for kind in KINDS}
         return {kind: count for kind, count in counts.items() if count}
@@ -139,17 +139,17 @@ class QuantizedModel:
 
     @cached_property
     def kept_parameters(self) -> int:
-        """The number of parameters that are not quantized; one that is stored twice counts twice."""
+        """The number of parameters that are not quantized; a parameter that is stored twice counts twice."""
         return sum(piece.parameters for piece in self.pieces if piece.kind == "unchanged")
 
     @property
     def repeated_parameters(self) -> int:
-        """The number of parameters stored in addition to the model's, because tied or shared ones are stored again."""
+        """The number of additional stored parameters, because tied or shared parameters are stored more than once."""
         return max(0, self.quantized_weights + self.kept_parameters - self.model.num_parameters())
 
     @property
     def bits_per_weight(self) -> float:
-        """The effective bits of a quantized weight: with scales, zero points and tables, in memory."""
+        """The effective bits of a quantized weight in memory, including scales, zero points and tables."""
         quantized = self.memory_bytes - self.bytes_by_kind.get("unchanged", 0)
         return 8 * quantized / self.quantized_weights if self.quantized_weights else 0.0
 
@@ -161,7 +161,7 @@ class QuantizedModel:
 
     @checked
     def adapted(self, adapter: Change) -> "AdaptedModel":
-        """The model with an adapter on its frozen weights: ``Lora``, ``IA3`` and the others, or ``BitFit``.
+        """The model with an adapter on its frozen weights, such as ``Lora``, ``IA3`` or ``BitFit``.
 
         Raises InputError if the adapter cannot be trained on weights in this format.
         """
@@ -170,10 +170,10 @@ class QuantizedModel:
         return AdaptedModel(self, self.model.changed(changes=(*self.model.changes, adapter)))
 
     def why_not_smaller(self) -> Problem:
-        """Explain in a sentence with numbers why the model is not smaller by the ratio of the bits.
+        """Explain in a sentence with numbers why the model is not smaller by the full ratio of the bits.
 
-        It is compared with the same tensors in float32: for GGUF, without the pooler and the head of a language model.
-        ``str`` gives the sentence in English; ``message`` and ``values`` are for translation.
+        The comparison is with the same tensors in float32: for GGUF, without the pooler and the head of a language
+        model. ``str`` of the result is the sentence in English; ``message`` and ``values`` are for translation.
         """
         nominal, kept = self.format.nominal_bits, self.kept_parameters
         total, stored = self.memory_bytes, kept + self.quantized_weights - self.repeated_parameters
@@ -203,11 +203,11 @@ class QuantizedModel:
 
 @dataclass(frozen=True)
 class AdaptedModel:
-    """An adapter in float32 on a quantized model, whose own weights are frozen.
+    """A quantized model with frozen weights, and an adapter in float32.
 
-    ``model`` is the model with its adapter, before the quantization. Modules that are trained as a whole are copies in
-    the dtype of the quantized model. Raises InputError if a change would train quantized weights, or if the format's
-    layers pass no gradient.
+    ``model`` is the model with its adapter, but not quantized. Modules that are trained as a whole are copies in the
+    dtype of the quantized model. Raises InputError if a change would train quantized weights, or if the format's layers
+    pass no gradient.
     """
 
     base: QuantizedModel
@@ -224,7 +224,7 @@ class AdaptedModel:
                 raise wrong(_TRAINED, "changes", None, change=change.title, module=module)
 
     def _trained_and_quantized(self) -> Iterator[str]:
-        """The modules that would be trained as a whole, but are quantized."""
+        """Yield the modules that would be trained as a whole, but are quantized."""
         quantized = {piece.source for piece in self.base.pieces if piece.kind == "weights"}
         for tensor in self.model.tensors(folded=False):
             name = tensor.name.replace(COPY, "")
@@ -235,12 +235,12 @@ class AdaptedModel:
     def training_peak_bytes(
         self, batch_size: Single, sequence_length: Single, *, dtype: Dtype = "float32", **options: Any
     ) -> int:
-        """The peak bytes of all tensors in a training step, as ``Model.training_peak_bytes`` with the same options.
+        """The peak bytes of all tensors in a training step; options are the same as in ``Model.training_peak_bytes``.
 
-        ``dtype`` is that of the weights that are neither quantized nor of the adapter. Raises InputError if training on
-        weights in this format, or with this adapter on them, is not simulated.
+        ``dtype`` is the dtype of weights that are neither quantized nor part of the adapter. Raises InputError if
+        training on weights in this format, or with this adapter, is not simulated.
 
-        The ``caveat`` of the format says what is not in the peak, such as the outliers of int8.
+        The ``caveat`` of the format says what the peak leaves out, such as the outliers of int8.
 
         >>> from bertcalc.changes.lora import Lora
         >>> from bertcalc.model.model import build
@@ -261,11 +261,11 @@ class AdaptedModel:
 
     @property
     def trainable_parameters(self) -> int:
-        """The number of parameters that are trained."""
+        """The number of trained parameters."""
         return self.model.num_parameters(only_trainable=True)
 
     def num_parameters(self) -> int:
-        """The number of all parameters, what peft calls "all params"; modules that it keeps twice count twice."""
+        """The number of all parameters (peft's "all params"); modules that peft keeps twice count twice."""
         return self.model.num_parameters()
 
     @property
@@ -278,5 +278,5 @@ class AdaptedModel:
 
     @property
     def file_bytes(self) -> int:
-        """The size of both files: the quantized model's, and adapter_model.safetensors."""
+        """The total size of both files: the quantized model and adapter_model.safetensors."""
         return self.base.file_bytes + adapter_file_bytes(self.model, self.base.dtype)

@@ -1,7 +1,8 @@
-"""The size of safetensors files, to the byte.
+"""The exact size of safetensors files.
 
-A file is the length of its header in eight bytes, a header in JSON with the name, dtype, shape and place of each
-tensor, padded with spaces to a multiple of 8, and the data (https://github.com/huggingface/safetensors#format).
+A file starts with the length of its header in eight bytes. The header is JSON with the name, dtype, shape and offsets
+of each tensor, padded with spaces to a multiple of 8. The data follow
+(https://github.com/huggingface/safetensors#format).
 
 >>> from bertcalc.model.model import build
 >>> from bertcalc.storage.stored_tensors import stored
@@ -18,7 +19,7 @@ from bertcalc.storage.stored_tensors import DTYPES, StoredTensor, data_bytes
 
 LENGTH_BYTES = 8
 _RANKS = {dtype: rank for rank, dtype in enumerate(DTYPES)}
-MAX_SHARD_SIZE = 50 * 10**9  # of save_pretrained; 5 GB before transformers 5
+MAX_SHARD_SIZE = 50 * 10**9  # the default of save_pretrained; 5 GB before transformers 5
 
 
 class WrittenFile(NamedTuple):
@@ -29,26 +30,26 @@ class WrittenFile(NamedTuple):
 
 
 def safetensors_bytes(tensors: Sequence[StoredTensor]) -> int:
-    """The size of a file with these tensors, as save_pretrained writes it."""
+    """The size in bytes of a file with these tensors, as save_pretrained writes it."""
     return safetensors_header(tensors) + data_bytes(tensors)
 
 
 def safetensors_header(tensors: Sequence[StoredTensor]) -> int:
-    """The bytes before the data of a safetensors file, as PyTorch's models save them.
+    """The number of bytes before the data of a safetensors file that was saved from PyTorch.
 
-    They are a multiple of 8; in files of safetensors before 0.3, up to 7 fewer.
+    Their number is a multiple of 8. Before safetensors 0.3, headers were up to 7 bytes shorter, without padding.
     """
     unpadded = plain_header(tensors)
     return unpadded + -unpadded % 8
 
 
 def plain_header(tensors: Sequence[StoredTensor]) -> int:
-    """The bytes before the data without padding."""
+    """The number of bytes before the data, without padding."""
     return LENGTH_BYTES + len(header_text(tensors).encode())
 
 
 def header_text(tensors: Sequence[StoredTensor]) -> str:
-    """The JSON in front of the data of a safetensors file, as PyTorch's models save them.
+    """The JSON header of a safetensors file that was saved from PyTorch.
 
     The library sorts tensors by dtype, the widest first, and by name.
     """
@@ -64,10 +65,11 @@ def header_text(tensors: Sequence[StoredTensor]) -> str:
 def safetensors_files(
     tensors: Sequence[StoredTensor], num_parameters: int, max_shard_size: int = MAX_SHARD_SIZE
 ) -> list[WrittenFile]:
-    """The files that save_pretrained writes: one, or shards of at most ``max_shard_size`` bytes of data and an index.
+    """The files that save_pretrained writes: a single file, or shards and their index.
 
-    The rule is huggingface_hub's split_state_dict_into_shards_factory: a tensor that no longer fits begins a new shard,
-    and one that is larger than a shard gets its own. The index is JSON with an indent of 2.
+    A shard has at most ``max_shard_size`` bytes of data. The rule is from huggingface_hub's
+    split_state_dict_into_shards_factory: a tensor that no longer fits starts a new shard, and a tensor that is larger
+    than the maximum gets its own shard. The index is JSON with an indent of 2.
     """
     shards = _shards(tensors, max_shard_size)
     if len(shards) == 1:

@@ -1,4 +1,4 @@
-"""The names under which save_pretrained stores tensors, where they are not those of the model."""
+"""The names under which save_pretrained stores tensors, if they differ from the model's."""
 
 from collections.abc import Iterable, Mapping
 
@@ -22,7 +22,7 @@ def saved(model: Module, dtype: str) -> list[StoredTensor]:
 
 
 def renamed(model: Module, tensors: Iterable[StoredTensor]) -> list[StoredTensor]:
-    """Tensors of a model under the names in its file, with joined tensors as one."""
+    """Rename tensors of a model to the names in its file, and join tensors that the file stores as one tensor."""
     rules = table_beside(__file__).get(getattr(getattr(model, "family", None), "prefix", ""))
     if not rules:
         return list(tensors)

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from bertcalc.changes.adapter import ADAPTER_NAME, COPY
 from bertcalc.model.modules import Linear, Module, Shape
 
-# By the bits of one element, in the order of safetensors (its enum Dtype); F4 comes after BOOL there.
+# Keyed by bits per element, in the order of safetensors' enum Dtype, except that F4 comes after BOOL there.
 _WIDTHS = {
     4: "F4",
     6: "F6_E2M3 F6_E3M2",
@@ -43,7 +43,7 @@ class StoredTensor(NamedTuple):
 
 
 class StateEntry(NamedTuple):
-    """An entry of a state_dict: ``owner`` is the name of the tensor that has its data, which differs if it is tied."""
+    """An entry of a state_dict; ``owner`` is the name of the tensor with its data, a different name if it is tied."""
 
     name: str
     shape: Shape
@@ -57,7 +57,7 @@ class StateEntry(NamedTuple):
 
 
 def state_dict(model: Module) -> list[StateEntry]:
-    """The entries of ``model.state_dict()`` in PyTorch's order; buffers are left out, as transformers saves none."""
+    """The entries of ``model.state_dict()`` in PyTorch's order, without buffers: transformers does not save them."""
     shapes: dict[str, Shape] = {}
     pairs: list[tuple[str, str, str, Module]] = []
     for path, module, _copies in model.modules(folded=False):
@@ -71,7 +71,7 @@ def state_dict(model: Module) -> list[StateEntry]:
 
 
 def dtype_of(name: str, dtype: str) -> str:
-    """The dtype of a tensor in a model of ``dtype``: float32 if peft added it, unless it is a copy of a module."""
+    """The dtype of a tensor in a model of ``dtype``: float32 if peft added it, unless it is part of a module's copy."""
     copy = COPY in name or f".ln_tuning_layers{ADAPTER_NAME}" in name
     return "F32" if ADAPTER_NAME in name and not copy else dtype
 

@@ -1,4 +1,4 @@
-"""The names of TensorFlow's variables, as PyTorch names the same tensors.
+"""Convert the names and shapes of TensorFlow variables to PyTorch's.
 
 >>> pytorch_tensor("bert/encoder/layer_0/intermediate/dense/kernel:0", (768, 3072))
 ('bert.encoder.layer.0.intermediate.dense.weight', (3072, 768))
@@ -15,9 +15,9 @@ OF_OPTIMIZER = ("adam_m", "adam_v", "Adam", "Adam_1", "global_step", "LAMB", "LA
 _LAYER = re.compile(r"layer_(?:\._)?([0-9]{1,9})")
 _LAST = {"kernel": "weight", "gamma": "weight", "beta": "bias", "embeddings": "weight", "output_bias": "bias"}
 _LAST["output_weights"] = "weight"
-OF_CLASSIFIER = {"output_weights": "classifier.weight", "output_bias": "classifier.bias"}  # of run_classifier.py
+OF_CLASSIFIER = {"output_weights": "classifier.weight", "output_bias": "classifier.bias"}  # from run_classifier.py
 _TABLES = ("word_embeddings", "position_embeddings", "token_type_embeddings")
-# ALBERT's groups, in the order in which transformers renames them.
+# How transformers renames ALBERT's variables, in its order.
 _OF_ALBERT = (
     *(
         ("/transform/", "/"),
@@ -32,24 +32,24 @@ _OF_ALBERT = (
 
 
 def is_of_optimizer(name: str) -> bool:
-    """Whether a variable is a state of the optimizer, not a parameter."""
+    """Whether a variable is an optimizer state, not a parameter."""
     return name.removesuffix(":0").rpartition("/")[2] in OF_OPTIMIZER
 
 
 def is_of_albert(name: str) -> bool:
-    """Whether a variable is of a layer of ALBERT; the others of its checkpoint have BERT's names."""
+    """Whether a variable belongs to a layer of ALBERT; other variables of an ALBERT checkpoint have BERT's names."""
     return "inner_group_" in name
 
 
 def pytorch_tensor(name: str, shape: Shape, albert: bool = False) -> tuple[str, Shape]:
-    """The name and the shape of the same tensor in PyTorch, where a matrix is transposed."""
+    """The name and shape of the same tensor in PyTorch; matrices are transposed."""
     path = name.removesuffix(":0")
     if path in OF_CLASSIFIER:
         return OF_CLASSIFIER[path], shape
     if albert:
         path = _of_albert(path)
     parts = [_LAYER.sub(r"layer/\1", part) for part in path.split("/")]
-    if parts[0].startswith("tf_"):  # Keras names the model first
+    if parts[0].startswith("tf_"):  # Keras puts the model's name first
         parts = parts[1:]
     last = parts[-1]
     is_matrix = last == "kernel" and len(shape) == 2

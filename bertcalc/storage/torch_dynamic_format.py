@@ -11,12 +11,12 @@ from bertcalc.storage.torch_file import SavedTensor, module_versions, torch_file
 from bertcalc.text import N_
 from bertcalc.text.records import dataclass
 
-_VERSION, _PACKED_VERSION = 4, 3  # of the modules DynamicQuantizedLinear and LinearPackedParams
+_VERSION, _PACKED_VERSION = 4, 3  # versions of the modules DynamicQuantizedLinear and LinearPackedParams
 
 
 @dataclass(frozen=True)
 class TorchQuantizeDynamic(QuantizationFormat):
-    """PyTorch's ``quantize_dynamic`` of every torch.nn.Linear: int8 with one scale and zero point for each matrix.
+    """PyTorch's ``quantize_dynamic`` of every torch.nn.Linear: int8 with a scale and a zero point for each matrix.
 
     Embeddings, LayerNorms and biases stay in float32. A decoder that is tied to the embeddings gets its own int8
     weights. In memory, the engine packs the weights and adds padding, which is not counted.
@@ -44,7 +44,7 @@ class TorchQuantizeDynamic(QuantizationFormat):
         ]
 
     def file_bytes(self, model: Module, dtype: str) -> int:
-        """The size of the file of ``torch.save(model.state_dict(), "pytorch_model.bin")``."""
+        """The size in bytes of the file that ``torch.save(model.state_dict(), "pytorch_model.bin")`` writes."""
         layers = dict(self.layers(model))
         entries: dict[str, object] = {}
         for entry in state_dict(model):
@@ -61,7 +61,7 @@ class TorchQuantizeDynamic(QuantizationFormat):
 
 
 def _packed(path: str, module: Module, dtype: str) -> Mapping[str, object]:
-    """The entries of a quantized layer: its weight and bias are one entry."""
+    """The state_dict entries of a quantized layer: its weight and bias share an entry."""
     weight = SavedTensor("I8", matrix(module), join(path, "weight"), quantized=True)
     bias = None
     if "bias" in module.parameters or "bias" in module.tied:

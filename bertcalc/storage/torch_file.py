@@ -1,7 +1,8 @@
-"""The size of a file that torch.save writes, to the byte, as of PyTorch 2.13.
+"""The exact size of a file that torch.save writes, as of PyTorch 2.13.
 
-It is a zip archive without compression: a pickle, and one record for each storage, whose data begins at a multiple of
-64 bytes (caffe2/serialize/inline_container.cc). Storages that share memory are written once.
+The file is a zip archive without compression. It contains a pickle, and a record for each storage; the data of each
+record begins at a multiple of 64 bytes (caffe2/serialize/inline_container.cc). Storages that share memory are written
+once.
 
 >>> from bertcalc.model.model import build
 >>> torch_file_bytes(state_dict_value(build("bert-base-uncased"), "F32"), "pytorch_model")
@@ -17,7 +18,7 @@ from bertcalc.storage.pickle_size import ORDERED_DICT, Global, Persistent, Pickl
 from bertcalc.storage.stored_tensors import DTYPES, dtype_of, state_dict
 
 _ALIGNMENT = 64
-_LOCAL, _CENTRAL, _DESCRIPTOR, _END = 30, 46, 16, 98  # of a zip archive; the end has a zip64 record and its locator
+_LOCAL, _CENTRAL, _DESCRIPTOR, _END = 30, 46, 16, 98  # header bytes; the end includes a zip64 record and its locator
 _LARGE = 2**32 - 1  # from here on, a zip archive needs fields of 8 bytes
 _STORAGES = {
     "F32": "FloatStorage",
@@ -42,9 +43,9 @@ class SavedTensor(NamedTuple):
 def state_dict_value(
     model: Module, dtype: str, changed: Mapping[str, object] | None = None, versions: Mapping[str, int] | None = None
 ) -> PickledCall:
-    """A model's ``state_dict()``, with the entries in ``changed`` in place of the tensors of these names.
+    """A model's ``state_dict()``; the entries in ``changed`` replace the tensors with the same names.
 
-    ``versions`` are the modules in its ``_metadata``, by default every module with version 1.
+    ``versions`` maps modules to their versions in ``_metadata``; by default, every module has version 1.
     """
     entries: dict[str, object] = {}
     for entry in state_dict(model):
@@ -57,14 +58,14 @@ def module_versions(model: Module) -> dict[str, int]:
 
 
 def with_versions(entries: Mapping[str, object], versions: Mapping[str, int]) -> PickledCall:
-    """A state_dict of ``entries``, with the versions of the modules in its ``_metadata``."""
+    """A state_dict of ``entries``, with the versions of modules in its ``_metadata``."""
     metadata = ORDERED_DICT._replace(items={path: {"version": version} for path, version in versions.items()})
     return ORDERED_DICT._replace(items=entries, state={"_metadata": metadata})
 
 
 def torch_file_bytes(value: object, stem: str) -> int:
-    """The size of the file that ``torch.save(value, f"{stem}.bin")`` writes."""
-    storages: dict[str, int] = {}  # their bytes, by the name of the tensor
+    """The size in bytes of the file that ``torch.save(value, f"{stem}.bin")`` writes."""
+    storages: dict[str, int] = {}  # the bytes of each storage
 
     def replace(part: object) -> object:
         return _rebuilt(part, storages) if isinstance(part, SavedTensor) else part
@@ -78,7 +79,7 @@ def torch_file_bytes(value: object, stem: str) -> int:
 
 
 def _rebuilt(tensor: SavedTensor, storages: dict[str, int]) -> PickledCall:
-    """The call that rebuilds a tensor when the file is read."""
+    """The call that rebuilds a tensor when PyTorch reads the file."""
     elements = prod(tensor.shape)
     storages.setdefault(tensor.storage, elements * DTYPES[tensor.dtype] // 8)
     key = str([*storages].index(tensor.storage) if tensor.storage != next(reversed(storages)) else len(storages) - 1)
@@ -86,14 +87,14 @@ def _rebuilt(tensor: SavedTensor, storages: dict[str, int]) -> PickledCall:
     storage = Persistent(("storage", kind, key, "cpu", elements))
     strides = tuple(prod(tensor.shape[axis + 1 :]) for axis in range(len(tensor.shape)))
     place = (storage, 0, tensor.shape, strides)
-    if tensor.quantized:  # with one scale and zero point for the whole tensor
+    if tensor.quantized:  # with a scale and a zero point for the whole tensor
         scheme = (Global("torch", "per_tensor_affine"), 0.5, 0)
         return PickledCall(Global("torch._utils", "_rebuild_qtensor"), (*place, scheme, False, ORDERED_DICT))
     return PickledCall(Global("torch._utils", "_rebuild_tensor_v2"), (*place, False, ORDERED_DICT))
 
 
 def _archive(records: list[tuple[str, int]]) -> int:
-    """The size of a zip archive whose records begin at multiples of 64 bytes."""
+    """The size of a zip archive in which the data of each record begin at a multiple of 64 bytes."""
     end = directory = 0
     for name, size in records:
         wide = 8 * ((size >= _LARGE) * 2 + (end >= _LARGE))

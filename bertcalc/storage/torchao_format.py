@@ -1,4 +1,4 @@
-"""torchao 0.18: weight-only integers of torch.nn.Linear, as ``quantize_(model, config)`` leaves them."""
+"""torchao 0.18: weight-only integer quantization of torch.nn.Linear with ``quantize_(model, config)``."""
 
 from typing import Literal
 
@@ -17,14 +17,14 @@ _STRIDED = PickledCall(Global("torch.serialization", "_get_layout"), ("torch.str
 
 @dataclass(frozen=True)
 class PerAxis(CheckedRecord):
-    """A scale for each row."""
+    """torchao's ``PerAxis``: a scale for each row."""
 
     axis: Literal[0] = 0
 
 
 @dataclass(frozen=True)
 class PerGroup(CheckedRecord):
-    """A scale for each ``group_size`` weights of a row."""
+    """torchao's ``PerGroup``: a scale for each group of ``group_size`` weights in a row."""
 
     group_size: int = 32
 
@@ -33,7 +33,7 @@ class PerGroup(CheckedRecord):
 class _WeightOnly(QuantizationFormat):
     """The base of weight-only formats: a byte per weight, and a scale and a one-byte zero point per group of a row.
 
-    The file is that of ``torch.save(model.state_dict(), "pytorch_model.bin")``.
+    ``torch.save(model.state_dict(), "pytorch_model.bin")`` writes the file.
     """
 
     file_format = "bin"
@@ -63,7 +63,7 @@ class _WeightOnly(QuantizationFormat):
         return dtype
 
     def _wrapped(self, dtype: str, *parts: StoredTensor) -> PickledCall:
-        """The call that rebuilds a tensor of torchao's classes."""
+        """The call that rebuilds a tensor of one of torchao's classes."""
         data, scale, zero = (SavedTensor(part.dtype, part.shape, part.name) for part in parts)
         kind, attributes = self._attributes(data, scale, zero)
         long = LONG_NAMES[dtype]
@@ -80,8 +80,8 @@ class _WeightOnly(QuantizationFormat):
 class Int8WeightOnlyConfig(_WeightOnly):
     """torchao's ``Int8WeightOnlyConfig``: int8 with a float32 scale and an int8 zero point for each row.
 
-    Every torch.nn.Linear is quantized. A decoder that is tied to the embeddings gets its own int8 weights, and the
-    embeddings stay.
+    Every torch.nn.Linear is quantized. A decoder that is tied to the embeddings gets its own int8 weights; the
+    embeddings are not quantized.
 
     >>> from bertcalc.model.model import build
     >>> pieces = Int8WeightOnlyConfig().pieces(build("bert-base-uncased"), "F32")
@@ -106,8 +106,8 @@ class Int8WeightOnlyConfig(_WeightOnly):
 class IntxWeightOnlyConfig(_WeightOnly):
     """torchao's ``IntxWeightOnlyConfig``: integers of 1 to 8 bits, each stored in a whole byte.
 
-    This is the default packing format, "unpacked_to_int8": int4 takes the memory of int8. Each row or group has a scale
-    in the model's dtype and an int8 zero point.
+    This is the default packing format, "unpacked_to_int8": int4 takes as much memory as int8. Each row or group has a
+    scale in the model's dtype and an int8 zero point.
 
     >>> from bertcalc.storage.quantized_model import QuantizedModel
     >>> from bertcalc.model.model import build

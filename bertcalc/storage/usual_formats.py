@@ -1,4 +1,4 @@
-"""The quantization formats that people use, by short names.
+"""Common quantization formats, keyed by short names.
 
 >>> [USUAL_FORMATS[name].title for name in ("nf4", "onnx-int8", "Q4_0")]
 ['bitsandbytes NF4', 'ONNX dynamic int8', 'GGUF Q4_0']

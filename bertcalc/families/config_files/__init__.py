@@ -1,1 +1,1 @@
-"""Unusual config.json files: without a model type, of other programs, of no model; remarks on their keys."""
+"""Recognize unusual config.json files: without a model type, for other programs, or for no model at all."""

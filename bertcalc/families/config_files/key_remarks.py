@@ -1,4 +1,4 @@
-"""Remarks on the keys of a config.json: those that are missing, misspelled, unknown or without an effect."""
+"""Remarks on the keys of a config.json: missing, misspelled and unknown keys, and keys without an effect."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -17,8 +17,8 @@ _SIZES = (
     *("max_position_embeddings", "type_vocab_size"),
 )
 _CHUNK = "chunk_size_feed_forward"
-_NAMED = 8  # the most unused keys to list
-_COMPARED = 100  # the most unused keys whose spelling is compared with the fields'
+_NAMED = 8  # the maximum number of unused keys to list
+_COMPARED = 100  # the maximum number of unused keys to compare with the fields' spelling
 DEFAULTS = N_("Missing, so set to Hugging Face's defaults: {fields}.")
 MISSPELLED = N_("{key} is unknown: did you mean {field}?")
 WITHOUT_EFFECT = N_("Ignored keys, which do not affect any count: {keys}.")
@@ -27,7 +27,7 @@ WITHOUT_EFFECT = N_("Ignored keys, which do not affect any count: {keys}.")
 def remarks(
     config: Config, content: Mapping[str, Any], unread: Mapping[str, Any], values: Mapping[str, Any]
 ) -> Iterator[Problem]:
-    """Remarks on the keys of a file; ``unread`` are keys that are not fields, ``values`` the values of the fields."""
+    """Remarks on the keys of a file; ``unread`` has the keys that are not fields, ``values`` the fields' values."""
     kind = type(config)
     yield from _missing(config, content)
     yield from _of_chunks(kind, content)
@@ -38,7 +38,7 @@ def remarks(
 def misnamed(
     kind: type[Config], unread: Mapping[str, Any], content: Mapping[str, Any], values: Mapping[str, Any]
 ) -> Iterator[Problem]:
-    """Problems with sizes under names that transformers ignores, so that it would build a model of default sizes."""
+    """Problems with sizes under names that transformers ignores; it would build a model with default sizes instead."""
     for key, size in list(unread.items())[:_COMPARED]:
         near = _meant(kind, key, content) if is_int(size) and not is_neutral(key, size) else None
         if near in SIZES and near not in _without_tensors(kind) and size != values[kind.own_name(near)]:
@@ -46,13 +46,13 @@ def misnamed(
 
 
 def _meant(kind: type[Config], key: str, content: Mapping[str, Any]) -> str | None:
-    """The field that a key probably means, by its shared name; None if the file has that field as well."""
+    """The shared name of the field that a key probably means; None if the file has that field as well."""
     near = near_field(kind, key)
     return None if near is None or (content.keys() - {key}) & {near, kind.own_name(near)} else near
 
 
 def _without_tensors(kind: type[Config]) -> tuple[str, ...]:
-    """Sizes that no tensor of a body has: labels, and positions that are rotary."""
+    """The sizes that affect no tensor of a body: the labels and, with rotary positions, the number of positions."""
     return ("num_labels", "max_position_embeddings") if kind.turns_pairs else ("num_labels",)
 
 
@@ -61,7 +61,7 @@ def _asked(kind: type[Config], key: str, value: Any, near: str) -> Problem:
 
 
 def _missing(config: Config, content: Mapping[str, Any]) -> Iterator[Problem]:
-    """A remark on the sizes that a file does not have."""
+    """A remark on the sizes that are missing from a file."""
     kind = type(config)
     wanted = {kind.own_name(field): field for field in (*_SIZES, *OWN_DIMENSIONS) if kind.has(field)}
     wanted = {name: field for name, field in wanted.items() if name not in kind.undeclared}
@@ -91,7 +91,7 @@ def _of_labels(content: Mapping[str, Any], values: Mapping[str, Any]) -> Iterato
 
 
 def _unread(kind: type[Config], keys: Mapping[str, Any], content: Mapping[str, Any]) -> Iterator[Problem]:
-    """Remarks on the keys that are not read: misspelled, unknown, known to affect only memory, or nothing.
+    """Remarks on unread keys: misspelled keys, unknown keys, keys that affect only memory, and keys without effect.
 
     The remedy for a key that is probably misspelled is the intended field.
     """
@@ -101,7 +101,7 @@ def _unread(kind: type[Config], keys: Mapping[str, Any], content: Mapping[str, A
     remarked = (*remarked, _CHUNK) if _chunked(kind, content) else remarked
     keys = {key: value for key, value in keys.items() if key not in remarked}
     neutral = [key for key, value in keys.items() if is_neutral(key, value) or (key == _CHUNK and not kind.chunks)]
-    # Other values of a checked key would affect the count: it is neither said to have no effect, nor unknown.
+    # Other values of a checked key would affect the count, so the key is neither without effect nor unknown.
     keys = {key: value for key, value in keys.items() if key in neutral or not _is_checked(kind, key)}
     of_memory = [key for key in keys if key in OF_MEMORY and key not in neutral]
     unknown = [key for key in keys if key not in (*neutral, *of_memory)]

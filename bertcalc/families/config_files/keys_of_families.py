@@ -1,4 +1,4 @@
-"""The family of a config.json: by its model type, its classes or, without both, the keys that only one family has.
+"""Recognize the family of a config.json by its model type, its classes or keys that only one family has.
 
 >>> recognized({"dim": 768, "n_layers": 6, "n_heads": 12}).family.name
 'distilbert'
@@ -28,7 +28,7 @@ from bertcalc.text.problem import InputError, Problem
 COMMON = ("model_type", "architectures", "id2label", "label2id", "num_labels", "auto_map", "dtype")
 OLD_VOCABULARY = "vocab_size_or_config_json_file"
 _HARMLESS = (*COMMON, *NEUTRAL, *EMPTY, *OF_MEMORY, OLD_VOCABULARY)
-# Sets of keys that, among all types of transformers, only one family's configurations have.
+# Sets of keys that only one family has, among all model types of transformers.
 _SIGNATURES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("albert", ("num_hidden_groups",)),
     ("albert", ("inner_group_num",)),
@@ -43,7 +43,7 @@ _SIGNATURES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("modernbert", ("deterministic_flash_attn",)),
     ("mpnet", ("relative_attention_num_buckets", "hidden_size", "num_hidden_layers")),
 )
-# Keys of several types, which do not identify the type of a file.
+# Keys that several model types have, so that they do not identify the type of a file.
 _SHARED: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("embedding_size",), ("albert", "electra", "convbert", "mobilebert", "roformer", "squeezebert")),
     (("n_embd", "n_layer"), ("gpt2", "openai-gpt", "gptj", "codegen", "gpt_bigcode")),
@@ -53,7 +53,7 @@ _SHARED: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("classifier_pooling",), ("eurobert", "modernbert")),
     (("local_attention",), ("modernbert", "modernbert-decoder")),
 )
-# Keys of types that have all of BERT's sizes as well (LayoutLM, BigBird, LXMERT ...), but other tensors.
+# Keys of model types with all of BERT's sizes but different tensors (LayoutLM, BigBird, LXMERT ...).
 _ELSEWHERE = frozenset(
     (
         *("adapter_reduction_factor", "afn", "approx_mode", "attention_type", "attention_window", "bbox_scale", "dff"),
@@ -86,8 +86,8 @@ _ELSEWHERE = frozenset(
         ),
     )
 )
-_OLDEST = ("bert", "gpt2")  # whose files of 2019 name no type, and whose keys other types have as well
-_NAMED = 4  # the most unknown keys to list
+_OLDEST = ("bert", "gpt2")  # their files from 2019 name no type, and other types have the same keys
+_NAMED = 4  # the maximum number of unknown keys to list
 
 RECOGNIZED = N_("This file names no model_type: it is read as {family}, recognized by {keys}.")
 LIKE_BERT = N_(
@@ -108,7 +108,7 @@ class RecognizedFamily(NamedTuple):
 
 
 def recognized(content: Mapping[str, Any]) -> RecognizedFamily:
-    """The family of a config.json. Raises InputError if no family fits, or several do."""
+    """The family of a config.json. Raises InputError if no family fits, or if several families fit."""
     if content.get("model_type") not in (None, ""):
         return RecognizedFamily(_of_type(content["model_type"]))
     names = content.get("architectures")
@@ -135,7 +135,7 @@ def _of_type(model_type: Any) -> Family:
 
 
 def of_remote_type(model_type: Any) -> Problem | None:
-    """The problem with the type of a repository's own code, if transformers has the same model under another type."""
+    """The problem with a model type that needs its repository's code, if transformers has the same model; else None."""
     for family in FAMILIES.values():
         if model_type in family.remote:
             message = N_(
@@ -190,7 +190,7 @@ def _has_every_size(content: Mapping[str, Any], family: Family) -> bool:
 
 
 def _check_unknown(content: Mapping[str, Any], family: Family) -> None:
-    """Raise InputError if a file without a model_type has keys that suggest another type than ``family``."""
+    """Raise InputError if a file without a model_type has keys that suggest a different type than ``family``."""
     kind = family.config
     read, sure = names_read(kind), _has_every_size(content, family)
     unknown = [key for key in content if key in _ELSEWHERE and key not in read and family.name in _OLDEST]
@@ -203,7 +203,7 @@ def _check_unknown(content: Mapping[str, Any], family: Family) -> None:
 
 
 def _of_second_stream(content: Mapping[str, Any]) -> list[str]:
-    """The sizes of a second part beside BERT's, such as ViLBERT's visual layers: v_hidden_size, v_num_hidden_layers."""
+    """The size keys of a second stack of layers: v_hidden_size and v_num_hidden_layers in ViLBERT's visual stream."""
     sizes = [match for match in map(_OF_STREAM.fullmatch, content) if match]
     often = Counter(match["stream"] for match in sizes)
     return [match[0] for match in sizes if often[match["stream"]] > 1]
@@ -215,7 +215,7 @@ _OF_STREAM = re.compile(
 
 
 def _is_foreign(kind: type[Config], key: str) -> bool:
-    """Whether a key is not a misspelled field of a family; a size under another program's name is foreign."""
+    """Whether a key is a size under another program's name, or resembles no field of a family."""
     return key in OTHER_NAMES or not (key.startswith("_") or near_field(kind, key))
 
 
@@ -228,10 +228,10 @@ def _family_names() -> str:
 
 
 def listed(names: Any) -> list[str]:
-    """The class names in architectures, which may be one name instead of a list."""
+    """The class names in ``architectures``, which may be a single name instead of a list."""
     return [name for name in (names if isinstance(names, list) else [names]) if isinstance(name, str)]
 
 
 def problem(field: str, value: object, message: str, **words: str) -> Problem:
-    """A problem with a value that its message quotes."""
+    """A problem with a value; the message can quote it as {value}."""
     return Problem.of(message, field, value, value=quoted(value), **words)

@@ -1,4 +1,4 @@
-"""JSON files beside a config.json that describe no model: recognized by their keys, and explained.
+"""Explain JSON files from model repositories that are not a model's config.json, recognized by their keys.
 
 >>> print(explained({"word_embedding_dimension": 384}))
 This is the config.json of a Pooling layer of sentence-transformers, which has no parameters.
@@ -18,7 +18,7 @@ from bertcalc.text.problem import Problem
 
 
 class _FileKind(NamedTuple):
-    """A kind of file that describes no model: the message about it, and how to recognize its content."""
+    """A kind of file that does not describe a model: the message about it, and how to recognize its content."""
 
     message: str
     matches: Callable[[Mapping[str, Any]], bool]
@@ -26,7 +26,7 @@ class _FileKind(NamedTuple):
 
 
 def explained(content: Any) -> Problem | None:
-    """The problem with a file that is not a model's config.json; None if it may be one."""
+    """The problem with a file that is not a model's config.json; None if it may be a config.json."""
     if isinstance(content, list):
         return Problem.of(_MODULES) if content and all(map(_is_module, content)) else None
     if not isinstance(content, Mapping):
@@ -49,7 +49,7 @@ def _all(*keys: str) -> Callable[[Mapping[str, Any]], bool]:
 
 
 def dense_layer(content: Mapping[str, Any]) -> Linear | None:
-    """The layer that the config.json of a Dense layer of sentence-transformers describes; None for other files."""
+    """The layer described by the config.json of a sentence-transformers Dense layer; None for other files."""
     inputs: Any = content.get("in_features")
     outputs: Any = content.get("out_features")
     if not all(is_int(size) and 0 < size < 10**9 for size in (inputs, outputs)):
@@ -81,7 +81,7 @@ _MODULES = N_(
 _TRANSFORMER = ("transformer_task", "modality_config", "module_output_name", "model_args", "tokenizer_args")
 _TOKENIZER = ("tokenizer_class", "added_tokens_decoder", "do_lower_case", "tokenize_chinese_chars", "do_basic_tokenize")
 _SAMPLING = ("_from_model_config", "max_new_tokens", "do_sample", "temperature", "top_p", "top_k", "num_beams")
-# Adapters, which may have sizes of the model that they change.
+# Adapters are checked even if a file contains sizes: it may repeat sizes of the model that the adapter changes.
 _ADAPTERS = (
     _FileKind(
         N_(

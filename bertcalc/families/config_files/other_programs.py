@@ -1,7 +1,7 @@
-"""Configurations of programs that transformers lacks, although their model type is often one of its types.
+"""Refuse configurations of models that need their own code, even if their model type is a type of transformers.
 
-A repository with its own program describes it with auto_map. Its model type is often bert, although positions,
-feed-forwards or embeddings differ from BERT's. bertcalc does not run such programs and refuses their models by name.
+A repository with its own code names it in auto_map. Its model type is often bert, although positions, feed-forwards or
+embeddings differ from BERT's. bertcalc does not run such code and refuses these models by name.
 
 >>> [problem] = refused({"model_type": "bert", "alibi_starting_size": 512})
 >>> print(problem)
@@ -19,7 +19,7 @@ from bertcalc.text.problem import Problem
 
 
 class _OtherProgram(NamedTuple):
-    """A program that transformers does not have, by the keys that only its configurations have."""
+    """A program that transformers does not have, recognized by keys that only its configurations have."""
 
     is_its: Callable[[Any], bool]
     keys: tuple[str, ...]
@@ -79,7 +79,7 @@ _PROGRAMS = (
 
 
 def refused(content: Mapping[str, Any]) -> Iterator[Problem]:
-    """The problem with a configuration of another program, if its keys show which one."""
+    """The problem with a configuration if its keys identify a program that transformers does not have."""
     for program in _PROGRAMS:
         for key in program.keys:
             if program.is_its(value := content.get(key)):
@@ -94,7 +94,7 @@ GUESS = N_(
 
 
 def guess(content: Mapping[str, Any]) -> Iterator[Problem]:
-    """The remark on a configuration whose repository has its own code for the model."""
+    """The remark on a configuration with an auto_map: its repository has its own code for the model."""
     programs = content.get("auto_map")
     if isinstance(programs, Mapping):
         named = [name for key, name in programs.items() if str(key).startswith(("AutoModel", "AutoConfig"))]

@@ -1,4 +1,4 @@
-"""Values of a config.json with which transformers does not load it, although they change no count.
+"""Values that keep transformers from loading a config.json, although they change no count.
 
 >>> from bertcalc.families.bert import BertConfig
 >>> [problem] = refused_values(BertConfig, {"rope_scaling": True}, vars(BertConfig()))
@@ -15,7 +15,7 @@ from bertcalc.text import N_
 from bertcalc.text.arguments import quoted
 from bertcalc.text.problem import Problem
 
-# The kinds of layers that transformers knows.
+# The layer types that transformers accepts.
 LAYER_TYPES = frozenset(
     (
         *("full_attention", "sliding_attention", "chunked_attention", "window_attention", "indexed_attention"),
@@ -34,7 +34,7 @@ _NO_SECOND = N_("{field} {value} is not possible, although {other} is given as w
 
 
 def refused_values(kind: type[Config], content: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Problem]:
-    """The problems with values that transformers does not load; ``values`` are those of the family's fields."""
+    """The problems with values that transformers does not load; ``values`` has the values of the family's fields."""
     yield from _of_rope(kind, content)
     yield from _of_layers(kind, content, values)
     yield from _second_names(kind, content)
@@ -72,7 +72,10 @@ def _is_layer_type(name: Any) -> bool:
 
 
 def _second_names(kind: type[Config], content: Mapping[str, Any]) -> Iterator[Problem]:
-    """The problem with a size under the family's own name if the shared name, which takes precedence, is there, too."""
+    """Problems with sizes under the family's own names, in files that also have the shared names.
+
+    The shared name takes precedence, but transformers checks both values.
+    """
     for shared in MAPPED:
         name = kind.own_name(shared)
         if name != shared and content.keys() >= {name, shared} and type(content[name]) is not int:

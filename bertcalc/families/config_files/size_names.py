@@ -1,10 +1,10 @@
-"""The names of sizes in a config.json: transformers', each family's own, and those of other programs."""
+"""Names of sizes in a config.json: shared names, each family's own names, and names in other programs."""
 
 from bertcalc.config import OTHER_NAMES, Config
 from bertcalc.config.fields import SIZES
 from bertcalc.families import FAMILIES
 
-# Fields that transformers also reads under their shared names; a family's other own names are the only ones.
+# Fields that transformers reads under their shared names as well. It reads other fields under a family's own name only.
 MAPPED = ("hidden_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings")
 _COUNTED = frozenset(SIZES) - {"num_labels"}
 SIZE_NAMES = frozenset(
