@@ -364,7 +364,8 @@ def read(text: str, model: Model | None = None) -> Subject:
     is_other = best != subject.preset or subject.model is not None
     if best and is_other and fit(model_of(best), numbers) >= subject.fit(numbers) + _CLEARLY_MORE:
         sizes = sizes_of(best)
-        subject = Subject(model_of(best), best, False, (), sizes, sizes)
+        assumed = is_described(best) and not named and not re.search("bert", text, re.I)
+        subject = Subject(model_of(best), best, assumed, (), sizes, sizes)
     is_named = any(mention.preset == subject.preset for mention in by_name)
     if not is_named and (preset := _of_total(text, subject)):
         subject = Subject(model_of(preset), preset, False)
@@ -873,7 +874,9 @@ _COLUMNS = {
 
 
 def _fitting(sizes: Mapping[str, int], text: str) -> str:
-    """The BERT preset with the sizes that agree best with a text that names no model."""
+    """The BERT preset with the sizes that agree best with a text that names no model; GPT-2 for GPT-2's field names."""
+    if _GPT2_FIELDS.search(text) and not re.search("bert", text, re.I):
+        return "gpt2"
     numbers = literals(text)
     berts = {name: entry.config for name, entry in PRESETS.items() if family_of(entry.config).name == "bert"}
 
@@ -890,6 +893,9 @@ def _fitting(sizes: Mapping[str, int], text: str) -> str:
     best = max(map(agreement, berts))
     fitting = next(name for name in berts if agreement(name) == best)
     return fitting if best > agreement(DEFAULT_PRESET) else DEFAULT_PRESET
+
+
+_GPT2_FIELDS = re.compile(r"\bn_embd\b")
 
 
 def _without_conflicts(sizes: Mapping[str, int], base: str, text: str) -> dict[str, int]:
