@@ -114,7 +114,7 @@ def left_out(steps: ShownSteps) -> Iterator[str]:
 
 
 def table_files(stem: str, title: str, make: Callable[[], Table], model: str = "") -> list[File]:
-    """The CSV, Markdown and LaTeX files of a table; ``stem`` begins their names, and LaTeX's caption names ``model``."""
+    """The CSV, Markdown and LaTeX files of a table; ``stem`` begins their names. LaTeX's caption names ``model``."""
 
     def captioned() -> Table:
         table = make()
