@@ -38,7 +38,7 @@ FAILURES = LimitedLog("A page failed")
 def say_sorry(error: Exception) -> bool:
     """Show an error message, and log the traceback at most once a minute for each place in the code.
 
-    Return True, which tells Streamlit that the error is handled.
+    Return True, which suppresses Streamlit's own error message.
     """
     FAILURES.trace(error)
     _ = translator()
