@@ -10,7 +10,7 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import pages.server  # noqa: F401  # prints the reason and ends the process if no page can work
+import pages.server  # noqa: F401  # ends the process with a message if no page can work
 
 # isort: split
 import streamlit as st

@@ -1,4 +1,4 @@
-"""Links to the page Any model, for pages that cannot count a model of another type themselves."""
+"""Links to the page Any model, for models of types that the other pages do not support."""
 
 from collections.abc import Mapping
 from typing import Any

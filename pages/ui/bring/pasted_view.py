@@ -43,7 +43,7 @@ _MOST_PARTS = 200  # the most rows of a table of differences
 
 
 class _Read(NamedTuple):
-    """The result of reading a text, and its input (text, kind, model), by which the session caches the result."""
+    """A cached result of reading a text, and the input (text, kind, model) to which it belongs."""
 
     asked: tuple[str, str, Model]
     reading: TextReading | None

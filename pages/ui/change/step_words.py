@@ -117,7 +117,7 @@ _ONE, _SEVERAL = 44, 32  # the most characters of a step with one argument, and 
 
 
 def _arguments(step: ChangeStep) -> dict[str, str]:
-    """Maps arguments to their texts: sizes, such as r, and all arguments that differ from their defaults."""
+    """The arguments of a step as texts: all sizes, such as r, and other arguments that differ from their defaults."""
     return argument_texts(step, always=() if isinstance(step, QuantizationFormat) else sliding_arguments(step))
 
 

@@ -1,7 +1,7 @@
 """Read the user's own model from a config.json, a repository on the Hub or weight files, and report its problems.
 
-The last model that could be read stays on the page during the session. Of a weight file, the browser sends only the
-header.
+The last model that could be read stays on the page during the session. The browser sends only the header of a weight
+file.
 """
 
 import json

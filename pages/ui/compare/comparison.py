@@ -120,7 +120,7 @@ class PresentModel:
         return self._made(_PRESENT)
 
     def changed(self, item: ModelRef) -> ChangedModel:
-        """The model to which a reference refers. Raises InputError if it is invalid."""
+        """The model to which ``item`` refers. Raises InputError if the model is invalid."""
         return self.after_steps if item == _PRESENT else self._made(item)
 
     def _made(self, item: ModelRef) -> ChangedModel:
@@ -178,7 +178,7 @@ class Comparison(NamedTuple):
         return LiveCase(case, model.follows) if isinstance(case, Case) else None
 
     def unknown(self) -> dict[str, list[str]]:
-        """Map each reason for a "–" in this view to the names of the models that it applies to.
+        """The reasons for each "–" in this view; each reason maps to the names of the models that it applies to.
 
         Discovered models are left out, because ``show_limits`` explains them. Reasons that are visible elsewhere are
         left out as well: the scatter plot omits such models, and the explained difference has its own message.
@@ -198,7 +198,7 @@ class Comparison(NamedTuple):
         return live_components(side) if side else dict(components_of(self.case(model)).items())
 
     def names(self) -> dict[str, str]:
-        """Maps components to their names, which are less specific if there is a discovered model.
+        """The names of the components, which are less specific if there is a discovered model.
 
         The components of a discovered model are derived from tensor names alone.
         """

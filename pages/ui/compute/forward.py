@@ -46,7 +46,7 @@ def show_figures(count: Count) -> None:
 
 
 def _growth(count: Count) -> dict[Phase, str]:
-    """Maps each phase to a text: the factor by which its cost has grown from the preset's cost, and the reason."""
+    """The growth of each phase's cost from the preset's cost, as a text with the factor and the reason."""
     phases: tuple[Phase, ...] = ("forward", "training")
     start = count.of_preset
     if not start:

@@ -48,7 +48,7 @@ def show_rules(count: Count) -> None:
 
 
 def rule_latex(count: Count, rule: PublishedRule, look: str) -> str:
-    """LaTeX for the count of a published rule, and for the difference Δ to PyTorch's count."""
+    """LaTeX for the count of a published rule, and for the terms Δ that PyTorch counts in addition."""
     formulas = rule_formulas(count.of_pytorch.letters, rule)
     lines = []
     for start, terms in zip((rf"\text{{{rule.name}}} &= ", r"\Delta &= "), formulas, strict=True):

@@ -165,7 +165,7 @@ def show_claims(model: Model, claims: Sequence[Claim]) -> None:
 
 
 def show_elsewhere(origins: Sequence[OtherModelMatch]) -> None:
-    """Show the published models that have this count themselves or in a part, exactly or rounded."""
+    """Show the published models with this count, or with a part that has this count, exactly or rounded."""
     if not origins:
         return
     first = origins[0]
@@ -204,9 +204,9 @@ def offer_presets(presets: Sequence[str]) -> None:
 
 
 def show_slips(present: KnownCount, slips: Sequence[Slip], number: Typed) -> None:
-    """Show known counts of which the number may be a mistyped version.
+    """Show the known counts that the reader may have meant if the number has a typo.
 
-    The typo counts as probable if a known count is the current model's or differs from the number by 1.
+    A typo is called probable if one of these counts is the current model's, or differs from the number by 1.
     """
     if not slips:
         return

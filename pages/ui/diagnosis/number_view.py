@@ -82,7 +82,7 @@ def _show_explanations(model: Model, number: Typed, text: str) -> None:
 
 
 def _show_other_meanings(model: Model, number: Typed, text: str) -> None:
-    """Show other meanings of a number, such as a file, buffers, an adapter or twice a count, or that there is none."""
+    """Show other meanings of a number: a file size, buffers, an adapter, or twice a count; or that nothing fits."""
     if meanings := meanings_of(model, text).sentences:
         for meaning in meanings:
             st.info(sentence(meaning))

@@ -25,7 +25,7 @@ YOURS = Text("number", N_("Your number"), "110M", LONGEST, placeholder="12*70878
 
 
 def numbers_to_try(model: Model) -> list[str]:
-    """Examples of numbers: the model's count rounded, in scientific notation and in megabytes, and a wrong count.
+    """Examples of numbers: the model's count rounded, in scientific notation, and as megabytes; and a wrong count.
 
     The wrong count is a published hand count of the model's family if there is one.
     """
@@ -46,7 +46,7 @@ def read_number(text: str, config: Config) -> Typed | None:
 
 
 def show_reading(number: Typed) -> None:
-    """Show the number, or the range of numbers, as which the text was read."""
+    """Show how the text was read: as an exact number or as a range."""
     numbers = {name: getattr(number, name) for name in ("value", "low", "high")}
     values = {name: f"{int(value) if value.denominator == 1 else float(value):,}" for name, value in numbers.items()}
     if number.unit in ("bytes", "FLOPs", "MACs"):
@@ -60,7 +60,7 @@ def show_reading(number: Typed) -> None:
 
 
 def show_nothing(model: Model, number: Typed, text: str) -> None:
-    """Show that nothing explains the number, and the ranges of parameters to which it may refer."""
+    """Show that nothing explains the number, and how many parameters it may mean."""
     if cost := next((cost for cost in flop_counts(model) if cost.unit == number.unit), None):
         message = _(
             "No common batch of this configuration costs {number}. One forward pass of {architecture} over a single "

@@ -168,7 +168,7 @@ def show_sizes(exercise: Exercise) -> None:
 
 
 def differences(exercise: Exercise) -> dict[str, object]:
-    """Maps fields to their values in the exercise's model, for fields that differ from the sidebar's model."""
+    """The values in the exercise's model that differ from the sidebar's model, keyed by field."""
     config, architecture = exercise.config, exercise.model.architecture
     sizes = {field: getattr(config, field) for field in FIELDS if config.has(field)}
     wanted = {"architecture": architecture, "add_pooling_layer": True, **sizes}

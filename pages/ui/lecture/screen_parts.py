@@ -333,7 +333,7 @@ VOCABULARY = Vocabulary({name: part.arguments for name, part in PARTS.items()}, 
 
 
 def values(choice: Choice) -> dict[str, str]:
-    """Maps each placeholder to its value for the current model, as a live text."""
+    """The values of the placeholders for the current model, as live texts keyed by placeholder."""
     sizes = live_reading(_sizes, choice.model)
     return {**{name: grouped(size) for name, size in sizes.items()}, "architecture": choice.architecture}
 

@@ -118,7 +118,7 @@ def filler(choice: Choice) -> Fill:
 
 
 def offer_preset(lecture: Lecture, choice: Choice) -> None:
-    """If the lecture is about another family than the current model's, show a note and offer the lecture's preset."""
+    """If the current model's family differs from the lecture's, show a note and offer the lecture's preset."""
     if not lecture.preset or isinstance(choice.config, type(PRESETS[lecture.preset].config)):
         return
     message = _("The texts are about {preset}, the numbers those of {model}.")
@@ -129,7 +129,7 @@ def offer_preset(lecture: Lecture, choice: Choice) -> None:
 
 
 def titles_of(lecture: Lecture, fill: Fill) -> dict[str, str]:
-    """Maps the name of each screen to its numbered title, which has the form "2 / 9 · Title"."""
+    """The numbered titles of the screens, in the form "2 / 9 · Title", keyed by the screen's name."""
     count = len(lecture.screens)
     return {
         screen.name: f"{number} / {count} · {fill(screen.title)}" for number, screen in enumerate(lecture.screens, 1)
@@ -162,9 +162,10 @@ def choose_screen(screen: Screen, titles: Mapping[str, str]) -> None:
 
 
 def _find(lecture: Lecture, name: str) -> tuple[Screen, bool]:
-    """Return the screen called ``name``, and whether it exists; otherwise, a similarly named or the first screen.
+    """Find a screen by its name; return the screen, and whether its name is exactly ``name``.
 
-    An empty name means the first screen and counts as existing.
+    If there is no such screen, return a screen with a similar name, or else the first screen. An empty name means the
+    first screen and counts as exact.
     """
     by_name = {screen.name: screen for screen in lecture.screens}
     near = [name] if name in by_name else get_close_matches(name, by_name, n=1)
@@ -172,7 +173,10 @@ def _find(lecture: Lecture, name: str) -> tuple[Screen, bool]:
 
 
 def screen_of(lecture: Lecture, name: str) -> Screen:
-    """The screen called ``name``; if there is none, show a warning and return a similarly named or the first screen."""
+    """The screen called ``name``.
+
+    If there is none, show a warning and return a screen with a similar name, or else the first screen.
+    """
     screen, exact = _find(lecture, name)
     if not exact:
         message = _("This lecture has no screen “{name}”. Showing the first one.")

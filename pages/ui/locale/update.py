@@ -56,7 +56,7 @@ def extract_toml(
                 for name, part in value.items():
                     yield from texts(part, *path, name)
             case list():
-                for number, part in enumerate(value, 1):  # the key of a list stays last, since it decides for its texts
+                for number, part in enumerate(value, 1):  # the list's key stays last, so that it applies to its texts
                     yield from texts(part, *path[:-1], str(number), path[-1])
             case str() if path[-1] in options["keys"].split():
                 yield f"{_ID}{_path(file)} {' '.join(path)}", value

@@ -42,7 +42,7 @@ class Largest(NamedTuple):
 
 
 class WhatFits(NamedTuple):
-    """What a device has room for: the bytes that the batch needs, the longest sequence, and the largest batch."""
+    """What fits into a device: the bytes that the batch needs, the longest sequence, and the largest batch."""
 
     needed: int  # the bytes that the batch needs, including the allocator's overhead
     length: Largest

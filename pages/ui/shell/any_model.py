@@ -224,7 +224,7 @@ def _is_linked() -> bool:
 
 
 def _sizes(discovery: Discovered, linked: str) -> tuple[dict[str, int], Problem | None]:
-    """Read the sizes from the link; return them, and None or, if they are invalid, no sizes and the problem."""
+    """Read the sizes from the link; return (sizes, None), or ({}, problem) if they are invalid."""
     try:
         sizes = read_sizes(linked)
     except InputError as error:
@@ -253,7 +253,7 @@ def show_wrong_in_link() -> None:
 
 
 def write_link(selection: TypeSelection, sizes: SizeHistory | None) -> None:
-    """Have the end of the run write the fields and sizes into the link, together with the page's other choices."""
+    """Pass the fields and sizes to the end of the run, which writes them into the link with the page's choices."""
     drawn = st.session_state["drawn choices"]
     drawn[FIELDS.name] = None if too_long(selection) else json_of(selection.fields) or None
     text = st.query_params.get(SIZES.name) if sizes is None else write_sizes(sizes.present)

@@ -59,7 +59,7 @@ def show(page: str) -> None:
 
 
 def sizes() -> dict[str, int]:
-    """Maps each size field of the selected model to its value; empty if the model has no formula."""
+    """The sizes of the selected model, keyed by field; empty if the model has no formula."""
     steps = size_steps(selected())
     return steps.values() if steps else {}
 

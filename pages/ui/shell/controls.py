@@ -1,4 +1,4 @@
-"""Declare a page's controls once, with their name in the link, their valid values, and their look.
+"""Controls that a page declares once, with their name in the link, their valid values and their appearance.
 
     LAYER = Number("layer", N_("Layer"), 0)
     ...
@@ -181,7 +181,7 @@ def more_controls(label: str, changed: int) -> DeltaGenerator:
 
 
 class Fold(Switch):
-    """An expander with a part of the page, which is folded until the reader opens it."""
+    """An expander that contains a part of the page and is closed until the reader opens it."""
 
     def unfolded(self) -> DeltaGenerator | None:
         """Draw the expander; return the container for its content if it is open, otherwise None."""
@@ -344,7 +344,7 @@ def write_link() -> None:
 def _restore() -> None:
     """Restore the controls' values from the browser's last session, unless the link has other values.
 
-    The link may have a parameter of another page; Streamlit removes it when that page opens.
+    The link may contain parameters of controls on other pages; Streamlit removes them when such a page opens.
     """
     values = kept.get("controls")
     for name, value in values.items() if isinstance(values, dict) else ():

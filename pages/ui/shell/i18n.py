@@ -101,7 +101,7 @@ _CHINESE = "[\u3001-\u9fff\uff00-\uffef]"
 
 
 def filled(message: str, **values: str) -> str:
-    """Fill in the placeholders of a translated message; between Chinese characters, remove the spaces beside values."""
+    """Fill in the placeholders of a translated message; remove spaces between its Chinese text and Chinese values."""
     for name, value in values.items():
         if re.match(_CHINESE, value):
             message = re.sub(rf"(?<={_CHINESE}) (\{{{name}\}})", r"\1", message)
@@ -126,7 +126,7 @@ def space() -> str:
 
 
 def in_a_row(sentences: Iterable[str]) -> str:
-    """Join sentences as the session's language does: with spaces in English, without in Chinese; skip empty texts."""
+    """Join sentences with the separator of the session's language (see ``space``); skip empty sentences."""
     return between(space(), (sentence for sentence in sentences if sentence or is_live(sentence)))
 
 

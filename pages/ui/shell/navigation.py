@@ -30,7 +30,8 @@ class PageEntry(NamedTuple):
 # Keyed by navigation section, then by path, which is also the file name; the first page's path is empty.
 SECTIONS: dict[str, dict[str, PageEntry]] = {
     "": {
-        "": PageEntry(N_("Parameters"), N_("Why does BERT have 110 million parameters?"), ""),  # it draws a live line
+        # The first page draws a live sentence instead of the line.
+        "": PageEntry(N_("Parameters"), N_("Why does BERT have 110 million parameters?"), ""),
         "layers": PageEntry(
             N_("Step by step"),
             N_("The model, step by step"),

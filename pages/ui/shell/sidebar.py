@@ -91,7 +91,7 @@ def choice() -> Choice:
 
 
 def sizes(page: str) -> dict[str, int]:
-    """Maps the config fields in a page's live numbers to their current sizes, which the page's sliders change."""
+    """The current sizes in a page's live numbers, which the page's sliders change, keyed by config field."""
     if page == any_model.PAGE:
         return any_model_sliders.sizes()
     config = present_model.track().present.config

@@ -40,7 +40,10 @@ def growth_formula(swept: SweepChoice, trend: Growth, appearance: str) -> str:
 
 
 def present_and_doubled(swept: SweepChoice) -> dict[int, int]:
-    """Maps the dimension's current value to the model's live figure, and twice the value to its figure, if possible."""
+    """The live figures of the current model and, if possible, of the model with the dimension doubled.
+
+    They are keyed by the value of the dimension.
+    """
     sweep = swept.sweep
     (field,) = sweep.dimensions
     present = sweep.present(field)
@@ -89,7 +92,7 @@ def _order(swept: SweepChoice, trend: Growth) -> str:
     if exponent == trend.order:
         return f"{order}."
     text = _("{order}; near {value} like {power}.")
-    power = fixed(exponent, 2, unlike=round(exponent))  # 1.999 must not be rounded to 2
+    power = fixed(exponent, 2, unlike=round(exponent))  # an exponent of 1.999 must not read 2.00
     return text.format(order=order, value=f"{present:,}", power=f"${letter}^{{{power}}}$")
 
 

@@ -73,7 +73,7 @@ def tool_latex(model: Model, tool: Tool) -> str:
 def show_corrections(model: Model, tool: Tool) -> None:
     """Show all corrections from a tool's count to the model's count.
 
-    A correction can be 0 for this model, for example of a tool that assumes I = 4 H.
+    A correction can be 0 for this model, such as the correction for tools that assume I = 4 H.
     """
     config, bold = model.config, "**{}**".format
     by_miscount = {

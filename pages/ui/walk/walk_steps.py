@@ -48,7 +48,7 @@ def _steps_of(link: Mapping[str, str]) -> list[str]:
     return [stop.name for stop in stops_of(model, present_batch(model.config), layer)]
 
 
-# Config fields. The walks of all architectures with each of these field sets contain every possible stop.
+# Together, the walks of all architectures with each of these sets of config fields contain every possible stop.
 _FULLEST: tuple[dict[str, str], ...] = ({}, RELATIVE_BOTH_WAYS)
 STEP = Select(
     "step",

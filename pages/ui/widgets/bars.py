@@ -51,7 +51,7 @@ def openable_in(model: Model) -> list[str]:
     return [WHOLE, *openable(model)[1:]]
 
 
-# The options are the paths of all architectures. If the current model has no such part, the chart shows all of it.
+# The options are the paths of all architectures. If the current model lacks the part, the chart shows the whole model.
 OPEN = Select(
     "open",
     N_("Open"),

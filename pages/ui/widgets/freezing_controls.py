@@ -23,7 +23,7 @@ FREEZE_EMBEDDINGS = Switch("freeze_embeddings", N_("Freeze the embeddings"))
 
 
 def frozen(freezing: Freezing) -> dict[str, object]:
-    """Maps control names to the values of ``freezing`` that differ from the defaults."""
+    """The values of ``freezing`` that differ from the defaults, keyed by the names of their controls."""
     controls: dict[Control[Any], object] = {
         FREEZE_LAYERS: freezing.layers,
         TRAINED: freezing.train,

@@ -19,7 +19,7 @@ def draw_text_table(columns: Mapping[str, Sequence[str]], alt: str) -> None:
         st.html(_TABLE.format(alt=escape(alt), head=_row(titles, 'th scope="col"'), body="".join(map(_row, lines))))
 
 
-# The data-testid is that of Streamlit's own table, which style sheets and scripts refer to.
+# The data-testid equals the data-testid of Streamlit's own table, because style sheets and scripts refer to it.
 _TABLE = (
     '<div class="text-table" data-testid="stTable"><div>'
     '<table aria-label="{alt}"><thead>{head}</thead><tbody>{body}</tbody></table></div></div>'

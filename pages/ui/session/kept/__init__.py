@@ -48,7 +48,7 @@ def get(name: str) -> Any:
 
 
 def put(name: str, value: Any) -> None:
-    """Let the browser keep a JSON value under ``name``. An empty or too long value is dropped."""
+    """Let the browser keep a JSON value under ``name``; drop an empty or too long value."""
     values: dict[str, Any] = st.session_state.setdefault(_KEY, {})
     values.pop(name, None)
     if value and len(json.dumps(values | {name: value}, ensure_ascii=False)) <= LONGEST:

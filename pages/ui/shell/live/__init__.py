@@ -67,7 +67,7 @@ def argument(value: Any) -> Any:
 
 
 def with_arguments(data: Any) -> Any:
-    """The data of a component, in which each live text is replaced by a dictionary: its text and its reference."""
+    """Replace each live text in the data of a component by a dictionary with the text and its reference."""
     if type(data) is str:  # a fast path for most data
         return data
     if isinstance(data, Live):

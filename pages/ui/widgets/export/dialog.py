@@ -58,10 +58,10 @@ def show_if_asked(choice: Choice) -> None:
 
 
 def exported_tables(choice: Choice) -> dict[str, tuple[Callable[[], Table], TableOrChart | None]]:
-    """Map titles to the exportable tables: the page's tables and charts' data, followed by tables of the model.
+    """The exportable tables, keyed by title: the page's tables and the data of its charts, then tables of the model.
 
-    Each value is a function that makes the table, and the chart if the data belong to one. A page that exports its own
-    model has no further tables of the model.
+    Each value is a pair: a function that makes the table, and the chart that the data belong to, or None. A page that
+    exports its own model has no tables of the session's model.
     """
     offered: dict[str, tuple[Callable[[], Table], TableOrChart | None]] = {}
     for element, title in zip(shown_elements(), distinct([element.title for element in shown_elements()]), strict=True):

@@ -45,9 +45,9 @@ def model_files(
 ) -> list[File]:
     """The files that describe the model: configs, a Python program that rebuilds it, reports, an interactive page.
 
-    A download takes place outside a script run, where the session's language is unknown. So ``_`` passes the
-    translator. With ``steps``, the files describe the model after the steps; ``left_out`` lists the steps that a file
-    cannot contain.
+    The files are made outside a script run, where there is no session state, so the translator ``_`` is a parameter.
+    With ``steps``, the files describe the model after the steps; ``left_out`` names the steps that a file cannot
+    contain.
     """
     model = exported(choice, steps)
     stem = f"{choice.preset}-changed" if steps else stem_of(choice)
