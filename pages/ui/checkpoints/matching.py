@@ -154,6 +154,7 @@ def _full_name(tensor: TensorMatch) -> str:
 
 
 def show_figure(label: str, count: int) -> None:
+    """Show a count in large type."""
     value = f"{count:,}"
     st.metric(label, value, width=metric_width(130, value, label))
 

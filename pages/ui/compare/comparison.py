@@ -194,6 +194,7 @@ class Comparison(NamedTuple):
         return reasons
 
     def components(self, model: ComparedModel) -> dict[Any, int]:
+        """The parameters of each component of a model, live if the model follows the sliders."""
         side = self.side(model)
         return live_components(side) if side else dict(components_of(self.case(model)).items())
 

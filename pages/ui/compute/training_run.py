@@ -48,6 +48,8 @@ _MOST_EXPENSIVE = 1e6
 
 
 class TrainingRun(NamedTuple):
+    """A training run: its FLOPs, the hardware, the utilization (a fraction of the peak), and the price per device-hour."""
+
     flops: Fraction
     device: Chip
     precision: Precision

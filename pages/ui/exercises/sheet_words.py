@@ -42,6 +42,7 @@ class ChosenSheet(NamedTuple):
         return self.exercises[int(number) - 1]
 
     def link(self) -> str:
+        """The URL of the sheet on the Exercises page, without its solutions."""
         family = "" if self.family == exercises.BERT else f"&architecture={FAMILIES[self.family].base.name}"
         return f"{self.page}?level={self.level}&seed={self.seed}{family}"
 

@@ -123,6 +123,8 @@ _LARGEST_GIB = 1_000_000
 
 
 class Run(NamedTuple):
+    """A model with its batch, for which the Memory page simulates training or inference."""
+
     choice: Choice
     batch: Batch
     batches: int = 1  # the number of batches whose gradients are accumulated for an optimizer step
@@ -237,6 +239,7 @@ def _settings(plan: Plan, batches: int) -> dict[str, object]:
 
 
 def choose_inference(choice: Choice) -> tuple[Run, Inference]:
+    """Draw the controls of the batch and of inference; record the settings for the export."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         batch = choose_batch(choice.config)
         how = Inference(DTYPE.show(), ATTENTION.show())

@@ -12,6 +12,7 @@ def appearance() -> str:
 
 
 def colors() -> dict[Component, str]:
+    """The colors of the components in the page's appearance."""
     return COLORS[appearance()]
 
 

@@ -59,6 +59,7 @@ def _name(preset: str) -> str:
 
 @lru_cache(maxsize=48)  # each entry takes a quarter of a MB
 def map_of(sweep: Sweep, ranges: tuple[tuple[int, int], tuple[int, int]], measure: str) -> Map:
+    """Compute the map of a quantity over the ranges of two dimensions."""
     xs, ys = (sweep.values(field, *ends, _FINE) for field, ends in zip(sweep.dimensions, ranges, strict=True))
     table = sweep.table(measure, xs, ys, array)
     counts = [figure for row in table for figure in row if figure is not None]

@@ -242,6 +242,7 @@ def _line(name: str, share: str, texts: Sequence[tuple[str, str]], room: float) 
 
 
 def proportions_frame(bars: Bars) -> Columns:
+    """The columns of the data for a single bar, with the start and end of each part."""
     ends = [0, *accumulate(bars.figures.values())]
     return {
         **_shared_columns(bars),

@@ -30,4 +30,5 @@ def show_growth(growth: FigureGrowth, quantity: str, preset: str) -> None:
 
 
 def show_way_to_sweep() -> None:
+    """Show a link to the Sweep page."""
     st.page_link(page_at("sweep"), label=_("How it grows with each size →"))

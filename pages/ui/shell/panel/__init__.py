@@ -248,4 +248,5 @@ def _take(event: dict[str, Any]) -> None:
 
 
 def whole_number(text: str) -> int | str:
+    """Read a typed text as an integer; return the text, truncated, if it is not an integer."""
     return whole(text[:_LONGEST])

@@ -19,4 +19,5 @@ def box(kind: str, *parts: Box, style: Mapping[str, object] | None = None, **att
 
 
 def draw(drawing: Box, key: str) -> None:
+    """Draw nested boxes; ``key`` must be unique on the page."""
     _DRAWING(data={"key": key, "run": live.run_number(), "drawing": live.with_arguments(drawing)}, key=key)

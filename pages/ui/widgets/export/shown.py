@@ -97,6 +97,7 @@ def shown_elements() -> list[TableOrChart]:
 
 
 def note(element: TableOrChart) -> None:
+    """Record a table or chart of the page for the export."""
     shown_elements().append(element)
 
 

@@ -18,6 +18,7 @@ _component = component(
 
 
 def show_total_formula(model: Model) -> None:
+    """Show the formula of a model's parameter count, in the colors of its components."""
     draw_formula(total_formula(model, colors()))
 
 
