@@ -48,7 +48,7 @@ _MOST_EXPENSIVE = 1e6
 
 
 class TrainingRun(NamedTuple):
-    """A training run: its FLOPs, the hardware, the utilization (a fraction of the peak), and the price per device-hour."""
+    """A training run: FLOPs, device and precision, number of devices, utilization (0 to 1), and USD per device-hour."""
 
     flops: Fraction
     device: Chip

@@ -145,8 +145,8 @@ def set_derived(field: str, value: int) -> None:
 def _given(kind: str) -> dict[str, Any]:
     """Return the given config.json fields of a model type; {} if the session's fields belong to another type.
 
-    The first run and a run after Back read the fields from the link. Fields that were too long for the link are read
-    from the browser's storage.
+    The first run, and each run in which the link determines the model (see ``_is_linked``), read the fields from the
+    link. A new session reads fields that are too long for the link from the browser's storage.
     """
     linked = st.query_params.get(FIELDS.name, "")
     stored: tuple[str, str, dict[str, Any]] | None = st.session_state.get("any given")
@@ -190,7 +190,7 @@ def size_steps(selection: TypeSelection) -> SizeHistory | None:
     stored: tuple[object, SizeHistory] | None = st.session_state.get("any steps")
     linked = st.query_params.get(SIZES.name, "")
     key = selection.model_type, selection.cls, json_of(selection.fields)
-    # The link is read only in the first run, when it opens this page from another page, and after Back.
+    # The link is read only in the first run, when a link opens this page from another page, and after Back.
     must_read = st.session_state.get("any sizes") != linked and (_is_linked() or "any sizes" not in st.session_state)
     if stored is None or stored[0] != key or must_read:
         carried = st.session_state.get("any carried", {})
