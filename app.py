@@ -1,8 +1,8 @@
-"""The launcher: ``streamlit run app.py``.
+"""Launch the app: ``streamlit run app.py``.
 
-The script that draws the app is pages/main.py. It is not this file because a script beside a folder called
-``pages`` starts in Streamlit's old multipage mode, where the first request of a fresh server opens the wrong
-page (streamlit/streamlit#8860).
+The script that draws the app is pages/main.py, not this file. A script beside a folder called ``pages`` would start in
+Streamlit's old multipage mode, where the first request of a fresh server opens the wrong page
+(streamlit/streamlit#8860).
 """
 
 import gc
@@ -10,7 +10,7 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import pages.server  # noqa: F401  # prints the reason and ends the process if no page can work
+import pages.server  # noqa: F401  # ends the process with a message if no page can work
 
 # isort: split
 import streamlit as st
@@ -36,7 +36,10 @@ FAILURES = LimitedLog("A page failed")
 
 
 def say_sorry(error: Exception) -> bool:
-    """Show a sentence and log the traceback, at most once a minute for each place in the code."""
+    """Show an error message, and log the traceback at most once a minute for each place in the code.
+
+    Return True, which suppresses Streamlit's own error message.
+    """
     FAILURES.trace(error)
     _ = translator()
     st.error(
@@ -49,16 +52,16 @@ def say_sorry(error: Exception) -> bool:
 
 
 def preloaded(page: str, presents: bool) -> tuple[str, ...]:
-    """The HTML tags that make a browser load a page's files early."""
+    """The HTML tags that make a browser preload a page's files."""
     return scripts.preloaded(page, sheets(page, presents=presents))
 
 
 def warm_up() -> None:
-    """Fill the caches of the first page, and exclude their objects from garbage collection.
+    """Fill the caches for the first page, and exclude the objects created so far from garbage collection.
 
     SymPy, Altair and pandas create half a million permanent objects. With many readers, scanning them took 250 ms every
-    few seconds. A run makes some 10,000 objects, most of which it drops at its end: Python's own threshold, 700, would
-    collect garbage fifteen times in a run.
+    few seconds. A run creates some 10,000 objects and drops most of them at its end. With Python's default threshold of
+    700, Python would collect garbage fifteen times in a run.
     """
     from bertcalc.charts.bar_charts import ranked_bars
     from bertcalc.charts.blocks import with_config
@@ -84,7 +87,7 @@ def warm_up() -> None:
 
 @asynccontextmanager
 async def lifespan(_app: App) -> AsyncIterator[None]:
-    """Prepare the first page in a thread, while the server already answers requests."""
+    """Warm up in a thread, while the server already answers requests."""
     threading.Thread(target=warm_up, daemon=True).start()
     yield
 

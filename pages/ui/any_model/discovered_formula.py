@@ -1,4 +1,4 @@
-"""The formula of a discovered class, drawn like the formula on the first page, in colors and with tooltips."""
+"""The formula of a discovered class, with the same colors and tooltips as the formula on the first page."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,12 +24,12 @@ from pages.ui.widgets.numbers import percent, unbroken
 from pages.ui.widgets.tables import shape_text
 from pages.ui.widgets.total_formula.formula_parts import Part, Tips, data_of, leaves
 
-_LINES = 7  # in a tooltip
+_LINES = 7  # the most tensors in a tooltip
 _NEXT, _PLUS = ["between", "+"], ["sign", "+"]
 
 
 def formula(discovery: Discovered, values: Mapping[str, int], colors: Mapping[Component, str]) -> dict[str, Any]:
-    """Return the formula component's data: the text for screen readers, lines of parts, and tooltips."""
+    """Return the data of the formula's component, in the format of formula_parts.py."""
     return _DiscoveredBuilder(discovery, values, colors).data()
 
 
@@ -51,7 +51,7 @@ class _DiscoveredBuilder:
         return data_of(written, self._total, in_letters, in_numbers, map(self._chip, self._used()), self._tips)
 
     def _without(self) -> list[Part]:
-        """Parameters without a formula: a question mark in the line of letters, and their count in the other line."""
+        """The parts for parameters without a formula: a question mark for the line of letters, and their count."""
         self._tips["rest"] = [
             with_colon(_("without a formula"), f"{self._rest:,}"),
             *list(self._discovery.unexplained)[:_LINES],
@@ -117,7 +117,7 @@ class _DiscoveredBuilder:
         return {"is": "bracket", "key": key, "parts": units}
 
     def _about(self, group: Group) -> list[str]:
-        """The tooltip of a bracket: the sum in numbers, the tensors, and the share of the model."""
+        """The lines of a bracket's tooltip: the equation with numbers, the tensors, and the share of the model."""
         copies, elements = self._live(group.copies), self._elements(group)
         figures: dict[str, Any] = {"copies": copies, "elements": elements, "all": copies * elements}
         equation = (
@@ -138,7 +138,7 @@ class _DiscoveredBuilder:
         ]
 
     def _number(self, kind: Component) -> Part:
-        """A component in numbers: 12 · 7,087,872."""
+        """The part for a component in the line of numbers, such as 12 · 7,087,872."""
         sums = [(self._live(group.copies), self._elements(group), group) for group in self._parts[kind]]
         written = (
             fill("{copies:,} · {elements:,}", copies=copies, elements=elements)
@@ -161,7 +161,7 @@ class _DiscoveredBuilder:
         return {"is": "unit", "color": self._colors[kind], "parts": [*sign, part]}
 
     def _chip(self, field: str) -> Part:
-        """A letter with its value and its field name."""
+        """A legend entry: a letter with its field's name and value."""
         letter, number = self._letters[field], grouped(live_size(field, self._values[field]))
         equation = fill("{field} = {number}", field=field, number=number)
         self._tips[f"chip {field}"] = [equation]

@@ -1,4 +1,4 @@
-"""Discovery on the page: its progress, and its result, complete or not."""
+"""Run the discovery of a formula with a progress bar, and show its result, which can be incomplete."""
 
 import streamlit as st
 
@@ -21,7 +21,7 @@ from pages.ui.widgets.tables import show_table
 PROOF = Fold("proof", N_("How it was found, and where it holds"))
 MISSING = N_("This needs torch and transformers, which are not installed here.")
 TREE = Fold("printed", N_("As PyTorch prints it"))
-# Activities of the discovery; any other text is the name of the field that is being changed.
+# Maps the discovery's activities to their descriptions. Any other activity is the name of the field that it changes.
 _DOING = {
     "": N_("Waiting for another reader's model"),
     "imports": N_("Starting PyTorch"),
@@ -32,7 +32,7 @@ _DOING = {
 
 
 def show_discovery(selection: TypeSelection) -> None:
-    """Discover the model and rerun the page, or show why this is impossible."""
+    """Discover the formula of the selected model and rerun the page; if this fails, show why."""
     if not real_model.installed():
         st.info(_(MISSING))
     elif problem := look(selection):
@@ -42,7 +42,7 @@ def show_discovery(selection: TypeSelection) -> None:
 
 
 def look(selection: TypeSelection) -> Problem | None:
-    """Discover the model, with a progress bar. Return the problem, or None."""
+    """Discover the formula of the selected model, with a progress bar; return the problem if it fails, or None."""
     return _watched(
         _("Searching for the formula of {cls}").format(cls=selection.cls),
         _("The real class is built many times at different sizes, without weights: this takes a few seconds."),
@@ -51,7 +51,10 @@ def look(selection: TypeSelection) -> Problem | None:
 
 
 def look_for_flops(selection: TypeSelection) -> Problem | None:
-    """Infer the FLOPs of a class whose parameters are known, with a progress bar. Return the problem, or None."""
+    """Infer a formula for the FLOPs of a class that has a formula for its parameters, with a progress bar.
+
+    Return the problem if it fails, or None.
+    """
     request = request_of(selection.model_type, selection.cls, selection.fields)
     return _watched(
         _("Searching for the FLOPs of {cls}").format(cls=selection.cls),
@@ -85,7 +88,7 @@ def _doing(activity: str) -> str:
 
 
 def show_no_run(discovery: Discovered) -> None:
-    """Warn if the class can be built with the given fields but cannot run; other sizes may run."""
+    """Show a warning if the class can be built but not run with the given fields."""
     if discovery.no_run:
         st.warning(
             _(
@@ -96,7 +99,7 @@ def show_no_run(discovery: Discovered) -> None:
 
 
 def show_verdict(discovery: Discovered) -> None:
-    """Show in one sentence how often the formula was right at other sizes, or how much has no formula."""
+    """Show how often the formula was right at other sizes and its first condition, or how much has no formula."""
     if discovery.unexplained and discovery.explained == discovery.parameters:
         st.warning(
             _("Every parameter has a formula at these sizes, but it is not clear at which other sizes it holds.")
@@ -113,7 +116,7 @@ def show_verdict(discovery: Discovered) -> None:
     verdict = _("✓ Agrees with the real class at {agreed:,} of {of:,} other sizes.").format(
         agreed=discovery.checked.agreed, of=discovery.checked.of
     )
-    # Conditions on token ids are the least interesting.
+    # Conditions on token ids are the least interesting, so they come last.
     regime = sorted(discovery.regime, key=lambda condition: any(name.endswith("_id") for name in condition.fields()))
     where = [sentence(condition.sentence(), str) for condition in regime]
     if where and not presenting():
@@ -127,7 +130,7 @@ def show_verdict(discovery: Discovered) -> None:
 
 
 def show_proof(discovery: Discovered) -> None:
-    """Show how the formula was found, all conditions, and all tensors without a formula."""
+    """Show all tensors without a formula, and in an expander how the formula was found and its conditions."""
     if discovery.unexplained:
         show_table(
             {
@@ -163,6 +166,6 @@ def _show_how(discovery: Discovered) -> None:
 
 
 def show_tree(text: str) -> None:
-    """Show the model as PyTorch prints it, if it was built for this page."""
+    """Show ``text``, the model as PyTorch prints it, in an expander; show nothing if ``text`` is empty."""
     if text:
         TREE.around(st.code, text, language=None, height=480)

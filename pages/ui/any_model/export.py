@@ -1,4 +1,4 @@
-"""Exports of the page: the formula as LaTeX and as a Python function, and an interactive page."""
+"""The exports of the page Any model: the formula as LaTeX and as a Python function, and an interactive page."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -14,7 +14,7 @@ from pages.ui.widgets.export.shown import File, Origin, OwnExport
 
 
 def offer(discovery: Discovered, sizes: Mapping[str, int]) -> None:
-    """Offer this model in the export dialog instead of the session's model."""
+    """Make the export dialog offer this model's files instead of the files of the session's model."""
     stem = f"{discovery.model_type}-{discovery.cls}"
 
     def file(label: str, name: str, mime: str, make: Callable[[], str]) -> File:
@@ -42,7 +42,7 @@ def offer(discovery: Discovered, sizes: Mapping[str, int]) -> None:
 
 
 def formula_latex(discovery: Discovered) -> str:
-    """Return the formula in field names as LaTeX, with a line for each component."""
+    """Return the formula as LaTeX with field names instead of letters, and with a line for each component."""
     plain = {field: field for field in discovery.fields}
     lines: list[str] = []
     for kind, tensors in components(discovery).items():

@@ -1,4 +1,4 @@
-"""The FLOPs of a forward pass, or a button that finds a formula for them."""
+"""The FLOPs of a forward pass on the page Any model, or a button that searches for their formula."""
 
 from collections.abc import Mapping
 
@@ -25,7 +25,7 @@ from pages.ui.widgets.metrics import metric_row, show_metric
 
 
 def show_flops(selection: TypeSelection, sizes: Mapping[str, int]) -> None:
-    """Show the FLOPs for a batch size and a length, or why there are none; hidden in the projector view."""
+    """Show the FLOPs for a batch size and a sequence length, or why there are none; show nothing in projector view."""
     discovery = selection.discovery
     if discovery is None or presenting():
         return
@@ -66,7 +66,7 @@ def _show_count(discovery: Discovered, sizes: Mapping[str, int]) -> None:
             show_problem(error.problem)
             return
         call = {"batch_size": batch_size, "sequence_length": length}
-        # Includes fields on which only FLOPs depend, such as the experts for each token.
+        # Some fields affect only FLOPs, such as the number of experts per token.
         defaults = {**discovery.compute.fields, **discovery.fields, **call}
         sizes_now = {**defaults, **arguments}
         before = whole(discovery.count_flops(**call), discovery.flops, defaults)

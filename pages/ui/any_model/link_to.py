@@ -1,4 +1,4 @@
-"""Links to the page "Any model" from pages that cannot count a model themselves."""
+"""Links to the page Any model, for models of types that the other pages do not support."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -27,7 +27,10 @@ _MOST = 3
 
 
 def show_link(model_type: str, cls: str | None = None, fields: Mapping[str, Any] | None = None) -> None:
-    """Show a link to the page Any model with a model type, a class and the fields that fit into the link."""
+    """Show a link that opens the page Any model with a model type, a class, and as many fields as the link can hold.
+
+    The class defaults to the first class of the type. An unknown model type has no link.
+    """
     if model_type not in types():
         return
     ref = ModelRef.of_class(model_type, cls or classes_of(model_type)[0], config=_within(dict(fields or {})))
@@ -40,7 +43,7 @@ def show_link(model_type: str, cls: str | None = None, fields: Mapping[str, Any]
 
 
 def show_compare_link(ref: ModelRef) -> None:
-    """Show a link to a comparison of a model with the default preset."""
+    """Show a link that compares a model with the default preset."""
     st.page_link(
         page_at("compare"),
         label=_("Compare it with {preset} →").format(preset=DEFAULT_PRESET),
@@ -50,7 +53,7 @@ def show_compare_link(ref: ModelRef) -> None:
 
 
 def link_of(ref: ModelRef) -> dict[str, str]:
-    """Return the query parameters of the page's link for a model."""
+    """Return the query parameters that open a model on the page Any model."""
     query = {
         MODEL_TYPE.name: ref.model_type,
         MODEL_CLASS.name: ref.cls,
@@ -61,14 +64,17 @@ def link_of(ref: ModelRef) -> dict[str, str]:
 
 
 def _within(fields: dict[str, Any]) -> str:
-    """Return the given fields as JSON, without lists and nested fields if the link would be too long."""
+    """Return the fields as JSON; if this is too long for the link, leave out lists and nested objects."""
     if len(json_of(fields)) > FIELDS.longest:
         fields = {name: value for name, value in fields.items() if not isinstance(value, list | dict)}
     return json_of(fields)
 
 
 def show_config_link(text: str) -> bool:
-    """If a config.json has another model type, show its count and a link to the page; return whether this was so."""
+    """If a config.json has a model type of the page Any model, show its count and a link to the page.
+
+    Return whether the text is such a config.json.
+    """
     try:
         config: ParsedConfig = read_config(text)
     except InputError:
@@ -85,7 +91,7 @@ def show_config_link(text: str) -> bool:
 
 
 def _show_count(config: ParsedConfig) -> str:
-    """Show a config.json's count by its class's formula and return the class; otherwise show why, and return ""."""
+    """Show the parameter count of a config.json and return its class; if this fails, show why and return ""."""
     try:
         counted = counted_config(config.model_type, config.cls, config.fields)
     except InputError as error:
@@ -101,6 +107,6 @@ def _show_count(config: ParsedConfig) -> str:
 
 
 def show_links_of_count(low: int, high: int) -> None:
-    """Show links for models whose number of parameters at their default sizes is in a range."""
+    """Show links to models that have from ``low`` to ``high`` parameters at their default sizes."""
     for model_type, cls in with_count(low, high)[:_MOST]:
         show_link(model_type, cls)

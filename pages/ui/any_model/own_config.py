@@ -1,4 +1,4 @@
-"""Choose the model by a config.json of any model type, pasted or read from the Hub."""
+"""Choose the model of the page Any model by a config.json, which is pasted or read from the Hub."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ BRING = Fold("any_bring", N_("Your own config.json, or a name on the Hub"))
 
 
 def show_bring(selection: TypeSelection) -> None:
-    """Show the given fields, and draw the folded controls with any error messages."""
+    """Show the given config fields, and draw the controls for another config.json in an expander."""
     if selection.fields:
         fields = ", ".join(f"{name} = {_brief(value)}" for name, value in list(selection.fields.items())[:6])
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -41,7 +41,7 @@ def show_bring(selection: TypeSelection) -> None:
 
 
 def _show_derived(selection: TypeSelection) -> None:
-    """Name the given fields whose values transformers would derive anyway: a config.json lists every field."""
+    """Show which given fields have the value that transformers would derive, since a config.json lists every field."""
     derived = selection.discovery.derived if selection.discovery else {}
     for name in (name for name in selection.fields if name in derived):
         message = _("{field} has the value that transformers derives, so it follows {leaders} here.")
@@ -84,7 +84,7 @@ def _take(text: str) -> None:
 
 
 def _take_hub() -> None:
-    """Read a config.json from the Hub, letting other runs continue meanwhile."""
+    """Read a config.json from the Hub; other runs can continue meanwhile."""
     try:
         with st.spinner(_("Asking the Hub ...")), RUN_QUEUE.pause():
             text = hub_workers.ask_config(st.session_state["any repo"].strip(), wanted)

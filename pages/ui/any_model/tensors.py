@@ -1,4 +1,4 @@
-"""The parts of the page's model as ranked bars that can be opened, and its tensors as a table."""
+"""The parts of the model on the page Any model as bars that the reader can open, and its tensors as a table."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -25,12 +25,14 @@ from pages.ui.widgets.numbers import percent
 from pages.ui.widgets.tables import shape_text
 
 _WHOLE = ""
-_LONG, _FEW, _SOME = 8, 3, 7  # fields of a long formula; bars beside a long formula and a short one on the projector
+# A formula with more than _LONG fields is long. In projector view, there is room for _FEW bars beside a long formula,
+# and for _SOME bars beside a short formula.
+_LONG, _FEW, _SOME = 8, 3, 7
 
 
 class _Paths(Select[str]):
     def wrong(self, text: str) -> Reason | None:
-        """Accept any path; the whole model is shown if the path does not exist."""
+        """Accept any path, because the page shows the whole model if the path does not exist."""
         return None
 
 
@@ -39,12 +41,12 @@ TENSORS = Fold("any_tensors", N_("Tensors: name, copies, and shape as formula an
 
 
 def show_parts(discovery: Discovered, values: Mapping[str, int]) -> None:
-    """Draw a bar for each part, which can be opened by a click or with the control above."""
+    """Draw a bar for each part of the opened module; a click or the control above the bars opens a part."""
     paths = [_WHOLE, *openable(discovery)]
     opened = OPEN.value(paths)
     rows = parts(discovery, opened)
     long = presenting() and len(discovery.fields) > _LONG
-    if presenting():  # where the page does not scroll
+    if presenting():  # a page in projector view does not scroll
         rows = folded(rows, _FEW if long else _SOME, discovery.fields)
     if not long:
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -58,13 +60,13 @@ def show_parts(discovery: Discovered, values: Mapping[str, int]) -> None:
 
 
 def _formula(discovery: Discovered, rows: list[Part], values: Mapping[str, int]) -> str:
-    """Return the parameters of the opened module as LaTeX: letters = number."""
+    """Return LaTeX for the parameter count of the opened module: "letters = number", or the number alone."""
     from sympy import Add, expand, factor_terms
 
     expression = factor_terms(expand(Add(*(tensor.expression for part in rows for tensor in part.tensors))))
     written = latex(expression, letters(discovery))
     total = latex_number(sum(part.count(values) for part in rows))
-    if len(written) > 400:  # too long for a line; the table below has the formula of each tensor
+    if len(written) > 400:  # the formula is too long for a line, and the table below has the formula of each tensor
         return total
     return aligned([f"&{written}", f"&= {total}"]) if len(written) > 120 else f"{written} = {total}"
 
@@ -76,7 +78,7 @@ def _draw(discovery: Discovered, rows: list[Part], values: Mapping[str, int], op
     formulas = [text(sum(tensor.expression for tensor in part.tensors), field_letters) for part in rows]
     opening = [part.path if part.path in paths else "" for part in rows]
     rest = discovery.parameters - discovery.explained
-    if rest and not opened:  # so that the rows sum to the total
+    if rest and not opened:  # add a row, so that all rows sum to the total
         figures[""] = rest
         names.append(_("without a formula"))
         hues.append(INK[appearance()])
@@ -93,7 +95,7 @@ def _draw(discovery: Discovered, rows: list[Part], values: Mapping[str, int], op
 
 
 def show_tensors(discovery: Discovered, values: Mapping[str, int]) -> None:
-    """Show every tensor in a folded table; exports always contain the table."""
+    """Show every tensor in a table inside an expander; exports contain the table even if the expander is closed."""
     columns, title = tensor_columns(discovery, values), _("The tensors of the model")
     details = TENSORS.unfolded()
     names = {
@@ -123,7 +125,10 @@ def show_tensors(discovery: Discovered, values: Mapping[str, int]) -> None:
 
 
 def tensor_columns(discovery: Discovered, values: Mapping[str, int]) -> Columns:
-    """Return the columns of the tensor table; its parameters sum to the model's."""
+    """Return the columns of the tensor table.
+
+    The parameters sum to the model's count, unless some tensors have no formula.
+    """
     tensors = sorted(discovery.tensors, key=lambda tensor: tensor.name)
     counts = [count([tensor], values) for tensor in tensors]
     total = sum(counts)
@@ -138,6 +143,6 @@ def tensor_columns(discovery: Discovered, values: Mapping[str, int]) -> Columns:
 
 
 def _shape(tensors: Tensors) -> str:
-    """Write a shape in field names: vocab_size × n_embd."""
+    """Return a shape as text with field names, such as "vocab_size × n_embd"."""
     plain = {name.name: name.name for side in tensors.shape for name in side.free_symbols}
     return " × ".join(text(side, plain, product=True) for side in tensors.shape)

@@ -1,4 +1,4 @@
-"""The box for any text: the text's kind, its model, its counts, and its differences from that model."""
+"""The text box of the page Bring anything: what kind of text it has, the model it describes, and its counts."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -35,15 +35,15 @@ from pages.ui.widgets.total_formula.show import show_total_formula
 
 AUTOMATIC = "recognized"
 _KINDS = {AUTOMATIC: N_("the recognized kind")} | {str(kind): name for kind, name in KIND_NAMES.items()}
-# Part of the link, but not drawn: the box takes far longer texts.
+# This control stores the text in the link and is not drawn. The visible text box accepts far longer texts.
 LINKED = Text("text", N_("Text"), "", 1_500)
 READ_AS: Select[str] = Select("read_as", N_("Read as"), words=_KINDS, width=200)
 _FILES = AcceptedFiles(accept="", several=False, whole="", largest=LARGEST)
-_MOST_PARTS = 200  # rows of a table of differences
+_MOST_PARTS = 200  # the most rows of a table of differences
 
 
 class _Read(NamedTuple):
-    """A cached reading, and the input that it was made from: reading the text in every run would take too long."""
+    """A cached result of reading a text, and the input (text, kind, model) to which it belongs."""
 
     asked: tuple[str, str, Model]
     reading: TextReading | None
@@ -51,7 +51,7 @@ class _Read(NamedTuple):
 
 
 def show(model: Model) -> None:
-    """Draw the box and the result of reading its text; numbers are explained against ``model``."""
+    """Draw the text box and the result of reading its text; ``model`` is the reference for explaining numbers."""
     text, kind = _show_box()
     if not text.strip():
         return
@@ -70,7 +70,7 @@ def _show_answer(text: str, kind: str, model: Model) -> None:
 
 
 def _show_box() -> tuple[str, str]:
-    """Draw the box; return its text and the chosen kind."""
+    """Draw the text box, the choice of a file, and the choice of the text's kind; return the text and the kind."""
     field, file = st.columns([3, 2])
     _take_linked()
     kept.hold_text("pasted_text")
@@ -112,7 +112,7 @@ def _show_examples(is_empty: bool) -> None:
 
 
 def _take_linked() -> None:
-    """Before the box is drawn: put the link's text into the box, at the start of a session and after Back."""
+    """Put the link's text into the text box, in a new session and after Back. Call this before drawing the box."""
     linked = st.query_params.get(LINKED.name)
     if linked is not None and ("pasted_text" not in st.session_state or address.went_back()):
         st.session_state["pasted_text"] = linked
@@ -123,7 +123,7 @@ def _take_example(name: str) -> None:
 
 
 def _take_file() -> None:
-    """Callback: put the text of a chosen file into the box."""
+    """Put the text of a chosen file into the text box, in a callback."""
     files = take_files("pasted_file")
     if files is None:
         return
@@ -164,7 +164,7 @@ def _show_reading(reading: TextReading, model: Model, text: str) -> None:
 
 
 def _show_hand_count(reading: TextReading, model: Model, text: str) -> None:
-    """Show the verdicts on a hand count, for the class whose head the count includes."""
+    """Show the verdicts on the terms of a hand count, for the architecture with the head that the count includes."""
     st.markdown(sentence(reading.notes[0]))
     terms_view.show_verdicts(model, reading.detail)
     terms_view.show_corrections(model, reading.detail)
@@ -172,7 +172,7 @@ def _show_hand_count(reading: TextReading, model: Model, text: str) -> None:
 
 
 def _show_adapter(reading: TextReading, base: Model, adapted: Model) -> None:
-    """Show the parameters that an adapter trains, and a link to the Change page with this adapter."""
+    """Show the parameter counts with and without an adapter, and a link to the Change page with this adapter."""
     with st.container(horizontal=True, vertical_alignment="center"):
         matching.show_figure(_("Trained by peft"), adapted.num_parameters(only_trainable=True))
         matching.show_figure(_("With the adapter"), adapted.num_parameters())
@@ -185,14 +185,14 @@ def _show_adapter(reading: TextReading, base: Model, adapted: Model) -> None:
 
 
 def _show_link(**query: str) -> None:
-    """Draw a link to the page Explain with the number or the terms."""
+    """Draw a link to the page "Why is my number different?"; ``query`` holds the number or the terms."""
     st.page_link(page_at("explain"), label=_("A link to this →"), query_params=query)
 
 
 def _show_model(reading: TextReading) -> None:
-    """Show the counts of a text that describes a model, and its differences from the nearest model."""
+    """Show the parameter counts of a text that describes a model, and its differences from the nearest model."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        is_counted = reading.kind == "config" and reading.model is not None  # a configuration states no count
+        is_counted = reading.kind == "config" and reading.model is not None  # a config itself states no count
         if reading.num_parameters is not None and not is_counted:
             matching.show_figure(_of_text(reading), reading.num_parameters)
         if reading.model is not None:
@@ -216,7 +216,7 @@ def _show_model(reading: TextReading) -> None:
 
 
 def _of_text(reading: TextReading) -> str:
-    """The title of a text's count: an estimate if a preset completes the text."""
+    """The title of a text's count; it states if a preset completes the text or if the count is a lower bound."""
     if reading.preset:
         return _("Completed like {preset}").format(preset=reading.preset)
     return _("Parameters in the text, at least") if reading.is_at_least else _("Parameters in the text")

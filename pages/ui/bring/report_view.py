@@ -1,4 +1,4 @@
-"""The proofread text: its model, its claims with verdicts, the marked text, and files with text and verdicts."""
+"""The result of proofreading a text: its claims with verdicts, the marked text, and files to download."""
 
 from functools import partial
 
@@ -15,16 +15,16 @@ from pages.ui.shell.i18n import _, with_colon
 from pages.ui.widgets.numbers import metric_width
 from pages.ui.widgets.tables import show_rows
 
-_MOST_CLAIMS = 200  # rows of the table; the marked text has all claims
+_MOST_CLAIMS = 200  # the most rows of the table; the marked text has all claims
 
 
 AGAINST = Switch("against_sidebar", N_("Check it against the model in the sidebar"))
 
 
 def show(report: Proofread, present: Model, text: str) -> None:
-    """Show a report: its summary, then each claim, then the text with its claims marked.
+    """Show a report: its summary, a table of claims, and the text with its claims marked.
 
-    The reader can choose to check the text against the ``present`` model instead of the model that the text names.
+    With the switch ``AGAINST``, the text is checked against ``present`` instead of the model that it names.
     """
     if AGAINST.show():
         report = _checked_against(present, text)
@@ -44,7 +44,7 @@ def show(report: Proofread, present: Model, text: str) -> None:
         if report.model is not None:
             matching.offer(report.model, item_of(report.model))
     for part in report.summary():
-        if part != report.tally():  # the figures above show the tally
+        if part != report.tally():  # the metrics above show the tally
             st.markdown(sentence(part))
     rows = [(_claim(claim), _verdict(claim)) for claim in report.claims[:_MOST_CLAIMS]]
     if rows:
@@ -53,7 +53,7 @@ def show(report: Proofread, present: Model, text: str) -> None:
         message = _("The table shows the first {count:,} of {all:,} claims. All are marked in the text below.")
         st.caption(message.format(count=_MOST_CLAIMS, all=len(report.claims)))
     say = partial(sentence, write=str)
-    with st.container(key="proofread", border=True):  # see style.css
+    with st.container(key="proofread", border=True):  # style.css colors the marked claims
         st.html(f"<pre>{report.html(say)}</pre>")
     with st.container(horizontal=True):
         for label, name, mime, file in (
@@ -64,7 +64,7 @@ def show(report: Proofread, present: Model, text: str) -> None:
 
 
 def _checked_against(model: Model, text: str) -> Proofread:
-    """The report on a text checked against this model, kept in the session: proofreading can take seconds."""
+    """Check a text against ``model``; the session caches the report, because proofreading can take seconds."""
     asked, report = st.session_state.get("text checked", (None, None))
     if asked == (text, model) and isinstance(report, Proofread):
         return report
@@ -74,12 +74,12 @@ def _checked_against(model: Model, text: str) -> Proofread:
 
 
 def _claim(claim: CheckedClaim) -> str:
-    """The claim as the text has it, with the value of a calculation that the text leaves open."""
+    """A claim as quoted from the text; for a calculation without a result, the computed value follows."""
     return code(shorten(claim.text)) + (f" = {claim.computed}" if claim.computed else "")
 
 
 def _verdict(claim: CheckedClaim) -> str:
-    """The verdict, the right value, and what the claim counts or why it is wrong, in Markdown."""
+    """The verdict on a claim as Markdown, with the right value, and with the reasons or with what the claim counts."""
     word = f"{MARKS[claim.verdict]} {_(WORDS[claim.verdict])}"
     if claim.right_value is not None:
         word = with_colon(word, f"**{in_words(claim.right_value, claim.unit)}**")

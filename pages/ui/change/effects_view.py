@@ -1,4 +1,4 @@
-"""The effects of the steps on the Change page: before and after, step by step, and in peft's words."""
+"""The effects of the steps on the Change page: the figures before and after, step by step, and in peft's format."""
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -34,7 +34,7 @@ CODE = Fold("change_code", N_("Python with the real libraries"))
 
 
 class Figure(NamedTuple):
-    """A figure of a model: its title, its attribute of a StepEffect, and its unit."""
+    """A figure of a model: its title, the name of its attribute in StepEffect, and its unit."""
 
     title: str
     field: str
@@ -45,11 +45,11 @@ class Figure(NamedTuple):
         return count
 
     def written(self, count: int) -> str:
-        """Format a count: parameters to the last digit, other units in short."""
+        """Format a figure: all digits for parameters, abbreviated for other units."""
         return grouped(count) if self.unit == "parameters" else short(count, self.unit)
 
     def exactly(self, effect: StepEffect) -> str:
-        """Format the figure of an effect to the last digit; a dash if it is not known."""
+        """Format the figure of an effect with all digits, or as a dash if it is unknown."""
         count = self.of(effect)
         return "–" if count is None else fill("{count:,}{unit}", count=count, unit=" B" * (self.unit == "bytes"))
 
@@ -70,13 +70,13 @@ FIGURE: Select[str] = Select(
     row=True,
     label_visibility="collapsed",
 )
-_HEIGHT, _HIGHEST, _LOWEST = 150, 40, 24  # pixels: all bars together; each bar at most and at least
+_HEIGHT, _HIGHEST, _LOWEST = 150, 40, 24  # in pixels: the height of all bars together, and the limits for each bar
 
 
 def show_headline(figures: Sequence[StepEffect]) -> None:
-    """Show the figures after the last step, each with its share of the figure before the first step.
+    """Show the figures after the last step, with their percentages of the figures before the first step.
 
-    For parameters, the difference is shown in place of the figure before the first step.
+    Most figures also show the figure before the first step; parameters show the difference instead.
     """
     before, after = figures[0], figures[-1]
     shown = {}
@@ -84,7 +84,7 @@ def show_headline(figures: Sequence[StepEffect]) -> None:
         now, was = figure.of(after), figure.of(before)
         if now is None or was is None or name == "flops" or (name == "trained" and now == after.parameters):
             continue
-        if name == "memory" and not after.changed.base:  # the weights in memory are float32, as in the file
+        if name == "memory" and not after.changed.base:  # unquantized weights are float32 in memory and in the file
             continue
         if len(figures) == 1:
             below = ""
@@ -101,7 +101,7 @@ def show_headline(figures: Sequence[StepEffect]) -> None:
 
 
 def in_words_of_peft(effect: StepEffect) -> str:
-    """The line that peft prints for a model with an adapter: print_trainable_parameters()."""
+    """The line that peft's print_trainable_parameters() prints for a model with an adapter; empty for other models."""
     trained, every = effect.trained, effect.parameters
     if trained is None or trained == every:
         return ""
@@ -110,7 +110,7 @@ def in_words_of_peft(effect: StepEffect) -> str:
 
 
 def show_waterfall(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
-    """Draw what each step adds to a figure, or takes from it, between the model before and after all steps."""
+    """Draw a waterfall chart of what each step adds to or removes from a figure."""
     ends = figures[0], figures[-1]
     known = {name: figure for name, figure in FIGURES.items() if None not in map(figure.of, ends)}
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -140,7 +140,7 @@ def show_waterfall(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
 
 
 def _known_amounts(names: Sequence[str], amounts: Sequence[int | None]) -> tuple[list[str], list[int]]:
-    """The names and amounts to draw: a step without a known amount is drawn together with the next step."""
+    """The names and amounts to draw. A step with an unknown amount is combined with the next step."""
     drawn, known, together = list[str](), list[int](), list[str]()
     for name, amount in zip(names, amounts, strict=True):
         together.append(name)
@@ -156,7 +156,10 @@ def _exported(amount: int, difference: int) -> dict[str, object]:
 
 
 def _most_changed(known: dict[str, Figure], figures: Sequence[StepEffect]) -> str:
-    """The name of the figure, other than trained parameters, that changes most from the first effect to the last."""
+    """The name of the figure with the largest relative change from the first effect to the last.
+
+    Trained parameters are not considered.
+    """
 
     def change(name: str) -> Fraction:
         before, after = known[name].of(figures[0]) or 0, known[name].of(figures[-1]) or 0
@@ -166,7 +169,7 @@ def _most_changed(known: dict[str, Figure], figures: Sequence[StepEffect]) -> st
 
 
 def show_table(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
-    """Show each figure before the first step and after each step."""
+    """Show a table of all figures before the first step and after each step, and why figures are unknown."""
     steps = [f"{number} · {name}" if number else name for number, name in enumerate(names)]
     rows = [(_(figure.title), *(figure.exactly(effect) for effect in figures)) for figure in FIGURES.values()]
     with st.container(key="effects"):
@@ -183,7 +186,10 @@ def show_table(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
 
 
 def show_details(model: Model, steps: Sequence[ChangeStep], figures: Sequence[StepEffect]) -> None:
-    """Show peft's line with its explanation, the formulas, why a quantized model is not smaller, and the code."""
+    """Show the details of the changed model, in addition to the figures.
+
+    These are peft's line with an explanation, the formulas, why a quantized model is not smaller, and Python code.
+    """
     after = figures[-1].changed
     if words := in_words_of_peft(figures[-1]):
         live.code(words)
@@ -207,7 +213,7 @@ def show_details(model: Model, steps: Sequence[ChangeStep], figures: Sequence[St
 
 
 def _explain_all(figures: Sequence[StepEffect]) -> None:
-    """Explain why peft's "all params" exceed the model's parameters."""
+    """Explain why peft's count of all parameters exceeds the model's count."""
     before, after = figures[-2].parameters, figures[-1].parameters
     saved = copies(figures[-1].changed.model)
     values = {"all": after, "model": before, "adapter": after - before - sum(saved.values())}
@@ -224,7 +230,7 @@ def _explain_all(figures: Sequence[StepEffect]) -> None:
 
 
 def _legend(model: Model, formulas: Iterable[Formula]) -> str:
-    """The formulas' letters that have no slider, with their values and meanings."""
+    """The letters of the formulas with their values and meanings, except letters that have a slider."""
     values = model.letter_values()
     letters = {
         field: letter for counted in formulas for field, letter in counted.letters.items() if field not in SLIDERS

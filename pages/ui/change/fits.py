@@ -1,4 +1,4 @@
-"""What fits into the memory of a device before and after the steps."""
+"""What fits into a device's memory after the steps of the Change page, compared with the model before the steps."""
 
 import streamlit as st
 
@@ -25,9 +25,9 @@ _IN_4_BITS = N_(
 
 
 def show_fits(before: StepEffect, after: StepEffect, batch: Batch, plan: Plan) -> None:
-    """Draw the choice of a device; say whether a training step fits, and show the largest batch that fits.
+    """Draw the choice of a device; show whether a training step fits, and the largest batch that fits.
 
-    Show nothing if the peak after the steps is not known: the table of effects says why.
+    Show nothing if the peak after the steps is unknown, because the table of effects explains why.
     """
     if after.peak is None:
         return

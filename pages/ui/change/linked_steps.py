@@ -1,4 +1,4 @@
-"""The link's steps in exported files, and on pages other than Change, which name the steps in a line."""
+"""Apply the steps in the link on pages other than Change, and record them for exported files."""
 
 from collections.abc import Sequence
 
@@ -19,13 +19,13 @@ from pages.ui.widgets.export.shown import ShownSteps, note_results, notes, shown
 
 
 def note_made(steps: Sequence[ChangeStep], changed: ChangedModel) -> None:
-    """Record the steps, if any, for the model's exported files."""
+    """Record the steps and the model after them for the export; without steps, do nothing."""
     if steps:
         notes().steps = ShownSteps(steps, [*map(summary, steps)], changed)
 
 
 def note_changes(steps: Sequence[ChangeStep], changed: ChangedModel, plan: Plan) -> None:
-    """Record the training settings, the steps and the page's last table for the model's exported files."""
+    """Record the training settings, the steps and the page's last table for the export."""
     settings = assignments({TRAINING_DTYPE.name: plan.precision, OPTIMIZER.name: plan.optimizer})
     notes().settings = Settings(settings, plan)
     if steps:
@@ -34,7 +34,10 @@ def note_changes(steps: Sequence[ChangeStep], changed: ChangedModel, plan: Plan)
 
 
 def after_steps(model: Model) -> ChangedModel:
-    """The model after the link's possible steps; draws a line that names them, and says why a step is impossible."""
+    """The model after the steps in the link, up to the first impossible step.
+
+    A line on the page names the applied steps, and messages explain invalid and impossible steps.
+    """
     steps, wrong = steps_of_link()
     models, impossible = changed_models(model, steps)
     made = steps[: len(models) - 1]

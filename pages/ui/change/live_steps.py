@@ -1,4 +1,4 @@
-"""The live parts of the Change page during a drag: the figures, and the sliders for the steps' sizes."""
+"""The live parts of the Change page: the figures, and sliders for the sizes of steps, such as the rank of LoRA."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,26 +16,27 @@ from pages.ui.change.step_words import title
 from pages.ui.shell import live, page_slider
 from pages.ui.shell.i18n import with_colon
 
-_WIDTH, _FIELD, _LETTER = 230, 150, 9  # pixels: a slider at least, the field beside its label, and a letter
+_WIDTH, _FIELD, _LETTER = 230, 150, 9  # in pixels: the least width of a slider, its number field, and a letter
 
 
 def live_effects(models: Sequence[ChangedModel], batch: Batch, plan: Plan) -> list[StepEffect]:
-    """The figures of each model, which move with the sliders."""
+    """The figures of each model as live numbers."""
     live.note_sizes({**batch.sizes(), **argument_sizes(models[-1].model)})
     return [live_effect(changed, batch, plan) for changed in models]
 
 
 def _change_numbers(steps: Sequence[ChangeStep]) -> list[int]:
-    """For each step, the number of changes before it; quantizations are not changes."""
+    """For each step, the number of earlier steps that are changes; quantizations are not changes."""
     return [sum(isinstance(before, Change) for before in steps[:at]) for at in range(len(steps))]
 
 
 def show_slider(
     steps: Sequence[ChangeStep], at: int, argument: str, models: Sequence[ChangedModel], take: Callable[[str], None]
 ) -> bool:
-    """Draw the slider of an argument of step ``at``, if the argument is a size and the step is possible.
+    """Draw the slider for an argument of the step at index ``at``; return whether it was drawn.
 
-    Returns whether the slider was drawn.
+    There is a slider only if the argument is a size and the step is possible. The slider calls ``take`` with the text
+    of a new value.
     """
     step: Any = steps[at]
     if not (isinstance(step, Change) and at + 1 < len(models) and argument in sliding_arguments(step)):

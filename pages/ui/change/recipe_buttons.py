@@ -1,4 +1,4 @@
-"""Examples on the Change page: recipes that keep the present model where possible."""
+"""The examples on the Change page: buttons for recipes, which keep the current model if possible."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ from pages.ui.shell.i18n import _
 
 
 def show() -> None:
-    """Draw a button for each recipe, and beside it what the recipe replaces, or why it cannot work with the model."""
+    """Draw a button for each recipe, with a note if the recipe replaces the model or does not work with it."""
     for recipe in RECIPES:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             _show(recipe)
@@ -56,7 +56,7 @@ def _take(chosen: ChosenModel, recipe: ChangeRecipe) -> None:
 
 
 def _chosen(recipe: ChangeRecipe) -> ChosenModel:
-    """The present model with the steps of a recipe, or another model or class if the recipe needs it."""
+    """The current model with the steps of a recipe; the recipe can require another preset or architecture."""
     chosen = present_model.track().present
     if chosen.config.vocab_size < recipe.tokens:
         chosen = chosen.reset(recipe.preset)
@@ -66,7 +66,7 @@ def _chosen(recipe: ChangeRecipe) -> ChosenModel:
 
 
 def _replaced(chosen: ChosenModel) -> str:
-    """A text that names the preset or class that a recipe uses instead of the present one; "" if it keeps both."""
+    """A note on the preset or architecture that a recipe uses instead of the current one; empty if it keeps both."""
     present = present_model.track().present
     if chosen.preset != present.preset:
         return _("uses {preset}").format(preset=chosen.preset)

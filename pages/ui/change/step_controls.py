@@ -1,4 +1,4 @@
-"""The steps of the Change page: a card for each step, and menus of steps to add."""
+"""The controls of the Change page: a card for each step, and menus of steps to add."""
 
 import re
 from collections.abc import Sequence
@@ -31,15 +31,16 @@ from pages.ui.session.shown_values import showing
 from pages.ui.shell.controls import Text, more_controls
 from pages.ui.shell.i18n import _, with_colon
 
-# Drawn here, but not bound to the link: the steps are part of the model's history, which writes the link.
+# This module draws the control, but does not bind it to the link. The steps belong to the model's history, which writes
+# the link.
 CHANGES = Text("changes", N_("The steps, as they are in the link"), "", 2_000)
 _VALUE = re.compile("=([^,;]*)")
 
 
 def steps_of_link() -> tuple[list[ChangeStep], list[tuple[str, Problem]]]:
-    """The link's steps, and each part of the link that is not a step, with its problem.
+    """The steps in the link, and a (text, problem) pair for each part of the text that is not a step.
 
-    A plus sign that is pasted into an address becomes a space, so spaces in values are read as plus signs.
+    Spaces in values are read as plus signs, because a browser reads a plus sign in a URL as a space.
     """
     steps, wrong = list[ChangeStep](), list[tuple[str, Problem]]()
     text = _VALUE.sub(lambda value: value[0].replace(" ", "+"), present_model.track().present.changes)
@@ -52,12 +53,12 @@ def steps_of_link() -> tuple[list[ChangeStep], list[tuple[str, Problem]]]:
 
 
 def put(steps: Sequence[ChangeStep]) -> None:
-    """In a callback: put steps into the link."""
+    """Replace the steps of the session's model. Call this only in callbacks."""
     present_model.change({CHANGES.name: written_steps(steps)})
 
 
 def show_text() -> None:
-    """Draw the field with the steps as text."""
+    """Draw a field with the steps as text, which the reader can edit."""
     taken = showing(CHANGES.name, present_model.track().present.changes, _take_text)
     steps = _("Steps separated by semicolons: lora,r=16;bitfit")
     st.text_input(CHANGES.title, max_chars=CHANGES.longest, help=steps, **taken)
@@ -68,12 +69,12 @@ def _take_text(text: str) -> None:
 
 
 def menu_key(name: str, steps: Sequence[ChangeStep]) -> str:
-    """A key for a menu that changes with the number of steps, so that the menu closes after use."""
+    """A key for a menu. It changes with the number of steps, so that the menu closes after a choice."""
     return f"{name} {len(steps)}"
 
 
 def offer_steps(steps: Sequence[ChangeStep], model: Model) -> None:
-    """Draw menus of the steps that can be added at the end, and a button that removes all steps."""
+    """Draw menus of steps to append, and a button that removes all steps."""
     for group, kinds in GROUPS.items():
         with st.popover(_(group), icon=":material/add:", key=menu_key(group, steps)):
             for name in kinds:
@@ -86,8 +87,8 @@ def offer_steps(steps: Sequence[ChangeStep], model: Model) -> None:
 def show_steps(steps: Sequence[ChangeStep], models: Sequence[ChangedModel], impossible: Problem | None = None) -> None:
     """Draw a card for each step, with its arguments and its problem, if any.
 
-    ``models`` are the model before the first step and the models after each possible step; ``impossible`` is the
-    problem with the next step.
+    ``models`` holds the model before the first step and the model after each possible step. ``impossible`` is the
+    problem with the step after these.
     """
     refused: _RefusedArgument | None = st.session_state.pop("refused argument", None)
     for number, step in enumerate(steps):
@@ -103,18 +104,18 @@ def show_steps(steps: Sequence[ChangeStep], models: Sequence[ChangedModel], impo
 
 
 def show_wrong(wrong: Sequence[tuple[str, Problem]]) -> None:
-    """Explain each part of the link that is not a step."""
+    """Show an error for each part of the link that is not a step."""
     for part, problem in wrong:
         st.error(with_colon(literal(part.strip()), refusal(problem)))
 
 
 def show_impossible(steps: Sequence[ChangeStep], made: int, problem: Problem) -> None:
-    """Say why the step after the first ``made`` steps is not possible."""
+    """Show why the step after the first ``made`` steps is impossible."""
     st.error(with_colon(f"{made + 1} · {title(steps[made])}", refusal(problem)))
 
 
 def say_steps(steps: Sequence[ChangeStep], models: Sequence[ChangedModel]) -> None:
-    """Write the steps in a line and draw their sliders, for the projector."""
+    """Show the steps in a line with their sliders, for projector view."""
     if not steps:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -145,7 +146,7 @@ def _move_buttons(steps: Sequence[ChangeStep], number: int) -> None:
 
 
 class _RefusedArgument(NamedTuple):
-    """An impossible value of a step's argument: the field still shows it, but the step keeps its previous value."""
+    """An invalid value for a step's argument. The field still shows it, but the step keeps its previous value."""
 
     number: int
     name: str
@@ -156,7 +157,7 @@ class _RefusedArgument(NamedTuple):
 def _show_arguments(
     steps: Sequence[ChangeStep], number: int, models: Sequence[ChangedModel], refused: _RefusedArgument | None
 ) -> None:
-    """Draw the controls of a step: the common arguments, and a menu of the others."""
+    """Draw the controls of a step: common arguments, and a menu with further arguments."""
     step = steps[number]
     parts = {part.name: part for part in fields(step)}  # type: ignore[arg-type]  # all steps are dataclasses
     first, *others = _SHOWN[kind_of(step)]
@@ -178,7 +179,7 @@ def _show_argument(
     models: Sequence[ChangedModel],
     refused: _RefusedArgument | None,
 ) -> None:
-    """Draw the control of an argument, labeled with its name in the library."""
+    """Draw the control of an argument, whose label is the argument's name in the library."""
     step = steps[number]
     if live_steps.show_slider(steps, number, part.name, models, partial(_put_argument, number, part.name)):
         return
@@ -198,12 +199,12 @@ def _show_argument(
     elif choices:
         st.selectbox(part.name, choices, width=210, format_func=lambda option: str(option or "–"), **look)
     elif _is_number(hint):
-        draw: Any = st.number_input  # its overloads know no value that may be None
+        draw: Any = st.number_input  # its overloads do not cover a value that may be None
         draw(
             part.name,
             step=1,
             width=max(130, 9 * len(part.name) + 45),
-            value=None,  # the session's value is shown; an emptied field means the default
+            value=None,  # the session state has the value; an empty field means the default
             **look,
         )
     else:
@@ -211,13 +212,13 @@ def _show_argument(
 
 
 def _is_number(hint: Any) -> bool:
-    """Whether an annotation means a whole number, perhaps with None or -1 for something else."""
+    """Whether an annotation means a whole number; None and the literal -1 can be alternatives."""
     parts = _parts(hint)
     return int in parts and all(part in (int, NoneType, Literal[-1]) for part in parts)
 
 
 def _choices(hint: Any) -> list[str]:
-    """The options of a Literal annotation, "" for None; empty for any other annotation."""
+    """The options of a Literal annotation, with "" for None; an empty list for any other annotation."""
     words = [part for part in _parts(hint) if get_origin(part) is Literal]
     if not words or _is_number(hint):
         return []
@@ -225,7 +226,7 @@ def _choices(hint: Any) -> list[str]:
 
 
 def _parts(hint: Any) -> tuple[Any, ...]:
-    """The alternatives of a union, or the annotation itself."""
+    """The alternatives of a union annotation, or the annotation itself."""
     return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
 
 
@@ -235,9 +236,9 @@ def _change_argument(number: int, name: str, value: Any) -> None:
 
 
 def _put_argument(number: int, name: str, text: str, value: Any = None) -> None:
-    """In a callback: give a step another argument, or remember the problem with it.
+    """Change an argument of a step, or record the problem with its value. Call this only in callbacks.
 
-    The steps are read here, because another slider can have moved since they were drawn.
+    The steps are read from the link again, because another slider can have moved since they were drawn.
     """
     steps, _wrong = steps_of_link()
     if number >= len(steps) or name not in {part.name for part in fields(steps[number])}:  # type: ignore[arg-type]  # all steps are dataclasses
@@ -250,7 +251,8 @@ def _put_argument(number: int, name: str, text: str, value: Any = None) -> None:
     put([*steps[:number], step, *steps[number + 1 :]])
 
 
-# The arguments with a control; the second tuple of a step is in a menu. Other arguments are only in the link.
+# The arguments that have a control. The arguments in the second tuple of a step are in a menu. All other arguments can
+# be set only in the link.
 _SHOWN: dict[str, tuple[tuple[str, ...], ...]] = {
     "lora": (
         ("r", "target_modules", "task_type"),

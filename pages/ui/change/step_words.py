@@ -1,4 +1,4 @@
-"""The steps of the Change page in words."""
+"""Titles, descriptions and help texts for the steps of the Change page."""
 
 from collections.abc import Collection, Mapping
 
@@ -28,7 +28,7 @@ TITLES: Mapping[str, str] = {
     "gptq": "GPTQ",
     "awq": "AWQ",
 }
-# The kinds of steps by purpose, in the order of their menus.
+# Maps a purpose, which is the title of a menu, to the kinds of steps in the menu.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     N_("Train less"): ("lora", "ia3", "prompt_tuning", "prefix_tuning", "p_tuning", "ln_tuning", "bitfit"),
     N_("Resize"): ("vocabulary", "layers", "heads", "feed_forward", "embeddings"),
@@ -36,7 +36,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         *("bitsandbytes", "torchao_int8", "torchao_intx", "torch_dynamic", "onnx_dynamic", "gguf", "gptq", "awq"),
     ),
 }
-# Maps an argument's name to its meaning; a name means the same in all kinds of steps.
+# Maps an argument's name to its meaning, which is the same in all kinds of steps.
 HELP: Mapping[str, str] = {
     "r": N_("The rank of the adapter: each target gets two matrices, one with r rows and one with r columns."),
     "target_modules": N_(
@@ -97,13 +97,13 @@ def title(step: ChangeStep) -> str:
 
 
 def summary(step: ChangeStep, without: Collection[str] = ()) -> str:
-    """A step in a line: its title and its arguments (see ``_arguments``), except those in ``without``."""
+    """A step as a line of text: its title and its arguments (see ``_arguments``), except arguments in ``without``."""
     texts = [f"{name}={text}" for name, text in _arguments(step).items() if name not in without]
     return with_colon(title(step), ", ".join(texts)) if texts else title(step)
 
 
 def brief(step: ChangeStep) -> str:
-    """A step in a few words: its title and the first arguments, if they fit; for a quantization, only its format."""
+    """A step as a short text: its title with the arguments that fit; for a quantization, only the format."""
     if isinstance(step, QuantizationFormat):
         return _(step.title)
     names = list(_arguments(step))
@@ -113,14 +113,14 @@ def brief(step: ChangeStep) -> str:
     return summary(step, without=left_out)
 
 
-_ONE, _SEVERAL = 44, 32  # most characters of a step with one argument, and with several
+_ONE, _SEVERAL = 44, 32  # the most characters of a step with one argument, and with several arguments
 
 
 def _arguments(step: ChangeStep) -> dict[str, str]:
-    """The texts of the arguments that differ from their defaults, and of sizes such as r, which readers compare."""
+    """The arguments of a step as texts: all sizes, such as r, and other arguments that differ from their defaults."""
     return argument_texts(step, always=() if isinstance(step, QuantizationFormat) else sliding_arguments(step))
 
 
 def refusal(problem: Problem) -> str:
-    """The sentence on why a step is refused, with the library's names for its arguments."""
+    """The reason why a step is invalid, as a sentence; arguments have their names in the library."""
     return sentence(problem, label=str)

@@ -1,6 +1,6 @@
-"""The user's own model: a config.json, a name on the Hub or weight files; the problems in it, and the result.
+"""Read the user's own model from a config.json, a repository on the Hub or weight files, and report its problems.
 
-The last model that could be read stays on the page for the session. The browser sends only the header of a weight
+The last model that could be read stays on the page during the session. The browser sends only the header of a weight
 file.
 """
 
@@ -42,22 +42,22 @@ WEIGHTS = AcceptedFiles(accept=f"{SUFFIX},.json", several=True, whole=INDEX_SUFF
 
 
 def read_config(text: str) -> ConfigReading | None:
-    """Read a config.json and return it, or None; its problems go into the session.
+    """Read the text of a config.json; return the result, or None if there is no text or the text has problems.
 
-    If a file could not be read, the text in the field and its model stay.
+    Problems are stored in the session. If a chosen file could not be read, the result is the last model that was read.
     """
     if "problems of config" not in st.session_state and text.strip():
         try:
             st.session_state["config read last"] = read(text)
         except InputError as error:
             st.session_state["problems of config"] = error.problems
-            st.session_state.pop("config read last", None)  # no older model below this text's problems
+            st.session_state.pop("config read last", None)  # do not show an older model below this text's problems
     last: ConfigReading | None = last_read("config") if text.strip() or _problems("config") else None
     return last
 
 
 def take_file_of_config() -> None:
-    """Callback: put the text of a chosen file into the field."""
+    """Put the text of a chosen config.json into the text field, in a callback."""
     files = take_files("config_file")
     if files is None:
         return
@@ -70,7 +70,7 @@ def take_file_of_config() -> None:
 
 
 def read_from_hub(repo_id: str) -> None:
-    """Read a model from the Hub; put it, or its problems, into the session."""
+    """Read a model from the Hub, and store the result or the problems in the session."""
     forget("hub")
     try:
         with st.spinner(_("Asking the Hub ...")):
@@ -86,13 +86,17 @@ def read_from_hub(repo_id: str) -> None:
 
 
 def ask_hub(repo_id: str) -> tuple[ConfigReading, Matching]:
-    """Read a model from the Hub; other runs continue meanwhile. Raises InputError."""
+    """Read a model from the Hub and compare its tensors; other runs can continue meanwhile.
+
+    Raises:
+        InputError: if the model cannot be read.
+    """
     with RUN_QUEUE.pause():
         return hub_workers.ask(repo_id, wanted)
 
 
 def take_files_of_weights() -> None:
-    """Callback: read and compare the headers of chosen files."""
+    """Read the headers of chosen weight files and compare their tensors, in a callback."""
     files = take_files("weights_files")
     if files is None:
         return
@@ -112,15 +116,15 @@ def take_files_of_weights() -> None:
 
 
 def forget(view: str) -> None:
-    """Drop the problems of a view when its input changes."""
+    """Remove a view's problems from the session, because its input changes."""
     st.session_state.pop(f"problems of {view}", None)
 
 
 def show_problems(view: str, config: str = "") -> None:
-    """Show each problem of a view, and say if the model below is an earlier one.
+    """Show each problem of a view, and state whether the model below them is from an earlier input.
 
-    ``config`` is the text of a config.json. If it has another model type, link to the page Any model. If a key is
-    probably misspelled, or the model type is missing, offer a button that corrects the text.
+    ``config`` is the text of a config.json. For a model type that only the page Any model supports, show a link to that
+    page instead. For a probably misspelled key or a missing model type, show a button that corrects the text.
     """
     problems = _problems(view)
     if is_of_another_type(problems) and show_config_link(config):
@@ -135,7 +139,7 @@ def show_problems(view: str, config: str = "") -> None:
 
 
 def like_sidebar(config: Config) -> Model:
-    """A model with this configuration and the sidebar's class, or its own family's class for the same task."""
+    """The model of ``config`` in the sidebar's architecture, or in its own family's architecture for the same task."""
     present, family = choice().model, family_of(config)
     if CLASSES[present.architecture] is family:
         return present.changed(config=config)
@@ -143,7 +147,7 @@ def like_sidebar(config: Config) -> Model:
 
 
 def _offer_remedies(text: str, problem: Problem) -> None:
-    """Offer to correct the text of a config.json, if the name of a key or the model type is the problem."""
+    """Draw buttons that correct a misspelled key or the model type in the text of a config.json."""
     for remedy in problem.remedies:
         for field, value in remedy.items():
             if field == "model_type":
@@ -154,13 +158,13 @@ def _offer_remedies(text: str, problem: Problem) -> None:
 
 
 def _offer(text: str, key: str, name: str, corrected: Callable[[str], dict[str, Any]]) -> None:
-    """Offer to read a key of a config.json as another name or value."""
+    """Draw a button that replaces the text of a config.json by ``corrected(text)``, where ``key`` becomes ``name``."""
     label = _("Read it as {field}").format(field=code(name))
     st.button(label, key=f"read {key} as {name}", on_click=_put, args=(text, corrected))
 
 
 def show_remarks(text: str, described: ConfigReading) -> None:
-    """Show what was ignored or missing in a config.json; ask about a key that is probably misspelled."""
+    """Show remarks on ignored and missing keys of a config.json; offer to correct probably misspelled keys."""
     for remark in described.remarks:
         if not remark.remedies:
             (st.warning if remark in described.guesses else st.caption)(sentence(remark))
@@ -172,7 +176,7 @@ def show_remarks(text: str, described: ConfigReading) -> None:
 
 
 def _with_name(text: str, key: str, field: str) -> dict[str, Any]:
-    """The entries of a config.json, with one key renamed."""
+    """The entries of a config.json, in which ``key`` is renamed to ``field``."""
     return {field if name == key else name: value for name, value in read_object(text).items()}
 
 
@@ -181,13 +185,13 @@ def _with_type(text: str, model_type: str) -> dict[str, Any]:
 
 
 def _put(text: str, corrected: Callable[[str], dict[str, Any]]) -> None:
-    """Callback: correct the config.json in the field."""
+    """Replace the config.json in the text field by its corrected entries, in a callback."""
     forget("config")
     set_values({"config_text": json.dumps(corrected(text), indent=2, ensure_ascii=False)})
 
 
 def last_read(view: str) -> Any:
-    """The last model that a view read; None if there is none, or if the input now has a different type."""
+    """The last model that a view read; None if there is none, or if the current input has an unsupported model type."""
     return None if is_of_another_type(_problems(view)) else st.session_state.get(f"{view} read last")
 
 
@@ -197,7 +201,10 @@ def _problems(view: str) -> Sequence[Problem]:
 
 
 def show_lost(view: str, brought: CheckpointReading | None) -> None:
-    """If the server has restarted, say that the file is lost; otherwise have the browser keep the file's name."""
+    """Let the browser keep the name of the model that was read; show a warning if a server restart has lost the model.
+
+    This does not apply to the views "text" and "config", whose texts the browser keeps.
+    """
     if view in ("text", "config"):
         return
     if brought:

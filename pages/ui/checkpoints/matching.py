@@ -1,4 +1,4 @@
-"""Show the user's own model: its count or the groups of its tensors, and the button that copies it to the sidebar."""
+"""Show the user's own model: a verdict, the groups of its tensors, and a button that copies it to the sidebar."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -36,7 +36,7 @@ _WORDS: dict[Group, str] = {
 
 
 class CheckpointReading(NamedTuple):
-    """A checkpoint that was read: its name, comparison, guessed fields, truncated files and remarks."""
+    """A checkpoint that was read: its name, its comparison with the model, guessed fields, truncated files, remarks."""
 
     name: str
     comparison: Matching
@@ -46,7 +46,7 @@ class CheckpointReading(NamedTuple):
 
 
 def show_changes(config: Config, item: ModelRef) -> None:
-    """Show the fields in which a model differs from the nearest preset."""
+    """Show the fields in which a model differs from the nearest preset, with both values."""
     start = values_of(model_of_preset(item.base))
     rows = [(f"`{config.own_name(name)}`", _written(value), _written(start[name])) for name, value in item.changes]
     alt = _("The fields in which the model differs from the nearest preset")
@@ -54,7 +54,7 @@ def show_changes(config: Config, item: ModelRef) -> None:
 
 
 def show_cut_off(file: CutOff) -> None:
-    """Say that a file is truncated."""
+    """Show a warning that a file is truncated."""
     message = _(
         "{name} is incomplete: its header announces {expected:,} bytes of data, but the file has {there:,}. "
         "The header is complete, and nothing else is needed."
@@ -63,7 +63,7 @@ def show_cut_off(file: CutOff) -> None:
 
 
 def show_details(brought: CheckpointReading) -> None:
-    """Show data types, the common prefix of all names, and the fields that cannot be read from shapes."""
+    """Show the data types, the common prefix of all tensor names, and the fields that no tensor's shape determines."""
     comparison, config, by_names = brought.comparison, brought.comparison.model.config, "tie_word_embeddings"
     dtypes = " · ".join(f"{dtype} {count:,}" for dtype, count in comparison.dtypes.items())
     lines = [_("Data types: {dtypes}").format(dtypes=dtypes)]
@@ -84,7 +84,7 @@ def show_details(brought: CheckpointReading) -> None:
 
 
 def show_verdict(brought: CheckpointReading) -> None:
-    """Say whether a checkpoint matches the model, contains all of it, or does not fit."""
+    """Show whether a checkpoint matches the model, has additional tensors, or does not fit."""
     comparison = brought.comparison
     names = {"name": code(brought.name), "architecture": _described(comparison.model)}
     if comparison.agrees:
@@ -116,7 +116,7 @@ def _described(model: Model) -> str:
 
 
 def show_groups(matching: Matching) -> None:
-    """Show the groups of tensors that lead from bertcalc's count to the file's."""
+    """Show the groups of tensors, with their counts, that account for the difference between bertcalc and the file."""
     bold = "**{}**".format
     ours = bold(_("{architecture} has").format(architecture=matching.model.architecture))
     tensors, numbers = bold(f"{matching.tensors:,}"), bold(f"{matching.numbers:,}")
@@ -127,13 +127,13 @@ def show_groups(matching: Matching) -> None:
         rows.append((_(_WORDS[group]), *counts, example))
     rows.append((bold(_("the file has")), tensors, numbers, numbers, ""))
     titles = (_("What it is"), _("Tensors"), _("Elements"), _("Difference"), _("For example"))
-    # style.css makes the table small, because the first bracket in a name would end :small[...], even in code.
+    # style.css sets the small type of the table. Markdown's :small[...] would end at the first bracket in a name.
     with st.container(key="groups"):
         show_rows(titles, rows, _("The tensors of the file in groups"))
 
 
 def _examples(group: Group, members: Members, config: Config) -> str:
-    """Name one tensor of a group; for heads, all modules and the classes that have them."""
+    """Examples for a group: a tensor, or for heads, all modules and the architectures that have them."""
     tensors = members.first
     if group == "head":
         modules = dict.fromkeys(tensor.name.rpartition(".")[0] for tensor in tensors)
@@ -149,17 +149,21 @@ def _examples(group: Group, members: Members, config: Config) -> str:
 
 
 def _full_name(tensor: TensorMatch) -> str:
-    """A tensor's name in the file if it is there, else in the model."""
+    """The name of a tensor in the file, or in the model if the file lacks the tensor."""
     return tensor.entry.name if tensor.entry else tensor.name
 
 
 def show_figure(label: str, count: int) -> None:
+    """Show a count in large type."""
     value = f"{count:,}"
     st.metric(label, value, width=metric_width(130, value, label))
 
 
 def offer(model: Model, item: ModelRef) -> None:
-    """Draw the button that copies the model to the sidebar."""
+    """Draw the button that copies the model to the sidebar.
+
+    If the sidebar lacks a control for a field that affects the parameter count, show a note instead of the button.
+    """
     kind = type(model.config)
     preset = PRESETS.get(item.base)
     base = preset.config if preset and type(preset.config) is kind else kind.default()
@@ -177,7 +181,7 @@ def offer(model: Model, item: ModelRef) -> None:
 
 
 def _changes_count(model: Model, name: str, value: Any) -> bool:
-    """Whether another value of a field gives the model a different count; True if the value is not possible."""
+    """Whether setting a field to ``value`` changes the parameter count; True if the value is invalid."""
     try:
         other = model.changed(config=replace(model.config, **{name: value}))
     except InputError:
@@ -186,9 +190,9 @@ def _changes_count(model: Model, name: str, value: Any) -> bool:
 
 
 def _take(model: Model, item: ModelRef) -> None:
-    """In a callback: copy a model to the sidebar."""
+    """Copy a model to the sidebar, in a callback."""
     changes = {field: value for field, value in item.changes if field in (*FIELDS, "add_pooling_layer", "architecture")}
-    # Number fields with decimals accept 0.0, but not 0.
+    # Streamlit's number fields with decimals accept 0.0, but not 0.
     decimals = {field: float(changes[field]) for field in DECIMALS if field in changes}
     take_preset(item.base, **changes | decimals | {"architecture": model.architecture})
 

@@ -1,4 +1,4 @@
-"""The words of a comparison: names of models, and differences."""
+"""Texts of the Compare page: names of models, changes, values and differences."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +17,7 @@ from pages.ui.widgets.numbers import signed_percent
 
 
 def names_of(items: Sequence[ModelRef], steps: Sequence[ChangeStep] = ()) -> list[str]:
-    """A distinct name for each model; the present model has ``steps``, unless its reference names other steps."""
+    """A distinct name for each model. The current model has ``steps``, unless its reference names other steps."""
     items = [
         item.with_steps(steps) if steps and isinstance(item, ModelRef) and item.has_steps_of_present else item
         for item in items
@@ -27,7 +27,7 @@ def names_of(items: Sequence[ModelRef], steps: Sequence[ChangeStep] = ()) -> lis
 
 
 def in_caption(name: str, item: ModelRef, model: str) -> str:
-    """A model's name for an exported file, which shows no sidebar: ``model`` describes the current model."""
+    """A model's name in an exported file. Files show no sidebar, so ``model`` replaces "current model" in the name."""
     present = _("current model")
     if item.base != PRESENT:
         return name
@@ -35,7 +35,10 @@ def in_caption(name: str, item: ModelRef, model: str) -> str:
 
 
 def _name(item: ModelRef, same_base: bool) -> str:
-    """The base of a model and its first changes; without the base if all models share it and the changes are enough."""
+    """The base of a model followed by its first changes.
+
+    The base is omitted if all models have the same base and the text of the changes is long enough to stand alone.
+    """
     ordered = sorted(item.changes, key=lambda change: change[0] != "architecture")
     changes = listed(change_words(field, value) for field, value in ordered[:_MOST_CHANGES])
     if item.changes[_MOST_CHANGES:]:
@@ -54,7 +57,7 @@ _ENOUGH = 8
 
 
 def change_words(field: str, value: Any) -> str:
-    """A change in short: L 24; a live value makes a live text."""
+    """A change as a short text, such as "L 24"; the text is live if the value is live."""
     if field == "architecture":
         return str(value)
     if field == STEPS:
@@ -63,20 +66,20 @@ def change_words(field: str, value: Any) -> str:
 
 
 def steps_text(steps: Sequence[ChangeStep]) -> str:
-    """Steps in a few words."""
+    """A short description of the steps, such as for the name of a model."""
     return listed(map(brief, steps)) if steps else _("without steps")
 
 
 def value_text(value: object) -> str:
-    """The value of a field, which can be live."""
+    """The value of a field as text, which is live if the value is live."""
     return grouped(value) if isinstance(value, LiveInt) else written(value)
 
 
 def signed(difference: int) -> str:
-    """A difference with its sign, or 0."""
+    """A difference with its sign; no difference is "0"."""
     return signed_count(difference, "0")
 
 
 def relative(explanation: Breakdown) -> str:
-    """The difference in percent of the first figure; empty if the first figure is 0."""
+    """The difference as a percentage of the first figure; empty if the first figure is 0."""
     return "" if explanation.share is None else signed_percent(explanation.difference, explanation.before)

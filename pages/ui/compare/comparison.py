@@ -1,4 +1,4 @@
-"""The controls of the Compare page: the models in the link, the batch, and the quantity."""
+"""The Compare page's models and controls: the models in the link, the batch, the quantity, and the order."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -62,13 +62,13 @@ MODELS = Text("models", N_("The comparison, as it is in the link"), "", LONGEST)
 
 
 class _ModelChoice(Select[str]):
-    """A choice among the models of the comparison, as they are written in MODELS."""
+    """A choice among the models of the comparison. Its options have the format of the models in ``MODELS``."""
 
     def wrong(self, text: str) -> Reason | None:
         return MODELS.wrong(text)
 
     def choose(self, names: Mapping[str, str]) -> None:
-        """Draw the choice, with the models' names; the link omits the first model, which is the default."""
+        """Draw the choice; ``names`` maps each model to its name. The link omits the first model, the default."""
         options = [*names]
         if self.show(options, format_func=lambda item: names.get(item, item)) == options[0]:
             st.session_state["drawn choices"][self.name] = None
@@ -76,7 +76,7 @@ class _ModelChoice(Select[str]):
 
 EXPLAINED = _ModelChoice("explained", N_("Explain"), [""], width=430)
 COMPARE_BY = Select("compare_by", N_("Compare by"), EVERY_QUANTITY, QUANTITY_NAMES, width=190)
-# The quantities on the vertical axis of a scatter plot.
+# The choice of the quantity on the vertical axis of the scatter plot.
 VERTICAL = Select(
     "vertical",
     N_("Vertical axis"),
@@ -84,22 +84,22 @@ VERTICAL = Select(
     QUANTITY_NAMES,
     width=190,
 )
-FIGURES = ("forward", "training_memory", "inference_memory")  # quantities in the table, in addition to parameters
-_OF_STEPS = ("trainable", "weights", "file")  # further quantities in the table, if a model has steps
+FIGURES = ("forward", "training_memory", "inference_memory")  # the quantities in the table besides parameters
+_OF_STEPS = ("trainable", "weights", "file")  # further quantities in the table if a model has steps
 GLANCE = ("parameters", "embeddings", "forward", "training_memory")  # the columns of "At a glance"
 _ORDERS = {"descending": N_("Largest first"), "ascending": N_("Smallest first"), "chosen": N_("As chosen")}
 ORDER = Select[str]("order", N_("Order"), words=_ORDERS, width=250)
 
 
 class ComparedModel(NamedTuple):
-    """A model of the comparison: its text in the link, its name, and the model itself."""
+    """A model of the comparison: its reference in the link, its name, and the model itself."""
 
     item: ModelRef
     name: str
     model: Model | DiscoveredModel
-    follows: frozenset[str] = frozenset()  # the sizes that follow the sliders
-    shown: int = 1  # 0 for a model that is shown once a slider moves
-    base: QuantizedModel | None = None  # the part that a step quantizes
+    follows: frozenset[str] = frozenset()  # the fields whose values follow the sliders
+    shown: int = 1  # 0 if the model is hidden until a slider moves; can be live
+    base: QuantizedModel | None = None  # the part of the model that a step quantizes
 
     @property
     def steps(self) -> tuple[ChangeStep, ...]:
@@ -108,7 +108,7 @@ class ComparedModel(NamedTuple):
 
 @dataclass(frozen=True)
 class PresentModel:
-    """The present model with its steps from the Change page, and the problem with their text, if any."""
+    """The current model, its steps from the Change page, and the problem with the text of the steps, if any."""
 
     model: Model
     steps: Sequence[ChangeStep]
@@ -116,11 +116,11 @@ class PresentModel:
 
     @cached_property
     def after_steps(self) -> ChangedModel:
-        """The model after the steps, made once in a run. Raises InputError."""
+        """The model after the steps. Raises InputError if the steps are invalid."""
         return self._made(_PRESENT)
 
     def changed(self, item: ModelRef) -> ChangedModel:
-        """The model of an item. Raises InputError."""
+        """The model to which ``item`` refers. Raises InputError if the model is invalid."""
         return self.after_steps if item == _PRESENT else self._made(item)
 
     def _made(self, item: ModelRef) -> ChangedModel:
@@ -133,13 +133,13 @@ _PRESENT = ModelRef(PRESENT)
 
 
 def present_with_steps(choice: Choice) -> PresentModel:
-    """The present model with the steps of the link."""
+    """The current model with the steps in the link."""
     steps, wrong = steps_of_link()
     return PresentModel(choice.model, steps, wrong[0][1] if wrong else None)
 
 
 class Comparison(NamedTuple):
-    """The values of the controls; the first model is the baseline."""
+    """A comparison of models, as set by the controls; the first model is the baseline."""
 
     view: str
     models: list[ComparedModel]
@@ -153,17 +153,17 @@ class Comparison(NamedTuple):
 
     @property
     def figures(self) -> tuple[str, ...]:
-        """The quantities of the table, in addition to parameters."""
+        """The quantities in the table besides parameters."""
         return (*_OF_STEPS, *FIGURES) if any(model.steps for model in self.models) else FIGURES
 
     def case(self, compared: ComparedModel) -> Case | DiscoveredCase:
-        """A model with its batch."""
+        """A model together with the batch of the comparison."""
         if isinstance(compared.model, DiscoveredModel):
             return DiscoveredCase(compared.model, self.batch)
         return Case(compared.model, self.batch, base=compared.base)
 
     def figure_of(self, model: ComparedModel, measure: str = "") -> int | None:
-        """The figure of a model, by default of the chosen quantity; None if it is not known."""
+        """A model's figure for ``measure``, by default the chosen quantity; None if it cannot be computed."""
         with suppress(InputError):
             return self._known_figure(model, measure or self.measure)
         return None
@@ -173,15 +173,15 @@ class Comparison(NamedTuple):
         return live_figure(measure, side) if side else figure(measure, self.case(model))
 
     def side(self, model: ComparedModel) -> LiveCase | None:
-        """A model that can follow the sliders, with its batch; None for a discovered model."""
+        """A model that can follow the sliders, together with the batch; None for a discovered model."""
         case = self.case(model)
         return LiveCase(case, model.follows) if isinstance(case, Case) else None
 
     def unknown(self) -> dict[str, list[str]]:
-        """Map each reason for a "–" in this view to the names of the models with that reason.
+        """The reasons for each "–" in this view; each reason maps to the names of the models that it applies to.
 
-        Discovered models are not included (``show_limits`` explains theirs), and neither are reasons given elsewhere:
-        the scatter plot leaves such models out, and the explained difference shows its own message.
+        Discovered models are left out, because ``show_limits`` explains them. Reasons that are visible elsewhere are
+        left out as well: the scatter plot omits such models, and the explained difference has its own message.
         """
         measures = {"glance": GLANCE, "table": self.figures, "scatter": ()}.get(self.view, (self.measure,))
         covered = (self.models[0], explained(self.models)) if self.view == "differences" and self.models[1:] else ()
@@ -194,24 +194,32 @@ class Comparison(NamedTuple):
         return reasons
 
     def components(self, model: ComparedModel) -> dict[Any, int]:
+        """The parameters of each component of a model, live if the model follows the sliders."""
         side = self.side(model)
         return live_components(side) if side else dict(components_of(self.case(model)).items())
 
     def names(self) -> dict[str, str]:
-        """The names of components; less specific if there is a discovered model, which only has names of tensors."""
+        """The names of the components, which are less specific if there is a discovered model.
+
+        The components of a discovered model are derived from tensor names alone.
+        """
         parts: dict[str, str] = {part: _(part) for part in COMPONENTS}
         if any(isinstance(compared.model, DiscoveredModel) for compared in self.models):
             parts |= {"encoder": _("layers"), "pooler": _("pooler, other parts")}
         return parts
 
     def explained(self, model: ComparedModel) -> Breakdown | None:
-        """The explained difference of a model from the first; None if one of the figures is not known."""
+        """Like ``explain``, but return None if a figure cannot be computed."""
         with suppress(InputError):
             return self.explain(model)
         return None
 
     def explain(self, model: ComparedModel) -> Breakdown:
-        """The explained difference of a model from the first. Raises InputError if one of the figures is not known."""
+        """Explain the difference between the first model's figure and the figure of ``model``.
+
+        Raises:
+            InputError: if a figure cannot be computed.
+        """
         first = self.models[0]
         sides = [self.side(side) for side in (first, model)]
         if sides[0] and sides[1]:
@@ -225,16 +233,16 @@ class Comparison(NamedTuple):
 
 
 def models_of_link(choice: Choice, present: PresentModel) -> tuple[list[ModelRef], list[Wrong]]:
-    """The models in the link, or the default comparison, and the problems in the rest of the text."""
+    """Return the models in the link, or of the default comparison, and the problems with the link's other models."""
     text = st.session_state[MODELS.name]
     return read(text, type(choice.config)) if text.strip() else ([*begin(choice, present)], [])
 
 
 def begin(choice: Choice, present: PresentModel) -> list[ModelRef]:
-    """The default comparison: the present model without and with its steps.
+    """The default comparison: the current model without and with its steps.
 
-    Without steps, the second model is bert-large-uncased, or bert-base-uncased if bert-large-uncased is the present
-    preset. The comparison does not depend on sizes, so that it stays the same when a drag ends.
+    If there are no steps, compare the current model with bert-large-uncased, or with bert-base-uncased if
+    bert-large-uncased is the current preset. The list does not depend on sizes, so it stays the same after a drag.
     """
     if present.steps or present.problem:
         return [_PRESENT.with_steps(()), _PRESENT]
@@ -242,7 +250,11 @@ def begin(choice: Choice, present: PresentModel) -> list[ModelRef]:
 
 
 def choose_measure(view: str) -> str:
-    """Draw the choice of the quantity to compare, to sort by (at a glance), or on the vertical axis (scatter plot)."""
+    """Draw the choice of a quantity and return it.
+
+    It is the quantity to sort by in the view "glance", the vertical axis in the view "scatter", and the quantity to
+    compare in the others.
+    """
     if view == "scatter":
         measure = COMPARE_BY.value()
         is_new = VERTICAL.name not in st.session_state and VERTICAL.name not in st.query_params
@@ -256,7 +268,7 @@ def choose_measure(view: str) -> str:
 
 
 def choose_common_batch(models: Sequence[ComparedModel], present: Model, view: str) -> Batch:
-    """Draw the batch controls, limited to batches that all models with known limits accept."""
+    """Draw the batch controls; return a batch that all models with a known limit support."""
     configs = [compared.model.config for compared in models if isinstance(compared.model, Model)]
     if models and not configs and view != "scatter":
         return Batch(BATCH_SIZE.show_within(1, LARGEST), SEQUENCE_LENGTH.show_within(1, LARGEST))
@@ -267,11 +279,11 @@ def choose_common_batch(models: Sequence[ComparedModel], present: Model, view: s
 
 
 def choose_models(items: Sequence[ModelRef], choice: Choice, present: PresentModel) -> None:
-    """Draw the list of models, for adding and removing some."""
+    """Draw the list of compared models, where the reader can add and remove models."""
     written = list(map(str, items))
     names = dict(zip(written, names_of(items, present.steps), strict=True))
-    # A new key for each comparison: a control in a closed popover would send the server its old value. After a choice
-    # in the control itself the key stays, and so does the focus, for typing the next name.
+    # The key changes with the comparison, because a control in a closed popover would send its old value to the server.
+    # After a choice in the control itself, the key stays, so that the control keeps the focus for typing the next name.
     picker: _Picker = st.session_state.get("picker", _Picker(0, ""))
     if picker.models != write(items):
         picker = _Picker(picker.number + 1, write(items))
@@ -286,7 +298,7 @@ def choose_models(items: Sequence[ModelRef], choice: Choice, present: PresentMod
         format_func=lambda item: names.get(item, item),
         max_selections=MOST,
         placeholder=_("none"),
-        select_all=False,  # else Enter would select all models instead of the one that was typed
+        select_all=False,  # otherwise Enter would select all models instead of the typed model
         on_change=_take_chosen,
         args=(picker.number, options),
     )
@@ -298,7 +310,7 @@ def choose_models(items: Sequence[ModelRef], choice: Choice, present: PresentMod
 
 
 def add_preset(items: Sequence[ModelRef]) -> None:
-    """Draw a list of presets. Choosing a preset adds it to the comparison and explains its difference."""
+    """Draw a list of presets; choosing a preset adds it to the comparison and explains its difference."""
     there = set(map(str, items))
     st.selectbox(
         _("Add a model"),
@@ -324,21 +336,22 @@ def _take_added(models: str) -> None:
 
 
 class _Picker(NamedTuple):
-    """The number in the key of the control that chooses the models, and the models that it shows."""
+    """The number in the key of the control for choosing models, and the models that the control shows."""
 
     number: int
     models: str
 
 
 def _take_chosen(number: int, options: Sequence[str]) -> None:
-    # An option that has disappeared arrives as its label (see controls.Select): the present model's changes in a drag.
+    # If an option has disappeared, its label arrives instead (see controls.Select). The option of the current model
+    # disappears while a slider changes it.
     models = " ".join(item for item in st.session_state[f"picker {number}"] if item in options)
     st.session_state["picker"] = _Picker(number, models)
     change({"models": models})
 
 
 def paste(items: Sequence[ModelRef]) -> None:
-    """Draw the field for a config.json, and the problems of its text."""
+    """Draw a text area for a config.json, and a button that adds its model, or the problems of the text."""
     text = st.text_area(_("Paste a Hugging Face config.json"), key="config_json", height=110, max_chars=PASTED)
     if not text.strip():
         return
@@ -363,25 +376,25 @@ def paste(items: Sequence[ModelRef]) -> None:
 
 def _quote(problems: Iterable[Problem]) -> None:
     for problem in problems:
-        # st.text, because it quotes untrusted text, which must not be read as Markdown.
+        # Problems quote untrusted text. st.text does not interpret it as Markdown.
         st.text(sentence(problem, str))
 
 
 def _add_button(label: str, items: Sequence[ModelRef], item: ModelRef, **look: Any) -> None:
-    """Draw a button that appends a model; disabled if the comparison has it already or is full."""
+    """Draw a button that appends a model; it is disabled if the comparison already has the model or is full."""
     models = write([*items, item])
     full = item in items or len(items) >= MOST or len(models) > LONGEST
     st.button(label, on_click=change, args=({"models": models},), disabled=full, **look)
 
 
 def show_pairs() -> None:
-    """Draw a button for each instructive comparison, and the lesson of the chosen one."""
+    """Draw a button for each prepared comparison, and the lesson of the current comparison if it is one of them."""
     present = st.session_state["models"]
     with st.container(horizontal=True, gap="xsmall", key="pairs"):
         for key, pair in PAIRS.items():
             chosen = pair.models == present
             if pair.view not in ("", st.session_state[VIEW.name]) and not chosen:
-                continue  # there is room for only one row
+                continue  # omit comparisons that belong to other views, so that the buttons fit into a row
             icon = ":material/check:" if chosen else None
             st.button(_(pair.name), key=f"pair {key}", on_click=_take_pair, args=(key,), icon=icon)
     for pair in PAIRS.values():
@@ -395,7 +408,7 @@ def _take_pair(key: str) -> None:
 
 
 def build(items: Sequence[ModelRef], present: PresentModel) -> tuple[list[ComparedModel], list[Wrong]]:
-    """The possible models, and the problems of the others."""
+    """Build the models; return the models that are valid, and the problems of the others."""
     models, wrong = [], []
     for item, name in zip(items, names_of(items, present.steps), strict=True):
         try:
@@ -413,22 +426,22 @@ def build(items: Sequence[ModelRef], present: PresentModel) -> tuple[list[Compar
 
 
 def _reason(problem: Problem) -> str:
-    """The sentence on why a model is left out, with the library's names for arguments of its steps."""
+    """The reason why a model is left out, as a sentence; arguments of steps have their names in the library."""
     return sentence(problem, str, label=own_name)
 
 
 def show_wrong(wrong: Sequence[Wrong], models: Sequence[ComparedModel]) -> None:
-    """List the models that are left out, with the reasons, and a button that removes them from the link."""
+    """List the models that are left out, with reasons, and draw a button that removes them from the link."""
     with st.container(border=True, key="left_out"):
         for model, problem in wrong:
-            # st.text, because it quotes the link, which must not be read as Markdown.
+            # The reason quotes the link, which is untrusted. st.text does not interpret it as Markdown.
             st.text(_("{model} is left out: {why}").format(model=model, why=_reason(problem)))
         right = write([model.item for model in models])
         st.button(_("Remove it from the link"), on_click=change, args=({"models": right},))
 
 
 def choose_explained(models: Sequence[ComparedModel]) -> None:
-    """Draw the choice of the model whose difference is explained, and the button that makes it the baseline."""
+    """Draw the choice of the model to explain, and a button that makes this model the baseline."""
     if len(models) > 2:
         names = {str(model.item): model.name for model in models[1:]}
         EXPLAINED.choose(names)
@@ -439,7 +452,7 @@ def choose_explained(models: Sequence[ComparedModel]) -> None:
 
 
 def offer_preset(items: Sequence[ModelRef], choice: Choice) -> None:
-    """Draw the button that compares the present model with its preset."""
+    """Draw a button that compares the current model with its preset."""
     models = write([ModelRef(choice.preset), _PRESENT])
     label = _("Compare with the preset")
     is_preset = choice.model == ModelRef(choice.preset).model()
@@ -447,7 +460,7 @@ def offer_preset(items: Sequence[ModelRef], choice: Choice) -> None:
 
 
 def discovered_in(comparison: Comparison) -> dict[ModelRef, DiscoveredModel]:
-    """The models of the comparison whose formula was discovered."""
+    """The models of the comparison that have a discovered formula, keyed by their references."""
     return {
         compared.item: compared.model
         for compared in comparison.models
@@ -456,6 +469,6 @@ def discovered_in(comparison: Comparison) -> dict[ModelRef, DiscoveredModel]:
 
 
 def explained(models: Sequence[ComparedModel]) -> ComparedModel:
-    """The model whose difference from the first is explained: the chosen one, or the second."""
+    """The model whose difference from the baseline is explained: the chosen model, or by default the second."""
     key = st.session_state.get("explained")
     return next((model for model in models[1:] if str(model.item) == key), models[1])

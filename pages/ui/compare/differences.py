@@ -1,4 +1,4 @@
-"""Differences on the Compare page: the change from one model's figure to another's as a sum, as bars, in steps."""
+"""The view Differences of the Compare page: the difference between two figures as a sum, as bars, and step by step."""
 
 from itertools import accumulate, pairwise
 from typing import Any
@@ -28,11 +28,12 @@ from pages.ui.widgets.quantity_words import title_of
 from pages.ui.widgets.tables import show_rows, stacked_on_a_phone
 
 _MANY = 6
-_HEIGHT, _LOW = 270, 170  # pixels for all bars together, unless labels become unreadable; _LOW on the projector
+# The height of all bars together, in pixels, unless it makes labels unreadable; _LOW is for projector view.
+_HEIGHT, _LOW = 270, 170
 
 
 def difference(comparison: Comparison) -> Breakdown | None:
-    """The difference of the explained model from the first; None, with the reason on the page, if it is not known."""
+    """The explained model's difference from the first model; if it cannot be computed, show why and return None."""
     try:
         return comparison.explain(explained(comparison.models))
     except InputError as error:
@@ -53,9 +54,9 @@ def how_found(comparison: Comparison, explanation: Breakdown) -> str:
 
 
 def show_parts(comparison: Comparison, explanation: Breakdown, *, changing: bool = False) -> None:
-    """Draw the parts of a difference as a waterfall of bars, and their sum.
+    """Draw the parts of a difference, and their sum, as a waterfall chart.
 
-    Parts of 0 are left out if there are many parts, or if ``changing`` is true.
+    Parts of 0 are omitted if there are many parts, or if ``changing`` is true.
     """
     changing = changing or len(explanation.parts) > _MANY
     shown = [(part, _is_shown(part, changing)) for part in explanation.parts]
@@ -84,7 +85,7 @@ def show_parts(comparison: Comparison, explanation: Breakdown, *, changing: bool
 
 
 def _is_shown(part: Attribution, changing: bool) -> int:
-    """1 if a part is shown now, otherwise 0; live if a slider can change it."""
+    """Return 1 if a part is shown now, otherwise 0. The result is live if a slider can change it."""
     if not changing or part.moved:
         return _is_change(part)
     moves = any(change.field in SLIDERS for change in part.changes)
@@ -92,7 +93,7 @@ def _is_shown(part: Attribution, changing: bool) -> int:
 
 
 def _is_change(part: Attribution) -> int:
-    """1 if a part is a change now; 0 if only a move of a slider would make it one."""
+    """Return 1 if a part has a change now, or 0 if it has a change only after a slider moves."""
     changes = [change for change in part.changes if change.field in SLIDERS]
     if len(changes) < len(part.changes):
         return 1
@@ -100,9 +101,10 @@ def _is_change(part: Attribution) -> int:
 
 
 def show_steps(comparison: Comparison, explanation: Breakdown) -> None:
-    """Show the sum as a table, with the fields to change in the sidebar to check each line.
+    """Show the sum as a table with a row for each step: its fields, the running total, and the difference.
 
-    A table gets no new rows while a slider moves: it is marked as outdated when a field begins or ceases to differ.
+    Readers can check each row by changing its fields in the sidebar. The browser cannot add rows while a slider moves,
+    so the table is marked as outdated when a field begins or ceases to differ.
     """
     first, other = comparison.models[0], explained(comparison.models)
     steps = [
@@ -125,7 +127,7 @@ def show_steps(comparison: Comparison, explanation: Breakdown) -> None:
 
 
 def _show_inside(part: Attribution) -> None:
-    """Say which parts of the model a change makes smaller, and which larger."""
+    """Show which parts of the model a change makes smaller or larger, and by how much."""
     grown = sorted(part.inside, key=lambda growth: -abs(growth[1]))
     amounts = [f"{_(PART_NAMES[key])} {signed(difference)}" for key, difference in grown]
     with live.older(f"inside-{len(part.changes)}-{part.changes[0].field}"):
@@ -133,7 +135,7 @@ def _show_inside(part: Attribution) -> None:
 
 
 def show_all(comparison: Comparison, chosen_explanation: Breakdown) -> None:
-    """Show the difference of each model from the first; ``chosen_explanation`` is for the explained model."""
+    """Show the difference of each model from the first; ``chosen_explanation`` belongs to the explained model."""
     first, *others = comparison.models
     chosen = explained(comparison.models)
     st.markdown(_("**All models, compared to {first}**").format(first=first.name))
@@ -151,7 +153,7 @@ def show_all(comparison: Comparison, chosen_explanation: Breakdown) -> None:
 
 
 def phrase(part: Attribution) -> str:
-    """The changes of a part in words."""
+    """The changes of a part as text."""
     texts = [_change(change, alone=len(part.changes) == 1) for change in part.named]
     return joined(_(", "), texts) if any(map(is_live, texts)) else listed(texts)
 
@@ -167,7 +169,10 @@ def _change(change: FieldChange | PartChange, *, alone: bool) -> str:
 
 
 def _assignments(part: Attribution) -> str:
-    """The old and new values of a part's changes, with the names of fields; components are named in another column."""
+    """The old and new values of a part's changes, one change per line, with the names of fields.
+
+    Names of components are left out, because another column has them.
+    """
     names = ["" if isinstance(change, PartChange) else f"`{change.field}` " for change in part.changes]
     changes = [
         fill("{before} → {after}", before=_value_text(change.before), after=_value_text(change.after))
@@ -182,7 +187,7 @@ def _value_text(value: object) -> str:
 
 
 def _cancelled(part: Attribution) -> str:
-    """The amounts that a part removes and adds, if they cancel out; otherwise ""."""
+    """The amounts that a part removes and adds, if they cancel out; otherwise empty."""
     if not part.moved:
         return ""
     message = _("{fewer} and {more} cancel out")
@@ -190,7 +195,7 @@ def _cancelled(part: Attribution) -> str:
 
 
 def _label(comparison: Comparison, difference: int, nothing: str | None = None) -> str:
-    """A difference in exact and in abbreviated form; a difference of 0 is followed by ``nothing``."""
+    """A difference in exact and abbreviated form. A difference of 0 is followed by ``nothing``."""
     nothing = _("changes nothing") if nothing is None else nothing
     unit, amount = comparison.quantity.unit, distance(difference, 0)
     short = "" if unit == "parameters" else size(amount) if unit == "bytes" else scaled(amount, unit)
@@ -198,7 +203,7 @@ def _label(comparison: Comparison, difference: int, nothing: str | None = None) 
 
 
 def sum_formula(explanation: Breakdown) -> dict[str, Any]:
-    """The difference as a sum with words under each term, for the component that draws formulas."""
+    """The data of the difference as a sum with text under each term, in the format of formula_parts.py."""
     before, after, whole = explanation.before, explanation.after, explanation.difference
     terms = [
         {
@@ -223,7 +228,7 @@ def sum_formula(explanation: Breakdown) -> dict[str, Any]:
 
 
 def _sign(part: Attribution, number: int) -> str:
-    """The sign before a term; empty before a first term that is positive."""
+    """The sign before a term; empty if the term is 0, or if it is positive and the first term."""
     return either(part.difference, 0, "", if_negative(part.difference, "−", "+" if number else ""))
 
 

@@ -1,4 +1,4 @@
-"""Models of any transformers class in a comparison: choose a class, and discover its formula."""
+"""Models of any transformers class in a comparison: the choice of a class, and the discovery of its formula."""
 
 from collections.abc import Mapping, Sequence
 
@@ -24,7 +24,7 @@ _FAILED = "compared without a formula"
 
 
 def choose() -> ModelRef:
-    """Draw the choice of a model type and a class, and return the model."""
+    """Draw the choice of a model type and a class; return a reference to the model."""
     left, right = st.columns(2)
     kinds = list(types())
     kind = left.selectbox(
@@ -39,14 +39,14 @@ def choose() -> ModelRef:
 
 
 def read_config(text: str) -> ModelRef:
-    """The model of a config.json of any model type. Raises InputError."""
+    """A reference to the model of a config.json with any model type. Raises InputError for an invalid text."""
     config = read_pasted(text)
     cls = config.cls or classes_of(config.model_type)[0]
     return ModelRef.of_class(config.model_type, cls, config=json_of(config.fields))
 
 
 def show_limits(models: Mapping[ModelRef, DiscoveredModel], measure: str) -> None:
-    """Show which figures of discovered models are known, with links for discovering missing FLOPs."""
+    """Show which figures of discovered models are available, and links to pages that discover missing FLOPs."""
     if not models:
         return
     message = _(
@@ -65,9 +65,9 @@ def show_limits(models: Mapping[ModelRef, DiscoveredModel], measure: str) -> Non
 
 
 def discover(items: Sequence[ModelRef]) -> None:
-    """Discover the formulas that are not known yet, one after another, rerunning the page after each."""
+    """Discover the missing formulas of ``items`` one by one, and rerun the page after each success."""
     failed: dict[tuple[str, str], Problem] = {}
-    st.session_state[_FAILED] = failed  # of this run only: the next run tries again
+    st.session_state[_FAILED] = failed  # valid for this run only, so the next run tries again
     for item in items:
         selection = selection_of(item.model_type, item.cls, item.fields())
         if selection.discovery or not real_model.installed():
@@ -79,7 +79,11 @@ def discover(items: Sequence[ModelRef]) -> None:
 
 
 def build(item: ModelRef) -> DiscoveredModel:
-    """The model with its discovered formula. Raises InputError."""
+    """The model with its discovered formula.
+
+    Raises:
+        InputError: if there is no formula, or if the model's changed sizes are invalid.
+    """
     discovered = selection_of(item.model_type, item.cls, item.fields()).discovery
     if discovered is None:
         failed = st.session_state[_FAILED].get((item.base, item.config))

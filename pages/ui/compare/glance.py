@@ -1,4 +1,4 @@
-"""Many models at a glance: a few figures of each model, sorted; a click or a link opens a model."""
+"""The view At a glance of the Compare page: a few figures of many models, sorted. A click or a link opens a model."""
 
 from urllib.parse import urlencode
 
@@ -29,7 +29,7 @@ from pages.ui.widgets.tables import show_rows
 
 
 def show_links(comparison: Comparison, choice: Choice) -> None:
-    """Show the models as a table of links with exact figures."""
+    """Show a table of the models, with links to them and with exact figures."""
     rows = [
         (
             f"[{model.name}]({_link(model, choice)})",
@@ -39,18 +39,18 @@ def show_links(comparison: Comparison, choice: Choice) -> None:
         for model in in_order(comparison)
     ]
     titles = (_("Model"), _("Family"), *_titles(comparison.batch))
-    with st.container(key="glance"):  # see window.css
+    with st.container(key="glance"):  # window.css styles this table
         show_rows(titles, rows, _("The models, with a link to each"))
 
 
 def in_order(comparison: Comparison) -> list[ComparedModel]:
-    """The models, sorted; those with an unknown figure come last."""
+    """The models in the order of the comparison; models without a figure come last."""
     placed = zip(comparison.models, places_of(comparison), strict=True)
     return [model for model, _place in sorted(placed, key=lambda pair: pair[1])]
 
 
 def places_of(comparison: Comparison) -> list[int]:
-    """The place of each model in the order, from 0."""
+    """The place of each model in the order of ``in_order``, counted from 0."""
     models = comparison.models
     if comparison.order == "chosen":
         return [*range(len(models))]
@@ -63,7 +63,7 @@ def places_of(comparison: Comparison) -> list[int]:
 
 
 def draw_models(comparison: Comparison, choice: Choice | None = None) -> None:
-    """Draw the chart; on a phone with the chosen quantity only. If ``choice`` is given, a click opens a model."""
+    """Draw the chart, which shows only the chosen quantity on a phone. With ``choice``, a click opens a model."""
     models, places = comparison.models, places_of(comparison)
     rows = [
         ModelRow(_named(model), _link(model, choice) if choice else "", cells_of(comparison, model), at, model.shown)
@@ -85,7 +85,7 @@ def _titles(batch: Batch) -> list[str]:
 
 
 def cells_of(comparison: Comparison, model: ComparedModel) -> list[Cell]:
-    """The figures of a model, in the order of the columns."""
+    """The figures of a model, in the order of the columns in ``GLANCE``."""
     count, embeddings, flops, memory = (comparison.figure_of(model, name) for name in GLANCE)
     parts, batch = comparison.components(model), comparison.batch
     whole, part, unknown = sum(parts.values()), embeddings or 0, Cell({}, "–", "–")
@@ -95,14 +95,14 @@ def cells_of(comparison: Comparison, model: ComparedModel) -> list[Cell]:
     return [
         Cell(parts, short(whole, "parameters"), grouped(whole if count is None else count)),
         Cell({"embeddings": part}, label, exact),
-        # FLOPs, abbreviated like the parameters beside them; the column's title gives the unit.
+        # FLOPs are abbreviated like parameters, because the title of the column has the unit.
         unknown if flops is None else Cell({OTHER: flops}, short(per_token, "parameters"), fixed(per_token, 0)),
         unknown if memory is None else Cell({OTHER: memory}, short(memory, "bytes"), size(memory)),
     ]
 
 
 def _family(compared: ComparedModel) -> str:
-    """The name of a model's family, as in its class names; for a discovered model its model type."""
+    """The name of a model's family, as in its class names, or the model type of a discovered model."""
     if isinstance(compared.model, DiscoveredModel):
         return compared.model.discovery.model_type
     return family_of(compared.model.config).config.__name__.removesuffix("Config")
@@ -116,7 +116,7 @@ def _named(model: ComparedModel) -> str:
 
 
 def _link(compared: ComparedModel, choice: Choice) -> str:
-    """The link to a model's page, with this page's language and projector view."""
+    """The relative URL that opens a model, with the language and projector view of this page."""
     kept = {name: st.query_params[name] for name in ("lang", "present") if name in st.query_params}
     item, model = compared.item, compared.model
     if item.is_discovered:

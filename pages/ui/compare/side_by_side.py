@@ -1,4 +1,4 @@
-"""Models side by side on the Compare page: as a table, as bars, and as a scatter plot with all presets."""
+"""The views Table, Bars and Scatter plot of the Compare page, with the models side by side."""
 
 import re
 from collections.abc import Sequence
@@ -35,25 +35,25 @@ from pages.ui.widgets.numbers import unbroken
 from pages.ui.widgets.quantity_words import title_of
 from pages.ui.widgets.tables import shape_text, show_table
 
-_HEIGHT = 246  # pixels for all bars together, unless labels become unreadable
-_WIDE = 5  # more models than this are rows of the table, not columns
+_HEIGHT = 246  # the height of all bars together in pixels, unless it makes labels unreadable
+_WIDE = 5  # the most models that are columns of the table; more models are rows
 
 
 def show_side_by_side(comparison: Comparison) -> None:
-    """Show the fields that differ, figures and shapes: a column for each model, or a row if there are many."""
+    """Show differing fields, figures and shapes in a table with a column for each model, or a row for many models."""
     models = comparison.models
     alt = _("The models side by side")
     fields, figures = _field_rows(models), _figure_rows(comparison)
     if len(models) <= _WIDE:
         rows = [*fields, *figures, *_shape_rows(models)]
         columns = {"": [name for name, _cells in rows]}
-        with st.container(key="side-by-side"):  # on a phone the name of a row is above its values: see window.css
+        with st.container(key="side-by-side"):  # on a phone, window.css shows a row's name above its values
             show_table(
                 columns | {model.name: [cells[column] for _n, cells in rows] for column, model in enumerate(models)},
                 alt,
             )
     else:
-        # Columns with equal values are left out and figures come first, so that the differences fit on the screen.
+        # Columns with equal values are omitted and figures come first, so that the differences fit on the screen.
         columns = {_("Model"): [model.name for model in models]}
         show_table(columns | {name: cells for name, cells in [*figures, *fields] if len(set(cells)) > 1}, alt)
 
@@ -67,7 +67,7 @@ def _field_rows(compared: Sequence[ComparedModel]) -> list[tuple[str, list[str]]
     differ = {*(differing(ours) if ours else ()), *varying}
     fields = [*(field for field in FIELDS if field in differ), *sorted(differ.difference(FIELDS))]
     if "architecture" in fields and "add_pooling_layer" in fields:
-        fields.remove("add_pooling_layer")  # it follows from the class
+        fields.remove("add_pooling_layer")  # the architecture implies it
     if all(map(_names_class, compared)):
         fields = [field for field in fields if field != "architecture"]
     sides = [
@@ -80,7 +80,7 @@ def _field_rows(compared: Sequence[ComparedModel]) -> list[tuple[str, list[str]]
 
 
 def _names_class(compared: ComparedModel) -> bool:
-    """Whether a model's name shows its class: it contains the class, or the class is the family's base class."""
+    """Whether a model's name makes its class clear: it contains the class, or the class is the family's base model."""
     model = compared.model
     if isinstance(model, DiscoveredModel):
         return model.architecture in compared.name
@@ -88,7 +88,7 @@ def _names_class(compared: ComparedModel) -> bool:
 
 
 def _shape_rows(compared: Sequence[ComparedModel]) -> list[tuple[str, list[str]]]:
-    """The shapes of a few matrices, if they differ."""
+    """The rows of the table with the shapes of a few matrices, except shapes that are equal in all models."""
     columns = [
         live_shapes(LiveCase(Case(shown.model), shown.follows)) if isinstance(shown.model, Model) else {}
         for shown in compared
@@ -133,7 +133,7 @@ def _changed(explanation: Breakdown) -> str:
 
 
 def show_bars(comparison: Comparison) -> None:
-    """Draw a bar for each model; parameters are stacked by component."""
+    """Draw the chosen quantity as a bar for each model; parameters are stacked by component."""
     quantity = comparison.quantity
     names = comparison.names()
     counted = {model.name: _pieces(comparison, model) for model in comparison.models}
@@ -161,7 +161,7 @@ def show_bars(comparison: Comparison) -> None:
 
 
 def _pieces(comparison: Comparison, model: ComparedModel) -> dict[str, int]:
-    """The pieces of a model's bar; empty if the figure is not known."""
+    """The pieces of a model's bar; empty if the figure cannot be computed."""
     if comparison.measure != "parameters":
         count = comparison.figure_of(model)
         return {} if count is None else {comparison.measure: count}
@@ -169,14 +169,14 @@ def _pieces(comparison: Comparison, model: ComparedModel) -> dict[str, int]:
 
 
 def _label(comparison: Comparison, count: int, first: int) -> str:
-    """A figure, and its ratio to the first one, unless that is 0."""
+    """A figure as text, followed by its ratio to ``first`` unless ``first`` is 0."""
     unit = comparison.quantity.unit
     short = scaled(count, unit) if unit == "FLOPs" else figure(count, unit)
     return fill("{short}  ·  {times} ×", short=short, times=multiple(count, first)) if first else short
 
 
 def show_scatter(comparison: Comparison) -> None:
-    """Draw all presets and the compared models as a scatter plot: parameters against FLOPs or another quantity."""
+    """Draw a scatter plot of all presets and the compared models, with the chosen quantity against parameters."""
     figures = [
         (model.name, comparison.figure_of(model, "parameters"), comparison.figure_of(model))
         for model in comparison.models
@@ -185,7 +185,7 @@ def show_scatter(comparison: Comparison) -> None:
     titles = title_of(EVERY_QUANTITY["parameters"]), title_of(comparison.quantity)
     presets = _presets(comparison.batch, comparison.measure)
     moves = any(model.follows for model in comparison.models)
-    with live.older("scatter") if moves else st.container():  # the server places the names
+    with live.older("scatter") if moves else st.container():  # not live, because the server places the labels
         draw_chart(
             points_frame([*compared, *presets]),
             scatter(appearance(), *titles, projector=presenting()),
@@ -208,7 +208,7 @@ def _presets(batch: Batch, measure: str) -> tuple[ModelPoint, ...]:
     for name in PRESETS:
         case = Case(model_of_preset(name), batch)
         parameters, figure = case.model.num_parameters(), EVERY_QUANTITY[measure].known(case)
-        short = re.sub(r"bert_uncased_(L-\d+)_(H-\d+)_A-\d+", r"\1 \2", name)  # BERT miniatures: L-2 H-128
+        short = re.sub(r"bert_uncased_(L-\d+)_(H-\d+)_A-\d+", r"\1 \2", name)  # shortens BERT miniatures to L-2 H-128
         if figure is not None:
             points.append(ModelPoint(short, parameters, figure, False))
     return tuple(points)

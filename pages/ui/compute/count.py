@@ -1,4 +1,4 @@
-"""The controls of the Compute page: batch, sequence and counting convention."""
+"""The controls of the Compute page (batch, sequence length, counting convention), and the resulting count."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -56,7 +56,7 @@ CONVENTION: dict[str, Select[str]] = {
     "logits": Select[str]("logits", N_("Logits"), words={"all": N_("All"), "masked": N_("Masked")}, row=True),
     "training": Select[str]("training", N_("Training step"), words={"3x": "3 ×", "4x": "4 ×"}, row=True),
 }
-# The meaning of each option.
+# Maps the name of a control and its option to the option's meaning.
 MEANINGS: dict[tuple[str, str], str] = {
     ("unit", "FLOPs"): N_("2 FLOPs for each multiply-add"),
     ("unit", "MACs"): N_("multiply-adds only, as fvcore counts: element-wise operations have none"),
@@ -70,7 +70,7 @@ MEANINGS: dict[tuple[str, str], str] = {
 
 
 class Count(NamedTuple):
-    """A model, the call, the counting convention, and the steps that are counted."""
+    """The FLOPs or MACs of a model: the model, the call, the counting convention, and the counted steps."""
 
     choice: Choice
     call: Call
@@ -84,42 +84,42 @@ class Count(NamedTuple):
 
     @property
     def formulas(self) -> Mapping[Part, Any]:
-        """The forward cost of each part, as an expression in letters."""
+        """The forward cost of each part as a symbolic expression."""
         return part_expressions(self.letters, self.convention)
 
     @property
     def costs(self) -> dict[Part, int]:
-        """The forward cost of each part, live."""
+        """The forward cost of each part, as a live number in the convention's unit."""
         costs: dict[Part, int] = with_formulas(by_part(self.steps, self.convention), self.formulas, self.values)
         return costs
 
     def total(self, phase: Phase = "forward") -> int:
-        """The cost of all steps, live."""
+        """The cost of all steps in a phase, as a live number in the convention's unit."""
         formula = total_expression(self.letters, self.convention, phase)
         whole: int = with_formula(total(self.steps, self.convention, phase), formula, self.values)
         return whole
 
     @property
     def rows(self) -> list[CostRow]:
-        """The copies and the cost of every module and step, live."""
+        """The copies and the forward cost of every module and step, as live numbers."""
         rows = by_name(self.steps, self.convention)
         live_rows: list[CostRow] = with_formulas(rows, [*name_expressions(self.letters, self.convention)], self.values)
         return live_rows
 
     @property
     def tokens(self) -> int:
-        """The number of tokens in the batch, live."""
+        """The number of tokens in the batch, as a live number."""
         number: int = with_formula(tokens(self.steps), tokens(self.letters), self.values)
         return number
 
     @property
     def of_pytorch(self) -> "Count":
-        """The same call, counted as PyTorch counts it."""
+        """The count of the same call in PyTorch's convention."""
         return self._replace(convention=PYTORCH, steps=run(self.choice.model, self.call))
 
     @property
     def of_preset(self) -> "Count | None":
-        """The count of the preset for the same call; None if the call is not possible for it."""
+        """The count of the preset for the same call, or None if the preset cannot run this call."""
         start = preset_of(self.choice)
         if any(batch_problems(start.config, self.call._asdict())) or possible(start.model, self.call) != self.call:
             return None
@@ -127,33 +127,37 @@ class Count(NamedTuple):
         return self._replace(choice=start, steps=steps)
 
     def side(self, figures: Mapping[Any, int], formulas: Mapping[Any, Any]) -> Side:
-        """Figures and their formulas as one side of a comparison."""
+        """Combine figures with their formulas, as one side of a comparison."""
         return Side(figures, formulas, self.values)
 
     @property
     def values(self) -> dict[str, Any]:
-        """The values of all letters, keyed by field name."""
+        """The values of all letters in the formulas, keyed by field name."""
         return {**self.choice.config.shared(), **self.sizes}
 
     @property
     def sizes(self) -> dict[str, int]:
-        """The values of the letters that are not configuration fields; no encoder length without an encoder."""
+        """The values of the letters that are not config fields, such as batch_size.
+
+        The encoder length is included only if the model attends to an encoder.
+        """
         return call_sizes(self.call) | {"masked_positions": masked_positions(self.call.sequence_length)}
 
     def written(self, formula: Formula) -> tuple[str, str]:
-        """A formula as text with letters, and with live numbers."""
+        """A formula as two texts: with letters, and with live numbers."""
         return f"{formula}", in_numbers(formula.expression, {**live_sizes(self.choice.config), **self.sizes})
 
 
 def part_costs(model: Model, call: Call, convention: Convention) -> dict[Part, int]:
-    """The forward cost of each part of a model."""
+    """The forward cost of each part of a model, in the convention's unit."""
     return by_part(as_stated(run(model, call), convention, call.sequence_length), convention)
 
 
 def choose_count(choice: Choice, *, trained: bool = False, pytorch: bool = False) -> Count:
-    """Draw the controls and return their values, or the nearest possible ones.
+    """Draw the controls and return the count for their values, or for the nearest valid values.
 
-    ``trained`` draws the batch of a training run; ``pytorch`` counts as PyTorch does, without a choice of convention.
+    With ``trained``, the batch is the batch of a training run. With ``pytorch``, the convention is PyTorch's, and the
+    reader cannot choose it.
     """
     with st.container(horizontal=True, vertical_alignment="bottom"):
         call = _choose_call(choice.model, trained=trained)
@@ -187,7 +191,7 @@ def _meanings(control: Select[str]) -> str:
 
 
 def show_convention(count: Count) -> None:
-    """Show the options of the convention in words."""
+    """Show the meaning of each option of the counting convention."""
     options = count.convention._asdict()
     if not has_masked_head(count.steps):
         del options["logits"]

@@ -1,4 +1,4 @@
-"""The forward pass: its formula, its modules, and PyTorch's own count."""
+"""The view Forward pass of the Compute page: the cost as a formula and by module, and a check against PyTorch."""
 
 from fractions import Fraction
 
@@ -30,11 +30,11 @@ PYTORCH = Switch("pytorch", N_("Let PyTorch count too"))
 
 
 def show_figures(count: Count) -> None:
-    """Show the cost of a forward pass, per token, and of a training step, as large numbers."""
+    """Show the cost of a forward pass, in total and per token, and the cost of a training step."""
     unit, forward, grown = count.convention.unit, count.total(), _growth(count)
     figures: list[tuple[str, Fraction | int, str]] = [
         (_("Forward, {unit}"), forward, grown.get("forward", "")),
-        # Without a growth factor: a third explanation would not fit into the row.
+        # This figure has no growth factor, because a third explanation would not fit into the row.
         (_("Forward per token, {unit}"), quotient(forward, count.tokens), ""),
     ]
     if not unknown_training(count.choice.model):
@@ -46,7 +46,7 @@ def show_figures(count: Count) -> None:
 
 
 def _growth(count: Count) -> dict[Phase, str]:
-    """The factor by which the cost of each phase has grown from the preset's, and why."""
+    """The growth of each phase's cost from the preset's cost, as a text with the factor and the reason."""
     phases: tuple[Phase, ...] = ("forward", "training")
     start = count.of_preset
     if not start:
@@ -62,14 +62,14 @@ def _growth(count: Count) -> dict[Phase, str]:
 
 
 def show_formula(count: Count, colors: dict[Part, str]) -> None:
-    """Show the formula of the forward cost, each term in the color of its part: letters, numbers, result."""
+    """Show the formula of the forward cost with letters and numbers, each term in the color of its part."""
     formulas = part_formulas(count.letters, count.convention)
     written = [(*count.written(term), colors[part]) for part, terms in formulas.items() for term in terms]
     draw_formula(sum_data("F", written, count.total(), count.convention.unit))
 
 
 def show_parts(count: Count, place: str) -> None:
-    """Draw a bar for each part, in the order of the model; ``place`` is the key under which the scale is kept."""
+    """Draw the cost of each part as a bar, in the order of the model; charts at ``place`` keep their scale."""
     convention, choice = count.convention, count.choice
     costs = count.costs
     inks = part_colors(appearance())
@@ -91,7 +91,10 @@ def show_parts(count: Count, place: str) -> None:
 
 
 def show_names(count: Count) -> None:
-    """Show every module, and every step outside of modules: formula, cost, and the share of all copies."""
+    """Show the formula, the cost and the number of copies of every module, and the share of all its copies.
+
+    Steps outside modules are listed like modules.
+    """
     rows = count.rows
     formulas = name_formulas(count.letters, count.convention)
     whole, unit = rows[0].cost, count.convention.unit
@@ -100,7 +103,7 @@ def show_names(count: Count) -> None:
     cells = []
     for row in rows:
         module = f"`{split_layer(row.name)[1] or count.choice.architecture}`"
-        # The formula of a module that contains all layers is too wide for a column; the page shows it at the top.
+        # The formula of a module that contains all layers would be too wide. The page shows the total's at the top.
         formula = f"${formulas[row.name].latex()}$" if row.name not in holding else ""
         share = percent(row.copies * row.cost, whole)
         copies = fill("{copies:,}\N{NO-BREAK SPACE}×", copies=row.copies)
@@ -110,7 +113,7 @@ def show_names(count: Count) -> None:
 
 
 def show_verdict(count: Count) -> None:
-    """Draw the switch for counting the real model with PyTorch, and the verdict if it is on."""
+    """Draw the switch that lets PyTorch count the real model; if it is on, show whether the counts agree."""
     if not PYTORCH.show():
         return
     model = count.choice.model

@@ -1,4 +1,4 @@
-"""Compute over the sequence length, and the lengths at which one part overtakes others."""
+"""Cost over the sequence length, and the lengths at which one part of the model overtakes other parts."""
 
 from collections.abc import Iterable
 from fractions import Fraction
@@ -29,14 +29,14 @@ _OVERTAKEN: dict[tuple[Part, ...], str] = {
 
 
 class Crossing(NamedTuple):
-    """A length at which scores and context overtake other parts, and a sentence with the formula; both are live."""
+    """The length at which attention scores and context overtake other parts, and its formula as text; both are live."""
 
     length: Fraction
     text: str
 
 
 def crossings(count: Count) -> list[Crossing]:
-    """The lengths at which scores and context overtake other parts."""
+    """The positive lengths from which scores and context cost more than the feed-forward network or other parts."""
     found = []
     for parts, sentence in _OVERTAKEN.items():
         formula = crossover(count.letters, count.convention, parts)
@@ -49,25 +49,28 @@ def crossings(count: Count) -> list[Crossing]:
 
 
 def show_lengths(count: Count, crossed: Iterable[Crossing], look: str) -> None:
-    """Show each part's share over the sequence length; mark the present length, the longest one and crossovers."""
+    """Chart each part's share of the cost over the sequence length.
+
+    Marks show the current length, the model's limit and the crossovers. ``look`` is "light" or "dark".
+    """
     config = count.choice.config
     marks: list[tuple[float, str]] = [
         (count.call.sequence_length, "S ="),
         (config.longest, "max_position_embeddings =" if config.longest == config.max_position_embeddings else "S ≤"),
         *((float(crossing.length), _("crossover")) for crossing in crossed),
     ]
-    # Twice the largest mark, but a distant crossover does not stretch the axis without limit.
+    # The axis ends at twice the largest mark. _LONGEST limits the effect of a distant crossover.
     longest = round(max(2 * min(length, _LONGEST) for length, _text in marks))
     first = min(_SHORTEST, config.longest, count.call.sequence_length)
     lengths = sorted({round(first * (longest / first) ** (point / _POINTS)) for point in range(_POINTS + 1)})
-    call = count.call._replace(batch_size=1)  # shares do not depend on the batch
+    call = count.call._replace(batch_size=1)  # shares do not depend on the batch size
     costs = [
         part_costs(_reaching(count, length), call._replace(sequence_length=length), count.convention)
         for length in lengths
     ]
     names = {part: _(part) for part in PARTS}
     labels = [(length, f"{text} {fixed(length, 0)}") for length, text in marks if length <= longest]
-    with live.older("lengths"):  # the server computes the axis from the marks
+    with live.older("lengths"):  # the chart is not live, because the server computes the axis from the marks
         draw_chart(
             length_frame(lengths, costs, names, labels, percent),
             lower(length_areas(look, _("Share")), 270),
@@ -77,7 +80,7 @@ def show_lengths(count: Count, crossed: Iterable[Crossing], look: str) -> None:
 
 
 def _reaching(count: Count, length: int) -> Model:
-    """The model, with more positions if the length needs them: the chart continues beyond the model's limit."""
+    """The model with enough positions for ``length``, because the chart continues beyond the model's limit."""
     model = count.choice.model
     config = model.config
     return model.changed(config=unchecked(config, max_position_embeddings=rows_for(config, length)))

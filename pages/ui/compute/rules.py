@@ -1,4 +1,4 @@
-"""The counts of other conventions for the same model."""
+"""The view Conventions of the Compute page: the FLOPs of the model by published counting rules."""
 
 from collections.abc import Iterable
 
@@ -25,7 +25,7 @@ RULE = Select("rule", N_("Convention"), RULES, row=True, label_visibility="colla
 
 
 def show_rules(count: Count) -> None:
-    """Show the counts of other conventions for the same model and batch."""
+    """Show the FLOPs of the same model and batch by each published rule, and the difference from PyTorch's count."""
     count = count.of_pytorch
     steps = count.steps
     sequences = tokens(steps) // count.call.sequence_length
@@ -48,7 +48,7 @@ def show_rules(count: Count) -> None:
 
 
 def rule_latex(count: Count, rule: PublishedRule, look: str) -> str:
-    """LaTeX for a convention's count, and for what PyTorch counts in addition."""
+    """LaTeX for the count of a published rule, and for the terms Δ that PyTorch counts in addition."""
     formulas = rule_formulas(count.of_pytorch.letters, rule)
     lines = []
     for start, terms in zip((rf"\text{{{rule.name}}} &= ", r"\Delta &= "), formulas, strict=True):
@@ -57,7 +57,7 @@ def rule_latex(count: Count, rule: PublishedRule, look: str) -> str:
 
 
 def published(rule: PublishedRule) -> list[str]:
-    """Sentences with the counts that were published with a convention, each beside bertcalc's count."""
+    """Sentences with the counts published for a rule; each sentence also states bertcalc's count."""
     message = _("Published for {preset}, batch {batch:,}, sequence {length:,}: {figure} {unit}; here {ours}")
     sentences = []
     for count in PUBLISHED:
@@ -69,7 +69,7 @@ def published(rule: PublishedRule) -> list[str]:
 
 
 def show_element_costs(steps: Iterable[Step]) -> None:
-    """Show the cost of each element-wise operation of a model, and the source of these figures."""
+    """Show the FLOPs per output element of the element-wise operations in ``steps``, and the source of the figures."""
     operations = {step.operation for step in steps}
     costs = [cost for operation, cost in ELEMENT_COSTS.items() if operation in operations]
     st.caption(

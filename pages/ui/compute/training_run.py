@@ -1,4 +1,4 @@
-"""FLOPs, time and price of a training run."""
+"""The view Training time of the Compute page: FLOPs, time and price of a training run."""
 
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -34,7 +34,7 @@ DEVICE = Select(
 PRECISION = Select(
     "format", N_("Precision"), PRECISIONS, {"16bit": N_("16-bit"), "tf32": "TF32", "fp32": "FP32"}, width=90
 )
-# Amounts over all epochs together.
+# The amount of training, summed over all epochs.
 AMOUNTS = {
     "steps": Number("steps", N_("Steps"), 10**6, width=150),
     "sequences": Number("sequences", N_("Sequences"), 10**6, width=150),
@@ -48,6 +48,8 @@ _MOST_EXPENSIVE = 1e6
 
 
 class TrainingRun(NamedTuple):
+    """A training run: FLOPs, device and precision, number of devices, utilization (0 to 1), and USD per device-hour."""
+
     flops: Fraction
     device: Chip
     precision: Precision
@@ -57,7 +59,7 @@ class TrainingRun(NamedTuple):
 
     @property
     def duration(self) -> Fraction:
-        """The time in seconds."""
+        """The time of the run in seconds."""
         time: Fraction = seconds(self.flops, self.device.peak[self.precision], self.utilisation, self.devices)
         return time
 
@@ -67,12 +69,12 @@ class TrainingRun(NamedTuple):
 
     @property
     def price(self) -> Fraction:
-        """The price, in the currency of the hourly price."""
+        """The price of the run, in the currency of the hourly price (USD)."""
         return self.device_hours * Fraction(self.hourly)
 
 
 def choose_plan(count: Count) -> TrainingRun:
-    """Draw the controls of a training run and return their values, or the nearest possible ones."""
+    """Draw the controls of a training run; return the run with their values, or with the nearest valid values."""
     problems: list[Problem] = []
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         budget = BUDGET.show()
@@ -99,7 +101,7 @@ def choose_plan(count: Count) -> TrainingRun:
 
 
 def say_batch(count: Count) -> None:
-    """Say that a training run has its own batch, if the other views count a different one."""
+    """Explain that a training run has its own batch, if its batch differs from the batch of the other views."""
     call, other = count.call, present_batch(count.choice.config, linked_batch().sizes())
     if call.batch.shape != other.shape:
         message = _(
@@ -130,7 +132,7 @@ def _hourly(problems: list[Problem]) -> float:
 
 
 def show_plan(plan: TrainingRun) -> None:
-    """Show FLOPs, time and price of a training run, and the formula of the time."""
+    """Show the FLOPs, the time and the price of a training run, and the formula of the time."""
     hours = fill("{hours} h × {hourly} USD", hours=fixed(plan.device_hours, 3), hourly=brief(plan.hourly))
     figures = {
         _("Training, FLOPs"): (scaled(plan.flops, "FLOPs"), grouped(nearest(plan.flops))),
@@ -155,7 +157,7 @@ def show_plan(plan: TrainingRun) -> None:
 
 
 def show_runs(plan: TrainingRun, convention: Convention) -> None:
-    """Show published pre-training runs beside the times that the formula gives for them."""
+    """Show published pre-training runs with their reported times and the times by the formula."""
     message = _("{remark}. {source}")
     rows = [
         (

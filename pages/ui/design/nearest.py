@@ -1,4 +1,4 @@
-"""The controls of the Design page, and the nearest models in a table and as a chart."""
+"""The Design page: controls for a budget and constraints, and the nearest models as a table and a chart."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -37,12 +37,12 @@ from pages.ui.widgets.quantity_words import reason, title_of
 
 # Maps each kind of budget to its quantity.
 KINDS = {"parameters": "parameters", "FLOPs": "forward", "memory": "training_memory", "file": FILE}
-# The number of designs in the table on the projector, in the table, and in the chart.
+# The number of designs in the table in projector view, in the table otherwise, and in the chart.
 FEW, LISTED, DRAWN = 5, 8, 60
 
 
 def _read(name: str, text: str) -> Typed:
-    """A typed amount for a kind of budget. Raises InputError."""
+    """Read a typed amount for a kind of budget. Raises InputError for an invalid text."""
     return typed(text, EVERY_QUANTITY[KINDS[name]].unit)
 
 
@@ -63,7 +63,7 @@ BUDGET_OF = Select(
     {"parameters": N_("Parameters"), "FLOPs": "FLOPs", "memory": N_("Memory"), "file": N_("File")},
     row=True,
 )
-# Formats that differ only in ONNX's exporter have the same title: only the first is offered.
+# ONNX's int8 formats differ only in the exporter and have the same title, so only the first is an option.
 _FORMATS = {name: format.title for name, format in USUAL_FORMATS.items() if not name.startswith("onnx-int8-")}
 FORMAT = Select(
     "file_format",
@@ -73,7 +73,7 @@ FORMAT = Select(
     default="int8",
     width=220,
 )
-# One field for each kind of budget, so that each kind keeps its amount.
+# Each kind of budget has its own field, so that it keeps its amount when the reader switches between kinds.
 TARGETS = {
     name: Text(f"target_{name}", N_("Budget"), default, LONGEST, check=partial(_check, name), width=110)
     for name, default in {"parameters": "30M", "FLOPs": "5 GFLOPs", "memory": "16 GB", "file": "100 MB"}.items()
@@ -101,19 +101,22 @@ _NAMES = {
 
 
 class BudgetQuestion(NamedTuple):
-    """A budget, with the model and batch that it is for."""
+    """A budget, the model and batch from which the search starts, and the control with the budget's amount."""
 
     case: Case
     budget: Budget
-    field: str  # the control in which the amount was typed
+    field: str  # the name of the control with the amount
 
     def written(self, value: int) -> str:
-        """An exact value with the unit of the budget."""
+        """A value with all digits and the unit of the budget."""
         return counted(value, self.budget.kind.unit)
 
 
 def amount_of(name: str, text: str) -> int:
-    """The typed amount of a kind of budget, in whole units; if it is invalid, the last valid one, with a message."""
+    """The typed amount for a kind of budget, rounded down to whole units.
+
+    If the text is invalid, show the problem and return the last valid amount.
+    """
     field = TARGETS[name].name
     last = f"last {field}"
     try:
@@ -127,14 +130,20 @@ def amount_of(name: str, text: str) -> int:
 
 
 def choose_limit(kind: str) -> bool:
-    """Draw the choice between a target and a limit; bytes are always a limit."""
+    """Draw the choice between a target and an upper limit; return True if the reader has chosen a limit.
+
+    A budget in bytes is always a limit, so there is no choice and the result is False.
+    """
     if EVERY_QUANTITY[KINDS[kind]].unit == "bytes":
         return False
     return AT_MOST.show(help=_("Only models within the budget; otherwise the nearest, above or below it."))
 
 
 def choose_format(kind: str) -> QuantizationFormat | None:
-    """Draw the choice of a file format, if the budget is for a file; return None for float32 in safetensors."""
+    """Draw the choice of a file format if the budget is for a file.
+
+    Return the format; None means float32 in safetensors, or a budget that is not for a file.
+    """
     if KINDS[kind] != FILE:
         return None
     message = _("The bytes that the library writes, with scales and zero points; GGUF without the vocabulary.")
@@ -142,7 +151,7 @@ def choose_format(kind: str) -> QuantizationFormat | None:
 
 
 def choose_constraints() -> Constraints:
-    """Draw the constraints and return them; impossible ones are explained and replaced by the nearest."""
+    """Draw the constraints and return them; show invalid constraints as problems and return the nearest valid ones."""
     any_ratio = _("intermediate_size / hidden_size, 4 in published BERTs; “Any” allows {ratios}.")
     multiples = _(
         "hidden_size and intermediate_size are multiples of it, the latter rounded up. NVIDIA's guide to matrix "
@@ -160,7 +169,8 @@ def choose_constraints() -> Constraints:
     return constraints.nearest()
 
 
-# The search does not depend on these fields; fixing them lets models that differ only in them share the cached result.
+# The search does not depend on these fields of the model. With fixed values, models that differ only in these fields
+# share the cached result.
 _SEARCHED = {
     field: getattr(PRESETS[DEFAULT_PRESET].config, field)
     for field in ("hidden_size", "num_attention_heads", "num_hidden_layers", "intermediate_size")
@@ -168,7 +178,7 @@ _SEARCHED = {
 
 
 def answer(question: BudgetQuestion, constraints: Constraints) -> Result:
-    """The nearest designs."""
+    """Search for the designs nearest to the budget; the result is cached."""
     return _cached_search(question.case.replace(**_SEARCHED), question.budget, constraints)
 
 
@@ -178,12 +188,12 @@ def _cached_search(case: Case, budget: Budget, constraints: Constraints) -> Resu
 
 
 def unknown(question: BudgetQuestion) -> list[str]:
-    """The reasons why quantities of these models are not known, without duplicates."""
+    """The reasons, without duplicates, why some columns of the table cannot be computed for these models."""
     return list(filter(None, dict.fromkeys(reason(name, question.case) for name in _NAMES if name in QUANTITIES)))
 
 
 def impossible(question: BudgetQuestion, result: Result) -> Problem:
-    """The problem of a budget that no model meets, with the nearest possible amount as remedy."""
+    """The problem of a budget that no model within the constraints meets; its remedy is the nearest possible amount."""
     amount, ends = question.budget.amount, (result.smallest, result.largest)
     nearest = result.smallest if amount < result.smallest.value else result.largest
     message = N_(
@@ -205,7 +215,10 @@ def impossible(question: BudgetQuestion, result: Result) -> Problem:
 
 
 def columns(question: BudgetQuestion, designs: Sequence[Design], config: Config) -> dict[str, list[str]]:
-    """Each design in a row: its sizes, figures and distance to the budget; the present model has a tick."""
+    """The columns of a table with a row for each design: its sizes, its figures, and its distance to the budget.
+
+    A tick marks the current model.
+    """
     budget = question.budget
     names = {quantity: _(name) for quantity, name in _NAMES.items() if quantity in (*QUANTITIES, budget.quantity)}
     distances = [design.value - budget.amount for design in designs]
@@ -244,7 +257,7 @@ def _share(distance: int, amount: int) -> str:
 
 
 def show_chart(question: BudgetQuestion, result: Result, look: str) -> None:
-    """Draw the width and depth of many models near the budget."""
+    """Draw the width and depth of the models near the budget."""
     sides = (_("within the budget"), _("above it"))
     draw_chart(
         designs_frame(result.designs, question.budget, LISTED, sides, question.written),

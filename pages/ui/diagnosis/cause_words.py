@@ -1,4 +1,4 @@
-"""The causes of a wrong count in words, each with its formula."""
+"""Descriptions of the causes of a wrong count, with their formulas."""
 
 from bertcalc.config import sizes_of
 from bertcalc.diagnosis.cause_formulas import cause_formulas
@@ -15,7 +15,11 @@ from pages.ui.shell.i18n import _, listed
 
 
 def causes(reference: KnownCount, explanation: Explanation, count: Counted | None = None) -> list[tuple[str, str, int]]:
-    """Each miscount in words, its formula in letters and numbers, and the amount it adds to the model, or to a part."""
+    """Describe each miscount of an explanation.
+
+    Each tuple has the miscount in words, its formula with letters and numbers, and the amount that it adds to the
+    model's count, or to the count of a part (``count``).
+    """
     config = reference.model.config
     if reference.mix:
         mix, *others = explanation
@@ -36,7 +40,7 @@ def causes(reference: KnownCount, explanation: Explanation, count: Counted | Non
 
 
 def _taken_sizes(reference: KnownCount, mix: Mix) -> tuple[str, str]:
-    """The sizes that are taken from elsewhere: in words, and with letters."""
+    """The sizes that were confused with other sizes, in words and with letters."""
     config, symbols = reference.model.config, sizes_of(type(reference.model.config))
     fields = listed([code(type(config).own_name(field)) for field in mix.fields])
     sizes = [f"${symbols[field]} = {latex_number(getattr(config, field))}$" for field in mix.fields]

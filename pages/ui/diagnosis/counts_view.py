@@ -1,4 +1,4 @@
-"""Meanings of a number: known counts, parts of the model, counts of published models, and memory peaks."""
+"""Possible meanings of a number: known counts, parts of the model, counts of published models, and memory peaks."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -34,7 +34,7 @@ _OFFERED = 4
 
 
 def show_matches(model: Model, matches: Sequence[Match]) -> None:
-    """Show the known counts that a number may mean, in a table for each reading of the number."""
+    """Show the known counts that a number can refer to, with a table for each reading of the number."""
     groups = [(reading, list(group)) for reading, group in groupby(matches, lambda match: match.reading)]
     beside = presenting() and len(groups) > 1
     places = st.columns(len(groups)) if beside else [st.container() for _group in groups]
@@ -55,7 +55,10 @@ def show_matches(model: Model, matches: Sequence[Match]) -> None:
 
 
 def _beyond(match: Match, model: Model, present: int) -> str:
-    """The difference of a match from the present model's count, and the parts of its first known count's difference."""
+    """The difference between a match and the current model's count, split into parts if there are several.
+
+    The parts are those of the match's first known count.
+    """
     parts = match.known_counts[0].beyond(model)
     whole = signed_count(match.total - present)
     part = _("{difference} ({name})")
@@ -74,7 +77,7 @@ def _meaning(reading: Reading) -> str:
 
 
 def show_peaks(model: Model, number: Typed) -> bool:
-    """Show the memory peaks that a number of bytes means, for the Memory page's batch; return whether there is one."""
+    """Show the memory peaks, for the batch in the link, that match a number of bytes; return whether there are any."""
     batch = linked_batch()
     if number.unit != "bytes" or any(batch_problems(model.config, batch.sizes())):
         return False
@@ -87,7 +90,7 @@ def show_peaks(model: Model, number: Typed) -> bool:
 
 
 def show_own_parts(model: Model, parts: Sequence[OwnPart]) -> None:
-    """Show the parts of the present model with this count, with formulas."""
+    """Show the parts of the current model that have this count, with their formulas."""
     reading = parts[0].reading
     meaning = _(READINGS[reading.key][0])
     if reading.exact is None:
@@ -113,7 +116,7 @@ def show_own_parts(model: Model, parts: Sequence[OwnPart]) -> None:
 
 
 def show_changed(counts: Sequence[ChangedCount], number: str) -> None:
-    """Show the changed models with this count, each with a link to the page on which it is changed."""
+    """Show the changed models that have this count, with links that open them on the Change page."""
     for count in counts:
         st.success(sentence(count.in_words(number)), icon=":material/check_circle:")
         query = {**link(), "architecture": count.model.architecture, "changes": written(count.model.changes)}
@@ -121,7 +124,7 @@ def show_changed(counts: Sequence[ChangedCount], number: str) -> None:
 
 
 def show_flops(counts: Sequence[FlopCount]) -> None:
-    """Show the batches and conventions by which the model costs this number of FLOPs or multiply-adds."""
+    """Show the batches and counting conventions for which the model takes this number of FLOPs or MACs."""
     if not counts:
         return
     st.success(
@@ -148,7 +151,7 @@ _CONVENTIONS = {
 
 
 def show_claims(model: Model, claims: Sequence[Claim]) -> None:
-    """Show the models for which this number was published, although it is not their count."""
+    """Show the published models for which a source states this number, together with their exact counts."""
     for claim in claims:
         message = _(
             "This number was published for {preset}: {whose} ({source}). The exact count is {count:,} parameters."
@@ -162,7 +165,7 @@ def show_claims(model: Model, claims: Sequence[Claim]) -> None:
 
 
 def show_elsewhere(origins: Sequence[OtherModelMatch]) -> None:
-    """Show the published models that have this count, or a part with this count."""
+    """Show the published models with this count, or with a part that has this count, exactly or rounded."""
     if not origins:
         return
     first = origins[0]
@@ -195,13 +198,16 @@ def _part_of(origin: OtherModelMatch) -> str:
 
 
 def offer_presets(presets: Sequence[str]) -> None:
-    """Draw a button for each of the first few presets, which loads its model."""
+    """Draw buttons that load the first few presets."""
     for preset in [preset for preset in presets if preset in PRESETS][:_OFFERED]:
         st.button(_("Use {preset}").format(preset=preset), on_click=take_preset, args=(preset,))
 
 
 def show_slips(present: KnownCount, slips: Sequence[Slip], number: Typed) -> None:
-    """Show known counts that may have been mistyped: probably, if one is the present model's or differs by 1."""
+    """Show the known counts that the reader may have meant if the number has a typo.
+
+    A typo is called probable if one of these counts is the current model's, or differs from the number by 1.
+    """
     if not slips:
         return
     counts = listed([_slip(present.model, slip) for slip in slips])

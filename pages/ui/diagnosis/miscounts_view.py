@@ -1,4 +1,4 @@
-"""Mistakes that lead to a number: a published hand count's mistakes, the likeliest miscounts, and rarer miscounts."""
+"""Show mistakes that lead to a number: mistakes of a published hand count, likely miscounts, and rarer miscounts."""
 
 from collections.abc import Sequence
 
@@ -19,13 +19,13 @@ from pages.ui.shell.i18n import _, in_a_row
 from pages.ui.widgets.tables import show_rows, show_table
 
 _MOST_FOLDED = 5
-_AS_COMMON = 1.5  # bits by which an explanation may exceed the first without being called rarer
+_AS_COMMON = 1.5  # an explanation that takes this many bits more than the first is called rarer
 OTHERS = Fold("others", N_("Rarer explanations"))
 POSSIBLE = Fold("possible", N_("Several mistakes together could lead to it as well"))
 
 
 def show_hand_count(model: Model, hand: HandCount, miscounted: Miscounted, number: Typed) -> None:
-    """Show the source of a published hand count, its mistakes, and a button that loads its model."""
+    """Show the source and the mistakes of a published hand count, and a button that loads its model."""
     message = _("This is {whose}. The exact count of {model} is {count:,} parameters.")
     st.info(
         message.format(whose=_(hand.description), model=hand.preset, count=miscounted.known_count.parameters),
@@ -37,7 +37,10 @@ def show_hand_count(model: Model, hand: HandCount, miscounted: Miscounted, numbe
 
 
 def show_miscounted(diagnosis: Diagnosis, number: Typed, *, explained: bool) -> None:
-    """Show the likeliest explanations, how much they prove, and the terms that would tell them apart."""
+    """Show the likeliest explanations, the strength of the evidence, and the terms in which the explanations differ.
+
+    ``explained`` says whether the page also shows explanations that need no mistake.
+    """
     equals = diagnosis.miscounted
     sentences = [_summary(equals), _strength(diagnosis)]
     if explained:
@@ -100,7 +103,7 @@ def _show_what_tells_them_apart(equals: Sequence[Miscounted]) -> None:
 
 
 def show_ways(explanations: Sequence[Miscounted], number: Typed, caption: str = "") -> None:
-    """Show how each of the first few explanations leads to the number, below an optional caption."""
+    """Show the steps of the first few explanations, below an optional caption."""
     if caption:
         st.caption(caption)
     for miscounted in explanations[:_MOST_FOLDED]:
@@ -108,9 +111,9 @@ def show_ways(explanations: Sequence[Miscounted], number: Typed, caption: str = 
 
 
 def _show_sums(explanations: Sequence[Miscounted], number: Typed) -> None:
-    """Show the steps from the right count to the number; if there are several explanations, they are numbered.
+    """Show the steps from the right count to the number; several explanations are numbered.
 
-    The last line is the number, with its conversion if it is not a number of parameters.
+    The last row is the number. If the number does not count parameters, the row before it shows the conversion.
     """
     first = explanations[0]
     known = first.known_count

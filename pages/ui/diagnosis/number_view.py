@@ -1,4 +1,4 @@
-"""A number and its explanations: known counts, FLOPs, memory, common mistakes, and other models."""
+"""Show the explanations of a number: known counts, FLOPs, memory, common mistakes, and other models."""
 
 from pathlib import Path
 
@@ -22,10 +22,11 @@ _STYLE = Path(__file__).with_suffix(".css")
 
 
 def show_number(model: Model, text: str, *, is_named: bool = False, changed: ChangedModel | None = None) -> None:
-    """Show how a text was read as a number, and its explanations, likeliest first; or answer a question about it.
+    """Show how a text was read as a number, and the number's explanations, the likeliest first.
 
-    If the page has named the number already (``is_named``), only a range is shown. ``changed`` is the model with all
-    its steps; ``model`` lacks their quantization.
+    If the text asks about a config field, or the number is a size of the model's steps, only this is answered. With
+    ``is_named``, the page has already stated an exact number, so only a range is shown. ``changed`` is the model after
+    all steps; ``model`` lacks their quantization.
     """
     if whole_line_of_peft(text):
         for meaning in meanings_of(model, text).sentences:
@@ -81,7 +82,7 @@ def _show_explanations(model: Model, number: Typed, text: str) -> None:
 
 
 def _show_other_meanings(model: Model, number: Typed, text: str) -> None:
-    """Show whether a number fits a file, buffers, an adapter or twice a count; if not, say that nothing explains it."""
+    """Show other meanings of a number: a file size, buffers, an adapter, or twice a count; or that nothing fits."""
     if meanings := meanings_of(model, text).sentences:
         for meaning in meanings:
             st.info(sentence(meaning))

@@ -1,4 +1,4 @@
-"""The view of a count term by term: each line with its verdict, and the corrections of the sum."""
+"""Check a count term by term: a verdict on each line, and the corrections from the typed sum to the right sum."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -21,7 +21,7 @@ from pages.ui.shell.controls import Reason, Text, sentence, set_values
 from pages.ui.shell.i18n import _, in_a_row, listed, with_colon
 from pages.ui.widgets.tables import show_rows
 
-# The count that most people write down first.
+# The count that most readers write down first.
 TERMS = """\
 embeddings = (V + P + T) * H
 attention = L * 4 * H * H
@@ -30,7 +30,7 @@ pooler = H * H"""
 
 
 class Example(NamedTuple):
-    """A published hand count, and its model: a preset with changes."""
+    """A published hand count (``terms``), and its model: a preset with changed fields."""
 
     preset: str
     terms: str
@@ -98,12 +98,12 @@ COUNT = Text(
 
 
 def report_on(model: Model, text: str) -> TermsReport:
-    """The verdict on each line of a typed count."""
+    """Check a typed count: a verdict on each line, and the gaps in the sum."""
     return check(model, model.final_config, count_lines.read(text, model.config))
 
 
 def show_examples() -> None:
-    """Draw a button for each published hand count, which also loads its model."""
+    """Draw a button for each published hand count, which puts the count into the field and loads its model."""
     with st.container(horizontal=True, vertical_alignment="center"):
         for name in EXAMPLES:
             st.button(_(name), key=f"example {name}", on_click=_take_example, args=(name,))
@@ -116,19 +116,19 @@ def _take_example(name: str) -> None:
 
 
 def show_verdicts(model: Model, report: TermsReport) -> None:
-    """Show the verdict on each line of a count, and its mistakes."""
+    """Show a table with each line of a count, its verdict and its mistakes."""
     present = KnownCount(model, report.right)
     titles = (_("Term"), _("Value"), _("Verdict"), _("What is wrong, and by how much"))
     rows = [
         (_name(verdict), _value(verdict), _verdict(verdict), _miscounts(verdict, present))
         for verdict in report.verdicts
     ]
-    with st.container(key="terms-table"):  # see window.css
+    with st.container(key="terms-table"):  # window.css styles this table
         show_rows(titles, rows, _("Each term with its verdict"))
 
 
 def show_in_short(model: Model, text: str) -> None:
-    """Show the report for a projector: two short tables side by side."""
+    """Show the report on a count in projector view, as two short tables side by side."""
     report = report_on(model, text)
     terms, sums = st.columns([0.54, 0.46], gap="medium")
     with terms:
@@ -147,7 +147,7 @@ def _value(verdict: LineVerdict) -> str:
 
 
 def _verdict(verdict: LineVerdict) -> str:
-    """Whether a line is right, the part of the model that it counts, and whether it is a step of a later line."""
+    """The verdict on a line as Markdown: whether it is right, what it counts, and if a later line multiplies it."""
     step = _("A later line multiplies it.") if verdict.kind == "step" else ""
     return "  \n".join(filter(None, (_part(verdict), step)))
 
@@ -163,17 +163,17 @@ def _part(verdict: LineVerdict) -> str:
         parts = [sentence(part_in_layers(counted)) for counted in (verdict.counted, *verdict.also[:_MOST_ALSO])]
         words = _(" or ").join(parts) + (" ..." if len(verdict.also) > _MOST_ALSO else "")
         return f":material/check_circle: {words}"
-    if verdict.counted and verdict.line.means(verdict.counted.right):  # another shape with as many elements
+    if verdict.counted and verdict.line.means(verdict.counted.right):  # a wrong shape with the same number of elements
         return f":material/cancel: {sentence(part_in_layers(verdict.counted))}"
     if verdict.counted:
         should = _("should be {count}").format(count=f"{verdict.counted.right:,}")
         part = with_colon(sentence(part_in_layers(verdict.counted)), "").rstrip()
-        return f":material/cancel: {part}  \n{should}"  # keeps the number with its word in a narrow column
+        return f":material/cancel: {part}  \n{should}"  # on a line of its own, even in a narrow column
     return ":material/cancel:" if verdict.line.problem and verdict.line.value is not None else ":material/help:"
 
 
 def _miscounts(verdict: LineVerdict, present: KnownCount) -> str:
-    """A line for each miscount, with its formula and the parameters that it adds, or the reason why there is none."""
+    """The mistakes of a line as Markdown: each miscount with its formula and amount, or another reason."""
     texts = [sentence(verdict.line.problem)] if verdict.line.problem else []
     if verdict.above is not None and verdict.line.value is not None:
         texts.append(_sum_above(verdict.above, verdict))
@@ -197,11 +197,11 @@ def _sum_above(above: Fraction, verdict: LineVerdict) -> str:
     return _("The lines above add up to {sum}.").format(sum=count_lines.written_value(above))
 
 
-_MOST_ALSO = 2  # other parts with the same count that are named
+_MOST_ALSO = 2  # the most other parts with the same count that a verdict names
 
 
 def show_corrections(model: Model, report: TermsReport) -> None:
-    """Show the corrections and gaps between the typed sum and the right one, if any term counts parameters."""
+    """Show the corrections from the typed sum to the right sum; show nothing if no term counts parameters."""
     if not report.right:
         return
     totals = [verdict.line.value for verdict in report.verdicts if verdict.kind == "total"]
@@ -233,7 +233,7 @@ def show_corrections(model: Model, report: TermsReport) -> None:
 
 
 def _gap(gap: Gap) -> str:
-    """The tensors of a gap in words, and whether they are missing or counted twice."""
+    """A text with the tensors of a gap, and whether they are not counted or counted twice."""
     names = listed(name.removeprefix(f"{gap.component}.").removeprefix("layer.*.") for name in gap.names[:3])
     ellipsis = " ..." if len(gap.names) > 3 else ""
     kind = _("not counted") if gap.parameters > 0 else _("counted twice")

@@ -1,4 +1,4 @@
-"""The number to explain: its field and examples, how its text is read, and the message if nothing explains it."""
+"""The number to explain: its input field, examples, how its text is read, and the message if nothing explains it."""
 
 import math
 
@@ -25,9 +25,9 @@ YOURS = Text("number", N_("Your number"), "110M", LONGEST, placeholder="12*70878
 
 
 def numbers_to_try(model: Model) -> list[str]:
-    """Examples: the present model's count rounded, as a power of ten and in bytes, and a wrong count.
+    """Examples of numbers: the model's count rounded, in scientific notation, and as megabytes; and a wrong count.
 
-    The wrong count is a published hand count of the family if there is one.
+    The wrong count is a published hand count of the model's family if there is one.
     """
     count = model.num_parameters()
     wrong = total(MISCOUNTS["LayerNorm"].make(counted(model), MiscountSizes.of(model.final_config)))
@@ -37,7 +37,7 @@ def numbers_to_try(model: Model) -> list[str]:
 
 
 def read_number(text: str, config: Config) -> Typed | None:
-    """The number of a text; None if the text is empty, or is not a number (an error is shown)."""
+    """Read a text as a number. Return None if it is empty, or if it is not a number; then show an error."""
     try:
         return amount(text, names=letters(config)) if text.strip() else None
     except InputError as error:
@@ -46,7 +46,7 @@ def read_number(text: str, config: Config) -> Typed | None:
 
 
 def show_reading(number: Typed) -> None:
-    """Show how the text was read."""
+    """Show how the text was read: as an exact number or as a range."""
     numbers = {name: getattr(number, name) for name in ("value", "low", "high")}
     values = {name: f"{int(value) if value.denominator == 1 else float(value):,}" for name, value in numbers.items()}
     if number.unit in ("bytes", "FLOPs", "MACs"):
@@ -60,7 +60,7 @@ def show_reading(number: Typed) -> None:
 
 
 def show_nothing(model: Model, number: Typed, text: str) -> None:
-    """Say that nothing explains the number, and show its other readings."""
+    """Show that nothing explains the number, and how many parameters it may mean."""
     if cost := next((cost for cost in flop_counts(model) if cost.unit == number.unit), None):
         message = _(
             "No common batch of this configuration costs {number}. One forward pass of {architecture} over a single "

@@ -1,4 +1,4 @@
-"""The controls of the Exercises page, and the answers of a session: the field, the verdict, the score."""
+"""The controls of the Exercises page, and the session's answers with their verdicts and the score."""
 
 from functools import partial
 from random import randrange
@@ -26,19 +26,19 @@ LEVEL = Select("level", N_("Level"), LEVELS, {"easy": N_("Easy"), "medium": N_("
 SEED = Number("seed", N_("Sheet number"), 1, width=120)
 SOLUTIONS = Switch("solutions", N_("Solutions"))
 EXERCISE = Select("exercise", N_("Exercise"), NUMBERS, row=True, label_visibility="collapsed")
-# Examples of input for each unit of an answer; unlikely to be right answers.
+# Placeholders for the answer's field, by unit. They show the accepted formats and are unlikely to be right answers.
 _EXAMPLES = {"parameters": "85M   2^20   3*(4 + 1)", "FLOPs": "2.4 GFLOPs   2*3*4", "bytes": "437.9 MB   16*12"}
 _SHAPE = "2 × 5 × 4"
 
 
 def take_new_sheet() -> None:
-    """In a callback: open another sheet at its first exercise, as one entry in the browser's history."""
+    """Open a random sheet at its first exercise, as one entry in the browser's history. Call this only in callbacks."""
     address.drop_with_next([EXERCISE.name])
     change({"seed": randrange(exercises.LARGEST_SEED + 1), "exercise": NUMBERS[0]})
 
 
 def choose_exercise() -> str:
-    """Draw Previous, the number of the exercise, and Next; return the number."""
+    """Draw the choice of an exercise between the buttons Previous and Next; return its number."""
     back = st.empty()
     with st.container(width="content"):
         number = EXERCISE.show()
@@ -50,13 +50,16 @@ def choose_exercise() -> str:
 
 
 def _move(by: int) -> None:
-    """Move on from the session's exercise, which may not be drawn yet: key presses can be faster than the page."""
+    """Go ``by`` exercises from the session's exercise.
+
+    The session's exercise may not be drawn yet, because key presses can be faster than the page.
+    """
     position = NUMBERS.index(st.session_state["exercise"]) + by
     st.session_state["exercise"] = NUMBERS[min(max(position, 0), len(NUMBERS) - 1)]
 
 
 def score(chosen: ChosenSheet) -> str:
-    """The number of right answers as Markdown, and which exercises are right and wrong."""
+    """The score as Markdown: the number of right answers, and the numbers of right and wrong exercises."""
     verdicts = {number: verdict for number in NUMBERS if (verdict := last_answer(chosen, number)[1])}
     right = [number for number, verdict in verdicts.items() if verdict.counts]
     wrong = [number for number, verdict in verdicts.items() if verdict.state == "wrong"]
@@ -67,17 +70,17 @@ def score(chosen: ChosenSheet) -> str:
 
 _Answer = str | tuple[str, ...]
 _Answers = dict[Place, tuple[_Answer, Verdict]]
-_LONGEST = 200  # characters of an answer that the browser keeps
-_MOST = 100  # answers that the browser keeps
+_LONGEST = 200  # the most characters of an answer that the browser keeps
+_MOST = 100  # the most answers that the browser keeps
 
 
 def last_answer(chosen: ChosenSheet, number: str) -> tuple[_Answer, Verdict | None]:
-    """This session's answer to an exercise, and the verdict."""
+    """The session's last answer to an exercise and its verdict; ("", None) without an answer."""
     return _answers().get(chosen.place(number), ("", None))
 
 
 def _answers() -> _Answers:
-    """This session's answers; in a new session, those that the browser has kept, checked again."""
+    """The session's answers. A new session restores and rechecks the answers that the browser has kept."""
     if "answers" not in st.session_state:
         written = kept.get("answers")
         recent = written[-_MOST:] if isinstance(written, list) else ()
@@ -87,13 +90,13 @@ def _answers() -> _Answers:
 
 
 def _keep(answers: _Answers) -> None:
-    """Have the browser store the latest answers."""
+    """Let the browser keep the latest answers."""
     short = [[*place, typed] for place, (typed, _verdict) in answers.items() if len("".join(typed)) <= _LONGEST]
     kept.put("answers", short[-_MOST:])
 
 
 def _restored(written: object) -> tuple[Place, tuple[_Answer, Verdict]] | None:
-    """The place of an answer, the answer and its verdict; None if it is not valid: the browser can send anything."""
+    """Restore an answer from untrusted browser data: its place, the answer and its verdict; None if it is invalid."""
     match written:
         case [str(family), str(level), int(seed), str(number), str() | list() as typed] if (
             family in FAMILIES and level in LEVELS and 0 <= seed <= exercises.LARGEST_SEED and number in NUMBERS
@@ -111,7 +114,7 @@ def _verdict(exercise: Exercise, answer: _Answer) -> Verdict:
 
 
 def ask(chosen: ChosenSheet, number: str) -> None:
-    """Draw the field for the answer, with the last answer in it."""
+    """Draw the field for the answer to an exercise, filled in with the last answer."""
     exercise, key = chosen.exercise(number), f"typed {' '.join(map(str, chosen.place(number)))}"
     if key not in st.session_state:
         answer = last_answer(chosen, number)[0]
@@ -126,7 +129,7 @@ def ask(chosen: ChosenSheet, number: str) -> None:
 
 
 def _answer(chosen: ChosenSheet, number: str, key: str) -> None:
-    """Check an answer and keep it in this session."""
+    """Check the typed answer and store it in the session, in a callback."""
     answer: str | list[str] = st.session_state[key]
     exercise = chosen.exercise(number)
     answers, place = _answers(), chosen.place(number)
@@ -141,7 +144,7 @@ def _answer(chosen: ChosenSheet, number: str, key: str) -> None:
 
 
 def show_verdict(verdict: Verdict) -> None:
-    """Say whether an answer is right, and which mistakes lead to a wrong one."""
+    """Show whether an answer is right, and which mistakes lead to a wrong answer."""
     sentences = [fill(_, sentence, plain=True) for sentence in verdict.remarks]
     if verdict.because:
         ways = [_(" and ").join(fill(_, miscount) for miscount in miscounts) for miscounts in verdict.because]
@@ -155,7 +158,7 @@ def show_verdict(verdict: Verdict) -> None:
 
 
 def show_sizes(exercise: Exercise) -> None:
-    """Show the sizes of an exercise's model, which the answer needs."""
+    """Show the sizes of an exercise's model, which the reader needs for the answer."""
     sizes = exercise.sizes()
     if preset := exercise.published():
         st.markdown(f"**{preset}**")
@@ -165,7 +168,7 @@ def show_sizes(exercise: Exercise) -> None:
 
 
 def differences(exercise: Exercise) -> dict[str, object]:
-    """The values of the exercise's model that differ from the sidebar's."""
+    """The values in the exercise's model that differ from the sidebar's model, keyed by field."""
     config, architecture = exercise.config, exercise.model.architecture
     sizes = {field: getattr(config, field) for field in FIELDS if config.has(field)}
     wanted = {"architecture": architecture, "add_pooling_layer": True, **sizes}
@@ -174,7 +177,7 @@ def differences(exercise: Exercise) -> dict[str, object]:
 
 
 def offer_downloads(chosen: ChosenSheet) -> None:
-    """Draw the download buttons of the sheet; its files are written on request."""
+    """Draw buttons that download the sheet as Markdown and LaTeX. The files are written on request."""
     name = f"bertcalc-{chosen.level}-{chosen.seed}{'-solutions' if chosen.solutions else ''}"
     latex = partial(documents.latex, chinese=st.session_state["lang"] == "zh")
     formats = (("Markdown", "md", "text/markdown", documents.markdown), ("LaTeX", "tex", "application/x-tex", latex))

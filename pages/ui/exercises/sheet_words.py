@@ -1,4 +1,4 @@
-"""A sheet of exercises in words: questions, answers and solutions, and the whole sheet as a document."""
+"""The texts of an exercise sheet: questions, answers and solutions, and the whole sheet as a document."""
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -17,11 +17,11 @@ from bertcalc.text.digits import latex_number
 from pages.ui.shell.i18n import _, catalogue, filled
 from pages.ui.widgets.tables import shape_text
 
-Place = tuple[str, Level, int, str]  # of an answer: family, level, seed, number of the exercise
+Place = tuple[str, Level, int, str]  # identifies an answer: the family, the level, the seed, the exercise's number
 
 
 class ChosenSheet(NamedTuple):
-    """A sheet as the link describes it, whether its solutions are shown, and the page's address."""
+    """The exercise sheet that a link describes, whether its solutions are shown, and the URL of the page."""
 
     level: Level
     seed: int
@@ -38,16 +38,17 @@ class ChosenSheet(NamedTuple):
         return self.family, self.level, self.seed, number
 
     def exercise(self, number: str) -> Exercise:
-        """The exercise with a number, counted from 1."""
+        """The exercise with this number, counted from 1."""
         return self.exercises[int(number) - 1]
 
     def link(self) -> str:
+        """The URL of the sheet on the Exercises page, without its solutions."""
         family = "" if self.family == exercises.BERT else f"&architecture={FAMILIES[self.family].base.name}"
         return f"{self.page}?level={self.level}&seed={self.seed}{family}"
 
 
 def fill(_: Translate, sentence: Sentence, *, plain: bool = False) -> str:
-    """Translate a sentence and fill in its values; with ``plain`` they are plain text, not Markdown."""
+    """Translate a sentence and fill in its values; with ``plain``, values are plain text instead of Markdown."""
     values = {name: _(value) if value else value for name, value in sentence.values.items()}
     if plain:
         values = {name: literal(value) for name, value in values.items()}
@@ -55,7 +56,7 @@ def fill(_: Translate, sentence: Sentence, *, plain: bool = False) -> str:
 
 
 def right_answer(exercise: Exercise, _: Translate) -> str:
-    """The right answer as it would be typed."""
+    """The right answer in the format in which a reader would type it."""
     match exercise.right:
         case int(count):
             return f"{count:,} {_(exercise.unit)}" if exercise.unit in ("FLOPs", "bytes") else f"{count:,}"
@@ -65,18 +66,18 @@ def right_answer(exercise: Exercise, _: Translate) -> str:
 
 
 def _lines(_: Translate, lines: Iterable[WorkedLine]) -> tuple[str, ...]:
-    """Each line as text: its label and the equation."""
+    """The lines of a solution as texts: the label and the equation of each line."""
     message = _("{name}: {what}")
     return tuple(message.format(name=" · ".join(map(_, line.label)), what=f"${line.latex()}$") for line in lines)
 
 
 def bullets(lines: Iterable[WorkedLine]) -> str:
-    """The lines as a list in Markdown."""
+    """The lines of a solution as a Markdown list."""
     return "\n".join(f"- {line}" for line in _lines(_, lines))
 
 
 def printable(chosen: ChosenSheet, _: Translate) -> Sheet:
-    """The whole sheet as texts of one language."""
+    """The whole sheet as texts in the language of the translator ``_``."""
     note = _("Open this sheet online to have your answers checked: {link} (version {version})")
     return Sheet(
         _("Counting BERT: sheet {seed}, {level}").format(seed=chosen.seed, level=_(chosen.level)),
@@ -104,11 +105,11 @@ def _item(exercise: Exercise, _: Translate) -> WrittenExercise:
 
 
 def written(write: Callable[..., str], chosen: ChosenSheet, _: Translate) -> str:
-    """The sheet as a document, with its solutions if they are shown."""
+    """The sheet as a document in the format of ``write``, with the solutions if the page shows them."""
     return write(printable(chosen, _), solutions=chosen.solutions)
 
 
 @lru_cache(maxsize=256)
 def on_paper(chosen: ChosenSheet, language: str) -> str:
-    """The sheet as Markdown."""
+    """The sheet as Markdown in the given language."""
     return written(documents.markdown, chosen, catalogue(language).gettext)

@@ -1,6 +1,6 @@
-// The speaker's notes: first those of the link, then those sent by the lecture that opened this window; a window that
-// no lecture opened listens to any lecture in the same browser. A clock shows the time of day and the time since the
-// lecture began; a click starts it again.
+// The window with the speaker's notes. It starts with the notes for the screen in its link, and then shows the notes
+// that its lecture sends. A window that no lecture opened listens to any lecture in the same browser. A clock shows the
+// time of day and the time since the lecture began; a click restarts it.
 
 const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };
 const START = "bertcalc-notes-start";
@@ -27,7 +27,7 @@ class Notes {
     this.clock = element("button", { type: "button", class: "clock" });
     this.clock.onclick = () => this.start();
     parent.prepend(this.clock);
-    if (!sessionStorage.getItem(START)) this.start(); // a window that is reloaded continues to count
+    if (!sessionStorage.getItem(START)) this.start(); // after a reload, the clock continues
     this.ticks = setInterval(() => this.tick(), 1000);
     this.tick();
     this.channel = new BroadcastChannel("bertcalc-lecture");

@@ -1,6 +1,6 @@
-// The button and the key that open the speaker's notes in a separate window, which browsers allow after a click or a
-// key press; and the lecture's messages to such windows. A window's name identifies its lecture, because several
-// lectures may be open in a browser.
+// The button and the key that open the speaker's notes in a separate window, and the lecture's messages to this window.
+// Browsers allow a new window only after a click or a key press. The window's name identifies its lecture, because
+// several lectures can be open in a browser.
 
 const doors = new WeakMap();
 
@@ -18,10 +18,10 @@ class Door {
     parent.append(this.button);
     this.channel = new BroadcastChannel("bertcalc-lecture");
     this.lecture = sessionStorage.getItem("bertcalc-lecture") ?? `${Math.random()}`.slice(2);
-    sessionStorage.setItem("bertcalc-lecture", this.lecture); // the page may be reloaded
+    sessionStorage.setItem("bertcalc-lecture", this.lecture); // keeps the identity after a reload of the page
     this.channel.onmessage = ({ data }) => {
       if (data === "hello") this.say();
-      // Keys that are pressed in the notes window also lead through the lecture.
+      // Key presses in the notes window also step through the lecture.
       else if (data.by && (!data.to || data.to === this.lecture)) {
         window.dispatchEvent(new CustomEvent("bertcalc-ask", { detail: { do: "go", by: data.by } }));
       }

@@ -1,4 +1,4 @@
-"""The lectures: one for each TOML file in pages/lectures, named after the file."""
+"""The lectures. Each TOML file in pages/lectures is a lecture, with the name of the file."""
 
 from difflib import get_close_matches
 from pathlib import Path
@@ -10,16 +10,19 @@ from pages.ui.shell.controls import Reason, Switch, Text
 
 FOLDER = Path(__file__).parents[2] / "lectures"
 DEFAULT = "why-110-million"
-LONGEST = 60  # characters of a screen's name
+LONGEST = 60  # the most characters of a screen's name
 
 
 def names() -> list[str]:
-    """The names of the lectures, ``DEFAULT`` first; files can be added or removed while the app runs."""
+    """The names of all lectures in alphabetical order, except that ``DEFAULT`` comes first.
+
+    The folder is read at each call, so lectures can be added or removed while the app runs.
+    """
     return sorted((file.stem for file in FOLDER.glob("*.toml")), key=lambda name: (name != DEFAULT, name))
 
 
 def _check(text: str) -> Reason | None:
-    """The reason why a lecture in the link is wrong, or None."""
+    """The reason why ``text`` in the link is not the name of a lecture, or None if it is."""
     there = names()
     if text in there:
         return None
@@ -28,8 +31,9 @@ def _check(text: str) -> Reason | None:
 
 
 LECTURE = Text("lecture", "lecture", DEFAULT, 200, check=_check)
-# The page checks the screen's name, because the screens depend on the lecture.
+# This control accepts any name. The page checks it, because the screens depend on the lecture.
 SCREEN = Text("screen", "screen", "", LONGEST)
 NOTES = Switch("notes", "notes", draw=st.checkbox)
-# The query parameters of a link to the first screen of the first lecture, whatever the session showed before.
+# The query parameters of a link to the first screen of the default lecture. A link without them would open the screen
+# that the session has shown last.
 BEGINNING = {control.name: control.default for control in (LECTURE, SCREEN)}

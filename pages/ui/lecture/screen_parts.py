@@ -1,4 +1,4 @@
-"""The live parts of a lecture's screens: each part draws something about the present model."""
+"""The live parts of a lecture's screens. Each part shows an aspect of the current model, such as a count or a chart."""
 
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
@@ -57,14 +57,14 @@ from pages.ui.widgets.verdict import show_verdict, verdict_of
 
 
 class ScreenPart(NamedTuple):
-    """The function that draws a part, and the values that each of its arguments can have; None allows any text."""
+    """The function that draws a part, and a mapping from its arguments to their valid values; None allows any text."""
 
     draw: Callable[..., None]
     arguments: Mapping[str, Collection[str] | None] = {}
 
 
 def _row(choice: Choice, path: str) -> None:
-    """Draw one row of an embedding table: the number of its elements, and a square for each element."""
+    """Draw a row of an embedding table: its number of elements, and a square for each element."""
     numbers = live_reading(_row_length, choice.model, path)
     lines = live_reading(_full_lines, choice.model, path)
     letters = _row_length(symbolic_model(choice.model), path)
@@ -101,7 +101,7 @@ def _color(choice: Choice, path: str) -> str:
 
 
 def _count(choice: Choice, path: str) -> None:
-    """Draw the parameters of a module, their share of the model, and the formula."""
+    """Draw the parameter count of the module at ``path``, its share of the model, and its formula."""
     count = live_reading(_parameters_of, choice.model, path)
     whole = live_reading(Model.num_parameters, choice.model)
     share = fill(_("{share} of {whole:,}"), share=percent(count, whole), whole=whole)
@@ -114,12 +114,12 @@ def _bars(choice: Choice, path: str) -> None:
     if not bars.figures:
         raise KeyError(path)
     alt = _("Parameters of each part of {opened}").format(opened=path)
-    # A legend would push the content below the bars off the screen; each bar says by how much it has changed.
+    # A legend would push the content below the bars off the screen. The label of each bar states the change.
     draw_bars(bars, "lecture", choice.architecture, path, alt=alt, with_legend=False)
 
 
 def _so_far(choice: Choice, path: str) -> None:
-    """Draw the sum of parameters in the walk through the model, up to the end of a module."""
+    """Draw the number of parameters from the model's input to the end of the module at ``path``, as a progress bar."""
     stops = walk(_steps(choice))
     inside = [stop for stop in stops if f"{stop.name}.".startswith(f"{path}.")]
     if not inside:
@@ -131,7 +131,7 @@ def _so_far(choice: Choice, path: str) -> None:
 
 
 def _heads(choice: Choice) -> None:
-    """Draw the matrices of query, key and value, each head by head and as a whole: as sums, and as areas."""
+    """Draw the query, key and value matrices head by head and as a whole, as a table of products and as areas."""
     show_heads(choice.model)
     heads = live_size("num_attention_heads", choice.config.num_attention_heads)
     style = {"--heads": heads, "--color": _color(choice, place(_HEADS, choice))}
@@ -144,7 +144,7 @@ _HEADS = Show("heads", {})
 
 
 def _total(choice: Choice) -> None:
-    """Draw the model's total, its formula in the colors of its parts, and a bar of the parts."""
+    """Draw the model's parameter count, its formula in the colors of the model's parts, and a bar of the parts."""
     bars = parameter_bars(choice)
     whole = sum(bars.figures.values())
     _metric(_("Parameters in {architecture}").format(architecture=choice.architecture), grouped(whole))
@@ -153,7 +153,7 @@ def _total(choice: Choice) -> None:
 
 
 def _rounding(choice: Choice, number: str) -> None:
-    """Draw a table of the configuration's counts, and whether they round to a well-known number."""
+    """Draw a table of the config's known counts, and whether each rounds to ``number``, such as "110M"."""
     config = choice.config
     counts = [
         count
@@ -180,35 +180,35 @@ _ROUNDED = ("base", "pretraining")  # the tasks whose counts round to the papers
 
 
 def _compare(choice: Choice, preset: str) -> None:
-    """Draw the present model and a published one, and the difference between them as bars.
+    """Draw the parameter counts of the current model and a preset, and the difference between them as bars.
 
-    If the present model started from the published one, it is compared with the default preset.
+    If the current model started from this preset, compare it with the default preset instead.
     """
     pair = (DEFAULT_PRESET, _YOURS) if choice.preset == preset else (_YOURS, preset)
     _explain(_comparison(choice, *pair))
 
 
 def _since(choice: Choice, preset: str) -> None:
-    """Draw the changes from a published model to the present one, except changes that do not affect the count."""
+    """Draw the changes from a preset to the current model, without changes that do not affect the parameter count."""
     _explain(_comparison(choice, preset, _YOURS), changing=True)
 
 
 def _costs(choice: Choice, preset: str, batch_size: str) -> None:
-    """Draw a published model and the present one at a glance: parameters beside FLOPs and memory."""
+    """Draw the parameters, FLOPs and memory of a preset and the current model side by side."""
     comparison = _comparison(choice, preset, _YOURS, measure="training_memory")
     draw_models(comparison._replace(batch=comparison.batch._replace(batch_size=int(batch_size)), order="chosen"))
 
 
 def _relatives(choice: Choice, sort: str) -> None:
-    """Draw well-known models and the present one at a glance, the largest first."""
+    """Draw well-known models and the current model side by side, sorted by the quantity ``sort``, the largest first."""
     draw_models(_comparison(choice, *WELL_KNOWN, _YOURS, measure=sort))
 
 
-_YOURS = ""  # stands for the present model among presets
+_YOURS = ""  # stands for the current model in a list of presets
 
 
 def _comparison(choice: Choice, *presets: str, measure: str = "parameters") -> Comparison:
-    """A comparison of presets and the present model, which follows the sliders, with a short sequence."""
+    """A comparison of presets and the current model, with the default batch and a live current model."""
     models = [
         ComparedModel(ModelRef(preset), preset, ModelRef(preset).model()) if preset else _yours(choice, presets)
         for preset in presets
@@ -217,7 +217,7 @@ def _comparison(choice: Choice, *presets: str, measure: str = "parameters") -> C
 
 
 def _yours(choice: Choice, presets: Collection[str]) -> ComparedModel:
-    """The present model, named after its preset and its changes; hidden while it is one of the presets."""
+    """The current model, named after its preset and its changes; it is hidden while it equals one of ``presets``."""
     item = item_of(choice.model, choice.preset)
     before, after = values_of(ModelRef(choice.preset).model()), values_of(choice.model)
     sizes = [field for field in FIELDS if field in SLIDERS and field in before and field in after]
@@ -244,7 +244,7 @@ def _explain(comparison: Comparison, *, changing: bool = False) -> None:
 
 
 def _compute(choice: Choice) -> None:
-    """Draw the FLOPs of a forward pass and of a training step, and the parts of the forward pass."""
+    """Draw the FLOPs of a forward pass and of a training step, and the cost of each part in the forward pass."""
     call = _call(choice)
     count = Count(choice, call, PYTORCH, run(choice.model, call))
     live.note_sizes(count.sizes)
@@ -253,18 +253,18 @@ def _compute(choice: Choice) -> None:
 
 
 def _proof(choice: Choice) -> None:
-    """Build the real model and draw the comparison; without torch, say that it is missing."""
+    """Build the real model and show the comparison with it; without torch, show that torch is missing."""
     if not installed():
         st.info(_("This needs torch and transformers, which are not installed here."))
         return
-    place = st.empty()  # so that no verdict on another model is visible while PyTorch builds this model
+    place = st.empty()  # hides the verdict on the previous model while PyTorch builds this model
     with place, st.spinner(_("Building the real model ...")):
         verdict_of(choice.model)
     with place.container():
         show_checks(show_verdict(choice.model).checks[:_MOST_CHECKS])
 
 
-_MOST_CHECKS = 4  # the first checks, which are about the whole model
+_MOST_CHECKS = 4  # a screen shows only the first checks, which are about the whole model
 
 
 def _steps(choice: Choice) -> list[Step]:
@@ -276,23 +276,26 @@ def _metric(label: str, value: str, below: str = "") -> None:
 
 
 def place(show: Show, choice: Choice) -> str:
-    """The path of the module that a part shows; "" if the part shows the whole model or several modules."""
+    """The path of the module that a part shows; "" if the part shows the whole model or several modules.
+
+    For the part "heads", it is the path of the first attention.
+    """
     if show.part != "heads":
         return show.arguments.get("path", "")
     return next(step.name.rpartition(".")[0] for step in _steps(choice) if step.core)
 
 
 def draw_place(choice: Choice, paths: Collection[str]) -> None:
-    """Draw the model as a picture in which these modules are marked."""
+    """Draw the model as a picture, in which the modules at ``paths`` are marked."""
     show_place(walk(_steps(choice)), paths, choice.config)
 
 
 def _call(choice: Choice) -> Call:
-    """The call with a short sequence, or the longest that the model takes."""
+    """The default call, or the nearest call that the model can run."""
     return possible(choice.model, Call())
 
 
-# All modules of all families; a screen says so if the present model does not have one.
+# A lecture can name the modules of all families. A screen shows a note if the current model lacks the module.
 _MODELS = [build(family.fullest(**RELATIVE), name) for name, family in CLASSES.items()]
 PATHS = dict.fromkeys(
     model.without_prefix(path)
@@ -324,13 +327,13 @@ PARTS: dict[str, ScreenPart] = {
     "hand_count": ScreenPart(lambda choice, terms: show_in_short(choice.model, terms), {"terms": None}),
     "proof": ScreenPart(_proof),
 }
-# The placeholders for the texts of a screen.
+# The placeholders that the texts of a screen can contain.
 PLACEHOLDERS = (*LETTERS, "attention_head_size", "embedding_size", "architecture", "parameters")
 VOCABULARY = Vocabulary({name: part.arguments for name, part in PARTS.items()}, tuple(SLIDERS), PLACEHOLDERS, PRESETS)
 
 
 def values(choice: Choice) -> dict[str, str]:
-    """The values of the placeholders, as live texts."""
+    """The values of the placeholders for the current model, as live texts keyed by placeholder."""
     sizes = live_reading(_sizes, choice.model)
     return {**{name: grouped(size) for name, size in sizes.items()}, "architecture": choice.architecture}
 

@@ -1,4 +1,4 @@
-"""The Lecture page: the choice of a lecture and a screen, the speaker's notes, and the live parts of a screen."""
+"""The Lecture page: the choice of a lecture and a screen, the speaker's notes, and the live parts of the screen."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from difflib import get_close_matches
@@ -27,13 +27,13 @@ from pages.ui.shell.theme import colors
 
 Fill = Callable[[str], str]
 NOTES_STYLE = Path(__file__).with_name("notes_page.css")
-# The speaker's notes have their own window, which follows the lecture in the same browser.
+# The speaker's notes are in a separate window, which follows the lecture in the same browser.
 NOTES_BUTTON = component("bertcalc_notes_button", "lecture/notes.css", "session/dom.js", "lecture/notes_button.js")
 NOTES = component("bertcalc_notes", "lecture/notes.css", "session/dom.js", "lecture/notes.js")
 
 
 def where(page: str) -> tuple[str, str]:
-    """The lecture screen that this run will draw, and the screen's preset; empty texts if there is no screen."""
+    """Return the screen that this run will draw ("lecture/screen") and its preset; ("", "") if there is no screen."""
     if page != "lecture" or not (there := screen_files.names()):
         return "", ""
     name = _asked(screen_files.LECTURE) or there[0]
@@ -45,7 +45,10 @@ def where(page: str) -> tuple[str, str]:
 
 
 def _asked(control: Text) -> str:
-    """The value of a control before it is drawn: the link's after Back or when a page opens, else the session's."""
+    """The value of a control before it is drawn.
+
+    It comes from the link after Back or when a page opens, and otherwise from the session.
+    """
     linked = st.query_params.get(control.name)
     if address.went_back() or (linked is not None and address.is_opened()):
         return linked or control.default
@@ -54,12 +57,15 @@ def _asked(control: Text) -> str:
 
 
 def choose_lecture(row: DeltaGenerator, fill: Fill) -> Lecture | None:
-    """Draw the choice of a lecture if there are several. Return the lecture; if it is invalid, show an error."""
+    """Draw the choice of a lecture in ``row`` and return the chosen lecture.
+
+    If the lecture's file is invalid or there is no lecture, show an error and return None.
+    """
     there = screen_files.names()
     if not there:
         st.error(_("There is no lecture in the folder {folder}.").format(folder="`pages/lectures`"))
         return None
-    # Hidden controls hold the link's values; the visible controls have titles in the session's language.
+    # A hidden text field is bound to the link. The visible control has titles in the session's language.
     with st.container(key="lecture-link"):
         name = screen_files.LECTURE.show()
     name = name if name in there else there[0]
@@ -86,7 +92,7 @@ def choose_lecture(row: DeltaGenerator, fill: Fill) -> Lecture | None:
 
 
 def _take_lecture() -> None:
-    """Callback: open the chosen lecture on its first screen."""
+    """Open the chosen lecture on its first screen, in a callback."""
     name = st.session_state["choose-lecture"]
     if name in screen_files.names():
         set_values({"lecture": name, "screen": ""})
@@ -106,13 +112,13 @@ def _read_file(file: Path, changed_ns: int) -> Lecture | Problem:
 
 
 def filler(choice: Choice) -> Fill:
-    """A function that translates a lecture's text and fills in the present model's numbers."""
+    """Return a function that translates a text of the lecture and fills in the numbers of the current model."""
     translate, numbers = translator(), values(choice)
     return lambda text: live_fill(translate(text), **numbers)
 
 
 def offer_preset(lecture: Lecture, choice: Choice) -> None:
-    """If the present model is of another family than the lecture's texts, say so, and offer the lecture's model."""
+    """If the current model's family differs from the lecture's, show a note and offer the lecture's preset."""
     if not lecture.preset or isinstance(choice.config, type(PRESETS[lecture.preset].config)):
         return
     message = _("The texts are about {preset}, the numbers those of {model}.")
@@ -123,7 +129,7 @@ def offer_preset(lecture: Lecture, choice: Choice) -> None:
 
 
 def titles_of(lecture: Lecture, fill: Fill) -> dict[str, str]:
-    """Maps the name of each screen to its numbered title."""
+    """The numbered titles of the screens, in the form "2 / 9 · Title", keyed by the screen's name."""
     count = len(lecture.screens)
     return {
         screen.name: f"{number} / {count} · {fill(screen.title)}" for number, screen in enumerate(lecture.screens, 1)
@@ -131,14 +137,14 @@ def titles_of(lecture: Lecture, fill: Fill) -> dict[str, str]:
 
 
 def notes_of(screen: Screen, titles: Mapping[str, str], fill: Fill) -> dict[str, dict[str, str]]:
-    """The texts of the speaker's window: the screen's title, its notes, and the next title."""
+    """The data of the speaker's window: the screen's name, title and notes, and the title of the next screen."""
     following = [*titles.values(), ""][[*titles].index(screen.name) + 1]
     after = _("Next: {title}").format(title=following) if following else _("The last screen")
     return {"screen": {"name": screen.name, "title": titles[screen.name], "notes": fill(screen.notes), "after": after}}
 
 
 def choose_screen(screen: Screen, titles: Mapping[str, str]) -> None:
-    """Draw Previous, the screens by title, and Next."""
+    """Draw the choice of a screen by its title, between the buttons Previous and Next."""
     order = list(titles)
     stepping.button(in_context("screen", "Previous"), "screen", -1, end=screen.name == order[0])
     st.session_state["jump"] = screen.name
@@ -156,14 +162,21 @@ def choose_screen(screen: Screen, titles: Mapping[str, str]) -> None:
 
 
 def _find(lecture: Lecture, name: str) -> tuple[Screen, bool]:
-    """The screen with a name, or a similar name, or else the first screen; and whether the name was right."""
+    """Find a screen by its name; return the screen, and whether its name is exactly ``name``.
+
+    If there is no such screen, return a screen with a similar name, or else the first screen. An empty name means the
+    first screen and counts as exact.
+    """
     by_name = {screen.name: screen for screen in lecture.screens}
     near = [name] if name in by_name else get_close_matches(name, by_name, n=1)
     return by_name[near[0]] if near else lecture.screens[0], name in by_name or not name
 
 
 def screen_of(lecture: Lecture, name: str) -> Screen:
-    """The screen that the link names, or a similar one or the first, with a warning."""
+    """The screen called ``name``.
+
+    If there is none, show a warning and return a screen with a similar name, or else the first screen.
+    """
     screen, exact = _find(lecture, name)
     if not exact:
         message = _("This lecture has no screen “{name}”. Showing the first one.")
@@ -175,20 +188,20 @@ def screen_of(lecture: Lecture, name: str) -> Screen:
 
 def _jump(order: Collection[str]) -> None:
     screen = st.session_state["jump"]
-    if screen in order:  # titles contain the model's numbers: the browser may send an outdated title
+    if screen in order:  # the browser may send an outdated title, since titles contain the model's numbers
         set_values({"screen": screen})
 
 
 def color_figures(choice: Choice, paths: Sequence[str]) -> None:
-    """Give the figures of a screen the color of the module at the first of these paths."""
+    """Color the large numbers of a screen like the module at the first path in ``paths``."""
     color = colors()[component_at(choice.model, paths[0])] if paths else "inherit"
     st.html(f"<style>.st-key-lecture-screen [data-testid='stMetricValue'] {{ color: {color}; }}</style>")
 
 
 def show_part(show: Show, choice: Choice) -> None:
-    """Draw a live part of a screen, or say that this model has no such module."""
+    """Draw a live part of a screen; if the current architecture lacks the part's module, show a note instead."""
     try:
         PARTS[show.part].draw(choice, **show.arguments)
-    except KeyError:  # the path of a module that this architecture does not have
+    except KeyError:  # this architecture has no module at the part's path
         path = show.arguments["path"]
         st.info(_("{architecture} has no {path}.").format(architecture=choice.architecture, path=f"`{path}`"))

@@ -1,8 +1,8 @@
-"""Update the catalogues: ``python -m pages.ui.locale.update``, which ``make messages`` runs.
+"""Update the message catalogues: ``python -m pages.ui.locale.update``, which ``make messages`` runs.
 
-The command adds new messages of the source, and removes messages that the source no longer has. A long message has an
-id, its place in the source: pages/memory.py, show, the second long message. If its English is edited, the message
-keeps its translation.
+The command adds new messages from the source code, and removes messages that are no longer there. A long message has an
+id, which is its place in the source: for example, the second long message in the function ``show`` of pages/memory.py.
+So the message keeps its translation when its English text is edited.
 """
 
 import ast
@@ -19,7 +19,7 @@ from babel.messages.extract import extract_python as extract_with_babel
 from babel.messages.frontend import parse_mapping_cfg
 from babel.messages.pofile import read_po, write_po
 
-LONG = 120  # characters; a message of this length or more has an id
+LONG = 120  # a message with this number of characters or more has an id
 KEYWORDS = {"_": None, "N_": None, "in_context": ((1, "c"), 2)}
 _ID = "id: "
 _ROOT = Path(__file__).parents[3]
@@ -29,7 +29,7 @@ _WIDTH = 110
 def extract_python(
     file: BinaryIO, keywords: Collection[str], comment_tags: Collection[str], options: Mapping[str, str]
 ) -> Iterator[tuple[int, str, Any, list[str]]]:
-    """Extract the messages of a Python file, with the ids of long ones as comments (a Babel extraction method)."""
+    """Extract the messages of a Python file, with the ids of long messages as comments (a Babel extraction method)."""
     source = file.read()
     scopes = list(_scopes(ast.parse(source)))
     numbers: Counter[str] = Counter()
@@ -45,7 +45,10 @@ def extract_python(
 def extract_toml(
     file: BinaryIO, _keywords: Collection[str], _comment_tags: Collection[str], options: Mapping[str, str]
 ) -> Iterator[tuple[int, None, str, list[str]]]:
-    """Extract the texts of a TOML file whose keys babel.cfg lists, with ids (a Babel extraction method)."""
+    """Extract the texts under certain keys of a TOML file, with the ids of long texts (a Babel extraction method).
+
+    babel.cfg lists the keys as the option ``keys``.
+    """
 
     def texts(value: Any, *path: str) -> Iterator[tuple[str, str]]:
         match value:
@@ -53,7 +56,7 @@ def extract_toml(
                 for name, part in value.items():
                     yield from texts(part, *path, name)
             case list():
-                for number, part in enumerate(value, 1):  # a list of texts belongs to its key, which stays last
+                for number, part in enumerate(value, 1):  # the list's key stays last, so that it applies to its texts
                     yield from texts(part, *path[:-1], str(number), path[-1])
             case str() if path[-1] in options["keys"].split():
                 yield f"{_ID}{_path(file)} {' '.join(path)}", value
@@ -68,7 +71,7 @@ def _path(file: BinaryIO) -> str:
 
 
 def _scopes(tree: ast.AST, outer: str = "") -> Iterator[tuple[int, int, str]]:
-    """The first and last line of each definition, with its name; the module comes first."""
+    """Yield the first line, the last line and the name of each definition; the module comes first."""
     if not outer:
         yield 0, 10**9, "module"
     for node in ast.iter_child_nodes(tree):
@@ -81,7 +84,7 @@ def _scopes(tree: ast.AST, outer: str = "") -> Iterator[tuple[int, int, str]]:
 
 
 def extracted() -> Catalog:
-    """The messages of the source, without translations."""
+    """The messages of the source code, without translations."""
     with (_ROOT / "babel.cfg").open(encoding="utf-8") as file:
         methods, options = parse_mapping_cfg(file)
     catalog = Catalog()
@@ -96,7 +99,10 @@ def extracted() -> Catalog:
 
 
 def update(catalog: Catalog, source: Catalog) -> None:
-    """Add the source's messages to a catalog and remove others; edited long messages keep their translations."""
+    """Add the messages of ``source`` to a catalog and remove all others.
+
+    A long message with edited English keeps its translation.
+    """
     before = [message for message in catalog if message.id]
     catalog.update(source, no_fuzzy_matching=True)
     catalog.obsolete.clear()

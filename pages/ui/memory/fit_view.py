@@ -1,4 +1,4 @@
-"""The longest sequence and the largest batch that fit into the memory of a device."""
+"""The view What fits of the Memory page: the longest sequence and the largest batch that fit into a device's memory."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -31,7 +31,10 @@ from pages.ui.widgets.numbers import percent
 
 
 class Largest(NamedTuple):
-    """The largest batch or length with its limit (``most``), and the same two values as live numbers."""
+    """The largest batch size or sequence length that fits, and what limits it.
+
+    ``most`` has both as plain values. ``number`` and ``limit`` are live (see ``most_fitting``).
+    """
 
     most: LargestFit
     number: int
@@ -39,9 +42,9 @@ class Largest(NamedTuple):
 
 
 class WhatFits(NamedTuple):
-    """Whether a batch fits, and the longest sequence and the largest batch that fit."""
+    """What fits into a device: the bytes that the batch needs, the longest sequence, and the largest batch."""
 
-    needed: int  # bytes that the batch needs, with the allocator's share
+    needed: int  # the bytes that the batch needs, including the allocator's overhead
     length: Largest
     batch: Largest
 
@@ -50,7 +53,7 @@ class WhatFits(NamedTuple):
 
 
 def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGenerator) -> None:
-    """Write whether the batch fits into ``answer``; below, show metrics, the bar and the formulas."""
+    """Show in the container ``answer`` whether the batch fits, and then metrics, a bar and the formulas."""
     highest = run.live_peak(how)
     lengths, batches = (
         live_growths(run.model, how, field, *run.batch.shape) for field in ("sequence_length", "batch_size")
@@ -59,9 +62,9 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
     length = _largest(lengths, device, run.choice.config.longest)
     fit = WhatFits(device.needed(highest.num_bytes), length, _largest(batches, device, most_batches))
     first, second = _answer(run, fit, device)
-    # On the projector, the metrics below replace the second sentence.
+    # In projector view, the metrics below replace the second sentence.
     text = first if presenting() else fill("{first}  \n{second}", first=first, second=second)
-    # The box has the verdict's color and icon; style.css removes both while a drag reverses the verdict.
+    # The box has the color and icon of the verdict. While a slider reverses the verdict, style.css removes both.
     verdict = (
         FigureBound(fit.needed, 0, device.usable) if fit.fits(device) else FigureBound(fit.needed, device.usable + 1)
     )
@@ -105,7 +108,7 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
 def _show_reservations(
     how: Plan | Inference, device: Device, batches: Sequence[Polynomial], most_batches: int | None
 ) -> None:
-    """Show the batch at the largest overhead that was measured, and a warning if the device emulates the dtype."""
+    """Show the largest batch at the largest measured overhead, and a warning if the device emulates bfloat16."""
     if device.overhead < LARGEST_GAPS and not presenting():
         fewest = _largest(batches, device._replace(overhead=LARGEST_GAPS), most_batches)
         note = _(
@@ -122,13 +125,13 @@ def _show_reservations(
 
 
 def whether_it_fits(batch: Batch, needed: int, device: Device) -> str:
-    """The sentence on whether a batch that needs this many bytes fits."""
+    """A sentence on whether a batch that needs ``needed`` bytes fits into the device."""
     numbers = {"needed": size(needed), "usable": size(device.usable), "share": percent(needed, device.usable)}
     messages = (
         _("**Fits:** {batch_size:,} × {sequence_length:,} tokens need {needed}, {share} of the {usable}."),
         _("**Does not fit:** {batch_size:,} × {sequence_length:,} tokens need {needed}, {share} of the {usable}."),
     )
-    # Both messages are a verdict in bold type, followed by the rest of the sentence.
+    # Each message begins with a verdict in bold type.
     verdict, rest = zip(*(message[2:].split("**") for message in messages), strict=True)
     whether = place_of_largest((device.usable, needed))
     needs = text_at(tuple(fill(text, **batch.sizes(), **numbers) for text in rest), whether)
@@ -136,7 +139,7 @@ def whether_it_fits(batch: Batch, needed: int, device: Device) -> str:
 
 
 def _answer(run: Run, fit: WhatFits, device: Device) -> list[str]:
-    """Two sentences: whether the batch fits, and the largest sizes that fit."""
+    """Two sentences: whether the batch fits, and the largest batch and sequence that fit."""
     values = {
         "number": _number(fit.batch),
         "length": f"{run.batch.sequence_length:,}",
@@ -149,8 +152,8 @@ def _answer(run: Run, fit: WhatFits, device: Device) -> list[str]:
         "{batch}."
     )
     fits = place_of_largest((0, distance(fit.length.number, 0) + distance(fit.batch.number, 0)))
-    # The browser replaces the text of each piece of one style, so both sentences need the same pieces: a piece without
-    # text is a zero-width space.
+    # The browser replaces the text of each piece of one style, so both versions of the sentence need the same number of
+    # pieces. A zero-width space stands for an empty piece.
     pieces = most.split("**")
     instead = [nothing, *(len(pieces) - 1) * [_EMPTY]]
     texts = (text_at(tuple(fill(text, **values) for text in both), fits) for both in zip(instead, pieces, strict=True))
@@ -161,7 +164,7 @@ _EMPTY = "\u200b"
 
 
 def _results(run: Run, fit: WhatFits, device: Device) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """The titles and rows of the answer, for the report."""
+    """The titles and rows of a table with the results, for the report."""
     verdict = _("fits") if fit.fits(device) else _("does not fit")
     rows = (
         (_("Memory"), size(device.num_bytes)),
@@ -184,7 +187,10 @@ def _batch_title(run: Run) -> str:
 
 
 def _largest(growths: Sequence[Polynomial], device: Device, positions: int | None) -> Largest:
-    """The largest batch size or sequence length that fits, from the polynomials of its bytes."""
+    """The largest batch size or sequence length that fits; ``growths`` are live polynomials for the bytes it needs.
+
+    ``positions`` is a second upper limit besides the memory; None means no second limit.
+    """
     room = device.for_tensors
     answer = most(present_growths(growths), room, positions)
     return Largest(answer, *most_fitting(tuple(growths), room, positions))
@@ -204,7 +210,7 @@ def _number(largest: Largest) -> str:
 
 
 def _solved(letter: str, most: LargestFit, device: Device) -> str:
-    """The inequality for the bytes and its solution, as LaTeX."""
+    """LaTeX for the inequality bytes(``letter``) ≤ room, and its solution."""
     room = latex_number(device.for_tensors)
     grown = rf"\text{{{_('bytes')}}}({letter}) &= {_polynomial(most.growth, letter)} \le {room}"
     return rf"{grown} \;\Rightarrow\; {_solution(letter, most)}"

@@ -1,4 +1,4 @@
-"""The memory of a step over time: its peak, a chart, and the formula of the peak by area."""
+"""The live memory of a training or inference step over time: its peak, a chart, and the peak's formula by area."""
 
 from collections.abc import Iterator
 
@@ -42,7 +42,7 @@ PHASES: dict[Phase, str] = {
     "backward": N_("backward pass"),
     "optimizer": N_("optimizer step"),
 }
-# Measured in benchmarks/gpu_memory.md.
+# The measurements are in benchmarks/gpu_memory.md.
 NOT_COUNTED = N_(
     "Every live tensor is counted, to the byte. Other memory that a GPU needs is not: its driver and the CUDA context "
     "(1,165 MiB on an H100), the workspaces of cuBLAS (66 MiB) and the blocks of PyTorch's allocator. Measured there "
@@ -53,7 +53,7 @@ NOT_COUNTED = N_(
 
 
 def show_peak(run: Run, how: Plan | Inference) -> None:
-    """Show the peak, when it occurs, a chart of the whole step, and the formulas of the peak."""
+    """Show the peak memory, the operation at which it occurs, a chart of the step, and the formulas of the peak."""
     highest, now = peak(run.model, how, *run.batch.shape), run.live_peak(how)
     names = {area: _(word) for area, word in AREA_WORDS.items()}
     phases = {phase: _(word) for phase, word in PHASES.items()}
@@ -64,7 +64,7 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
     changed = _("{difference} against {preset}").format(difference=f"+{size(before)}", preset=run.choice.preset)
     show_metrics(_figures(run, how, now.num_bytes, before), longest_below=changed)
     model = run.choice.model
-    layers = live_size("num_hidden_layers", model.config.num_hidden_layers)  # the peak's step is in one of the layers
+    layers = live_size("num_hidden_layers", model.config.num_hidden_layers)  # the sentence can name one of the layers
     with live.container_within((*now.bounds, staying(layers))):
         st.markdown(_when(model, highest))
     moments = moments_of_step(run.model, how, *run.batch.shape)
@@ -108,7 +108,7 @@ def _show_temporaries(model: Model, highest: Peak) -> None:
 
 
 def _figures(run: Run, how: Plan | Inference, highest: int, before: int) -> dict[str, tuple[str, str]]:
-    """The metrics: the peak, and the memory that is always used (training) or the outputs (inference)."""
+    """The metrics: the peak, and the constant memory of training, or the outputs and KV cache of inference."""
     tokens = _("{batch_size:,} × {sequence_length:,} tokens").format(**run.batch.sizes())
     against = fill(
         _("{difference} against {preset}"), difference=signed(highest - before, size), preset=run.choice.preset
@@ -129,7 +129,10 @@ def _figures(run: Run, how: Plan | Inference, highest: int, before: int) -> dict
 
 
 def loop(run: Run, plan: Plan, needed: int) -> str:
-    """The training loop that is counted, and the extra memory of a loop that keeps all outputs, in sentences."""
+    """Sentences on the assumed training loop, and on the extra memory of a loop that keeps all outputs.
+
+    ``needed`` is the peak of the assumed loop in bytes.
+    """
     with_outputs = plan._replace(keep_outputs=True)
     kept_too = peak_bytes(run.model, with_outputs, *run.batch.shape)
     sentence = _("The training loop keeps only the loss, like that of transformers' Trainer.")
@@ -141,7 +144,7 @@ def loop(run: Run, plan: Plan, needed: int) -> str:
 
 
 def _savings(run: Run, plan: Plan) -> Iterator[str]:
-    """Sentences on what gradient accumulation and freezing save, in memory and in FLOPs."""
+    """Yield sentences on the memory and FLOPs that gradient accumulation and freezing save."""
     case = Case(run.model, run.batch, plan)
     if run.batches > 1 and not most_sequences(run.model):
         savings = of_adding_up(case, run.batches)
@@ -171,7 +174,7 @@ def _savings(run: Run, plan: Plan) -> Iterator[str]:
 
 
 def _step_words(model: Model, where: str, quote: str = "") -> str:
-    """The name of a step, with the number of the run if its layer is run several times."""
+    """The name of a step; if the model runs its layer several times (shared layers), the number of the run follows."""
     name, run = run_of(model, where)
     step = f"{quote}{name}{quote}"
     return step if run is None else _("{step}, run {number:,}").format(step=step, number=run)

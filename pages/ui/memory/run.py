@@ -1,4 +1,4 @@
-"""The controls of the Memory page: batch, training or inference settings, and the device."""
+"""The controls of the Memory page: the batch, the settings of training or inference, and the device."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -81,7 +81,7 @@ ATTENTION = Select("attention", N_("Attention"), ATTENTIONS, {"eager": N_("Eager
 
 
 def recompute_options(model: Model) -> list[Recompute]:
-    """The kinds of gradient checkpointing that the model's family supports."""
+    """The kinds of gradient checkpointing that the model's family supports, including "none"."""
     return [kind for kind in RECOMPUTE if kind in ("none", *model.family.recomputes)]
 
 
@@ -123,35 +123,37 @@ _LARGEST_GIB = 1_000_000
 
 
 class Run(NamedTuple):
+    """A model with its batch, for which the Memory page simulates training or inference."""
+
     choice: Choice
     batch: Batch
-    batches: int = 1  # batches whose gradients are accumulated for one optimizer step
+    batches: int = 1  # the number of batches whose gradients are accumulated for an optimizer step
 
     @property
     def model(self) -> Model:
         return self.choice.model
 
     def of_preset(self) -> "Run | None":
-        """The preset with the same batch; None if the batch is not possible for it."""
+        """The preset with the same batch, or None if the preset does not support this batch."""
         start = preset_of(self.choice)
         return None if any(batch_problems(start.config, self.batch.sizes())) else Run(start, self.batch)
 
     def side(self, figures: Mapping[Any, int], formulas: Mapping[Any, Any]) -> Side:
-        """Figures and their formulas as one side of a comparison."""
+        """Combine figures with their formulas, as one side of a comparison."""
         return Side(figures, formulas, {**self.model.config.shared(), **self.batch.sizes()})
 
     def growth(self, how: Plan | Inference) -> FigureGrowth:
-        """The peak's growth from the preset's peak at the same batch; no growth if the preset cannot take the batch."""
+        """The growth of the peak from the preset's peak at the same batch; none if the preset does not support it."""
         start = self.of_preset()
         if not start:
             return FigureGrowth(0, 0)
         highest = self.live_peak(how)
-        # The explanation holds only while memory peaks at the same step.
+        # The explanation is valid only while memory peaks at the same step.
         growth = growths(start._peak_side(how), self._peak_side(how))[WHOLE]
         return growth._replace(after=within(highest.num_bytes, highest.bounds))
 
     def live_peak(self, how: Plan | Inference) -> LivePeak:
-        """The peak, which follows the sliders."""
+        """The peak memory as a live number."""
         return live_peak(self.model, how, *self.batch.shape)
 
     def _peak_side(self, how: Plan | Inference) -> Side:
@@ -159,14 +161,14 @@ class Run(NamedTuple):
         return self.side({WHOLE: largest.num_bytes}, {WHOLE: largest.expression})
 
     def written(self, formula: Formula) -> tuple[str, str]:
-        """The formula as LaTeX, with letters and with numbers."""
+        """A formula as two LaTeX texts: with letters, and with numbers."""
         return formula.latex(), formula.latex(self.choice.config, **self.batch.sizes())
 
 
 def choose_plan(choice: Choice, *, states: bool = True, on_gpu: bool = False) -> tuple[Run, Plan]:
-    """Draw the controls of batch and training; the optimizer's control only with ``states``.
+    """Draw the controls of the batch and of training; draw the optimizer only with ``states``.
 
-    ``on_gpu`` decides how wide dropout masks are, unless the reader chooses.
+    ``on_gpu`` determines the width of dropout masks, unless the reader chooses the width.
     """
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         batch = choose_batch(choice.config)
@@ -181,7 +183,7 @@ def choose_plan(choice: Choice, *, states: bool = True, on_gpu: bool = False) ->
     if (typed := st.session_state[ACCUMULATE.name]) != batches and (problem := ACCUMULATE.problem(typed, 1, LARGEST)):
         show_problem(problem._replace(remedies=()))
     if problem := replace(freezing, layers=st.session_state["freeze_layers"]).problem(choice.config):
-        show_problem(problem._replace(remedies=()))  # also outside the popover, which has the remedies
+        show_problem(problem._replace(remedies=()))  # repeated outside the popover, where the remedies are
     _show_remarks(choice)
     if options["fused_dropout"]:
         st.caption(_(ONE_BYTE_MASKS))
@@ -193,7 +195,7 @@ def choose_plan(choice: Choice, *, states: bool = True, on_gpu: bool = False) ->
 
 
 def _choose_masks(*, on_gpu: bool) -> bool:
-    """Draw the choice of dropout masks, and return whether they have one byte per element."""
+    """Draw the choice of dropout masks; return whether masks have one byte per element."""
     chosen = DROPOUT_MASKS.show(
         help=_(
             "PyTorch saves the masks of dropout with one byte per element on CUDA, and as wide as the activations on a "
@@ -209,7 +211,7 @@ def _run(choice: Choice, batch: Batch, batches: int = 1) -> Run:
 
 
 def choose_precision(**look: Any) -> Precision:
-    """Draw the training precision; when it changes, the data type of inference follows."""
+    """Draw and return the training precision; when it changes, set the data type of inference accordingly."""
     precision = TRAINING_DTYPE.show(**{"help": TRAINING_DTYPE.meanings(_MEANINGS), **look})
     of_link = "last precision" not in st.session_state and DTYPE.is_changed
     if st.session_state.get("last precision", TRAINING_DTYPE.default) != precision and not of_link:
@@ -222,7 +224,7 @@ _MEANINGS = {precision: rule.meaning for precision, rule in PRECISIONS.items()}
 
 
 def _settings(plan: Plan, batches: int) -> dict[str, object]:
-    """The values of the controls; controls in the popover are included only if they differ from a plain step."""
+    """The values of the controls, keyed by name; controls in the popover are included only if they have an effect."""
     folded = {ACCUMULATE.name: batches} if batches > 1 else {}
     masks = {DROPOUT_MASKS.name: "true"} if plan.fused_dropout else {}
     return {
@@ -237,6 +239,7 @@ def _settings(plan: Plan, batches: int) -> dict[str, object]:
 
 
 def choose_inference(choice: Choice) -> tuple[Run, Inference]:
+    """Draw the controls of the batch and of inference; record the settings for the export."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         batch = choose_batch(choice.config)
         how = Inference(DTYPE.show(), ATTENTION.show())
@@ -248,26 +251,26 @@ def choose_inference(choice: Choice) -> tuple[Run, Inference]:
 
 
 def _show_remarks(choice: Choice) -> None:
-    """Say that relative positions have no fused attention, and how long a cross-attention's encoder output is."""
+    """Show notes on unsupported fused attention, and on the length of the encoder output for cross-attention."""
     show_unfused(choice.model)
     show_seen(choice.model)
 
 
 def show_unfused(model: Model) -> None:
-    """If fused attention is chosen, say if the model does not support it."""
+    """Show a note if fused attention is chosen but the model does not support it."""
     if st.session_state["attention"] == "fused" and not can_fuse(model.steps(Batch())):
         st.caption(_("Fused attention does not support relative positions; eager attention is counted instead."))
 
 
 def choose_task() -> tuple[str, Device]:
-    """Draw task and device."""
+    """Draw the controls for the task ("training" or "inference") and the device; return both values."""
     with (controls := st.container(horizontal=True, vertical_alignment="bottom")):
         task = TASK.show()
     return task, choose_device(controls)
 
 
 def choose_device(controls: DeltaGenerator) -> Device:
-    """Draw the device into a row of controls; an impossible memory size is replaced by the nearest possible one."""
+    """Draw the device's controls into a row and return the device; replace an invalid memory size by a valid size."""
     with controls:
         chosen = DEVICE_MEMORY.show(help=_("Total memory as nvidia-smi reports it."))
         device = _named_device(chosen) if chosen in DEVICES else _typed_device()
@@ -288,7 +291,7 @@ def choose_device(controls: DeltaGenerator) -> Device:
                     "segments, 2 to 29 % without (measured on an H100)."
                 ),
             )
-    for problem in problems:  # outside the popover, which would hide it
+    for problem in problems:  # shown outside the popover, which would hide them
         show_problem(problem)
     device = device._replace(overhead=overhead)
     limited = kept_free(device, typed)

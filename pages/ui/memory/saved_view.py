@@ -1,4 +1,4 @@
-"""The activations that autograd saves for the backward pass, tensor by tensor."""
+"""The view Activations of the Memory page: the tensors that autograd saves for the backward pass."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -38,7 +38,10 @@ KORTHIKANTI = Fold("korthikanti", N_("Compared with the formula of Korthikanti e
 
 
 def show_activations(run: Run, plan: Plan) -> None:
-    """Show the activations that autograd saves: total, formula, bars by module, tensors, and a published formula."""
+    """Show the activations that autograd saves: the total, its formula, a bar for each module, and all tensors.
+
+    A comparison with a published formula follows.
+    """
     if problem := unlisted(run.choice.model, plan):
         st.info(sentence(problem))
         return
@@ -49,7 +52,7 @@ def show_activations(run: Run, plan: Plan) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         show_metrics({_("Saved for the backward pass"): (size(total), counted(total, "bytes"))})
         check = HOOKS.show()
-    verdict = st.container()  # filled last: the first comparison takes seconds
+    verdict = st.container()  # it is filled last, because the first comparison takes seconds
     terms = [(*run.written(formula), colors()[component]) for component, formula in formulas.components.items()]
     st.latex(colored_equation(rf"\text{{{_('bytes')}}} &= ", terms, latex_number(total)))
     if modules:
@@ -79,7 +82,7 @@ def _module_bars(run: Run, plan: Plan, modules: Mapping[str, int], formulas: Map
 
 
 def _side(run: Run, plan: Plan) -> Side:
-    """The bytes that each module saves, as one side of a comparison."""
+    """The bytes that each module saves, with their formulas, as one side of a comparison."""
     formulas = kept_formulas(run.model, plan, *run.batch.shape).modules
     return run.side(by_module(footprint.kept(run.model, plan, *run.batch.shape)), formulas)
 
@@ -107,7 +110,7 @@ def _show_saved(saved: Sequence[SavedActivation], letters: Sequence[SavedActivat
 
 
 def _dtype(item_bytes: int, dtype: Dtype) -> str:
-    # In a float32 model only xielu's parameters have two bytes: transformers makes them in bfloat16.
+    # In a float32 model, only the parameters of xielu have two bytes: transformers creates them in bfloat16.
     return {1: "bool", 4: "float32"}.get(item_bytes) or ("bfloat16" if dtype == "float32" else dtype)
 
 
@@ -117,7 +120,7 @@ def _product(saved: SavedActivation) -> str:
 
 
 def _show_korthikanti(run: Run, plan: Plan) -> None:
-    """Show the published formula for one layer, and each reason why bertcalc's count differs."""
+    """Show the published formula for a layer, and the reasons why bertcalc's count differs, with their amounts."""
     terms = footprint.korthikanti(run.model, plan, *run.batch.shape)
     formulas = korthikanti_formulas(run.model, plan, *run.batch.shape)
     rows: list[tuple[str, ...]] = []
@@ -139,7 +142,7 @@ def _show_korthikanti(run: Run, plan: Plan) -> None:
 
 
 def _show_verdict(run: Run, plan: Plan) -> None:
-    """Show PyTorch's own count, or why PyTorch cannot count."""
+    """Show whether PyTorch counts the same bytes, or why PyTorch cannot count them."""
     model = run.model
     call = Call(*run.batch.shape, model.encoder_length(run.batch.sequence_length), num_choices=1)
     if plan.attention == "fused":

@@ -1,4 +1,4 @@
-"""The stacked bar of the Memory page."""
+"""The stacked bar of the Memory page, which shows how much of a device's memory each area uses."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -32,7 +32,7 @@ AREA_WORDS: dict[Area, str] = {
 
 
 class DeviceUse(NamedTuple):
-    """The used parts of a device's memory with their formulas, and the preset's parts."""
+    """The bytes of each area in a device's memory with their formulas, and the preset's bytes (``before``)."""
 
     parts: Mapping[Area, int]
     before: Mapping[Area, int]
@@ -41,7 +41,7 @@ class DeviceUse(NamedTuple):
 
 
 def show_bar(choice: Choice, use: DeviceUse) -> None:
-    """Show the parts as one stacked bar with marks at the preset's total and at the limit, and a legend below."""
+    """Draw a stacked bar with marks at the preset's total and at the device's limit, and a legend below."""
     total, was, device = sum(use.parts.values()), sum(use.before.values()), use.device
     end = axis_end("fit", (choice.preset, choice.architecture, device), max(was, device.num_bytes), total)
     words = (_("Bytes"), _("Size"), _("Share"), _("Formula"))
@@ -60,10 +60,10 @@ def show_bar(choice: Choice, use: DeviceUse) -> None:
 
 
 def bar_frame(use: DeviceUse, preset: str, end: int) -> Columns:
-    """The data of the bar: a row for each part, for each mark ("limit" and "was"), and for the end of the axis.
+    """The data of the bar, with a row for each part, for each mark ("limit" and "was"), and for the end of the axis.
 
-    Memory that is not for tensors, because it is kept free or taken by the allocator, is drawn at the end of the
-    device's memory. If the parts overlap this memory, they are drawn over it.
+    Memory that is not available to tensors is at the end of the device's memory: it is kept free, or the allocator uses
+    it. Parts that extend into this memory are drawn over it.
     """
     rows: list[dict[str, Any]] = []
     whole, position, device = sum(use.parts.values()), 0, use.device

@@ -1,4 +1,4 @@
-"""The memory of the weights alone."""
+"""The view Weights of the Memory page: the memory of the weights alone."""
 
 from fractions import Fraction
 
@@ -28,7 +28,7 @@ _FILES: dict[Checkpoint, str] = {
 
 
 def show_weights(choice: Choice) -> None:
-    """Show the memory of the weights by data type, the size of a checkpoint, and a common mistake in megabytes."""
+    """Show the memory of the weights by data type, the size of checkpoints, and a common mistake with megabytes."""
     model = choice.model
     count = live_reading(Model.num_parameters, model)
     show_metrics({_("Parameters in {architecture}").format(architecture=choice.architecture): (grouped(count), "N")})

@@ -1,7 +1,7 @@
-"""Check the link that starts a session: report and drop invalid parameters, and use the rest.
+"""Check the link that starts a session: report and drop its invalid parameters.
 
-A control is known once the module that declares it is imported. Streamlit runs the script of one page at a time, so the
-modules of all pages that declare controls are imported here.
+A control is registered when the module that declares it is imported. Streamlit runs the script of only one page, so
+this module imports all modules that declare controls.
 """
 
 from collections.abc import Callable, Mapping
@@ -43,38 +43,38 @@ from pages.ui.widgets import (  # noqa: F401
 Select("lang", "Language", LANGUAGES)
 KNOWN = sorted(CONTROLS)
 _MOST_UNKNOWN = 20
-_LONGEST = 100  # characters of an unknown name that are compared with the known ones
+_LONGEST = 100  # only the first characters of an unknown name are compared with known names
 
 
 def check(before_rerun: Callable[[], object]) -> None:
-    """Check the link that started the session; remove values that no control could show, and run again.
+    """Check the link that started the session; if it has invalid parameters, remove them and rerun the script.
 
-    ``before_rerun`` has to call st.navigation: a run that ends before this call would start again on the first page.
+    ``before_rerun`` must call st.navigation: after a run that ends without this call, Streamlit opens the first page.
 
-    Call ``check`` before any control reads the link: Streamlit raises an error for inf as a whole number, and reads 1e3
-    as 1000. Valid values that do not form a possible model are left to ``present_model.begin``, which takes the nearest
-    model.
+    Call ``check`` before any control reads the link, because Streamlit fails on inf as a whole number, and reads 1e3 as
+    1000. Valid values can still form an invalid model; ``present_model.begin`` then takes the nearest model.
     """
     if "rejected" in st.session_state:
         return
     parameters = st.query_params.to_dict()
-    # The link of a run that was interrupted below, the link of a lost session, or this run's link.
+    # The link comes from a run that was interrupted below, from a lost session, or from this run.
     noted = st.session_state.get("link with notes") or present_model.noted_link() or parameters
     st.session_state["link with notes"] = noted
     if rejected := rejections(parameters):
         before_rerun()
         names = {name for name, *_why in rejected}
         st.query_params.from_dict({name: parameters[name] for name in parameters if name not in names})
-    # Set last: this run may be interrupted at any command, and each run repeats the check until the key is set.
+    # "rejected" is set last. Streamlit may interrupt the run at any command, and each run repeats the check until this
+    # key is set.
     st.session_state["rejected"] = rejections(noted)
     if rejected:
         st.rerun()
 
 
 def rejections(parameters: Mapping[str, str]) -> list[tuple[str, str, str, dict[str, str]]]:
-    """The invalid parameters of a link: name, text, and an English reason with placeholders and their values.
+    """The invalid parameters of a link, as tuples of name, text, English message, and values of its placeholders.
 
-    Only the first few unknown names are compared with the known ones: a link can have any number.
+    Only the first unknown names are compared with known names, because a link can have any number of parameters.
     """
     unknown = islice((name for name in parameters if name not in CONTROLS), _MOST_UNKNOWN)
     names = [*(name for name in parameters if name in CONTROLS), *unknown]
@@ -82,17 +82,17 @@ def rejections(parameters: Mapping[str, str]) -> list[tuple[str, str, str, dict[
 
 
 def show_rejected() -> None:
-    """Show the problems of the link, until the reader presses a button."""
+    """Show the problems of the link until the reader presses a button."""
     rejected, stood_in = st.session_state["rejected"], present_model.stood_in()
     if not (rejected or stood_in):
         kept.put(present_model.NOTED, None)
         return
     kept.put(present_model.NOTED, st.session_state["link with notes"])
     with st.container(border=True, key="rejected"):
-        # st.text, because the text of a link is not trusted and must not be read as Markdown.
+        # The text of a link is untrusted. st.text does not interpret it as Markdown.
         for name, text, message, values in rejected:
             control = CONTROLS.get(name)
-            if isinstance(control, Select) and "nearest" in values:  # here, in the language of this run
+            if isinstance(control, Select) and "nearest" in values:  # the label depends on the language of this run
                 values = values | {"nearest": control.named(values["nearest"])}
             st.text(_(message).format(name=shorten(name), text=shorten(text), **values))
         for problem in stood_in:
@@ -122,7 +122,7 @@ def _got_it() -> None:
 def _reason(name: str, parameters: Mapping[str, str]) -> Reason | None:
     if name in CONTROLS:
         return CONTROLS[name].wrong_in(parameters)
-    whole = [control for control in KNOWN if control == f"model_{name}"]  # such as class for model_class
+    whole = [control for control in KNOWN if control == f"model_{name}"]  # "class" probably means model_class
     if meant := [*whole, *get_close_matches(name[:_LONGEST], KNOWN, n=1, cutoff=0.8)]:
         return N_("{name} in the link is unknown: did you mean {nearest}?"), {"nearest": meant[0]}
-    return None  # a parameter of another tool, such as utm_source
+    return None  # the parameter probably belongs to another tool, such as utm_source

@@ -1,4 +1,4 @@
-"""The answer to the first page's question: BERT's count, and how the present model differs from BERT."""
+"""The answer to the first page's question: BERT's parameter count, and how the session's model differs from BERT."""
 
 from collections.abc import Iterator
 from functools import cache, lru_cache
@@ -25,16 +25,16 @@ from pages.ui.shell.sidebar import Choice
 from pages.ui.widgets.bars import preset_in_class
 
 _FAMILY = family_of(PRESETS[DEFAULT_PRESET].config)
-_NAMED = 3  # parts of a difference
+_NAMED = 3  # the most parts of a difference that a sentence names
 _SIZES = [field for field in FIELDS if field in SLIDERS]
 
 
 class SentencePart(NamedTuple):
-    """A change of a model: its phrases, the field's values, and the change's effect on the count.
+    """A change to a model: its phrases, the field's values, and the change's effect on the parameter count.
 
-    The phrases are for one more, several more, one fewer and several fewer; a single phrase stands for all of them.
-    ``alike`` says whether each layer, row or unit makes the same difference; ``counted`` whether the field counts
-    something.
+    The four phrases are for one more, several more, one fewer and several fewer; a single phrase replaces all of them.
+    ``alike`` says whether each unit, such as a layer or a row, makes the same difference. ``counted`` says whether the
+    field is a count, such as the number of layers.
     """
 
     phrases: tuple[str, ...]
@@ -52,9 +52,9 @@ class SentencePart(NamedTuple):
 
 @mirrored
 def difference_sentence(parts: tuple[SentencePart, ...], messages: tuple[str, ...]) -> str:
-    """A sentence with the changes that make the largest difference, and the difference; empty without a change.
+    """A sentence with the changes that have the largest effect, and the total difference; empty without a change.
 
-    ``messages`` are a sentence for counted changes, a sentence for other changes, and the messages of ``_messages``.
+    ``messages`` contains a sentence for counted changes, a sentence for other changes, and the texts of ``_messages``.
     """
     has, otherwise, same, more, in_all, whole, each, comma = messages
     changed = [part for part in parts if part.before != part.after]
@@ -81,13 +81,13 @@ def difference_sentence(parts: tuple[SentencePart, ...], messages: tuple[str, ..
 
 
 def sentence(choice: Choice) -> str:
-    """The answer as Markdown: the published counts, and the present model's."""
+    """The answer as Markdown: BERT's published counts, followed by the count of the session's model if it differs."""
     present = yours(choice)
     return in_a_row([published(), fill("**{present}**", present=present) if present or is_live(present) else ""])
 
 
 def published() -> str:
-    """A sentence with the counts that the paper's 110M can stand for."""
+    """A sentence with the exact counts that the paper's "110M" can refer to."""
     message = _(
         "{preset} has {count:,} ({bare:,} without its pooler). The paper's 110M rounds this number, or "
         "{pretraining:,} with the pre-training heads."
@@ -98,10 +98,10 @@ def published() -> str:
 
 
 def yours(choice: Choice) -> str:
-    """Describe how the present model differs from bert-base-uncased, with exact numbers; empty if it does not.
+    """Sentences on how the session's model differs from bert-base-uncased, with exact counts; empty if it does not.
 
-    The sentences compare the model with its preset in the same architecture, as under the total, and the preset with
-    bert-base-uncased.
+    One sentence compares the preset with bert-base-uncased, the other compares the model with its preset. Both use the
+    architecture of the model.
     """
     base, start = (preset_in_class(name, choice.architecture) for name in (DEFAULT_PRESET, choice.preset))
     parts = _parts(start, choice.model)
@@ -112,7 +112,7 @@ def yours(choice: Choice) -> str:
 
 
 def _of_another_family(choice: Choice, base: Model, start: Model) -> str:
-    """Compare a preset of another family by the parts that differ most, since BERT lacks some of its fields."""
+    """Compare a preset of another family with BERT by the parts that differ most, since their fields differ."""
     base_totals, start_totals = (comparable_totals(model) for model in (base, start))
     changes = {part: start_totals.get(part, 0) - base_totals.get(part, 0) for part in {**base_totals, **start_totals}}
     most = sorted(filter(changes.get, changes), key=lambda part: -abs(changes[part]))
@@ -134,7 +134,7 @@ def _of_another_family(choice: Choice, base: Model, start: Model) -> str:
 
 
 def _start(choice: Choice, why: tuple[SentencePart, ...]) -> str:
-    """A sentence with the preset's count in this architecture; empty for bert-base-uncased as BertModel."""
+    """A sentence with the preset's parameter count in this architecture; empty for bert-base-uncased as BertModel."""
     preset, architecture = choice.preset, choice.architecture
     count, name = _count(preset, architecture), _named_preset(choice)
     if preset == DEFAULT_PRESET:
@@ -146,7 +146,7 @@ def _start(choice: Choice, why: tuple[SentencePart, ...]) -> str:
 
 
 def _named_preset(choice: Choice) -> str:
-    """The preset's name, with the class unless that is the base model."""
+    """The preset's name, followed by the architecture unless it is the base model."""
     preset, architecture = choice.preset, choice.architecture
     if class_of(architecture).task == "base":
         return preset
@@ -154,7 +154,7 @@ def _named_preset(choice: Choice) -> str:
 
 
 def _changed(parts: tuple[SentencePart, ...]) -> str:
-    """A sentence with the fields that differ from the preset; empty if none does."""
+    """A sentence with the fields that differ from the preset; empty if all fields are equal."""
     return difference_sentence(parts, (_("Yours has {changes}."), _("Yours: {changes}."), *_messages()))
 
 
@@ -170,7 +170,7 @@ def _messages() -> tuple[str, ...]:
 
 
 def _parts(start: Model, goal: Model) -> tuple[SentencePart, ...]:
-    """The changes from one model to another; live if the models differ only in the sliders' sizes."""
+    """The changes from one model to another. They are live if the models differ only in sizes with a slider."""
     before, after = values_of(start), values_of(goal)
     differing = {field for field in FIELDS if before.get(field) != after.get(field)}
     if differing <= {*_SIZES} and symbolic_model(start) is symbolic_model(goal):
@@ -180,7 +180,7 @@ def _parts(start: Model, goal: Model) -> tuple[SentencePart, ...]:
 
 
 def _live_parts(start: Model, goal: Model) -> Iterator[SentencePart]:
-    """A part for each slider, as if the sliders were moved one after another in the order of FIELDS."""
+    """Yield a change for each slider, with its effect if the sliders are moved one by one in the order of FIELDS."""
     config, sizes = start.config, goal.config.shared()
     totals = [start.num_parameters()]
     fields = [field for field in _SIZES if config.has(field)]
@@ -194,13 +194,13 @@ def _live_parts(start: Model, goal: Model) -> Iterator[SentencePart]:
 
 @lru_cache(maxsize=512)
 def _with_sizes(model: Model, sizes: tuple[tuple[str, int], ...]) -> Any:
-    """The node of a model's total in which these fields have these values."""
+    """The live node of a symbolic model's parameter count, with numbers substituted for the fields in ``sizes``."""
     formula: Any = model.num_parameters()
     return node_of_formula(formula.xreplace({SYMBOLS[field]: Integer(size) for field, size in sizes}))
 
 
 def _part(part: Attribution) -> SentencePart:
-    """A part that does not follow the sliders. Its phrase omits a number of heads that only follows another field."""
+    """A change that is not live. Its phrase leaves out the number of heads if other fields change with it."""
     changes = [change for change in part.changes if change.field != "num_attention_heads"] or part.changes
     sentences = (change.sentence(alone=len(changes) == 1) for change in changes)
     phrase = listed(_(message).format(**values) for message, values in sentences)

@@ -1,4 +1,4 @@
-"""The subtotals of a layer by part: its attention, its feed-forward and its LayerNorms."""
+"""The parameter counts of a layer's parts: its attention, its feed-forward network and its LayerNorms."""
 
 from bertcalc.live.live_formulas import live_reading
 from bertcalc.model.model import Model
@@ -10,7 +10,7 @@ from pages.ui.shell.i18n import _
 
 
 def show_subtotals(model: Model, path: str) -> None:
-    """Show the parts of the module at ``path`` and their counts, unless its bars already show them."""
+    """Show the parameter counts of the parts of the module at ``path``, unless its bars already show them."""
     parts = live_reading(parts_inside, model, path)
     if 1 < len(parts) < len(breakdown(model, path)):
         words = [_(part).replace("LayerNorm", norm_kind(model)) for _component, part in parts]

@@ -1,7 +1,7 @@
-"""Write the address of the page: one entry in the browser's history for each step.
+"""Write the page's URL with one entry in the browser's history for each step.
 
-Controls with ``bind="query-params"`` write their parameters one by one: a change of several fields would leave entries
-with intermediate models, and typing into such a control leaves no entry at all (Streamlit 1.67).
+Streamlit 1.67 does not do this for controls with ``bind="query-params"``. They write their parameters one by one, so a
+change of several fields would leave entries with intermediate models. Typing into such a control leaves no entry.
 """
 
 from collections.abc import Collection, Mapping
@@ -14,22 +14,25 @@ from pages.ui.session import kept
 
 
 def went_back() -> bool:
-    """Whether this run was caused by the browser's Back or Forward."""
+    """Whether the browser's Back or Forward caused this run."""
     return streamlit_internals.went_back()
 
 
 def restore() -> None:
-    """After Back or Forward, read all parameters of the address, before any control is drawn.
+    """After Back or Forward, restore all parameters of the URL. Call this before any control is drawn.
 
-    If both pages have a control of the same name, Streamlit 1.67 treats its parameter as the other page's and drops it;
-    the control then starts with its default.
+    If the pages before and after Back have a control of the same name, Streamlit 1.67 drops its parameter, because it
+    takes the parameter for the other page's. Then the control would start at its default.
     """
     if went_back():
         streamlit_internals.restore_parameters()
 
 
 def open_page(page: str) -> None:
-    """Record the page of this run, and whether the last run, perhaps in a lost session, drew another page."""
+    """Record the page of this run, and whether the last run drew another page.
+
+    The last run may belong to a session that the server has lost; the browser keeps the page's name.
+    """
     before = st.session_state.setdefault("page of the link", kept.get("page") or page)
     st.session_state["opened"] = before != page
     if not is_rehearsal():  # after a rehearsal, the next run opens the page again
@@ -38,22 +41,25 @@ def open_page(page: str) -> None:
 
 
 def is_opened() -> bool:
-    """Whether this run opens a page, because the last run drew another page."""
+    """Whether this run opens a page: the last run drew another page."""
     opened: bool = st.session_state["opened"]
     return opened
 
 
 def drop_with_next(names: Collection[str]) -> None:
-    """In a callback: remove parameters with the next change of a bound control, as one entry in the history."""
+    """Remove parameters together with the next change of a bound control, as one history entry.
+
+    Call this only in callbacks.
+    """
     streamlit_internals.set_parameters(names, {})
 
 
 def write(names: Collection[str], values: Mapping[str, str]) -> None:
-    """Replace the parameters ``names`` of the link by ``values``, in one message: one entry in the history.
+    """Replace the parameters ``names`` of the link by ``values``, as one history entry.
 
     ``st.query_params`` cannot remove several parameters at once: each ``del`` would be a separate entry. A run that
-    opens a page tells the browser nothing here: at the end of the run, the panel gives the browser the whole address,
-    without an entry in the history.
+    opens a page sends nothing to the browser now. At the end of such a run, the panel gives the browser the whole URL,
+    without a history entry.
     """
     if not streamlit_internals.set_parameters(names, values if is_opened() else {}):
         for name in {*names} - values.keys():

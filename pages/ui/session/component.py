@@ -1,4 +1,4 @@
-"""Custom Streamlit components, made from the files of pages/ui."""
+"""Custom Streamlit components, whose scripts and style sheets are files in pages/ui."""
 
 import json
 from collections.abc import Mapping
@@ -10,9 +10,9 @@ import streamlit as st
 from pages.server import scripts
 
 _HERE = Path(__file__).parents[1]
-# Streamlit makes a blob of this script, in which a relative address means nothing. If new data arrive while the browser
-# loads a script, Streamlit 1.67 cleans up after the old data, although the component is still on the page. So the
-# script leaves only if its element is gone.
+# Streamlit loads this script as a blob, where relative URLs do not work. If new data arrive while the browser loads the
+# script, Streamlit 1.67 calls the cleanup function although the component is still on the page. So the cleanup function
+# does nothing as long as its element is connected.
 _IMPORT = """const {{ default: draw }} = await import(new URL("{address}", document.baseURI));
 export default (component) => {{
   const data = component.data && JSON.parse(new TextDecoder().decode(component.data));
@@ -23,9 +23,9 @@ export default (component) => {{
 
 
 def component(name: str, *files: str, **options: Any) -> Any:
-    """Make a component from style sheets and scripts in pages/ui; files of the same kind are joined in order.
+    """Make a component from style sheets and scripts in pages/ui, which are concatenated in the given order.
 
-    The server offers the scripts as a file: browsers cache it, and runs do not send it.
+    The server offers the joined script as a static file, which browsers cache. Runs do not send it.
     """
     css, js = (
         "".join((_HERE / file).read_text(encoding="utf-8") for file in files if file.endswith(kind))
@@ -35,7 +35,7 @@ def component(name: str, *files: str, **options: Any) -> Any:
     mount = st.components.v2.component(name, css=css or None, js=script, **options)
 
     def draw(*, data: Mapping[str, Any] | None = None, **arguments: Any) -> Any:
-        # As bytes: Streamlit 1.67 would serialize other data twice, the second time for an id that the key replaces.
+        # Streamlit 1.67 would serialize other types than bytes twice, the second time for an ID that ``key`` replaces.
         written = None if data is None else json.dumps(data, separators=(",", ":")).encode()
         return mount(data=written, **arguments)
 

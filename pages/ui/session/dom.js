@@ -1,4 +1,4 @@
-// Make an element with attributes, text and children: the first script of every component that draws itself.
+// Create an element with attributes, text and children. Every component that creates elements begins with this script.
 function element(kind, { text, children = [], ...attributes } = {}) {
   const made = document.createElement(kind);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);

@@ -1,4 +1,4 @@
-"""The model of this session: read from the link, changed by controls, written into the link."""
+"""The session's model, which is read from the link, changed by controls, and written into the link."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,16 +11,16 @@ from bertcalc.controls.model_history import ModelHistory
 from bertcalc.families.presets import DEFAULT_PRESET
 from pages.ui.session import address, kept, scale
 
-NOTED = "link"  # the name under which the browser keeps a link with notes
+NOTED = "link"  # the name under which the browser keeps the link whose messages are shown
 _ASIDE = "model before the lecture"
 
 
 def begin(place: str = "", preset: str = "") -> None:
-    """Read the model from the link in the first run, and after Back and Forward.
+    """Read the model from the link in the session's first run, and after Back and Forward.
 
-    ``place`` names the screen of a lecture, and ``preset`` the screen's preset, if any: the screen starts with this
-    preset, which is also the default preset of a link to the screen. Leaving the lecture brings back the model from
-    before its first screen with a preset.
+    In a lecture, ``place`` names the screen ("lecture/screen"), and ``preset`` is the screen's preset, if any. The
+    screen starts with this preset, which is also the default preset of a link to the screen. Leaving the lecture
+    restores the model from before the lecture's first screen with a preset.
     """
     lecture = place.partition("/")[0]
     before, st.session_state["place"] = st.session_state.get("place"), place
@@ -33,10 +33,11 @@ def begin(place: str = "", preset: str = "") -> None:
     if is_new:
         link = st.query_params.to_dict()
         model, problems = read(link, _meant())
-        # When a page opens, its link has no model until the panel adds it.
+        # The link of a page that just opened has no model until the panel adds it.
         is_linked = address.went_back() or not address.is_opened() or not link.keys().isdisjoint(NAMES)
         st.session_state["stood in"] = problems or read(noted_link(), _meant())[1]
-        # Set last: this run may be interrupted at any use of the session's state, and the next run then starts over.
+        # "track" is set last. Streamlit may interrupt the run at any access to the session state; without "track", the
+        # next run starts over.
         st.session_state["track"] = ModelHistory.restored(model, kept.get("steps"), is_linked=is_linked)
     elif address.went_back():
         model, st.session_state["stood in"] = read(st.query_params.to_dict(), _meant())
@@ -46,7 +47,7 @@ def begin(place: str = "", preset: str = "") -> None:
 
 
 def _bring_back(lecture: str) -> None:
-    """Restore the model from before the last lecture, unless that lecture is still open; do nothing after Back."""
+    """Restore the model from before the last lecture if the reader has left the lecture, but not after Back."""
     match kept.get(_ASIDE):
         case {"lecture": name, "link": link} if name != lecture:
             take(read(_texts(link))[0])
@@ -54,7 +55,7 @@ def _bring_back(lecture: str) -> None:
 
 
 def noted_link() -> dict[str, str]:
-    """The link whose messages are still shown, as the browser keeps it; {} if there is no such link."""
+    """The parameters of the link whose messages are still shown, from the browser's memory; {} if there is none."""
     return _texts(kept.get(NOTED))
 
 
@@ -74,32 +75,32 @@ def _meant() -> str:
 
 
 def link() -> dict[str, str]:
-    """The parameters of the link for the model of the last step."""
+    """The parameters of the link that describe the session's model."""
     return track().present.link(_meant())
 
 
 def own_name(field: str) -> str:
-    """The name of a field in the family of the session's model."""
+    """The name of a config field in the family of the session's model."""
     return track().present.config.own_name(field) if "track" in st.session_state else field
 
 
 def linked(link: Mapping[str, str]) -> ChosenModel:
-    """The model of a link, independent of the session's."""
+    """The model that ``link`` describes, independent of the session's model."""
     return read(link)[0]
 
 
 def write_link() -> None:
-    """Write the model of the last step into the link.
+    """Write the session's model into the link.
 
-    The run that opens another page does not write the model: Streamlit drops unknown parameters from the new page's
-    address, and adding them here would be another history entry. After such a run, the panel adds them in the browser.
+    A run that opens another page does not write it. Streamlit has dropped the parameters from the new page's URL, and
+    adding them here would make another history entry. Instead, the panel adds them in the browser after the run.
     """
     kept.put("steps", track().written())
     present = track().present
     if not address.is_opened():
         query = st.query_params.to_dict()
         in_link, wrong = read(query, _meant())
-        # Going back adds no entry, so that a link with superfluous parameters can be cleaned up then.
+        # After Back, a change of the link adds no history entry, so superfluous parameters can be removed.
         plain = not address.went_back() or {name: query[name] for name in NAMES if name in query} == link()
         if wrong or in_link != present or not plain:
             for step in track().unsaid or [present]:
@@ -108,27 +109,27 @@ def write_link() -> None:
 
 
 def stood_in() -> list[Problem]:
-    """The problems with impossible values of the link, as long as their messages are shown."""
+    """The problems with invalid values in the link, as long as their messages are shown."""
     problems: list[Problem] = st.session_state["stood in"]
     return problems
 
 
 def change(values: Mapping[str, Any]) -> None:
-    """In a callback: change fields of the model in one step."""
+    """Change fields of the model in one step. Call this only in callbacks."""
     if not address.went_back():
         track().change(values)
 
 
 def take_preset(preset: str, **changes: Any) -> None:
-    """In a callback: load a preset with some fields changed, in one step."""
+    """Load a preset, with ``changes`` to some fields, in one step. Call this only in callbacks."""
     take(track().present.reset(preset).changed(changes))
 
 
 def take(model: ChosenModel) -> None:
-    """In a callback: load another model, in one step.
+    """Load another model in one step. Call this only in callbacks.
 
-    Ignored in a run that the browser's Back or Forward caused: a control that the browser has not redrawn still sends
-    its old value, which Streamlit ignores only for controls that are bound to the link.
+    This does nothing in a run that the browser's Back or Forward caused. In such a run, a control that the browser has
+    not redrawn still sends its old value. Streamlit ignores the old value only if the control is bound to the link.
     """
     if not address.went_back():
         track().take(model)
@@ -136,10 +137,10 @@ def take(model: ChosenModel) -> None:
 
 
 def plain() -> ChosenModel:
-    """The preset of the session's model, without any changes."""
+    """The preset of the session's model, without changed fields or steps."""
     return track().present.reset()._replace(changes="")
 
 
 def reset() -> None:
-    """In a callback: go back to the preset."""
+    """Go back to the unchanged preset. Call this only in callbacks."""
     take_preset(track().present.preset, changes="")

@@ -1,4 +1,4 @@
-"""The end of a chart's axis, which stays the same while sizes change, so that readers see a bar grow."""
+"""The end of a chart's axis. It stays the same while sizes change, so that bars visibly grow and shrink."""
 
 from collections.abc import Hashable
 
@@ -8,9 +8,11 @@ from bertcalc.text.live_choices import largest, round_figure, widened
 
 
 def axis_end(place: str, looked_at: Hashable, before: int, present: int) -> int:
-    """The end of the axis of the chart at ``place``: the largest figures of the preset and of the present model fit.
+    """The end of the axis for the chart at ``place``.
 
-    The end moves out if necessary. Otherwise it stays until the bars are hardly readable or ``looked_at`` changes.
+    ``before`` is the largest figure of the preset, and ``present`` the largest figure of the current model; both fit on
+    the axis. The end grows if necessary. Otherwise it stays until the bars become hardly readable or ``looked_at``
+    changes.
     """
     scales: dict[str, tuple[Hashable, int]] = st.session_state.setdefault("scales", {})
     seen, limit = scales.get(place, (None, 0))
@@ -21,5 +23,5 @@ def axis_end(place: str, looked_at: Hashable, before: int, present: int) -> int:
 
 
 def forget() -> None:
-    """Reset all scales, when the reader goes back to a preset."""
+    """Reset all axes, for example when the reader loads a preset."""
     st.session_state.pop("scales", None)

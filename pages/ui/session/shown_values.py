@@ -1,8 +1,8 @@
-"""Keys for controls that show a value of the model: a new key each time the model has changed the value.
+"""Keys for controls that show a value of the model. The key changes each time the model changes the value.
 
-A browser that has not drawn the new value yet sends the old one with its next message, whatever the reader did. Under
-the same key, Streamlit would treat the old value as the reader's choice: a slider that was moved just before another
-page was opened went back. A new key distinguishes old values from choices.
+A browser that has not drawn the new value yet sends the old value with its next message. Under the same key, Streamlit
+would take the old value for the reader's choice: a slider went back if the reader opened another page just after moving
+it. A new key distinguishes outdated values from choices.
 """
 
 from collections.abc import Callable
@@ -13,11 +13,11 @@ import streamlit as st
 from pages.ui.session import kept
 
 _CONTROLS = "controls that show values"
-_EARLIER = 20  # values that a browser may still show
+_EARLIER = 20  # the number of earlier values that a browser may still send
 
 
 class _ShownValue(NamedTuple):
-    """How often the model has changed a control's value, the shown value, and earlier pairs of key and value."""
+    """How often the model has changed a control's value, the current value, and the earlier (key, value) pairs."""
 
     changes: int
     value: Any
@@ -25,9 +25,9 @@ class _ShownValue(NamedTuple):
 
 
 def showing(name: str, value: Any, take: Callable[[Any], None]) -> dict[str, Any]:
-    """Set a control to a value before it is drawn; return the arguments with its key and its callback.
+    """Set a control to ``value`` before it is drawn; return the Streamlit arguments for its key and its callback.
 
-    The callback calls ``take`` with the reader's choice. The first key is the control's name.
+    The callback calls ``take`` with the reader's choice. The first key is ``name``.
     """
     controls: dict[str, _ShownValue] = st.session_state.setdefault(_CONTROLS, {})
     shown = controls.get(name) or _ShownValue(_kept_changes(name), value)
@@ -42,11 +42,11 @@ def showing(name: str, value: Any, take: Callable[[Any], None]) -> dict[str, Any
 
 
 def _take_choice(name: str, key: str, take: Callable[[Any], None]) -> None:
-    """Take the reader's choice, unless it is the value that the control showed under an old key."""
+    """Call ``take`` with the control's value, unless it is an outdated value that the control showed earlier."""
     value, controls = st.session_state[key], st.session_state[_CONTROLS]
     shown: _ShownValue = controls[name]
     if key == _key(name, shown):
-        controls[name] = shown._replace(value=value)  # the control keeps its key if the model takes the value
+        controls[name] = shown._replace(value=value)  # if the model accepts the value, the control keeps its key
     elif (key, value) in shown.earlier:
         return
     take(value)
@@ -62,6 +62,6 @@ def _kept() -> dict[str, Any]:
 
 
 def _kept_changes(name: str) -> int:
-    """How often a value had changed in the browser's last session: the first message uses that session's keys."""
+    """How often the value had changed in the browser's last session, whose keys the browser's first message uses."""
     changes = _kept().get(name)
     return changes if isinstance(changes, int) else 0

@@ -1,4 +1,4 @@
-"""The model of the page Any model, as stored in the link: type, class, given configuration fields, and sizes."""
+"""The model of the page Any model, as the link stores it: model type, class, given config fields, and sizes."""
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
@@ -25,7 +25,7 @@ from pages.ui.shell.controls import Reason, Select, Text, sentence
 from pages.ui.shell.i18n import _, filled
 
 PAGE = "any_model"
-# Keys of the browser's storage: the given fields, and the history of sizes.
+# Keys of the browser's storage, for the given fields and for the history of sizes.
 _KEPT, _KEPT_STEPS = "any model", "any steps"
 
 
@@ -37,17 +37,17 @@ def _check(reader: Callable[[str], object], text: str) -> Reason | None:
     return None
 
 
-_LONGEST = 40  # characters of a name that are compared with the options
+_LONGEST = 40  # only the first characters of an unknown name are compared with the options
 
 
 class _Names(Select[str]):
-    """Hundreds of options, with the same names in every language."""
+    """A choice among hundreds of options, whose names are the same in every language."""
 
     def word(self, option: str) -> str:
         return option
 
     def wrong(self, text: str) -> Reason | None:
-        """Suggest an option only if it is similar, otherwise the default."""
+        """Reject a text that is not an option; suggest a similar option, or the default if no option is similar."""
         if text in self.options:
             return None
         near = [*get_close_matches(text[:_LONGEST], self.options, n=1, cutoff=0.7), self.default]
@@ -59,10 +59,10 @@ MODEL_TYPE = _Names("model_type", N_("Model type"), types(), default="llama", la
 
 
 class _Classes(_Names):
-    """The classes of all types; in a link, the class must belong to the link's type."""
+    """A choice among the classes of all model types."""
 
     def wrong_in(self, link: Mapping[str, str]) -> Reason | None:
-        """Check that the class belongs to the link's type."""
+        """Reject a class that does not belong to the model type in the link."""
         text, linked_type = link[self.name], link.get(MODEL_TYPE.name, "")
         kind = linked_type if linked_type in types() else MODEL_TYPE.default
         if text in types()[kind]:
@@ -79,13 +79,13 @@ MODEL_CLASS = _Classes(
     default=types()[MODEL_TYPE.default][0],
     label_visibility="collapsed",
 )
-# Part of the link, but not drawn.
+# These parts of the link have no visible control.
 SIZES = Text("sizes", N_("Sizes"), "", 1_500, check=partial(_check, read_sizes))
 FIELDS = Text("fields", N_("Fields of a config.json"), "", 4_000, check=partial(_check, read_fields))
 
 
 class TypeSelection(NamedTuple):
-    """A class of a type, the given fields of its configuration, and its discovery if already available."""
+    """A class of a model type, its given config fields, and its discovered formulas, or None if not yet available."""
 
     model_type: str
     cls: str
@@ -94,30 +94,30 @@ class TypeSelection(NamedTuple):
 
 
 def classes_of(model_type: str) -> list[str]:
-    """Return the classes of a type, those with shipped formulas first."""
+    """Return the classes of a model type, beginning with the classes whose formulas are shipped with bertcalc."""
     shipped_pairs = set(shipped_classes())
     return sorted(types()[model_type], key=lambda cls: (model_type, cls) not in shipped_pairs)
 
 
 def selected() -> TypeSelection:
-    """Return the model that is selected in this session."""
+    """Return the model that the reader has selected in this session."""
     kind = MODEL_TYPE.value()
     cls = MODEL_CLASS.value(classes_of(kind))
     return selection_of(kind, cls, _given(kind))
 
 
 def selection_of(model_type: str, cls: str, fields: dict[str, Any]) -> TypeSelection:
-    """Return the selection of a class, with its discovery if already available."""
+    """Return a selection with these values, and with the discovered formulas if they are already available."""
     return TypeSelection(model_type, cls, fields, known(request_of(model_type, cls, fields)))
 
 
 def request_of(model_type: str, cls: str, fields: Mapping[str, Any]) -> DiscoveryRequest:
-    """Return the request for the formulas of a class with the fields of a config.json."""
+    """Return the request that asks for the formulas of a class with the fields of a config.json."""
     return DiscoveryRequest({**fields, "model_type": model_type}, cls, printed=True)
 
 
 def ref_of(selection: TypeSelection, sizes: SizeHistory | None) -> ModelRef:
-    """Return the reference by which links to a comparison name the model."""
+    """Return the reference to the model for links to a comparison."""
     changes = sizes.present if sizes else {}
     return ModelRef.of_class(selection.model_type, selection.cls, changes, json_of(selection.fields))
 
@@ -125,10 +125,10 @@ def ref_of(selection: TypeSelection, sizes: SizeHistory | None) -> ModelRef:
 def choose(
     model_type: str, cls: str | None, fields: Mapping[str, Any], sizes: Mapping[str, int] = MappingProxyType({})
 ) -> None:
-    """Select a model and its sizes, effective from the next run."""
+    """Select a model and its sizes; the selection takes effect in the next run."""
     text = json_of(fields)
     wanted = {MODEL_TYPE.name: model_type, MODEL_CLASS.name: cls or classes_of(model_type)[0]}
-    st.session_state["repair"] = st.session_state.get("repair", {}) | wanted  # a drawn control cannot be set
+    st.session_state["repair"] = st.session_state.get("repair", {}) | wanted  # Streamlit cannot set a drawn control
     _hold(model_type, text, dict(fields))
     st.session_state["any carried"] = dict(sizes)
     st.session_state.pop("any lost", None)
@@ -136,21 +136,25 @@ def choose(
 
 
 def set_derived(field: str, value: int) -> None:
-    """Give a derived field a value, which makes it a size; the other sizes stay."""
+    """Set a derived field explicitly, which turns it into a size; the other sizes keep their values."""
     selection = selected()
     sizes = size_steps(selection)
     choose(selection.model_type, selection.cls, put(selection.fields, field, value), sizes.present if sizes else {})
 
 
 def _given(kind: str) -> dict[str, Any]:
-    """Return the given config.json fields of this type, read from the link in the first run and after Back."""
+    """Return the given config.json fields of a model type; {} if the session's fields belong to another type.
+
+    The first run, and each run in which the link determines the model (see ``_is_linked``), read the fields from the
+    link. A new session reads fields that are too long for the link from the browser's storage.
+    """
     linked = st.query_params.get(FIELDS.name, "")
     stored: tuple[str, str, dict[str, Any]] | None = st.session_state.get("any given")
     if stored is None or (_is_linked() and stored[1] != linked):
         text = linked or ("" if stored or address.went_back() else _kept_fields(kind))
         try:
             stored = _hold(kind, text, read_fields(text) if text else {})
-        except InputError:  # Back to a link that was refused
+        except InputError:  # Back has led to a link that was refused before
             stored = _hold(kind, "", {})
     return stored[2] if stored[0] == kind else {}
 
@@ -167,7 +171,10 @@ def _hold(kind: str, linked: str, fields: dict[str, Any]) -> tuple[str, str, dic
 
 
 def _kept_fields(kind: str) -> str:
-    """Return the fields for this type from the browser's storage, as JSON; "" if there are none or too many."""
+    """Return the fields of a model type from the browser's storage, as JSON.
+
+    Return "" if there are none, or if they were too long for the storage. In the second case, "any lost" records it.
+    """
     match kept.get(_KEPT):
         case {"type": str(kept_kind), "fields": str(fields)} if kept_kind == kind:
             return fields
@@ -177,13 +184,13 @@ def _kept_fields(kind: str) -> str:
 
 
 def size_steps(selection: TypeSelection) -> SizeHistory | None:
-    """Return the session's sizes; None without a formula."""
+    """Return the history of the session's sizes, or None if the model has no formula."""
     if selection.discovery is None or selection.discovery.unexplained:
         return None
     stored: tuple[object, SizeHistory] | None = st.session_state.get("any steps")
     linked = st.query_params.get(SIZES.name, "")
     key = selection.model_type, selection.cls, json_of(selection.fields)
-    # The link is read only in the first run, when it opens this page from another page, and after Back.
+    # The link is read only in the first run, when a link opens this page from another page, and after Back.
     must_read = st.session_state.get("any sizes") != linked and (_is_linked() or "any sizes" not in st.session_state)
     if stored is None or stored[0] != key or must_read:
         carried = st.session_state.get("any carried", {})
@@ -200,23 +207,24 @@ def size_steps(selection: TypeSelection) -> SizeHistory | None:
                     steps.restore(written, is_linked=bool(linked) or _is_linked())
         stored = key, steps
         st.session_state["any steps"] = stored
-    st.session_state.pop("any carried", None)  # only now: Streamlit may stop the run at each access to session_state
+    # This is the last step because Streamlit may stop the run at each access to session_state.
+    st.session_state.pop("any carried", None)
     st.session_state["any sizes"] = linked
     return stored[1]
 
 
 def _digest(selection: TypeSelection) -> str:
-    """Return a short key for a class with its given fields, which may be long."""
+    """Return a key of fixed length for a class and its given fields."""
     return sha256(f"{selection.model_type} {selection.cls} {json_of(selection.fields)}".encode()).hexdigest()
 
 
 def _is_linked() -> bool:
-    """Whether the link determines what this run shows."""
+    """Whether the link, and not the session, determines the model of this run."""
     return address.went_back() or (address.is_opened() and MODEL_TYPE.name in st.query_params)
 
 
 def _sizes(discovery: Discovered, linked: str) -> tuple[dict[str, int], Problem | None]:
-    """Read the sizes of a link. If they are invalid, return no sizes, and the problem."""
+    """Read the sizes from the link; return (sizes, None), or ({}, problem) if they are invalid."""
     try:
         sizes = read_sizes(linked)
     except InputError as error:
@@ -226,7 +234,7 @@ def _sizes(discovery: Discovered, linked: str) -> tuple[dict[str, int], Problem 
 
 
 def show_wrong_in_link() -> None:
-    """Show why the link's sizes were ignored, and whether a config.json was lost."""
+    """Show messages if the sizes in the link were ignored, or if a server restart has lost the config.json."""
     if st.session_state.get("any lost") == MODEL_TYPE.value():
         st.warning(
             _(
@@ -245,7 +253,7 @@ def show_wrong_in_link() -> None:
 
 
 def write_link(selection: TypeSelection, sizes: SizeHistory | None) -> None:
-    """Write the fields and sizes into the link at the end of the run, like the page's other choices."""
+    """Pass the fields and sizes to the end of the run, which writes them into the link with the page's choices."""
     drawn = st.session_state["drawn choices"]
     drawn[FIELDS.name] = None if too_long(selection) else json_of(selection.fields) or None
     text = st.query_params.get(SIZES.name) if sizes is None else write_sizes(sizes.present)
@@ -261,7 +269,7 @@ def too_long(selection: TypeSelection) -> bool:
 
 
 def state() -> str:
-    """Summarize the model for the title of the browser's tab."""
+    """Return the class and its changed sizes, at most three, for the title of the browser's tab."""
     selection = selected()
     sizes = size_steps(selection)
     changed = [f"{field} = {value:,}" for field, value in sizes.present.items()] if sizes else []

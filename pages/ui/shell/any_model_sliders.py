@@ -1,4 +1,4 @@
-"""The model's sizes in the sidebar: sliders for the sizes with the largest effect, number fields for the others."""
+"""The sidebar of the page Any model: sliders for the sizes with the largest effect, number fields for the others."""
 
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ _MOST = 5
 
 
 def show(page: str) -> None:
-    """Draw the sliders and fields; without a formula, no size can be changed."""
+    """Draw the sliders and number fields of the selected model; without a formula, draw only disabled buttons."""
     selection = selected()
     sizes = size_steps(selection)
     with st.container(key="own-sliders"):
@@ -59,7 +59,7 @@ def show(page: str) -> None:
 
 
 def sizes() -> dict[str, int]:
-    """All sizes of the selected class; none without a formula."""
+    """The sizes of the selected model, keyed by field; empty if the model has no formula."""
     steps = size_steps(selected())
     return steps.values() if steps else {}
 
@@ -97,7 +97,7 @@ def _field(sizes: SizeHistory, field: str) -> dict[str, Any]:
         "value": sizes.values()[field],
         "stops": field_stops,
         "followers": {stop: moved for stop in field_stops if (moved := _followers(sizes, field, stop))},
-        "unlike": [],  # every stop is in the regime of the formula
+        "unlike": [],  # the formula is valid at every stop
         "typed": f"{typed:,}" if isinstance(typed, int) else typed,
         "lock": None,
         "note": None,
@@ -106,7 +106,7 @@ def _field(sizes: SizeHistory, field: str) -> dict[str, Any]:
 
 
 def _followers(sizes: SizeHistory, field: str, stop: int) -> dict[str, int]:
-    """The sizes that change with a field, with their values at a stop."""
+    """The other sizes that change if ``field`` moves to ``stop``, with their new values."""
     before, moved = sizes.values(), move_field(sizes.discovery, field, stop, sizes.present)
     return {other: value for other, value in moved.items() if other != field and value != before[other]}
 
@@ -117,7 +117,7 @@ def _repairs(sizes: SizeHistory, field: str) -> list[int]:
 
 
 def _take(sizes: SizeHistory, event: dict[str, Any]) -> None:
-    """Handle an event from the browser, which is untrusted."""
+    """Handle an untrusted event from the browser; ignore any other data."""
     match event:
         case {"do": "move", "field": str(field), "value": int(value)}:
             sizes.move(field, value)

@@ -1,10 +1,10 @@
-"""A page's controls, each declared once: its name in the link, its possible values, and how it is drawn.
+"""Controls that a page declares once, with their name in the link, their valid values and their appearance.
 
     LAYER = Number("layer", N_("Layer"), 0)
     ...
     layer = LAYER.show()
 
-Declaring a control registers its name for the link, where link.py checks its value.
+A declaration registers the control's name; link.py checks the values that links have for registered names.
 """
 
 import math
@@ -32,15 +32,16 @@ P = ParamSpec("P")
 Value = TypeVar("Value")
 Whole = TypeVar("Whole", bound=int | None)
 Option = TypeVar("Option", bound=str)
-# Why a text in the link is wrong: an English sentence with placeholders {name}, {text} and the keys of the dictionary.
+# Why a text in the link is invalid: an English message with the placeholders {name} and {text}, and a dictionary with
+# the values of its other placeholders.
 Reason = tuple[str, dict[str, str]]
 CONTROLS: dict[str, "Control[Any]"] = {}  # every control that a link can set, keyed by its name in the link
 
 
 class Control(Generic[Value]):
-    """A control with a name in the link, a label (English, marked for translation) and a default.
+    """A control with a name in the link, a label (in English, marked for translation) and a default value.
 
-    ``look`` are further arguments of Streamlit's control: width, help ...
+    ``look`` holds further arguments of the Streamlit control, such as ``width`` and ``help``.
     """
 
     def __init__(self, name: str, label: str, default: Value, **look: Any) -> None:
@@ -49,50 +50,50 @@ class Control(Generic[Value]):
 
     @property
     def title(self) -> str:
-        """The label, in the language of the session."""
+        """The label in the session's language."""
         return _(self.label)
 
     @property
     def is_changed(self) -> bool:
-        """Whether the control's value differs from the default, even before the control is drawn."""
+        """Whether the control's value differs from the default. This also works before the control is drawn."""
         held = None if address.went_back() else st.session_state.get(self.name)
         return self.name in st.query_params if held is None else held != self.default
 
     def wrong(self, text: str) -> Reason | None:
-        """The reason why a text in the link is wrong, or None."""
+        """The reason why ``text`` is not a valid value in a link, or None if it is valid."""
         raise NotImplementedError
 
     def wrong_in(self, link: Mapping[str, str]) -> Reason | None:
-        """The reason why the control's text in a link is wrong, or None; it can depend on the rest of the link."""
+        """The reason why the control's value in ``link`` is invalid, or None; it can depend on the other parameters."""
         return self.wrong(link[self.name])
 
     def takes(self, value: object) -> bool:
-        """Whether a value, of any type, is a possible value of this control in a link."""
+        """Whether ``value``, which can have any type, is valid for this control."""
         kind = int if self.default is None else type(self.default)
         return type(value) is kind and self.wrong(_in_link(value)) is None
 
     def _bound(self, look: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments that bind a Streamlit control to the link.
+        """Return the arguments that bind a Streamlit control to the link.
 
-        For Streamlit, the control of each page is new and starts with its default. So the value of the last page's
-        control of the same name is put into the link, where this page's control reads it.
+        Streamlit starts the controls of each page at their defaults, even if the last page had a control of the same
+        name. To carry the value over, this method writes it into the link, from which Streamlit sets the new control.
         """
         if address.is_opened() and st.query_params.get(self.name) == _in_link(self.default):
-            # Streamlit would keep the session's value, and remove the default with an entry in the browser's history.
+            # Otherwise Streamlit would keep the session's value, and remove the parameter with a new history entry.
             address.write({self.name}, {})
             st.session_state[self.name] = self.default
         value = st.session_state.get(self.name, self.default)
         if value != self.default and self.name not in st.query_params:
-            with suppress(StreamlitAPIException):  # the control is already this page's, and writes the link itself
+            with suppress(StreamlitAPIException):  # this page's control exists already, and writes the link itself
                 address.write((), {self.name: _in_link(value)})
                 st.session_state[self.name] = value
         return {"label": self.title, "key": self.name, "bind": "query-params", **self.look, **look}
 
 
 class Number(Control[Whole]):
-    """A field for a whole number; the number's letter in the formulas, if any, follows the label.
+    """An input field for a whole number; ``letter``, its symbol in the formulas, follows the label.
 
-    The field shows no thousands separators: Streamlit 1.67 formats with sprintf.js, which does not support them.
+    The field has no thousands separators: Streamlit 1.67 formats numbers with sprintf.js, which does not support them.
     """
 
     def __init__(self, name: str, label: str, default: Whole, *, letter: str = "", **look: Any) -> None:
@@ -100,7 +101,10 @@ class Number(Control[Whole]):
         self._letter = letter
 
     def wrong(self, text: str) -> Reason | None:
-        """Accept whole numbers, as Streamlit reads them, of at most 15 digits: a browser is exact up to 2**53."""
+        """Accept whole numbers of at most 15 digits, in any format that Streamlit reads.
+
+        The limit exists because browsers represent integers exactly only up to 2**53.
+        """
         with suppress(ValueError):
             if float(text).is_integer() and abs(float(text)) < 10**15:
                 return None
@@ -109,24 +113,28 @@ class Number(Control[Whole]):
         return N_("{name}={text} in the link is not possible: it must be a whole number."), {}
 
     def show(self, **look: Any) -> Whole:
-        """Draw the field and return its number, which may be out of range."""
+        """Draw the field and return its number, which can be outside the page's limits."""
         label = f"{self.title} ${self._letter}$" if self._letter else self.title
         try:
             value: Any = st.number_input(**self._bound({"label": label, "value": self.default, **look}))
         except OverflowError:
-            # After Back to a link with inf, which Streamlit 1.67 lets through and cannot convert. The value can be set
-            # only before the control is drawn: in the next run.
+            # Back has led to a link with "inf", which Streamlit 1.67 accepts but cannot convert. The value can only be
+            # set before the control is drawn, so it is set in the next run.
             st.session_state["repair"] = {self.name: self.default}
             st.rerun()
         number: Whole = value
         return number
 
     def problem(self, value: int, low: int, high: int) -> Problem | None:
-        """The problem with a number outside these limits, with the nearest valid number as remedy; otherwise None."""
+        """The problem if ``value`` is not from ``low`` to ``high``, with a valid number as remedy; otherwise None."""
         return check_whole_number(self.name, value, low, high, low if self.default is None else self.default)
 
     def show_within(self, low: int, high: int, say: Callable[[Problem], None] | None = None, **look: Any) -> int:
-        """Draw the field and return its number; explain a number outside of the limits, and return the nearest one."""
+        """Draw the field and return its number.
+
+        If the number is not from ``low`` to ``high``, show the problem with ``say`` (by default ``show_problem``) and
+        return the number that the problem's remedy proposes.
+        """
         value = self.show(**look)
         assert value is not None
         if problem := self.problem(value, low, high):
@@ -136,7 +144,7 @@ class Number(Control[Whole]):
 
 
 class Decimal(Control[float]):
-    """A field for a number with two decimals."""
+    """An input field for a number with two decimals."""
 
     def wrong(self, text: str) -> Reason | None:
         with suppress(ValueError):
@@ -150,7 +158,7 @@ class Decimal(Control[float]):
 
 
 class Switch(Control[bool]):
-    """A switch, or with ``draw=st.checkbox`` a checkbox."""
+    """A toggle switch, or a checkbox with ``draw=st.checkbox``."""
 
     def __init__(
         self, name: str, label: str, default: bool = False, *, draw: Callable[..., bool] = st.toggle, **look: Any
@@ -168,15 +176,15 @@ class Switch(Control[bool]):
 
 
 def more_controls(label: str, changed: int) -> DeltaGenerator:
-    """Draw the button of a menu for controls that are seldom changed; the label says how many are changed."""
+    """Draw a popover for rarely used controls, and return its container; the label shows how many are ``changed``."""
     return st.popover(f"{label} ({changed})" if changed else label)
 
 
 class Fold(Switch):
-    """A part of a page that is folded until the reader opens it."""
+    """An expander that contains a part of the page and is closed until the reader opens it."""
 
     def unfolded(self) -> DeltaGenerator | None:
-        """Draw the expander; return the container for its content if it is open, else None."""
+        """Draw the expander; return the container for its content if it is open, otherwise None."""
         folder = st.expander(**self._bound({}))
         return folder if folder.open else None
 
@@ -188,7 +196,7 @@ class Fold(Switch):
 
 
 class Text(Control[str]):
-    """A field for a text of limited length; ``check`` finds further problems of a text in a link."""
+    """An input field for at most ``longest`` characters; ``check`` can reject a text in a link for other reasons."""
 
     def __init__(
         self,
@@ -205,7 +213,7 @@ class Text(Control[str]):
         self.longest, self._check, self._draw = longest, check, draw
 
     def wrong(self, text: str) -> Reason | None:
-        """Reject more characters than fit into the field, and whatever ``check`` rejects."""
+        """Reject texts that ``check`` rejects or that are too long for the field."""
         if (reason := self._check(text)) or len(text) <= self.longest:
             return reason
         return N_("{name} in the link is too long: at most {most} characters."), {"most": f"{self.longest:,}"}
@@ -215,9 +223,9 @@ class Text(Control[str]):
 
 
 class Select(Control[Option]):
-    """A choice of one option; ``words`` has the labels of options whose label differs from their name in the link.
+    """A choice of one option; ``words`` maps options to labels, unless the label equals the option's name in the link.
 
-    Streamlit 1.67 writes the label of an option into the link, and the label depends on the language. So a choice is
+    Streamlit 1.67 would write the option's label into the link, and labels depend on the language. So this control is
     not bound to the link: the session keeps the option, and ``write_link`` writes it.
     """
 
@@ -233,9 +241,10 @@ class Select(Control[Option]):
         available: Callable[[Mapping[str, str]], Collection[str]] | None = None,
         **look: Any,
     ) -> None:
-        """``options`` defaults to the keys of ``words``, ``default`` to the first option; ``row`` shows all in a row.
+        """Declare a choice.
 
-        ``available`` returns the options of the link's model, if models differ in them.
+        ``options`` defaults to the keys of ``words``, and ``default`` to the first option. ``row`` shows the options as
+        a row of buttons. If the options depend on the model, ``available`` returns the options for the model in a link.
         """
         self._words = words
         self.options: tuple[Option, ...] = tuple(options or words)  # type: ignore[arg-type]  # words: of a Select[str]
@@ -246,7 +255,7 @@ class Select(Control[Option]):
         return None if text in self.options else (_NO_OPTION, {"nearest": _nearest(text, self.options)})
 
     def wrong_in(self, link: Mapping[str, str]) -> Reason | None:
-        """Also reject an option that the linked model does not have."""
+        """Reject a text that is not an option, or not an option for the model in the link."""
         text = link[self.name]
         if self._available is None:
             return self.wrong(text)
@@ -256,29 +265,29 @@ class Select(Control[Option]):
         return unlike if text in self.options else _NO_OPTION, {"nearest": _nearest(text, available)}
 
     def word(self, option: Option) -> str:
-        """The label of an option, in the language of the session."""
+        """The label of an option in the session's language."""
         return _(self._words[option]) if option in self._words else present_model.own_name(option)
 
     def named(self, text: str) -> str:
-        """An option's name in the link, followed by its label if that is different."""
+        """The option's name in the link, followed by its label in brackets if the label is different."""
         label = next((self.word(option) for option in self.options if option == text), text)
         return text if label.casefold() == text.casefold() else _("{option} ({label})").format(option=text, label=label)
 
     def meanings(self, texts: Mapping[Option, str]) -> str:
-        """Help text with the meaning of each option, one a line."""
+        """Help text with one line for each option: its label and its meaning."""
         return "  \n".join(with_colon(f"**{self.word(option)}**", _(text)) for option, text in texts.items())
 
     def show(self, options: Sequence[Option] | None = None, **look: Any) -> Option:
-        """Draw the choice among all options or among ``options``; return the chosen option."""
+        """Draw the control with ``options``, by default all options; return the chosen option."""
         offered = self.options if options is None else options
         value = self.value(offered)
-        st.session_state[self.name] = value  # in every run; otherwise the browser keeps a label in another language
+        st.session_state[self.name] = value  # without this, the browser would keep a label in another language
         words: dict[str, str] = {option: self.word(option) for option in offered}
         draw: Callable[..., object] = partial(st.segmented_control, required=True) if self._row else st.selectbox
         arguments: dict[str, object] = {
             "options": offered,
             "key": self.name,
-            "persist_state": "session",  # kept on other pages and views, like the controls that are bound to the link
+            "persist_state": "session",  # keeps the choice on other pages and views, like controls bound to the link
             "format_func": lambda option: words.get(option, option),
         }
         draw(**{"label": self.title, **arguments, **self.look, **look})
@@ -286,9 +295,10 @@ class Select(Control[Option]):
         return value
 
     def value(self, options: Sequence[Option] | None = None) -> Option:
-        """The chosen option: from the link after Back and when a page opens, otherwise from the session.
+        """The chosen option, from the link after Back or when a page opens, otherwise from the session.
 
-        A browser that is faster than the page can choose an option that no longer exists: Streamlit then has its text.
+        The chosen option may no longer exist, if the reader clicks before the browser has drawn the new options. Then
+        the result is the option in the link, the default, or the first option.
         """
         offered = self.options if options is None else options
         linked: Any = st.query_params.get(self.name)
@@ -298,22 +308,22 @@ class Select(Control[Option]):
         return next((option for option in (held, linked, self.default) if option in offered), offered[0])
 
 
-# ``nearest`` becomes the option with its label when the message is shown: see Select.named.
+# When the message is shown, Select.named adds the label to ``nearest``.
 _NO_OPTION = N_("{name}={text} in the link is not possible: it must be one of the options, such as {nearest}.")
 
 
 def _nearest(text: str, options: Collection[str]) -> str:
-    """The option nearest to a text; an owner on the Hub before a model's name is ignored."""
+    """The option most similar to ``text``; an owner on the Hub before the name ("owner/name") is ignored."""
     return nearest(text.rpartition("/")[2], options, similarity=0.0) or next(iter(options))
 
 
 def view(name: str, words: Mapping[str, str]) -> Select[str]:
-    """A switch between the views of a page; ``name`` is its name in the link."""
+    """Declare the control that switches between the views of a page; ``name`` is its name in the link."""
     return Select(name, N_("View"), words=words, row=True, label_visibility="collapsed")
 
 
 def begin() -> None:
-    """Begin a run, in which no choice is drawn yet."""
+    """Prepare the controls at the beginning of a run; in a new session, restore their values."""
     if "drawn choices" not in st.session_state:
         _restore()
     st.session_state["drawn choices"] = {}
@@ -321,7 +331,7 @@ def begin() -> None:
 
 
 def write_link() -> None:
-    """Write the drawn choices into the link, and remove choices that the last run drew and this run did not."""
+    """Write the choices that this run drew into the link, and remove choices that only the last run drew."""
     drawn: dict[str, str | None] = st.session_state["drawn choices"]
     wanted = dict.fromkeys(st.session_state.get("choices in the link", ())) | drawn
     if any(st.query_params.get(name) != value for name, value in wanted.items()):
@@ -332,9 +342,9 @@ def write_link() -> None:
 
 
 def _restore() -> None:
-    """In a new session, restore the controls' values from the last session, unless the link has other values.
+    """Restore the controls' values from the browser's last session, unless the link has other values.
 
-    The browser may send a parameter of another page; Streamlit removes it when that page opens.
+    The link may contain parameters of controls on other pages; Streamlit removes them when such a page opens.
     """
     values = kept.get("controls")
     for name, value in values.items() if isinstance(values, dict) else ():
@@ -344,7 +354,7 @@ def _restore() -> None:
 
 
 def _keep() -> None:
-    """Have the browser keep the controls' values that differ from the defaults."""
+    """Let the browser keep the values that differ from the controls' defaults."""
     values = {name: value for name, value in st.session_state.to_dict().items() if name in CONTROLS}
     kept.put("controls", {name: value for name, value in values.items() if value != CONTROLS[name].default})
 
@@ -354,16 +364,17 @@ def _in_link(value: object) -> str:
 
 
 def label_of(name: str) -> str:
-    """The label of a control in the session's language; for a field of the configuration, its name in the family."""
+    """The label of a control in the session's language, or the family's name for a config field."""
     if name in FIELDS or name in OWN_FIELDS:
         return present_model.own_name(name)
     return CONTROLS[name].title if name in CONTROLS else name
 
 
 def sentence(problem: Problem, write: Callable[[str], str] = literal, label: Callable[[str], str] = label_of) -> str:
-    """A problem as a sentence in the language of the session: Markdown, or with ``str`` plain text.
+    """A problem as a sentence in the session's language.
 
-    ``label`` gives the page's name for a field.
+    ``write`` formats the values: by default as Markdown, and with ``str`` as plain text. ``label`` returns the page's
+    name for a field.
     """
     values = problem.values.items()
     inner = {name: sentence(value, write, label) for name, value in values if isinstance(value, Problem)}
@@ -374,11 +385,11 @@ def sentence(problem: Problem, write: Callable[[str], str] = literal, label: Cal
     return filled(_(problem.message), **{name: write(value) for name, value in named.items()}, **inner)
 
 
-_NAMING = ("field", "low_name", "high_name", "argument")  # values of a problem that name a control
+_NAMING = ("field", "low_name", "high_name", "argument")  # the keys of a problem's values that are names of controls
 
 
 def show_problem(problem: Problem) -> None:
-    """Show what is wrong, and a button for each remedy."""
+    """Show a problem, and for each remedy a button that applies it."""
     st.error(sentence(problem))
     for remedy in problem.remedies:
         label, names = assignments(remedy), ", ".join(f"{name} = {value}" for name, value in remedy.items())
@@ -386,27 +397,27 @@ def show_problem(problem: Problem) -> None:
 
 
 def assignments(values: Mapping[str, object]) -> str:
-    """Fields with their values, as a list in one line."""
+    """Fields with their values, as a comma-separated text in the session's language."""
     return ", ".join(assignment(field, value) for field, value in values.items())
 
 
 def assignment(field: str, value: object) -> str:
-    """A field with its value: vocab_size = 30,522, Batch size = 8."""
+    """A field with its value as text, such as "vocab_size = 30,522" or "Batch size = 8"."""
     control = CONTROLS.get(field)
     text = control.word(value) if isinstance(control, Select) and isinstance(value, str) else written(value)
     return f"{label_of(field)} = {text}"
 
 
 def change(values: Mapping[str, Any]) -> None:
-    """In a callback: change fields of the model in one step, and set other controls, which also changes the link."""
+    """Change fields of the model in one step, and set the other controls in ``values``. Call this only in callbacks."""
     present_model.change({name: value for name, value in values.items() if name in NAMES})
     others = {name: value for name, value in values.items() if name not in NAMES}
     for field, value in others.items():
-        if field not in st.session_state:  # a control that is drawn for the first time leaves the link as it is
+        if field not in st.session_state:  # Streamlit does not write the link for a control that it draws first
             st.query_params[field] = _in_link(value)
     set_values(others)
 
 
 def set_values(values: Mapping[str, Any]) -> None:
-    """Put values into controls, in a callback or before they are drawn."""
+    """Set the values of controls. Call this in a callback or before the controls are drawn."""
     st.session_state.update(values)

@@ -1,4 +1,4 @@
-"""The heading of every page, the line under it, and the title of the browser's tab."""
+"""The heading of a page, the line under it, and the title of the browser's tab."""
 
 from html import escape
 
@@ -14,11 +14,11 @@ from pages.ui.shell.navigation import PAGES
 from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import Choice
 
-_MOST_CHANGES = 3  # changed fields in the title of a tab
+_MOST_CHANGES = 3  # the most changed fields in the title of a tab
 
 
 def show_heading(path: str, choice: Choice) -> None:
-    """Draw a page's heading and, except on the projector, the line under it; set the tab's title."""
+    """Draw a page's heading and the line under it, which projector view omits; set the title of the browser's tab."""
     page = PAGES[path]
     if path == any_model.PAGE:
         state = any_model.state()
@@ -31,12 +31,12 @@ def show_heading(path: str, choice: Choice) -> None:
         st.title(_(page.heading), anchor=False)
         if page.line and not presenting():
             st.markdown(_(page.line))
-        # Shown only on paper, where navigation and sidebar are left out (see style.css).
+        # Visible only in print, where style.css hides the navigation and the sidebar.
         st.html(f'<div class="on-paper">{"<br>".join([f"<b>bertcalc · {escape(_(page.title))}</b>", *model])}</div>')
 
 
 def _model(choice: Choice, item: ModelRef) -> list[str]:
-    """The model, its sizes and its changed fields as lines of HTML."""
+    """The lines of HTML that describe the model in print: its class and preset, its sizes, and its changed fields."""
     sizes = " · ".join(
         f"{choice.config.own_name(field)} <i>{LETTERS[field]}</i> = {getattr(choice.config, field):,}"
         for field in SLIDERS
@@ -50,7 +50,7 @@ def _model(choice: Choice, item: ModelRef) -> list[str]:
 
 
 def state_of(choice: Choice, item: ModelRef) -> str:
-    """The model in short: its preset, its class unless that is the base model, and the first changed fields."""
+    """A short description of the model: its preset, its class unless it is the base model, and a few changed fields."""
     changes = sorted(item.changes, key=lambda change: change[0] != "architecture")
     own_name = choice.config.own_name
     texts = [

@@ -1,4 +1,4 @@
-"""English in the source, other languages in gettext catalogues; the language belongs to the session."""
+"""Translation of messages into the session's language. Source texts are English; gettext catalogues translate them."""
 
 import gettext
 import re
@@ -15,13 +15,13 @@ from bertcalc.text.live_numbers import between, fill, is_live
 from pages.server.upstream.streamlit_internals import session_value
 from pages.ui.session import address
 
-_NAMES = {"en": "English", "zh": "中文"}  # each language's name for itself
+_NAMES = {"en": "English", "zh": "中文"}  # maps language codes to the languages' own names
 LANGUAGES = tuple(_NAMES)
 LOCALE = Path(__file__).parents[1] / "locale"
 
 
 class _ThreadTranslator(threading.local):
-    """The translator for the run in this thread. Each run translates hundreds of texts, and session state is slow."""
+    """The translator of this thread's run. A run translates hundreds of texts; session state would be too slow."""
 
     translate: Translate | None = None
 
@@ -30,20 +30,20 @@ _RUN = _ThreadTranslator()
 
 
 def choose_language() -> None:
-    """Draw the language switch. The link has codes (lang=zh); readers see the languages' own names.
+    """Draw the language switch, and set the session's language.
 
-    Without a language in the link, the page uses the browser's. The link gets a language only if it had one, or once
-    the reader has chosen one. So a link with a language opens in that language everywhere, and a link without a
-    language stays unchanged.
+    The link has a language code (lang=zh), while readers see the languages' own names. Without a code in the link, the
+    page is in the browser's language. The link keeps its code, and gets a code when the reader chooses a language. So a
+    link with a code opens in the same language everywhere, and a link without a code stays unchanged.
     """
     linked = st.query_params.get("lang")
     if "lang is chosen" not in st.session_state or address.went_back():
-        # In a new session, the values that the browser has kept from the last session are available already.
+        # In a new session, the values that the browser kept from the last session are already restored.
         restored = None if address.went_back() else st.session_state.get("lang")
         language = linked if linked in LANGUAGES else restored or _browser_language()
         st.session_state["lang"] = language
         st.session_state["lang is chosen"] = linked in LANGUAGES or language != _browser_language()
-    st.session_state["lang"] = st.session_state["lang"]  # or Streamlit drops it with the last page's control
+    st.session_state["lang"] = st.session_state["lang"]  # otherwise Streamlit drops it with the last page's control
     st.segmented_control(
         "Language / 语言",
         LANGUAGES,
@@ -60,24 +60,24 @@ def choose_language() -> None:
 
 
 def _choose() -> None:
-    """Callback: from now on, the link contains the language."""
+    """Record, in a callback, that the reader has chosen a language, so that the link contains it from now on."""
     st.session_state["lang is chosen"] = True
     _RUN.translate = None
 
 
 def _browser_language() -> str:
-    """The browser's language (zh for zh-CN), or English if that language has no catalogue."""
+    """The code of the browser's language ("zh" for zh-CN), or "en" if that language has no catalogue."""
     code = (st.context.locale or "").partition("-")[0].lower()
     return code if code in LANGUAGES else LANGUAGES[0]
 
 
 def _(message: str) -> str:
-    """Translate a message into the language of this session."""
+    """Translate a message into the session's language."""
     return translator()(message)
 
 
 def translator() -> Translate:
-    """A function that translates into the language of this session, even in a thread without a session."""
+    """A function that translates into this session's language; it can also be called in a thread without a session."""
     return _RUN.translate or _translator_into(st.session_state.get("lang", "en"))
 
 
@@ -88,12 +88,12 @@ def _translator_into(language: str) -> Translate:
 
 
 def translator_of(session_id: str) -> Translate:
-    """A function that translates into the language of a session, for use outside its runs."""
+    """A function that translates into the language of the session ``session_id``, for use outside its runs."""
     return catalogue(session_value(session_id, "lang") or LANGUAGES[0]).gettext
 
 
 def in_context(context: str, message: str) -> str:
-    """Translate a message that depends on its context, such as "Next" (screen, exercise)."""
+    """Translate a message whose translation depends on a context: "Next" can refer to a screen or an exercise."""
     return catalogue(st.session_state.get("lang", "en")).pgettext(context, message)
 
 
@@ -101,7 +101,7 @@ _CHINESE = "[\u3001-\u9fff\uff00-\uffef]"
 
 
 def filled(message: str, **values: str) -> str:
-    """Fill in a translated message; in Chinese, remove the spaces beside values that are Chinese."""
+    """Fill in the placeholders of a translated message; remove spaces between its Chinese text and Chinese values."""
     for name, value in values.items():
         if re.match(_CHINESE, value):
             message = re.sub(rf"(?<={_CHINESE}) (\{{{name}\}})", r"\1", message)
@@ -111,31 +111,31 @@ def filled(message: str, **values: str) -> str:
 
 
 def listed(items: Iterable[str]) -> str:
-    """Join items with the language's own comma."""
+    """Join items with the comma of the session's language."""
     return between(_(", "), items)
 
 
 def with_colon(name: str, text: str) -> str:
-    """A name and a text, separated by the language's own colon."""
+    """Join a name and a text with the colon of the session's language."""
     return fill(_("{name}: {what}"), name=name, what=text)
 
 
 def space() -> str:
-    """The space between two sentences in the session's language; empty in Chinese."""
+    """The separator between two sentences in the session's language: a space in English, nothing in Chinese."""
     return _("{first} {second}").format(first="", second="")
 
 
 def in_a_row(sentences: Iterable[str]) -> str:
-    """Join sentences with spaces; in Chinese, without."""
+    """Join sentences with the separator of the session's language (see ``space``); skip empty sentences."""
     return between(space(), (sentence for sentence in sentences if sentence or is_live(sentence)))
 
 
 @lru_cache
 def catalogue(language: str) -> gettext.NullTranslations:
-    """The messages of one language, compiled from its .po file, so that no binary can be out of date."""
+    """The messages of a language, compiled from its .po file at run time, so that no .mo file can be out of date."""
     if language not in LANGUAGES[1:]:
         return gettext.NullTranslations()
-    from babel.messages.mofile import write_mo  # only sessions in other languages need Babel
+    from babel.messages.mofile import write_mo  # sessions in English do not need Babel
     from babel.messages.pofile import read_po
 
     with (LOCALE / f"{language}.po").open("rb") as file:

@@ -1,4 +1,4 @@
-"""The note on pages that show the sidebar's model without the steps of the Change page."""
+"""The note on pages whose figures ignore the steps of the Change page."""
 
 import streamlit as st
 
@@ -8,6 +8,6 @@ from pages.ui.shell.navigation import page_at
 
 
 def say_left_out() -> None:
-    """If the link has steps, say that the page's figures ignore them, with a link to the Change page."""
+    """If the model has steps of the Change page, state that this page ignores them, as a link to the Change page."""
     if present_model.track().present.changes:
         st.page_link(page_at("change"), label=_("The steps of the page Change are left out here →"))

@@ -1,4 +1,4 @@
-"""The pages: their sections, names and headings, as data. A new page is listed here."""
+"""The list of all pages, with their sections, titles and headings. Add a new page to ``SECTIONS``."""
 
 from copy import copy
 from functools import lru_cache
@@ -11,10 +11,11 @@ from pages.ui.shell.i18n import LANGUAGES, _, catalogue
 
 
 class PageEntry(NamedTuple):
-    """A page: its name in the navigation, its heading, a line on its purpose, and its icon.
+    """A page: its title in the navigation, its heading, a line on its purpose, and its icon.
 
-    ``follows_sliders``: whether the page shows the sidebar's model. ``is_listed``: whether the navigation lists the
-    page; links open the other pages. ``takes_steps``: whether the page's figures include the steps of the Change page.
+    ``follows_sliders`` says whether the page shows the sidebar's model, and ``is_listed`` whether the navigation lists
+    the page; only links open an unlisted page. ``takes_steps`` says whether the page's figures include the steps of the
+    Change page.
     """
 
     title: str
@@ -26,10 +27,11 @@ class PageEntry(NamedTuple):
     takes_steps: bool = False
 
 
-# Keyed by navigation section, then by address, which is also the file name; the first page's address is empty.
+# Keyed by navigation section, then by path, which is also the file name; the first page's path is empty.
 SECTIONS: dict[str, dict[str, PageEntry]] = {
     "": {
-        "": PageEntry(N_("Parameters"), N_("Why does BERT have 110 million parameters?"), ""),  # it has a live sentence
+        # The first page draws a live sentence instead of the line.
+        "": PageEntry(N_("Parameters"), N_("Why does BERT have 110 million parameters?"), ""),
         "layers": PageEntry(
             N_("Step by step"),
             N_("The model, step by step"),
@@ -148,7 +150,7 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
 }
 PAGES = {path: entry for entries in SECTIONS.values() for path, entry in entries.items()}
 
-# README.md begins with the heading of the first page and this sentence.
+# README.md repeats this sentence, and the heading of the first page, at its beginning.
 DESCRIPTION = N_(
     "Every count as a formula, worked out with your numbers, and checked tensor by tensor against the Hugging Face "
     "model."
@@ -156,37 +158,38 @@ DESCRIPTION = N_(
 
 
 def about(path: str, language: str) -> tuple[str, str, str] | None:
-    """For link previews: the language, the page's heading and its purpose; None if there is no such page."""
+    """The texts of a link preview: the language, the page's heading and its purpose; None if there is no such page."""
     language = language if language in LANGUAGES else LANGUAGES[0]
     entry, translate = PAGES.get(path), catalogue(language).gettext
     return entry and (language, translate(entry.heading), translate(entry.line or DESCRIPTION))
 
 
 def navigation() -> st.Page:
-    """Draw the navigation in the language of the session; return the requested page."""
+    """Draw the navigation in the session's language; return the requested page."""
     return st.navigation(
         {
-            # Copies for this run alone: st.navigation changes the page that may run (Streamlit 1.67).
+            # Copy the cached pages for this run, because st.navigation modifies the page that may run (Streamlit 1.67).
             _(section): [
                 copy(_page(path, _(entry.title), entry.icon, entry.is_listed)) for path, entry in entries.items()
             ]
             for section, entries in SECTIONS.items()
         },
         position="top",
-        expanded=True,  # on a phone, where the list is in the sidebar
+        expanded=True,  # has an effect on a phone, where the list is in the sidebar
     )
 
 
 def page_at(path: str) -> st.Page:
-    """The page at a path, for ``st.page_link``, which would look up a file name on the disk in every run.
+    """The page at ``path``, for ``st.page_link``.
 
-    The page has no icon, because the link would show it.
+    The page has no icon, because the link would show it. Pass this page instead of a file name, which Streamlit would
+    look up on the disk in every run.
     """
     entry = PAGES[path]
     return _page(path, _(entry.title), None, entry.is_listed)
 
 
-# Cached: st.Page looks up its file on the disk, and every run needs all pages.
+# Cached, because st.Page looks up its file on the disk and every run needs all pages.
 @lru_cache(maxsize=256)
 def _page(path: str, title: str, icon: str | None, is_listed: bool) -> st.Page:
     visibility: Literal["visible", "hidden"] = "visible" if is_listed else "hidden"

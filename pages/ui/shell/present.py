@@ -1,4 +1,4 @@
-"""The view for the projector: large type, no prose, and the sidebar's controls below the page."""
+"""Projector view: large type, no prose, and the sidebar's controls below the page."""
 
 from pathlib import Path
 from typing import Any
@@ -12,23 +12,23 @@ from pages.ui.shell.i18n import _
 
 PRESENT = Number("present", "present", 0, min_value=0, max_value=1, label_visibility="collapsed")
 KEY = "p"
-SCREENS = ("lecture",)  # the paths of pages that are made for the projector
+SCREENS = ("lecture",)  # the paths of pages that are always in projector view
 _HERE = Path(__file__).parent
 LECTURE_STYLE = _HERE.parent / "lecture" / "style.css"
 STYLE, _WINDOW, _PROJECTOR = (_HERE / f"{name}.css" for name in ("style", "window", "present"))
 
 
 def sheets(page: str, *, presents: bool) -> tuple[str, ...]:
-    """The addresses of the style sheets of a page that was asked for with or without ``present=1``."""
+    """The URLs of a page's style sheets; ``presents`` says whether the link has ``present=1``."""
     lecture = [LECTURE_STYLE] if page in SCREENS else []
     return tuple(map(sheet_address, (STYLE, _PROJECTOR if presents or lecture else _WINDOW, *lecture)))
 
 
 def choose(page: str) -> None:
-    """Draw the switch, and note whether this run is for the projector.
+    """Draw the switch for projector view, and record whether this run is in projector view.
 
-    The link has present=1, from a hidden number field: a control that is bound to the link survives page switches,
-    Back and reload. Readers see a button with a shortcut key.
+    A hidden number field writes present=1 into the link: a control that is bound to the link survives page switches,
+    Back and reloads. The visible switch is a button with a shortcut key.
     """
     present = PRESENT.show()
     st.session_state["presenting"] = bool(present) or page in SCREENS
@@ -46,15 +46,15 @@ def choose(page: str) -> None:
 
 
 def presenting() -> bool:
-    """Whether this run is for the projector, where prose and long tables are left out."""
+    """Whether this run is in projector view, which omits prose and long tables."""
     return bool(st.session_state.get("presenting"))
 
 
 def lower(spec: dict[str, Any], height: int) -> dict[str, Any]:
-    """The chart, with this height on the projector, where type is larger."""
+    """The chart's spec, with ``height`` in projector view, where type is larger."""
     return spec | {"height": height} if presenting() else spec
 
 
 def row() -> DeltaGenerator:
-    """A container of controls: stacked on the page, side by side on the projector."""
+    """A container for controls, which are stacked by default and side by side in projector view."""
     return st.container(horizontal=presenting(), vertical_alignment="bottom")

@@ -1,4 +1,4 @@
-"""The sidebar: the controls that all pages share, and the model that they define."""
+"""The sidebar: the controls that all pages share, and the model that these controls define."""
 
 import threading
 from collections.abc import Callable, Collection, Iterable
@@ -29,14 +29,14 @@ _FOLDED = ("add_pooling_layer", *NUMBERS, *SWITCHES, *OPTIONS, *DECIMALS)
 
 
 class _PresetSelect(Select[str]):
-    """The preset, which a link can also name by its repository: microsoft/deberta-v3-base."""
+    """The choice of a preset. A link can also name the preset's repository, such as microsoft/deberta-v3-base."""
 
     def wrong(self, text: str) -> Reason | None:
         return super().wrong(preset_named(text) or text)
 
 
 def _declare() -> None:
-    """Declare every parameter of the link that describes the model, under each name that a family has for it."""
+    """Declare a control for every parameter of the link that describes the model, under its name in each family."""
     options: dict[str, Iterable[str]] = {"preset": PRESETS, "architecture": CLASSES, **OPTIONS}
     values = ChosenModel().values()
     for family in FAMILIES.values():
@@ -49,7 +49,7 @@ def _declare() -> None:
     for name, default in values.items():
         if kind := kinds.get(type(default)):
             kind(name, name, default)
-        elif name != "changes":  # a text, which the Change page declares and draws
+        elif name != "changes":  # the Change page declares and draws this text field
             (_PresetSelect if name == "preset" else Select)(name, name, options[name], default=default)
 
 
@@ -57,7 +57,7 @@ _declare()
 
 
 class Choice(NamedTuple):
-    """The model that every page shows, and the preset that it started from."""
+    """The session's model, and the preset that it started from."""
 
     model: Model
     preset: str
@@ -72,7 +72,7 @@ class Choice(NamedTuple):
 
 
 class _ThreadChoice(threading.local):
-    """This thread's last choice: a run needs it three times, and making the model takes half a millisecond."""
+    """This thread's last choice, which a run needs three times. Building the model takes half a millisecond."""
 
     present: ChosenModel | None = None
     choice: Choice
@@ -82,7 +82,7 @@ _LAST = _ThreadChoice()
 
 
 def choice() -> Choice:
-    """The model of this session in this run."""
+    """The session's model and its preset in this run."""
     present = present_model.track().present
     if _LAST.present is not present:
         _LAST.choice = Choice(present.model(), present.preset)
@@ -91,7 +91,7 @@ def choice() -> Choice:
 
 
 def sizes(page: str) -> dict[str, int]:
-    """Maps the field names in a page's live numbers to the sizes that the page's sliders move."""
+    """The current sizes in a page's live numbers, which the page's sliders change, keyed by config field."""
     if page == any_model.PAGE:
         return any_model_sliders.sizes()
     config = present_model.track().present.config
@@ -99,12 +99,13 @@ def sizes(page: str) -> dict[str, int]:
 
 
 def choose(page: str) -> None:
-    """Draw the controls of a page; a lecture screen draws its own sliders, and the page Any model has its own controls.
+    """Draw the sidebar's controls for ``page``.
 
-    A page that does not show the sidebar's model has presets, classes, undo, redo and reset, but no sliders.
+    The page Any model has its own controls, and a lecture screen draws its own sliders. A page that does not show the
+    sidebar's model has the preset, the architecture, undo, redo and reset, but no sliders.
 
-    A value that equals the preset's is not in the link: preset=bert-large-uncased&vocab_size=21128 is the preset with
-    one field changed.
+    The link contains only values that differ from the preset: preset=bert-large-uncased&vocab_size=21128 is the preset
+    with one changed field.
     """
     if page == any_model.PAGE:
         any_model_sliders.show(page)
@@ -112,7 +113,7 @@ def choose(page: str) -> None:
     steps = present_model.track()
     present = steps.present
     values = present.values() | steps.attempt
-    # A changed model has its own option, so that choosing its preset is also a change, which resets the model.
+    # A changed model is a separate option. So the reader can choose its preset, which resets the model.
     changed = present != present.reset() or bool(steps.attempt)
     source = PRESETS[present.preset].source
     names = {_CHANGED: _("{preset} (changed)").format(preset=present.preset)}
@@ -135,16 +136,17 @@ def choose(page: str) -> None:
     start = present.reset().values()
     differ = [field for field in _FOLDED if field in start and values.get(field) != start[field]]
     label = _("More fields ({count} changed)").format(count=len(differ)) if differ else _("More fields")
-    # Without its stored state, the expander would close whenever its label changes.
+    # Without the stored state, the expander would close whenever its label changes.
     folder = st.expander(label, bool(st.session_state.get("more")), key="more", on_change="rerun")
-    # Eleven controls cost more than the rest of the sidebar: folded, they are drawn only if one was changed.
+    # The eleven controls take longer than the rest of the sidebar. If the expander is closed, they are drawn only if a
+    # field differs.
     if folder.open or differ:
         with folder:
             _more_fields(values)
 
 
 def show_only(fields: Collection[str]) -> None:
-    """Draw the sliders of these fields alone, for a screen of a lecture."""
+    """Draw only the sliders of ``fields``, for a screen of a lecture."""
     with st.session_state["place of the sliders"]:
         panel.show("lecture", fields, lecture=True)
 
@@ -175,8 +177,8 @@ def _change_field(field: str, value: Any) -> None:
 
 
 def _take_preset(preset: str) -> None:
-    if preset in PRESETS:  # the browser may be faster than the page, and still have the option of the changed model
+    if preset in PRESETS:  # the browser may still show and send the option for a changed model
         present_model.take_preset(preset)
 
 
-assert next(iter(PRESETS)) == DEFAULT_PRESET == ChosenModel().preset  # what a link without a preset means
+assert next(iter(PRESETS)) == DEFAULT_PRESET == ChosenModel().preset  # a link without a preset means this preset

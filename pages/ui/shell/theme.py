@@ -1,4 +1,4 @@
-"""The appearance of the page, light or dark: its colors, and how it prints."""
+"""The page's appearance, light or dark: its colors, and its look in print."""
 
 import streamlit as st
 
@@ -7,16 +7,17 @@ from bertcalc.model.totals import Component
 
 
 def appearance() -> str:
-    """The appearance of the page in the reader's browser: light or dark."""
+    """The page's appearance in the reader's browser: "light" or "dark"."""
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
 def colors() -> dict[Component, str]:
+    """The colors of the components in the page's appearance."""
     return COLORS[appearance()]
 
 
 def paper() -> str:
-    """Style rules for the page's color, --paper; a dark page prints inverted: dark becomes light, and hues stay."""
+    """CSS rules that define the background color --paper and invert a dark page in print, without changing its hues."""
     inverted = (
         " @media print {"
         " html, body { background: #fff !important; }"

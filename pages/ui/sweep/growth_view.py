@@ -1,4 +1,4 @@
-"""The Sweep page along one dimension: growth as a formula, in words and as a table."""
+"""The Sweep page along one dimension: growth as a formula, in words, and as a table."""
 
 import streamlit as st
 
@@ -25,11 +25,11 @@ _ORDERS = {
     1: N_("Linear in {field}, {notation}"),
     2: N_("Quadratic in {field}, {notation}"),
 }
-FEW = 8  # a curve with fewer points has corners
+FEW = 8  # a curve with fewer points has visible corners
 
 
 def growth_formula(swept: SweepChoice, trend: Growth, appearance: str) -> str:
-    """LaTeX for the quantity in powers of the swept dimension, with letters for the rest, then with numbers."""
+    """LaTeX for the quantity in powers of the swept dimension, with symbolic and then with numeric coefficients."""
     colors = {trend.order: COLORS[appearance]["encoder"]}  # the dominant term
     name = f"{_FUNCTIONS[swept.quantity.unit]}({LETTER_OF[trend.field]})"
     lines = []
@@ -40,7 +40,10 @@ def growth_formula(swept: SweepChoice, trend: Growth, appearance: str) -> str:
 
 
 def present_and_doubled(swept: SweepChoice) -> dict[int, int]:
-    """The figures of the present model and, if possible, of the model with the dimension doubled."""
+    """The live figures of the current model and, if possible, of the model with the dimension doubled.
+
+    They are keyed by the value of the dimension.
+    """
     sweep = swept.sweep
     (field,) = sweep.dimensions
     present = sweep.present(field)
@@ -49,10 +52,10 @@ def present_and_doubled(swept: SweepChoice) -> dict[int, int]:
 
 
 def show_in_words(swept: SweepChoice, trend: Growth, figures: dict[int, int]) -> None:
-    """Show the order of growth and the effect of doubling."""
+    """Show the order of growth, and the effect of doubling the dimension."""
     (present, figure), *doubled = figures.items()
-    with st.container(horizontal=True, gap="xxsmall", key="growth"):  # a sentence is on one line: see window.css
-        # The exponent is that of the present model.
+    with st.container(horizontal=True, gap="xxsmall", key="growth"):  # window.css keeps each sentence on one line
+        # The order is not live, because its exponent belongs to the current model.
         with live.older("order"):
             st.markdown(f"**{_order(swept, trend)}**", width="content")
         moving_size = moving(trend.field, present)
@@ -69,7 +72,7 @@ def show_in_words(swept: SweepChoice, trend: Growth, figures: dict[int, int]) ->
 
 
 def show_range(trend: Growth) -> None:
-    """Say for which values the formula is valid, if not for all."""
+    """Show for which values the formula is valid, unless it is valid for all values."""
     if trend.start:
         text = _("The formula holds from {field} = {start} on.")
         st.caption(text.format(field=label_of(trend.field), start=f"{trend.start:,}"))
@@ -89,7 +92,7 @@ def _order(swept: SweepChoice, trend: Growth) -> str:
     if exponent == trend.order:
         return f"{order}."
     text = _("{order}; near {value} like {power}.")
-    power = fixed(exponent, 2, unlike=round(exponent))  # not rounded to a whole number, unless it is one
+    power = fixed(exponent, 2, unlike=round(exponent))  # an exponent of 1.999 must not read 2.00
     return text.format(order=order, value=f"{present:,}", power=f"${letter}^{{{power}}}$")
 
 
@@ -98,7 +101,7 @@ def _notation(letter: str, order: int) -> str:
 
 
 def show_each_quantity(swept: SweepChoice) -> None:
-    """Show the formula and the order of growth of every quantity on the chart."""
+    """Show the formula and the order of growth for every quantity on the chart."""
     (field,) = swept.sweep.dimensions
     trends = {name: growth(name, swept.sweep) for name in swept.quantities}
     rows = [

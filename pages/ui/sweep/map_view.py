@@ -1,4 +1,4 @@
-"""The Sweep page over two dimensions: a map with contour lines; a click loads a model."""
+"""The Sweep page over two dimensions: a map with contour lines, where a click loads a model."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -17,9 +17,9 @@ from pages.ui.shell.i18n import _, listed, with_colon
 from pages.ui.sweep.sweep_view import SweepChoice, array, followed
 from pages.ui.widgets.live_chart import clicked
 
-_FINE = 316  # values of each dimension from which the lines are computed: 100,000 models
-_CELLS = 48  # clickable values of each dimension: as fine as a finger can hit
-# The four BERT miniatures that their authors named; the twenty others are points without a name.
+_FINE = 316  # values per dimension for computing the contour lines: 100,000 models in all
+_CELLS = 48  # clickable values per dimension, as fine as a finger can hit
+# Only four of the 24 BERT miniatures were named by their authors. The others are points without a label.
 _NAMES = {
     "bert_uncased_L-2_H-128_A-2": "Tiny",
     "bert_uncased_L-4_H-256_A-4": "Mini",
@@ -30,9 +30,9 @@ CHART, CLICKS = "sweep map", "clicks on the sweep map"
 
 
 class Map(NamedTuple):
-    """The data of the map: figures of the clickable models, and the contour lines with their levels.
+    """The data of the map: the figures of the clickable models, and the contour lines as (level, points) pairs.
 
-    ``steps`` are the values of both dimensions, ``cells`` the clickable values.
+    For each dimension, ``steps`` has all values and ``cells`` the clickable values.
     """
 
     steps: tuple[Sequence[int], Sequence[int]]
@@ -42,7 +42,7 @@ class Map(NamedTuple):
 
 
 def published_points(swept: SweepChoice) -> list[MapPoint]:
-    """The published models on the map, with a single point for models at the same place."""
+    """The published models on the map; models with the same sizes share a point."""
     points = []
     for entry in published(swept.sweep.dimensions):
         if swept.includes(entry.place):
@@ -57,8 +57,9 @@ def _name(preset: str) -> str:
     return preset.removeprefix("all-").removesuffix("-v2").removesuffix("-uncased")
 
 
-@lru_cache(maxsize=48)  # a quarter of a MB each
+@lru_cache(maxsize=48)  # each entry takes a quarter of a MB
 def map_of(sweep: Sweep, ranges: tuple[tuple[int, int], tuple[int, int]], measure: str) -> Map:
+    """Compute the map of a quantity over the ranges of two dimensions."""
     xs, ys = (sweep.values(field, *ends, _FINE) for field, ends in zip(sweep.dimensions, ranges, strict=True))
     table = sweep.table(measure, xs, ys, array)
     counts = [figure for row in table for figure in row if figure is not None]
@@ -70,7 +71,7 @@ def map_of(sweep: Sweep, ranges: tuple[tuple[int, int], tuple[int, int]], measur
 
 
 def show_present(swept: SweepChoice, drawn: Map, figure: int) -> None:
-    """Show the figure of the present model, and buttons to its neighbors for keyboard users."""
+    """Show the figure of the current model, and buttons for keyboard users that load its neighbors on the map."""
     sweep = swept.sweep
     with st.container(horizontal=True, vertical_alignment="center"):
         title = with_colon(_(swept.quantity.meaning), "**{figure}**")
@@ -94,13 +95,13 @@ def _show_neighbors(sweep: Sweep, drawn: Map) -> None:
 
 
 def along(sweep: Sweep) -> str:
-    """A phrase with the sizes that follow when a point of the map is clicked."""
+    """A phrase with the sizes that change together with hidden_size after a click on the map."""
     fields = listed(f"${LETTER_OF[field]} = {followed(sweep, field)}$" for field in sweep.following)
     return _(", with {fields}").format(fields=fields) if fields else ""
 
 
 def take_clicked(sweep: Sweep, chart: str) -> None:
-    """Load the clicked model: a published model, or the present model with these two sizes."""
+    """Load the clicked model: a published model, or the current model with the two sizes at the clicked place."""
     for place in clicked(chart, "place"):
         st.session_state[CLICKS] = st.session_state.get(CLICKS, 0) + 1
         if preset := place.get("preset"):

@@ -1,4 +1,4 @@
-"""The controls of the Sweep page."""
+"""The controls of the Sweep page: the quantity, the dimensions and their ranges."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -27,7 +27,7 @@ from pages.ui.widgets.numbers import counted
 from pages.ui.widgets.quantity_words import QUANTITY_NAMES
 
 X, Y = "hidden_size", "num_hidden_layers"  # the default dimensions
-# The default range of each dimension: common sizes of models.
+# The default range of each dimension covers common sizes of models.
 RANGES: dict[str, tuple[int, int]] = {
     **{field: (low, high) for field, (low, high, _step) in SLIDERS.items()},
     "max_position_embeddings": (128, 2_048),
@@ -66,7 +66,7 @@ array = partial(np.array, dtype=np.int64)
 
 
 class SweepChoice(NamedTuple):
-    """The values of the controls: the sweep, the range of each dimension, and the quantity."""
+    """The values of the controls: the sweep, the range of each dimension, the quantity, and the scale of the axes."""
 
     sweep: Sweep
     ranges: dict[str, tuple[int, int]]
@@ -79,30 +79,31 @@ class SweepChoice(NamedTuple):
         return QUANTITIES[self.measure]
 
     def includes(self, place: Sequence[int]) -> bool:
-        """Whether a value of each dimension is within its range."""
+        """Whether ``place``, a value for each dimension, is within the ranges."""
         return all(low <= value <= high for value, (low, high) in zip(place, self.ranges.values(), strict=True))
 
     def number(self, figure: int) -> str:
-        """A figure with its unit: bytes abbreviated, other figures to the last digit."""
+        """A figure with its unit. Bytes are abbreviated; other figures have all digits."""
         unit = self.quantity.unit
         return size(figure) if unit == "bytes" else counted(figure, unit)
 
 
 def moving(field: str, present: int) -> int:
-    """The present value of a dimension, live if a slider moves it."""
+    """The current value of a dimension, which is live if the dimension has a slider."""
     return live_size(field, present) if field in SLIDERS else present
 
 
 def choose(choice: Choice) -> SweepChoice:
-    """Draw the controls and return their values, or the nearest possible ones."""
+    """Draw the controls and return their values, or the nearest valid values."""
     upper_row, lower_row = (
         st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall") for _row in range(2)
     )
     with upper_row:
         kind = VIEW.show()
         measure = MEASURE.show()
-        # Parameters do not depend on the batch, so its controls are drawn for them only if an axis is one of its sizes;
-        # (1, 1) suits every model. The axes are drawn later, hence ``value``.
+        # Parameters do not depend on the batch. For them, the batch controls are drawn only if an axis is one of the
+        # batch sizes; otherwise the batch is (1, 1), which every model supports. The axes are drawn later, so their
+        # values are read with ``value``.
         axes_now = {control.value(sweepable(choice.model)) for control in AXES.values()}
         idle = QUANTITIES[measure].unit == "parameters" and not axes_now & set(BATCH)
         case = Case(choice.model, Batch(1, 1) if idle else choose_batch(choice.config))
@@ -110,7 +111,7 @@ def choose(choice: Choice) -> SweepChoice:
     problems: list[Problem] = []
     with lower_row:
         axes = {axis: _draw_axis(axis, case) for axis in (("x", "y") if kind == "map" else ("x",))}
-    # Beside two axes there is no room for the switch.
+    # Two axes leave no room for the switch in their row.
     with upper_row if kind == "map" else lower_row:
         logs = LOG.show()
     dimensions = [field for field, _ends in axes.values()]
@@ -131,7 +132,7 @@ def choose(choice: Choice) -> SweepChoice:
 
 
 def _charted(sweep: Sweep, measure: str) -> list[str]:
-    """The quantities on the chart: one on a map, all of the same unit along one dimension."""
+    """The quantities on the chart: one quantity on a map; along one dimension, all quantities with the same unit."""
     if len(sweep.dimensions) > 1:
         return [measure]
     unit = QUANTITIES[measure].unit
@@ -143,7 +144,7 @@ def _charted(sweep: Sweep, measure: str) -> list[str]:
 
 
 def _choose_ties(sweep: Sweep) -> Ties:
-    """Draw a checkbox for each size that can follow hidden_size, and return their values."""
+    """Draw a checkbox for each size that can follow hidden_size; return which sizes follow it."""
     helps = {
         "num_attention_heads": _("The size of a head is fixed, so the number of heads grows with hidden_size."),
         "intermediate_size": _("intermediate_size keeps its ratio to hidden_size, as in all published models."),
@@ -157,7 +158,7 @@ def _choose_ties(sweep: Sweep) -> Ties:
 
 
 def followed(sweep: Sweep, field: str) -> str:
-    """LaTeX for a size that follows H: H/64, 4H."""
+    """LaTeX for a size that follows the hidden size H, such as H/64 or 4H."""
     if field == "num_attention_heads":
         return f"H/{latex_number(sweep.config.attention_head_size)}"
     numerator, denominator = sweep.ratio.as_integer_ratio()
@@ -166,9 +167,9 @@ def followed(sweep: Sweep, field: str) -> str:
 
 
 def _draw_axis(axis: str, case: Case) -> tuple[str, tuple[int, int]]:
-    """Draw the controls of a dimension and its range; an empty end is the default."""
+    """Draw the controls of a dimension and its range; return both. An empty end means the default end."""
     names = [control.name for control in ENDS[axis]]
-    # Another dimension starts with its own default range.
+    # A change of the dimension clears both ends, so that the new dimension starts with its default range.
     field = AXES[axis].show(sweepable(case.model), on_change=set_values, args=(dict.fromkeys(names),))
     usual = _usual(field, Sweep(case, (field,)).present(field))
     numbers = [control.show(placeholder=f"{end:,}") for control, end in zip(ENDS[axis], usual, strict=True)]
@@ -177,7 +178,7 @@ def _draw_axis(axis: str, case: Case) -> tuple[str, tuple[int, int]]:
 
 
 def _usual(field: str, present: int) -> tuple[int, int]:
-    """The default range of a size, widened to include the present model."""
+    """The default range of a dimension, widened to include ``present``, the value of the current model."""
     low, high = RANGES[field]
     while high < present:
         high *= 2
@@ -191,7 +192,7 @@ def _same(field: str) -> Problem:
 
 
 def _range(sweep: Sweep, axis: str, field: str, ends: tuple[int, int], problems: list[Problem]) -> tuple[int, int]:
-    """The range of a dimension, or the nearest possible one."""
+    """The chosen range of a dimension, or the nearest valid range; appends a problem if the chosen range is invalid."""
     least, most = sweep.limits(field)
     if least == most:
         ties = ({"tie_heads": False, "tie_intermediate": False},) if sweep.following else ()
@@ -212,7 +213,7 @@ def _range(sweep: Sweep, axis: str, field: str, ends: tuple[int, int], problems:
         message = N_("{low_name} {low} is not below {high_name} {high}: there is nothing between them.")
         problems.append(Problem(names[0], low, message, values, ({names[0]: high, names[1]: low},)))
         return high, low
-    if problems and problems[-1].field in names:  # caused by a corrected end, which has a problem already
+    if problems and problems[-1].field in names:  # the cause is an invalid end, which has already been reported
         return start, end
     message = N_("There is no valid {field} between {low_name} {low} and {high_name} {high}: widen the range.")
     problems.append(Problem(names[0], low, message, values, ({names[0]: start, names[1]: end},)))
@@ -220,7 +221,7 @@ def _range(sweep: Sweep, axis: str, field: str, ends: tuple[int, int], problems:
 
 
 def _too_long(sweep: Sweep, field: str, name: str, number: int) -> Problem | None:
-    """The problem of a range's end beyond the model's positions, which can be increased; None for any other end."""
+    """The problem if a range ends beyond the model's positions, with remedies that add positions; otherwise None."""
     if field != "sequence_length" or number <= sweep.config.longest:
         return None
     for problem in batch_problems(sweep.config, {"batch_size": 1, field: number}):
@@ -233,7 +234,7 @@ def _too_long(sweep: Sweep, field: str, name: str, number: int) -> Problem | Non
 
 
 def _countable(swept: SweepChoice, problems: list[Problem]) -> SweepChoice:
-    """The sweep, with ranges small enough for int64; if that shortens a range, a problem is added."""
+    """The sweep with ranges whose figures fit into int64; appends a problem if this shortens a range."""
     sweep = swept.sweep
     ranges = sweep.fitting(swept.quantities, swept.ranges)
     if ranges == swept.ranges:

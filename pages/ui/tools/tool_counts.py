@@ -1,4 +1,4 @@
-"""A table of other tools' counts, the formula of a tool, and the corrections from its count to the right count."""
+"""The counts of other tools as a table, a tool's formula, and the corrections from its count to the right count."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -25,9 +25,10 @@ TOOL = Select("tool", N_("Tool"), TOOLS, row=True, label_visibility="collapsed")
 
 
 def show_counts(model: Model) -> None:
-    """Show each tool's count, its difference and, if the layers are like BERT's, the main reason for it.
+    """Show each tool's count and its difference from the right count.
 
-    The biases have their own column, because these tools are known for leaving them out or counting them.
+    If the layers are like BERT's, show the main reason for the difference, and whether the tool counts biases, which is
+    what these tools are known for.
     """
     sizes = MiscountSizes.of(model.config)
     total, counts = model.num_parameters(), dict(tool_counts(model.config))
@@ -53,7 +54,7 @@ _BIASES = "layer biases"
 
 
 def _main_reason(reasons: Sequence[Correction], missing: int) -> str:
-    """The reason for most of the difference, and the number of other reasons."""
+    """The reason with the largest effect on the difference, followed by the number of other reasons."""
     most = max(reasons, key=lambda correction: correction.amount * missing)
     reason = sentence(miscount_in_words(REASONS[most.miscount]))
     rest = unbroken(_("{count} more").format(count=len(reasons) - 1))
@@ -61,7 +62,7 @@ def _main_reason(reasons: Sequence[Correction], missing: int) -> str:
 
 
 def tool_latex(model: Model, tool: Tool) -> str:
-    """LaTeX for the count of a tool: letters, numbers, result."""
+    """LaTeX for a tool's count: the formula with letters, with numbers, and the result."""
     config, ink = model.config, INK[appearance()]
     padded = padded_vocab_size(config)
     formulas = tool_formulas(model, tool.name).terms
@@ -70,7 +71,10 @@ def tool_latex(model: Model, tool: Tool) -> str:
 
 
 def show_corrections(model: Model, tool: Tool) -> None:
-    """Show all corrections from a tool's count to the model's; some, such as I = 4 H, may add nothing here."""
+    """Show all corrections from a tool's count to the model's count.
+
+    A correction can be 0 for this model, such as the correction for tools that assume I = 4 H.
+    """
     config, bold = model.config, "**{}**".format
     by_miscount = {
         correction.miscount: correction.amount for correction in corrections(tool, model, MiscountSizes.of(config))
@@ -91,5 +95,5 @@ def show_corrections(model: Model, tool: Tool) -> None:
 
 
 def escaped(text: str) -> str:
-    """A name with its underscores escaped for Markdown."""
+    """Escape the underscores of a name for Markdown."""
     return text.replace("_", r"\_")

@@ -1,4 +1,7 @@
-"""The picture of the walk: a box for each stop, the layer in a frame, the heads as slices, residual sums as arcs."""
+"""The picture on the page Step by step: a diagram of the model, with a box for each stop of the walk.
+
+A frame encloses the layer, slices show the heads, and arcs show the residual connections.
+"""
 
 import re
 from collections.abc import Collection, Sequence
@@ -23,7 +26,7 @@ from pages.ui.shell.theme import appearance
 from pages.ui.widgets.export.shown import draw_chart
 from pages.ui.widgets.live_chart import clicked
 
-# The roles of stops that stand side by side; any other stop has its own row.
+# Each tuple lists the roles of stops that share a row; any other stop has its own row.
 _EMBEDDINGS = (
     ("input_ids", "token_type_ids"),
     ("word", "token type", "position"),
@@ -51,24 +54,25 @@ _ROWS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("first_token", "classifier_dropout", "dense", "activation", "dropout", "classifier", "reshape"),
     ),
 }
-_GAP, _LEFT, _RIGHT = 0.012, 0.075, 0.987  # in widths of the picture
-_BOX = 0.84  # the height of a box, in rows
-_MARGIN, _NARROW_MARGIN = 2, 1.1  # ems by which a box is wider than its label; _MARGIN includes the mark
-_SPARE = 0.6  # ems that stay free in a box beside its label
-_MOST_HEADS = 64  # more slices would look like a bar
+_GAP, _LEFT, _RIGHT = 0.012, 0.075, 0.987  # as fractions of the picture's width
+_BOX = 0.84  # the height of a box as a fraction of a row
+_MARGIN, _NARROW_MARGIN = 2, 1.1  # the extra width of a box beyond its label, in ems; _MARGIN includes the mark
+_SPARE = 0.6  # the free space beside the label in a box, in ems
+_MOST_HEADS = 64  # more slices would be too narrow to tell apart
 
 
 def show_picture(stops: Sequence[Stop], position: int, config: Config, layer: int) -> None:
-    """Draw the walk with stop number ``position`` marked; a click on a box goes to its stop."""
-    # A new key after every click makes a new picture without a selection, so that each box can be clicked again.
+    """Draw the walk and mark the stop at index ``position``; a click on a box goes to its stop."""
+    # The key changes after every click. Streamlit then draws a picture without a selection, where the reader can click
+    # any box, including the box of the last click.
     key = f"picture {st.session_state.get('pictures', 0)}"
     alt = _("The model from top to bottom; the current step, {step}, is marked").format(step=stops[position].name)
     _draw(stops, {stops[position].name}, config, layer, alt, key=key, on_select=partial(_go_to_clicked, key))
 
 
 def show_place(stops: Sequence[Stop], paths: Collection[str], config: Config) -> None:
-    """Draw the walk; the stops with parameters in the modules at these paths of the tree are marked."""
-    # If the first layer differs from the others, the picture shows the first layer.
+    """Draw the walk and mark the stops that have parameters in the modules at ``paths``."""
+    # The picture shows the first layer if it differs from the others, so "layer.*" also matches "layer.0".
     starts = tuple(f"{start}." for path in paths for start in (path, path.replace(".*", ".0")))
     marked = {stop.name for stop in stops if stop.parameters and f"{stop.name}.".startswith(starts)}
     alt = _("The model from top to bottom, with {paths} marked").format(paths=listed(paths))
@@ -76,9 +80,9 @@ def show_place(stops: Sequence[Stop], paths: Collection[str], config: Config) ->
 
 
 def with_parameters(stops: Sequence[Stop]) -> list[Stop]:
-    """The stops in a lecture's picture: stops with parameters, and the heads.
+    """The stops with parameters, and the attention heads, for the picture in a lecture.
 
-    A lecture is about parameters, and the labels are larger if there are fewer boxes.
+    A lecture is about parameters, and fewer boxes leave room for larger labels.
     """
     return [stop for stop in stops if stop.parameters or stop.key.endswith(".heads")]
 
@@ -101,10 +105,10 @@ def _draw(
 def picture_frame(
     stops: Sequence[Stop], marked: Collection[str], config: Config, layer: int, *, close: bool = False
 ) -> tuple[Columns, int]:
-    """The data of the picture, one shape per row of the table, and the number of rows in the picture.
+    """Return the data of the picture, with one shape per data row, and the number of rows in the picture.
 
-    ``marked`` are the names of the marked stops; a single marked stop also gets the sign ▶. With ``close``, boxes are
-    only as wide as their labels, without a sign.
+    ``marked`` holds the names of the marked stops. If it is a single stop, the stop also gets the sign ▶. With
+    ``close``, boxes have no sign and are little wider than their labels.
     """
     margin = _NARROW_MARGIN if close else _MARGIN
     shapes: list[dict[str, Any]] = []
@@ -150,7 +154,7 @@ def _widths(label: str, brief: str) -> dict[str, float]:
 
 def _row_of(stop: Stop) -> tuple[str, int | str]:
     block, _dot, role = stop.key.partition(".")
-    block = "head" if role == "decoder" else block  # the scores of both heads stand side by side
+    block = "head" if role == "decoder" else block  # the outputs of both pre-training heads share a row
     return block, next((number for number, roles in enumerate(_ROWS.get(block, ())) if role in roles), stop.name)
 
 
@@ -182,12 +186,12 @@ def _box(stop: Stop, config: Config, x: float, x2: float, row: int, label: str, 
 
 
 def _without_brackets(label: str) -> str:
-    """The label for a narrow box: "dropout (weights)" without the words in brackets."""
+    """The label for a narrow box, without words in brackets: "dropout (weights)" becomes "dropout"."""
     return label if is_live(label) else re.sub(r" ?[(（].*[)）]$", "", label)
 
 
 def _arc(start: float, end: float) -> list[dict[str, Any]]:
-    """The lines of an arc from above row ``start`` down the left side into the first box of row ``end``."""
+    """The three lines of an arc from above row ``start``, along the left side, to the first box of row ``end``."""
     middle, edge = end + _BOX / 2, _LEFT / 2
     above = start - (1 - _BOX) / 2
     return [

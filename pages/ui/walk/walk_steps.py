@@ -1,4 +1,4 @@
-"""The walk on the page Step by step: the choice of a stop, its lesson, its shapes, its formula, the heads."""
+"""The page Step by step: a walk through the forward pass. Each stop has a lesson, shapes and a formula."""
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -35,20 +35,20 @@ from pages.ui.widgets.live_formula import show_formula
 from pages.ui.widgets.numbers import unbroken
 from pages.ui.widgets.tables import shape_text, show_rows, show_table
 
-LAYER = Number("layer", N_("Layer"), 0, width=66)  # the layer that is shown in full
+LAYER = Number("layer", N_("Layer"), 0, width=66)  # the index of the layer that the walk shows step by step
 HEADS = Fold("heads", N_("Query, key and value head by head"))
 ROWS = Fold("rows", N_("The whole forward pass, one Keras-style row for each layer"))
 
 
 def _steps_of(link: Mapping[str, str]) -> list[str]:
-    """The names of the stops of a link's model, with the link's layer in full."""
+    """The names of the stops for the model and the opened layer in a link."""
     model = linked(link).model()
     number = whole(link.get(LAYER.name, ""))
     layer = max(0, min(number if isinstance(number, int) else 0, model.config.num_hidden_layers - 1))
     return [stop.name for stop in stops_of(model, present_batch(model.config), layer)]
 
 
-# Together, the walks of these configurations in all classes contain every possible stop.
+# Together, the walks of all architectures with each of these sets of config fields contain every possible stop.
 _FULLEST: tuple[dict[str, str], ...] = ({}, RELATIVE_BOTH_WAYS)
 STEP = Select(
     "step",
@@ -65,20 +65,20 @@ STEP = Select(
 
 
 def stops_of(model: Model, batch: Batch, layer: int) -> list[Stop]:
-    """The stops of the walk, live."""
+    """The stops of the walk through a model, with live numbers; ``layer`` is the opened layer."""
     return walk(live_steps(model, call_of(model, batch)), layer)
 
 
 def call_of(model: Model, batch: Batch) -> Call:
-    """The call of the walk; any cross-attention reads an encoder output of equal length."""
+    """The forward call of the walk. An encoder output for cross-attention is as long as the sequence."""
     return Call(*batch.shape, encoder_sequence_length=model.encoder_length(batch.sequence_length))
 
 
 def choose_stop(stops: Sequence[Stop]) -> int:
-    """Draw Previous, the stop's name and Next; return the index of the stop."""
+    """Draw the choice of a stop between the buttons Previous and Next; return the index of the chosen stop."""
     names = [stop.name for stop in stops]
     wanted = st.session_state.get(STEP.name, names[0])
-    if wanted not in names:  # a step of another model: take the step with the most similar name
+    if wanted not in names:  # the stop of another model: replace it by the stop with the most similar name
         st.session_state["step"] = get_close_matches(wanted, names, n=1, cutoff=0)[0]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         back = st.empty()
@@ -93,7 +93,7 @@ def choose_stop(stops: Sequence[Stop]) -> int:
 
 
 def heading(stops: Sequence[Stop], position: int, rows: Sequence[KerasRow]) -> str:
-    """The number and the name of a stop, with its Keras-style name below, except on the projector."""
+    """The heading of a stop as Markdown: its number, its name and, except in projector view, its Keras-style name."""
     stop = stops[position]
     name = f"## {position + 1} / {len(stops)} · {_(lesson(stop).label)}\n"
     row = next(row for row in rows if stop in row.stops)
@@ -102,7 +102,7 @@ def heading(stops: Sequence[Stop], position: int, rows: Sequence[KerasRow]) -> s
 
 
 def show_progress(config: Config, stops: Sequence[Stop], position: int, layer: int) -> None:
-    """Show how many parameters the walk has passed: in the layer, if the stop is in one, and in the model."""
+    """Show how many parameters the walk has passed in the model and, if the stop is in a layer, in this layer."""
     stop, last = stops[position], stops[-1]
     bars = []
     if layer_now := in_layer(stops, position):
@@ -119,7 +119,7 @@ def show_progress(config: Config, stops: Sequence[Stop], position: int, layer: i
 
 
 def _progress(text: str, so_far: int, total: int) -> drawing.Box:
-    """A text, and below it a bar that is filled in proportion."""
+    """A text above a progress bar, which is filled to ``so_far`` of ``total``."""
     filled = drawing.box("filled", style={"--so-far": so_far, "--total": total})
     attributes: dict[str, Any] = {"role": "progressbar", "aria-label": text}
     bar = drawing.box("track", filled, **attributes)
@@ -127,7 +127,7 @@ def _progress(text: str, so_far: int, total: int) -> drawing.Box:
 
 
 def show_question(question: Question, values: Mapping[str, str]) -> None:
-    """Show a question with its answer; on the projector, the class answers first."""
+    """Show a question with its answer. Projector view hides the answer in a tooltip, so that students answer first."""
     asked, answer = f"**{_(question.question)}**", fill(_(question.answer), **values)
     if presenting():
         st.markdown(asked, help=answer)
@@ -136,7 +136,7 @@ def show_question(question: Question, values: Mapping[str, str]) -> None:
 
 
 def show_keras_rows(rows: Sequence[KerasRow]) -> None:
-    """Show the whole walk like a Keras summary, a row for each layer, with Hugging Face's names."""
+    """Show the whole walk as a table like a Keras summary, with Hugging Face's names beside the Keras-style names."""
     titles = (_("Row"), _("Keras-style name"), "Hugging Face", _("Output shape"), _("Parameters"), _("So far"))
     cells = []
     for row in rows:
@@ -147,7 +147,7 @@ def show_keras_rows(rows: Sequence[KerasRow]) -> None:
 
 
 def show_heads(model: Model) -> None:
-    """Show that query, key and value have the same count per head and as one matrix each."""
+    """Show that query, key and value have the same parameter count as matrices per head and as one matrix each."""
     letters = symbolic_model(model).first_attention()
     numbers = model.first_attention()
     assert isinstance(letters, Attention)
@@ -168,14 +168,14 @@ def _head_size(model: Model) -> int:
 
 
 def values_of(model: Model, stop: Stop, batch: Batch) -> dict[str, str]:
-    """The values that a lesson's text can contain, as live texts."""
+    """The values of the placeholders in a lesson, as texts; values that depend on sizes are live."""
     config = model.config
     values: dict[str, Any] = {
         **absent(type(config)),
         **live_sizes(config),
         **batch.sizes(),
         "attention_head_size": live_reading(_head_size, model),
-        "position_buckets": getattr(config, "distances", 0),  # DeBERTa's first version has no such field
+        "position_buckets": getattr(config, "distances", 0),  # DeBERTa v1 has no field position_buckets
         "layers": stop.layers,
         "parameters": stop.parameters,
         "probability": next((step.module.p for step in stop.steps if isinstance(step.module, Dropout)), 0.0),
@@ -184,7 +184,7 @@ def values_of(model: Model, stop: Stop, batch: Batch) -> dict[str, str]:
 
 
 def in_letters(model: Model, stop: Stop, batch: Batch) -> tuple[Stop, list[Formula]]:
-    """The stop with symbolic shapes, and the formulas of its steps that have parameters."""
+    """Return the stop with symbolic shapes, and the parameter formulas of its steps that have parameters."""
     steps = symbolic_steps(model, cross=attends(model, call_of(model, batch)))
     by_name = {symbolic.step.name: symbolic for symbolic in steps}
     mine = [by_name[step.name] for step in stop.steps]
@@ -192,7 +192,10 @@ def in_letters(model: Model, stop: Stop, batch: Batch) -> tuple[Stop, list[Formu
 
 
 def show_shapes(stop: Stop, letters: Stop, layer: int, model: Model) -> None:
-    """Show inputs, outputs and parameters of a stop; names in the opened layer lack the layer's prefix."""
+    """Show the names and shapes of a stop's inputs, outputs and parameters.
+
+    Names in the opened layer omit the layer's prefix. ``letters`` is the stop with symbolic shapes.
+    """
     where = split_layer(stop.name)[0].replace("*", f"{layer}")
     prefix = f"{where}." if where else ""
     kinds = [_("input")] * len(stop.takes) + [_("output")] * len(stop.gives) + [_("parameters")] * len(stop.tensors)
@@ -205,18 +208,18 @@ def show_shapes(stop: Stop, letters: Stop, layer: int, model: Model) -> None:
 
 
 def _inside(name: str, *starts: str) -> str:
-    """A name without these prefixes; the number of a layer in it is live."""
+    """A name without the prefixes ``starts``; a layer's number in the name stays live."""
     return reduce(without_start, starts, name)
 
 
 def _shapes(stop: Stop) -> list[tuple[str, Shape]]:
-    """Names and shapes of inputs, outputs and parameters."""
+    """The (name, shape) pairs of a stop's inputs, outputs and parameters."""
     values = [(value.name, value.shape) for value in (*stop.takes, *stop.gives)]
     return values + [(tensor.name, tensor.shape) for tensor in stop.tensors]
 
 
 def _products(letters: Module, numbers: Module, values: Mapping[str, Any]) -> list[str]:
-    """Weights, biases and both together: with letters, with numbers, and the result."""
+    """The products that count a module's weights and biases, "letters = numbers = product", and their sum."""
     symbols = factors(letters)
     sizes = with_formulas(factors(numbers), symbols, values)
     line = "{letters} = {numbers} = {product:,}"
@@ -228,7 +231,7 @@ def _products(letters: Module, numbers: Module, values: Mapping[str, Any]) -> li
 
 
 def show_stop_formula(model: Model, stop: Stop, layer: int, formulas: Sequence[Formula]) -> None:
-    """Show the parameters of a stop in letters and in numbers; ``formulas`` are the formulas of its steps."""
+    """Show the parameter count of a stop with letters and with numbers; ``formulas`` are the formulas of its steps."""
     letters, numbers = "{}", "{numbers}"
     if stop.layers:
         formulas = [formula(model, path=split_layer(stop.steps[0].name)[0])]

@@ -1,4 +1,4 @@
-"""Bar charts of a model's parts: a bar for each part, compared with the preset, or a single bar divided into parts."""
+"""Bar charts of a model's parts: one bar per part, compared with the preset, or a single bar divided into parts."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache, partial
@@ -36,14 +36,14 @@ from pages.ui.widgets.growth import grown_by, show_way_to_sweep
 from pages.ui.widgets.live_chart import clicked
 from pages.ui.widgets.numbers import percent, short
 
-# Numbers that do not fit are abbreviated. Widths in ems: a line on a phone; on a laptop, the space beside the longest
-# bar, and that bar.
+# Numbers that do not fit are abbreviated. Widths in ems: a line on a phone; the space beside the longest bar on a
+# laptop; the longest bar itself.
 _LINE, _BESIDE, _LONGEST = 24, 16.8, 28
 
 _UNITS = {"parameters": N_("Parameters"), "FLOPs": "FLOPs", "MACs": "MACs", "bytes": N_("Bytes")}
 
 
-WHOLE = "model"  # the whole model in the link; its path in the tree is empty
+WHOLE = "model"  # stands for the whole model in the link, since its path in the tree is empty
 
 
 def openable_in(model: Model) -> list[str]:
@@ -51,7 +51,7 @@ def openable_in(model: Model) -> list[str]:
     return [WHOLE, *openable(model)[1:]]
 
 
-# The paths of all architectures; the chart shows the whole model if the present one has no such part.
+# The options are the paths of all architectures. If the current model lacks the part, the chart shows the whole model.
 OPEN = Select(
     "open",
     N_("Open"),
@@ -66,10 +66,10 @@ OPEN = Select(
 
 
 class Bars(NamedTuple):
-    """The data of a bar chart: a figure for each part, with its name, color, formula and path.
+    """The data of a bar chart: the figure of each part, with its name, color, formula and path.
 
-    ``before`` are the figures of ``preset``, which can have other parts; empty if there is nothing to compare with.
-    A click opens the path of a bar; a bar without a path cannot be opened.
+    ``before`` holds the figures of ``preset``, which can have other parts. It is empty if there is nothing to compare.
+    A click on a bar opens the module at its path; a bar without a path cannot be opened.
     """
 
     figures: Mapping[Any, int]
@@ -84,24 +84,24 @@ class Bars(NamedTuple):
 
     @property
     def changed(self) -> bool:
-        """Whether any figure differs from the preset's."""
+        """Whether any figure differs from the figure of the preset."""
         return bool(self.before) and dict(self.figures) != dict(self.before)
 
 
 def preset_of(choice: Choice) -> Choice:
-    """The unchanged preset, in the same architecture."""
+    """The choice with the preset's unchanged config, in the same architecture."""
     return choice._replace(model=preset_in_class(choice.preset, choice.architecture))
 
 
 @lru_cache(maxsize=64)
 def preset_in_class(preset: str, architecture: str) -> Model:
-    """A preset in this class, or in its own family's class for the same task."""
+    """The model of a preset as ``architecture``, or as the class for the same task in the preset's family."""
     config = PRESETS[preset].config
     return Model(config, counterpart(architecture, family_of(config)))
 
 
 def parameter_bars(choice: Choice, path: str = "") -> Bars:
-    """The parameters of each part of the module at a path, beside the preset's."""
+    """The parameters of each part of the module at ``path``, with the preset's for comparison."""
     return _parameter_bars(choice.model, choice.preset, path, tuple(colors().items()), translator())
 
 
@@ -132,9 +132,9 @@ def _parameter_bars(
 
 
 def draw_bars(bars: Bars, place: str, *looked_at: Hashable, alt: str, with_legend: bool = True, **options: Any) -> None:
-    """Draw a bar for each part; the legend explains how the bars show differences from the preset.
+    """Draw a bar for each part, and a legend if the model differs from the preset.
 
-    The scale at ``place`` stays the same between runs, until the preset or ``looked_at`` changes.
+    The chart at ``place`` keeps its scale between runs until the preset or ``looked_at`` changes.
     """
     present, before = (largest([*figures.values()]) for figures in (bars.figures, bars.before))
     limit = axis_end(place, (bars.preset, *looked_at), with_room(before), present)
@@ -155,21 +155,21 @@ def draw_bars(bars: Bars, place: str, *looked_at: Hashable, alt: str, with_legen
 
 
 def with_room(before: int) -> int:
-    """The end of an axis with room for growth: a third more than the preset's figure."""
+    """The end of an axis that leaves room for growth: a third more than the preset's figure."""
     return before * 4 // 3
 
 
 def show_legend(preset: str) -> None:
     """Explain how the bars show differences from the preset."""
     legend = _("Solid up to the mark: {preset}. Lighter beyond it: added. Dashed: removed.").format(preset=preset)
-    if presenting():  # which hides captions
+    if presenting():  # the projector view hides captions
         st.markdown(f":small[{legend}]")
     else:
         st.caption(legend)
 
 
 def open_clicked(control: Select[str], key: str) -> None:
-    """Open the bar that was clicked in the chart ``key``; a single tensor has nothing to open."""
+    """Open the module of the clicked bar in the chart ``key``; bars of single tensors do nothing."""
     for bar in clicked(key, "bar"):
         path = bar.get("path")
         if isinstance(path, str) and path and control.wrong(path) is None:
@@ -187,12 +187,12 @@ def draw_proportions(bars: Bars) -> None:
 
 
 def words(unit: str, _: Translate) -> tuple[str, ...]:
-    """The titles in a tooltip: figure, share, formula, the preset's figure."""
+    """The titles of a tooltip's rows: the figure, its share, its formula, and the preset's figure."""
     return _(_UNITS[unit]), _("Share"), _("Formula"), _("Preset")
 
 
 def bars_frame(bars: Bars, limit: int) -> Columns:
-    """The data of the bars, one row for each part; ``limit`` is the end of the axis."""
+    """The columns of the chart's data, with one row per part; ``limit`` is the end of the axis."""
     return _bars_frame(bars, limit, translator())
 
 
@@ -237,11 +237,12 @@ def _bars_frame(bars: Bars, limit: int, _language: Translate) -> Columns:
 
 
 def _line(name: str, share: str, texts: Sequence[tuple[str, str]], room: float) -> tuple[str, str]:
-    """The labels of a bar and of its difference, in the first format in which both fit."""
+    """The label of a bar and the label of its change, in the longest format that fits into ``room``."""
     return first_fitting(tuple((joined(" · ", (name, figure, share)), change) for figure, change in texts), room)
 
 
 def proportions_frame(bars: Bars) -> Columns:
+    """The columns of the data for a single bar, with the start and end of each part."""
     ends = [0, *accumulate(bars.figures.values())]
     return {
         **_shared_columns(bars),
@@ -273,6 +274,6 @@ def draw_pieces(
     alt: str,
     legend: Mapping[str, str] | None = None,
 ) -> None:
-    """Draw the bars, each ``step`` pixels high; ``legend`` names the kinds of pieces."""
+    """Draw bars that consist of pieces, each bar ``step`` pixels high; ``legend`` names the kinds of pieces."""
     spec = piece_bars(appearance(), step, tuple((legend or {}).items()))
     draw_chart(pieces_frame(bars, step), spec, numbers=numbers, alt=alt)

@@ -14,7 +14,7 @@ from bertcalc.text import N_
 from pages.ui.shell.controls import Number, set_values, show_problem
 from pages.ui.shell.i18n import _
 
-# The widths fit the labels.
+# The widths, in pixels, fit the labels.
 BATCH_SIZE = Number("batch_size", N_("Batch size"), BATCH["batch_size"], letter=CALL_LETTERS["batch_size"], width=94)
 SEQUENCE_LENGTH = Number(
     "sequence_length",
@@ -30,7 +30,7 @@ _TRAINED = {TRAINED_BATCH.name, TRAINED_LENGTH.name}
 
 
 def linked_batch() -> Batch:
-    """The batch in the link, on a page that does not draw the controls."""
+    """The batch in the link, for pages that do not draw the controls; missing or invalid sizes are the defaults."""
     texts = {name: st.query_params.get(name, "") for name in BATCH}
     sizes: dict[str, Any] = {
         name: int(text) if re.fullmatch("[0-9]{1,15}", text) else BATCH[name] for name, text in texts.items()
@@ -39,9 +39,9 @@ def linked_batch() -> Batch:
 
 
 def choose_batch(config: Config, *, sidebar: bool = True) -> Batch:
-    """Draw both controls and return their values, or the last possible values if the model cannot take these.
+    """Draw both controls and return the batch, or the last valid batch if the model does not support these values.
 
-    If the configuration is the sidebar's (``sidebar``), changes of its fields are offered as remedies too.
+    With ``sidebar``, ``config`` is the config in the sidebar, and the remedies include changes to its fields.
     """
     values: dict[str, Any] = {control.name: control.show() for control in (BATCH_SIZE, SEQUENCE_LENGTH)}
     if problem := next(batch_problems(config, values), None):
@@ -53,7 +53,11 @@ def choose_batch(config: Config, *, sidebar: bool = True) -> Batch:
 
 
 def choose_training_batch(config: Config) -> Batch:
-    """Draw the batch of a training run; the default is BERT's, or the batch that was set on another page."""
+    """Draw the controls for the batch of a training run.
+
+    The default is the batch of BERT's pre-training, or the batch set on another page. If the model does not support
+    the values, the nearest valid batch is returned.
+    """
     of_page = {TRAINED_BATCH: BATCH_SIZE, TRAINED_LENGTH: SEQUENCE_LENGTH}
     is_told = any(control.is_changed for control in of_page.values())
     if is_told and TRAINED_BATCH.name not in st.session_state and not st.query_params.keys() & _TRAINED:
@@ -71,21 +75,21 @@ def choose_training_batch(config: Config) -> Batch:
 
 
 def present_batch(config: Config, otherwise: Mapping[str, int] = BATCH) -> Batch:
-    """The last possible batch, or ``otherwise``; adjusted if this model cannot take it."""
+    """The last valid batch of this session, or else ``otherwise``, adjusted to sizes that this model supports."""
     last: Batch | None = st.session_state.get("batch")
-    # A new session has drawn no batch yet, but may have restored the values of its controls.
+    # A new session has not drawn the controls yet, but may have restored their values.
     values = last.sizes() if last else {name: st.session_state.get(name, otherwise[name]) for name in BATCH}
     return _adjusted(config, values)
 
 
 def _adjusted(config: Config, values: dict[str, Any]) -> Batch:
-    """The batch with these values, or the nearest one that the model can take."""
+    """The batch with these values, or the nearest batch that the model supports."""
     while problem := next(batch_problems(config, values), None):
         values = {**values, **problem.remedies[0]}
     return Batch(**values)
 
 
 def show_seen(model: Model) -> None:
-    """Say how long the encoder output of a cross-attention is, on pages without a control for it."""
+    """State the assumed length of the encoder output for cross-attention, on pages without a control for it."""
     if model.reads_encoder:
         st.caption(_("The cross-attention attends to an encoder output that is as long as the sequence."))

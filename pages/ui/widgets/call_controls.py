@@ -30,13 +30,13 @@ FLAGS = [
     Switch(flag, flag, getattr(_DEFAULT, flag), draw=st.checkbox)
     for flag in ("output_hidden_states", "output_attentions", "return_dict", "labels")
 ]
-# The options of the link and their values; with "none" the configuration decides.
+# Maps the options in the link to values; None leaves the choice to the config.
 _USE_CACHE: dict[str, bool | None] = {"none": None, "true": True, "false": False}
 USE_CACHE = Select("use_cache", "use_cache", _USE_CACHE, {"none": N_("As configured")}, width=140)
 
 
 def choose_call(model: Model) -> Call:
-    """Draw the arguments that this class takes; return their values, or the nearest possible ones."""
+    """Draw controls for the forward arguments of this class; return the call, or the nearest call the model can run."""
     cls = model.cls
     with st.container(horizontal=True, vertical_alignment="bottom"):
         arguments: dict[str, Any] = choose_batch(model.config).sizes()
@@ -64,7 +64,7 @@ def choose_call(model: Model) -> Call:
 
 
 def last_call(model: Model) -> Call:
-    """The last chosen call, or the nearest one that this model can run."""
+    """The call that was chosen last, or the nearest call that this model can run."""
     call: Call = st.session_state.get("call", _DEFAULT)
     for problem in batch_problems(model.config, call._asdict()):
         call = call._replace(**problem.remedies[0])
@@ -72,14 +72,14 @@ def last_call(model: Model) -> Call:
 
 
 def written(call: Call) -> str:
-    """The batch's sizes, and the arguments that differ from their defaults: Batch size = 8, ..."""
+    """The batch sizes, and the arguments that differ from their defaults, as text: "Batch size = 8, ..."."""
     changed = {field: value for field, value in call._asdict().items() if value != getattr(_DEFAULT, field)}
     sizes = {field: getattr(call, field) for field in BATCH}
     return ", ".join(assignment(field, value) for field, value in (sizes | changed).items())
 
 
 def _switch(field: str) -> None:
-    """Draw a second control for a field of the sidebar, under its own key."""
+    """Draw a checkbox for a config field that the sidebar shows too."""
     value = (present_model.track().present.values() | present_model.track().attempt)[field]
     st.checkbox(field, **showing(f"{field} of the call", value, partial(_set_field, field)))
 

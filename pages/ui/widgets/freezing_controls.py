@@ -1,4 +1,4 @@
-"""The controls for freezing, on every page that shows what is trained."""
+"""Controls for frozen parameters, shared by the pages about training."""
 
 from dataclasses import replace
 from typing import Any
@@ -23,7 +23,7 @@ FREEZE_EMBEDDINGS = Switch("freeze_embeddings", N_("Freeze the embeddings"))
 
 
 def frozen(freezing: Freezing) -> dict[str, object]:
-    """The values of the controls that differ from the defaults."""
+    """The values of ``freezing`` that differ from the defaults, keyed by the names of their controls."""
     controls: dict[Control[Any], object] = {
         FREEZE_LAYERS: freezing.layers,
         TRAINED: freezing.train,
@@ -33,7 +33,7 @@ def frozen(freezing: Freezing) -> dict[str, object]:
 
 
 def choose_freezing(config: Config) -> Freezing:
-    """Draw the controls; return their values, or the nearest ones that this model allows."""
+    """Draw the controls; return the chosen freezing, with the nearest possible number of layers for this model."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         layers = FREEZE_LAYERS.show(help=_("Freeze the first n layers"))
         train = TRAINED.show(help=_("Everything else is frozen."))

@@ -1,4 +1,4 @@
-"""The factor by which a number has grown from the preset's, with the reason and a link to the Sweep page."""
+"""How much a figure has grown from the preset to the model: the factor, the reason, and a link to the Sweep page."""
 
 import streamlit as st
 
@@ -11,17 +11,17 @@ from pages.ui.shell.present import presenting
 
 
 def grown_by(growth: FigureGrowth) -> str:
-    """The factor and its reason: "× 4.00: H²", or without a reason "× 4.00"; empty if nothing has grown."""
+    """The growth factor with its reason, "× 4.00: H²", or only "× 4.00" without a reason; empty without growth."""
     return growth_words(growth, with_colon("{times}", "{reason}"), _(STAYS), _(MOSTLY), FOLLOWS)
 
 
 def times(growth: FigureGrowth) -> str:
-    """The factor without its reason, for rows with little space: "× 4.00"; empty if nothing has grown."""
+    """The growth factor without its reason, for narrow rows: "× 4.00"; empty without growth."""
     return growth_words(growth._replace(terms=()), "", "", "", ())
 
 
 def show_growth(growth: FigureGrowth, quantity: str, preset: str) -> None:
-    """Show the growth of a quantity in a line, with a link to its curves; nothing if it has not grown."""
+    """Show the growth of a quantity in one line, with a link to the Sweep page; show nothing without growth."""
     if growth.factor and not presenting():
         message = _("{quantity} {grown}, against {preset}")
         with st.container(horizontal=True, vertical_alignment="center"):  # a link's label would be cut off on a phone
@@ -30,4 +30,5 @@ def show_growth(growth: FigureGrowth, quantity: str, preset: str) -> None:
 
 
 def show_way_to_sweep() -> None:
+    """Show a link to the Sweep page."""
     st.page_link(page_at("sweep"), label=_("How it grows with each size →"))

@@ -1,4 +1,4 @@
-"""A formula in letters, and below it in numbers that move with the sliders."""
+"""Show a formula with letters and, on the line below, with the model's numbers, which update while a slider moves."""
 
 import streamlit as st
 
@@ -14,9 +14,9 @@ from pages.ui.widgets.numbers import unbroken
 
 
 def show_node_formula(model: Model, path: str, count: int, color: str = "") -> None:
-    """Show the formula of the module at a path of the tree, with letters (in ``color``) and with numbers.
+    """Show the parameter count of the module at ``path`` as a formula, with letters (in ``color``) and with numbers.
 
-    ``count`` is the module's number of parameters, which can be live.
+    ``count`` is the module's parameter count, which can be live.
     """
     sizes = live_sizes(model.config)
     numbers = fill("= {numbers} = {count:,}", numbers=filled(formula_text(model, path), sizes), count=count)
@@ -27,7 +27,7 @@ def show_node_formula(model: Model, path: str, count: int, color: str = "") -> N
 
 
 def show_formula(letters: str, numbers: str, name: str) -> None:
-    """Show a formula as LaTeX in letters, and below it as live text in numbers; ``name`` is unique on the page."""
+    """Show ``letters`` as LaTeX and, below it, ``numbers`` as live text; ``name`` must be unique on the page."""
     with st.container(key=f"letters of {name}"):
         st.latex(letters)
     with st.container(key=f"numbers of {name}"):

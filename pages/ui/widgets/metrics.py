@@ -1,4 +1,4 @@
-"""Large numbers, each with a small text below it."""
+"""Metrics: numbers in large type, each with a label above and a short text below."""
 
 import threading
 from collections.abc import Iterator, Mapping
@@ -16,12 +16,12 @@ from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
 from pages.ui.widgets.numbers import metric_width, text_width
 
-_LARGE, _SMALL = 36, 15  # pixels of an em, in a number and in the text below it
-_FEW = 4  # numbers in large type for which a window of 1,280 pixels has room
+_LARGE, _SMALL = 36, 15  # an em in pixels: in a number, and in the text below it
+_FEW = 4  # the most numbers in large type that fit into a window of 1,280 pixels
 
 
 class _ThreadRow(threading.local):
-    """The row of numbers that this thread draws: the key of its container, and how many numbers it has so far."""
+    """The row that this thread is drawing: its container's key, and the count of numbers drawn so far."""
 
     key = ""
     count = 0
@@ -32,7 +32,7 @@ _ROW = _ThreadRow()
 
 @contextmanager
 def metric_row(key: str = "", **look: Any) -> Iterator[None]:
-    """A single container for numbers side by side, because each container slows down a first visit."""
+    """A container for all numbers in a row. Separate containers would slow down the first visit to the page."""
     outer = _ROW.key, _ROW.count
     _ROW.key, _ROW.count = key or live.key("metrics"), 0
     try:
@@ -43,14 +43,17 @@ def metric_row(key: str = "", **look: Any) -> Iterator[None]:
 
 
 def show_metric(label: str, value: str, below: str, *, least: int, **look: Any) -> None:
-    """Show a number, at least ``least`` pixels wide; the text below has no arrow or color unless ``look`` says so."""
+    """Show a number that is at least ``least`` pixels wide.
+
+    The text below it has no arrow and no color. ``look`` overrides these and other arguments of ``st.metric``.
+    """
     width = metric_width(least, value, below)
     with _place(label, value, below):
         st.metric(label, value, below, **{"delta_color": "off", "delta_arrow": "off", "width": width, **look})
 
 
 def _place(label: str, value: str, below: str) -> AbstractContextManager[object]:
-    """A container for a number that moves with the sliders and is not in a row; otherwise a null context."""
+    """Register a number's texts as live; return a container for a live number outside a row, else a null context."""
     key, at = _ROW.key or live.key(), _ROW.count
     for role, text in (("label", label), ("value", value), ("delta", below)):
         live.put(key, role, at, text)
@@ -63,11 +66,11 @@ def _place(label: str, value: str, below: str) -> AbstractContextManager[object]
 def show_total(
     architecture: str, total: int, difference: int, against: str, grown: str = "", *, room: int = 9, lines: int = 1
 ) -> None:
-    """Show the parameters of a class, and below them the difference from another model's, named by ``against``.
+    """Show the parameter count of an architecture and, below it, the difference from the model named ``against``.
 
-    ``grown`` is the factor of growth. Space is reserved for a difference as large as the total and a factor of ``room``
-    characters, so that the reader's first change does not move the layout. With two ``lines``, ``against`` may be on
-    the second line (style.css).
+    ``grown`` is the growth factor as text. The width allows for a difference as large as the total and a factor of
+    ``room`` characters, so that the first change does not shift the layout. With ``lines=2``, ``against`` can wrap to a
+    second line (style.css).
     """
     label = _("Parameters in {architecture}").format(architecture=architecture)
     change = joined(" · ", (signed_count(difference), grown))
@@ -78,16 +81,17 @@ def show_total(
 
 
 def show_metrics(figures: Mapping[str, tuple[str, str]], longest_below: str = "") -> None:
-    """Show several numbers side by side: for each label the number, and the text below it; many in smaller type.
+    """Show several numbers side by side; ``figures`` maps each label to its number and the text below it.
 
-    The first number has room for ``longest_below``, a text that a drag can put below it.
+    More than four numbers are in smaller type. The first number leaves room for ``longest_below``, the longest text
+    that can appear below it while a slider moves.
     """
     many = len(figures) > _FEW and not presenting()
     with metric_row("many-figures" if many else ""):
         for place, (label, (value, below)) in enumerate(figures.items()):
-            room = "00" if is_live(value) else ""  # a drag can lengthen the number: 294,912 becomes 1,179,648
+            room = "00" if is_live(value) else ""  # a slider can lengthen the number: 294,912 becomes 1,179,648
             longest = max(below, *([] if place else [longest_below]), "", key=ems)
             width = ceil(max(10 * text_width(label), _LARGE * ems(value + room) + 10, _SMALL * ems(longest) + 40))
-            if many:  # see style.css: the numbers are smaller, the texts below them are not
+            if many:  # style.css shrinks the numbers, but not the texts below them
                 width = max(3 * width // 4, 7 * text_width(below) + 26)
             show_metric(label, value, below, least=0, width=width)

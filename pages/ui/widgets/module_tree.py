@@ -1,4 +1,4 @@
-"""The text of ``print(model)`` as HTML that folds: a line for each module, in the color of its component."""
+"""The output of ``print(model)`` as foldable HTML: one line per module, in the color of its component."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -32,12 +32,12 @@ BESIDE = Select(
     label_visibility="collapsed",
     width=270,
 )
-# Maps a module's path, without the body's prefix, to the sign before the module; + also applies to all modules inside.
+# Maps a module's path, without the prefix of the base model, to its sign; + also applies to all modules inside it.
 Signs = Mapping[str, str]
 
 
 def signs_of(changes: Sequence[ModuleChange]) -> tuple[Signs, Signs]:
-    """The signs in two trees side by side: + for modules that only this tree has, ≠ for modules that differ."""
+    """The signs for two trees side by side: + marks modules that only this tree has, ≠ modules that differ."""
     left = {change.path: "≠" if change.there else "+" for change in changes if change.here}
     right = {change.path: "≠" if change.here else "+" for change in changes if change.there}
     return left, right
@@ -46,7 +46,10 @@ def signs_of(changes: Sequence[ModuleChange]) -> tuple[Signs, Signs]:
 def draw_tree(
     tree: Model, signs: Signs = MappingProxyType({}), *, counts: bool, folded: bool = False, number: int = 0
 ) -> None:
-    """Draw the tree of ``tree_html``, live if the model is; ``number`` distinguishes trees side by side."""
+    """Draw the tree of ``tree_html``; its live texts update while a slider moves.
+
+    ``number`` distinguishes trees side by side.
+    """
     key = f"tree-{number}"
     with st.container(key=key):
         st.html(tree_html(tree, signs, counts=counts, folded=folded))
@@ -56,9 +59,9 @@ def draw_tree(
 
 
 def tree_html(model: Model, signs: Signs = MappingProxyType({}), *, counts: bool, folded: bool = False) -> str:
-    """The HTML of all lines; layers can be ``folded``; with ``counts``, each line ends with the module's parameters.
+    """The tree as HTML, with folded layers if ``folded``, and with each module's parameter count if ``counts``.
 
-    The browser folds <details> by mouse and keyboard, without help from the server.
+    Modules are <details> elements, which the browser folds by mouse and keyboard without the server.
     """
     html = [f'<div class="tree" style="--paper: {BACKGROUND[appearance()]}">']
     for line in model.printed_lines():
@@ -72,7 +75,7 @@ def tree_html(model: Model, signs: Signs = MappingProxyType({}), *, counts: bool
 
 
 def count_text(line: PrintedLine) -> str:
-    """The text with the parameters of all copies of a module and of one copy, and the names of tied tensors."""
+    """A module's parameter count as text, "all = copies × one" for several copies, with the names of tied tensors."""
     copies, one = line.copies, line.module.num_parameters()
     several = fill("{all:,} = {copies:,} × {one:,}", all=copies * one, copies=copies, one=one)
     text = either(copies, 1, grouped(one), several)
@@ -81,7 +84,7 @@ def count_text(line: PrintedLine) -> str:
 
 
 def _texts(line: PrintedLine, *, counts: bool) -> tuple[str, str]:
-    """The text of a line, and the count after it, if any."""
+    """The text of a line, and the parameter count after it, which can be empty."""
     return line.text, count_text(line) if counts and not line.closes else ""
 
 
@@ -99,6 +102,6 @@ def _line(model: Model, line: PrintedLine, signs: Signs, *, counts: bool) -> str
 
 
 def _element(tag: str, text: str) -> str:
-    """An HTML element with a text; elements of live texts have the class by which live.js finds them."""
+    """An HTML element with a text; an element with a live text has the class "live", which live.js searches for."""
     start = f'{tag} class="live"' if is_live(text) else tag
     return f"<{start}>{escape(text)}</{tag}>"

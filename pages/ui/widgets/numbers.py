@@ -1,4 +1,4 @@
-"""Number formats that depend on the language or on the space; all others are in bertcalc/text/digits.py."""
+"""Number formats that depend on the session's language or on the space; the others are in bertcalc/text/digits.py."""
 
 from fractions import Fraction
 from unicodedata import east_asian_width
@@ -10,38 +10,38 @@ from pages.ui.shell.i18n import _
 
 
 def percent(part: int, whole: int, decimals: int = 1) -> str:
-    """A share; never 0 % for a part above 0, never 100 % for less than the whole."""
+    """A share as a percentage. A positive part never reads 0 %, and less than the whole never reads 100 %."""
     return percentage(share(part, whole, decimals))
 
 
 def signed_percent(difference: Fraction | int, whole: int = 1) -> str:
-    """A relative difference to three digits: +12.3 %, -0.0406 %, +7,540 %; ±0 % only if there is no difference."""
+    """A relative difference to three digits: +12.3 %, -0.0406 %, +7,540 %. Only an exact zero reads ±0 %."""
     return percentage(signed_share(difference, whole))
 
 
 def percentage(figure: str) -> str:
-    """A figure with a percent sign, with a space before it in English and without one in Chinese."""
+    """A figure with a percent sign, which follows a space in English but not in Chinese."""
     return fill(_("{figure} %"), figure=figure)
 
 
 def metric_width(least: int, value: str, delta: str) -> int:
-    """The width in pixels at which a number in large type and one in small type below it are not cut off."""
+    """The width in pixels at which neither a number in large type nor the text below it is cut off."""
     return max(least, 19 * len(value), 8 * len(delta) + 30)
 
 
 def text_width(text: str) -> int:
-    """The width of a text in Latin letters; a Chinese character counts as two."""
+    """The width of a text, measured in Latin letters; a Chinese character counts as two."""
     return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
 @mirrored
 def unbroken(text: str) -> str:
-    """A text with no-break spaces, so that it stays on one line."""
+    """Replace the spaces of a text by no-break spaces, which keep it on one line."""
     return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def counted(count: int, unit: str) -> str:
-    """A count to the last digit, with its unit."""
+    """A count with all digits and its unit, such as "109,482,240 parameters"."""
     units = {"parameters": _("{count} parameters"), "bytes": _("{count} bytes")}
     return fill(units.get(unit, f"{{count}} {unit}"), count=grouped(count))
 

@@ -7,7 +7,7 @@ from bertcalc.text.problem import InputError
 from pages.ui.shell.controls import sentence
 from pages.ui.shell.i18n import _
 
-# The names of the quantities in the controls that choose one.
+# Short names of the quantities, as options of controls.
 QUANTITY_NAMES: dict[str, str] = {
     "parameters": N_("Parameters"),
     "embeddings": N_("Embeddings"),
@@ -26,7 +26,7 @@ QUANTITY_NAMES: dict[str, str] = {
 
 
 def reason(measure: str, case: Case | DiscoveredCase) -> str:
-    """Why a quantity of a model is not known; empty if it is known."""
+    """The reason why a quantity of a model cannot be computed, as a sentence; empty if it can."""
     try:
         figure(measure, case)
     except InputError as error:
@@ -35,5 +35,5 @@ def reason(measure: str, case: Case | DiscoveredCase) -> str:
 
 
 def title_of(quantity: Quantity) -> str:
-    """The meaning of a quantity as a title, with the unit if it is bytes."""
+    """The meaning of a quantity as a title, followed by "(B)" if its unit is bytes."""
     return _(quantity.meaning) + (" (B)" if quantity.unit == "bytes" else "")

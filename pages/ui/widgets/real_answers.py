@@ -1,4 +1,4 @@
-"""Ask the real transformers model, for all pages: whether it can run, and what it returns; most answers are cached."""
+"""Questions to the real transformers model, for all pages. A worker process answers them; most answers are cached."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,9 +24,9 @@ R = TypeVar("R")
 
 
 def wanted() -> object:
-    """End this run if the reader has moved on.
+    """End this run if its result is no longer wanted, for example because the reader has opened another page.
 
-    Streamlit 1.67 ends such a run whenever the script reads the session's state (tests/pages/test_streamlit.py).
+    Streamlit 1.67 ends an outdated run when the script accesses the session state (tests/pages/test_streamlit.py).
     """
     return outside_of_runs() or "track" in st.session_state
 
@@ -36,7 +36,7 @@ WORKER.wanted = wanted
 
 @contextmanager
 def sorry() -> Iterator[None]:
-    """Show a sentence instead of the rest of the block if PyTorch or bertcalc cannot give an answer."""
+    """Context manager that replaces the rest of its block by an error message if PyTorch or bertcalc cannot answer."""
     try:
         yield
     except InputError as error:
@@ -54,29 +54,30 @@ def sorry() -> Iterator[None]:
 
 
 def ask(architecture: str, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
-    """Like ``answer``, with a spinner on the page."""
+    """Like ``answer``, but show a spinner on the page meanwhile."""
     tell_browser()
     with st.spinner(_("Asking the real {architecture} ...").format(architecture=architecture)):
         return answer(function, *arguments, **named)
 
 
 def answer(function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
-    """Run a function that needs PyTorch in the worker, once: the result is cached for all sessions."""
-    # Outside of the cached function: a second reader with the same question waits for the cache, not for the worker.
+    """Return the result of a function that needs PyTorch, from the cache of all sessions or from the worker."""
+    # The pause encloses the cached function, because a second reader with the same question waits inside it: for the
+    # cache, not for the worker.
     with RUN_QUEUE.pause():
         kept: R = _kept(f"{function.__module__}.{function.__qualname__}", arguments, named, function)
     return kept
 
 
 def run(function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
-    """Run a function that needs PyTorch in the worker; the result is not cached."""
+    """Run a function that needs PyTorch in the worker, and return its result without caching it."""
     with RUN_QUEUE.pause():
         return WORKER.run(function, *arguments, **named)
 
 
 @st.cache_data(max_entries=200, show_spinner=False)
 def _kept(name: str, arguments: tuple[Any, ...], named: dict[str, Any], _function: Callable[..., Any]) -> Any:
-    """The function's result, cached by its name and arguments: Streamlit leaves ``_function`` out of the key."""
+    """The function's result. The cache key is ``name`` and the arguments; Streamlit ignores ``_function``."""
     return WORKER.run(_function, *arguments, **named)
 
 
@@ -89,7 +90,7 @@ def show_agreement(agrees: bool, text: str) -> None:
 
 
 def runs(model: Model, call: Call) -> bool:
-    """Whether the real model can be run with these arguments; show why not."""
+    """Whether the real model can run with these arguments; if not, show the reason."""
     if not real_model.installed():
         st.info(_("This needs torch and transformers, which are not installed here."))
     elif real_model.buildable(model) != model:

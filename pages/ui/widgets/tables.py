@@ -1,4 +1,4 @@
-"""The tables that pages show: tensors, checks, counts, modules, inputs and outputs, fields."""
+"""Tables that several pages show: tensors, checks, counts, modules, inputs and outputs, and config fields."""
 
 import re
 from collections import Counter
@@ -44,7 +44,10 @@ UNFOLD = Switch("unfold", N_("Unfold the layers"))
 
 
 def show_tensors(model: Model) -> None:
-    """Show every tensor with shape, formula, count and share; a repeated layer once, or with ``UNFOLD`` in full."""
+    """Show every tensor with its shape, formula, parameter count and share.
+
+    The tensors of repeated layers are shown once, or for every layer if the reader switches on ``UNFOLD``.
+    """
     columns = _tensor_columns(model, unfolded=UNFOLD.show())
     rows, total = len(columns["name"]), sum(columns["parameters"])
     st.caption(_("{rows:,} rows, {total:,} parameters").format(rows=rows, total=total))
@@ -63,7 +66,7 @@ def show_tensors(model: Model) -> None:
 
 
 def _tensor_columns(model: Model, *, unfolded: bool) -> Columns:
-    """The columns of the tensor table; its parameters sum to the model's."""
+    """The columns of the tensor table. The column "parameters" sums to the model's parameter count."""
     formulas = tensor_formulas(model, copies=not unfolded)
     of_name = {tensor.name: formula for tensor, formula in zip(model.tensors(), formulas, strict=True)}
     tensors = list(model.tensors(folded=not unfolded))
@@ -83,19 +86,20 @@ _LAYER = re.compile(r"\.[0-9]+\.")
 
 
 def show_checks(checks: Sequence[Check]) -> None:
-    """Show a row for each check: bertcalc's value, the real model's, and the verdict."""
+    """Show each check as a row: bertcalc's value, the real model's value, and the verdict."""
     titles = (_("Compared"), "bertcalc", "transformers", _("Verdict"))
     rows = [(_(check.name), check.ours, check.theirs, _verdict(check.agrees)) for check in checks]
     show_rows(titles, rows, _("What was compared, and the verdicts"))
 
 
 def show_differences(differences: Sequence[Difference]) -> None:
-    """Show the tensors that differ, as in bertcalc and in the real model."""
+    """Show the name and shape of differing tensors, in bertcalc and in the real model."""
     rows = [(_tensor(difference.ours), _tensor(difference.theirs)) for difference in differences]
     show_rows(("bertcalc", "transformers"), rows, _("The tensors that differ"))
 
 
 def show_run(run: RealRun) -> None:
+    """Show how long the real model ran, its size, and the shapes of its outputs."""
     message = _("It ran in {seconds} s: {parameters:,} parameters in {weights}.")
     st.success(message.format(seconds=fixed(run.seconds), parameters=run.parameters, weights=size(run.weight_bytes)))
     rows = [(name, shape_text(shape)) for name, shape in run.outputs]
@@ -104,7 +108,7 @@ def show_run(run: RealRun) -> None:
 
 def show_published(counts: Sequence[PublishedCount]) -> None:
     """Show published counts beside bertcalc's."""
-    counted = (_("Published"), _("Verdict"), "bertcalc")  # in this order, a phone shows the verdict
+    counted = (_("Published"), _("Verdict"), "bertcalc")  # in this order, the verdict is visible on a phone
     titles = (_("Model"), *counted, _("Which count it is"), _("Source (names as published)"))
     rows = []
     for count in counts:
@@ -122,9 +126,9 @@ def _ours(count: PublishedCount) -> int:
 
 
 def show_inventory(model: Model) -> None:
-    """Show formulas for the number of modules of each kind and of modules named ``dense``, and the modules' paths.
+    """Show how many modules of each type there are, and how many are named ``dense``, as formulas and numbers.
 
-    The numbers are live if the model is.
+    A second table lists the modules' paths; projector view omits it. The numbers are live if the model is live.
     """
     formulas, sizes = count_formulas(model), live_sizes(model.config)
     parts = {part.name: part for part in inventory(model)}
@@ -147,7 +151,7 @@ def show_inventory(model: Model) -> None:
 
 
 def show_module_differences(changes: Sequence[ModuleChange], before: str, after: str) -> None:
-    """Show the modules that differ between two architectures, or that only one has."""
+    """Show the modules that differ between two architectures or exist in only one of them."""
     difference = sum(change.parameters for change in changes)
     message = _("From {here} to {there}: {difference} parameters")
     live.markdown(fill(message, here=before, there=after, difference=signed_count(difference)))
@@ -167,7 +171,7 @@ def show_module_differences(changes: Sequence[ModuleChange], before: str, after:
 
 def _sign(change: ModuleChange) -> str:
     sign = _("≠ differs") if change.here and change.there else _("− missing") if change.here else _("+ added")
-    return unbroken(sign)  # a plus and a space would begin a list
+    return unbroken(sign)  # in Markdown, a plus followed by a space begins a list
 
 
 def _kind(module: Module | None) -> str:
@@ -178,7 +182,7 @@ def _kind(module: Module | None) -> str:
 
 
 def show_sums(totals: Mapping[Component, int]) -> None:
-    """Show the parameters of each component and of all, and the shares."""
+    """Show the parameter count and share of each component, and the total."""
     bold = "**{}**".format
     whole = sum(totals.values())
     total = fill("**{whole:,}**", whole=whole)
@@ -188,7 +192,7 @@ def show_sums(totals: Mapping[Component, int]) -> None:
 
 
 def show_named_parameters(model: Module) -> None:
-    """Show name, shape and number of elements of every tensor, as ``named_parameters()`` yields them."""
+    """Show the name, shape and number of elements of every tensor, in the order of ``named_parameters()``."""
     tensors = list(model.named_parameters())
     draw_frame(
         {
@@ -206,7 +210,10 @@ def show_named_parameters(model: Module) -> None:
 
 
 def show_entries(entries: Sequence[Entry], letters: Sequence[Entry], are_given: bool, alt: str) -> None:
-    """Show the inputs or outputs whose ``given`` is ``are_given``, with shapes in letters and in numbers."""
+    """Show inputs or outputs of a forward pass, with shapes in letters and in numbers.
+
+    ``letters`` are the same entries with symbolic shapes. Only entries whose ``given`` equals ``are_given`` are shown.
+    """
     pairs = [pair for pair in zip(entries, letters, strict=True) if pair[0].given == are_given]
     numbers = [entry for entry, _letters in pairs]
     columns = {
@@ -218,19 +225,19 @@ def show_entries(entries: Sequence[Entry], letters: Sequence[Entry], are_given: 
         _("Elements"): [f"{entry.num_elements():,}" if entry.tensors else "" for entry in numbers],
         _("Bytes"): [_size(entry) for entry in numbers],
     }
-    with st.container(key=f"entries-{len(shown_elements())}"):  # on a phone a row is two lines: see window.css
+    with st.container(key=f"entries-{len(shown_elements())}"):  # on a phone, window.css shows a row in two lines
         show_table({name: cells for name, cells in columns.items() if cells}, alt)
-    # Below the table: a column would be so narrow that each line of a sentence has one word.
+    # The meanings are below the table: a column would be too narrow for sentences.
     st.caption("  \n".join(f"`{entry.name}` {_(entry.meaning)}" for entry in numbers))
 
 
 def _size(entry: Entry) -> str:
-    """Bytes in both units, with a line break allowed between them."""
+    """The bytes of an entry in both units; a line can break only between the units."""
     return unbroken(size(entry.num_bytes())).replace("\N{NO-BREAK SPACE}(", " (") if entry.tensors else ""
 
 
 def _shapes(entry: Entry, text: Callable[[Shape], str]) -> str:
-    """The shape of a tensor; for several tensors, each shape with its count."""
+    """The shape of an entry's tensor, or for a container of tensors, each shape with its number of copies."""
     if not entry.container:
         return " ".join(unbroken(text(shape) or "()") for _copies, shape in entry.tensors)
     groups = [f"{unbroken(text((copies,)))} × [{unbroken(text(shape))}]" for copies, shape in entry.tensors]
@@ -238,14 +245,14 @@ def _shapes(entry: Entry, text: Callable[[Shape], str]) -> str:
 
 
 def show_comparisons(comparisons: Sequence[ComparedOutput]) -> None:
-    """Show each output of a forward pass, in bertcalc and in the real model, and the verdict."""
+    """Show each output of a forward pass as bertcalc and the real model return it, and the verdict."""
     rows = [(_returned(output.ours), _returned(output.theirs), _verdict(output.agrees)) for output in comparisons]
     alt = _("The outputs of bertcalc and of the real model, and the verdicts")
     show_rows(("bertcalc", "transformers", _("Verdict")), rows, alt)
 
 
 def _returned(output: Returned | None) -> str:
-    """An output's name, type, and number of tensors of each shape and dtype."""
+    """An output as text: its name, its type, and the number of tensors of each shape and dtype."""
     if output is None:
         return ""
     groups = Counter(f"[{shape_text(shape)}] {dtype}" for shape, dtype in output.tensors)
@@ -254,19 +261,19 @@ def _returned(output: Returned | None) -> str:
 
 
 def stacked_on_a_phone() -> Any:
-    """A container for a table of four or five columns that shows a row in several lines on a phone (window.css)."""
+    """A container for a table of four or five columns; on a phone, it wraps each row to several lines (window.css)."""
     return st.container(key=f"stacked-{len(shown_elements())}")
 
 
 def show_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], alt: str) -> None:
-    """Show a table of texts from its rows."""
+    """Show a table of Markdown texts, given as rows."""
     show_table({title: [row[column] for row in rows] for column, title in enumerate(titles)}, alt)
 
 
 def show_table(columns: dict[str, list[str]], alt: str) -> None:
-    """Show a table of texts from its columns."""
+    """Show a table of Markdown texts, given as columns, and record it for export."""
     note(TableOrChart(alt, columns, marked=True))
-    # A cell is Markdown, in which ">99.9 %" would be a block quote.
+    # A cell is Markdown, where ">99.9 %" would be a block quote.
     cells = {name: [re.sub("^>", r"\\>", text) for text in texts] for name, texts in columns.items()}
     *_others, last = columns.values()
     short = all(text_width(text) <= _SHORT for text in last)
@@ -278,15 +285,15 @@ def show_table(columns: dict[str, list[str]], alt: str) -> None:
     if any(is_live([title, *texts]) for title, texts in columns.items()):
         key += "-live"
         _put_cells(key, columns)
-    # On a phone a short last column, which has the amounts or verdicts, stays in view: see window.css. Beside sentences
-    # it would leave no room for the content between them.
+    # On a phone, a short last column with amounts or verdicts stays in view (window.css), unless the first column has
+    # sentences: the columns between them would have no room.
     with st.container(key=key):
-        # A text table wraps long texts; st.dataframe would cut them off.
+        # A text table wraps long texts, whereas st.dataframe cuts them off.
         draw_text_table(cells, alt)
 
 
 def _put_cells(key: str, columns: Mapping[str, Sequence[str]]) -> None:
-    """Let the live texts of a table in the container ``key`` move with the sliders."""
+    """Register the live texts of the table in the container ``key``, so that the browser updates them."""
     for column, (title, texts) in enumerate(columns.items()):
         for role, place, text in (
             ("title", column, title),
@@ -295,9 +302,9 @@ def _put_cells(key: str, columns: Mapping[str, Sequence[str]]) -> None:
             live.put_pieces(key, role, place, text)
 
 
-_SHORT = 22  # digits and letters that take half of a phone's width
+_SHORT = 22  # the number of characters that take half of a phone's width
 _LONG = 3 * _SHORT
-_FEW, _NUMBER = 4, 14  # columns that fit on a phone, and the width of numbers and verdicts in them
+_FEW, _NUMBER = 4, 14  # the number of columns that fit on a phone, and the most characters in a cell of them
 
 
 def _verdict(agrees: bool) -> str:
@@ -309,12 +316,12 @@ def _tensor(tensor: tuple[str, Shape] | None) -> str:
 
 
 def shape_text(shape: Shape) -> str:
-    """A shape as text: 30,522 × 768; live if a side is."""
+    """A shape as text, such as "30,522 × 768"; the text is live if a dimension is live."""
     return between(" × ", map(grouped, shape))
 
 
 def show_fields(config: Config, effects: Mapping[str, Effect]) -> None:
-    """Show every field with its meaning, its values, and the effects of changing it."""
+    """Show every config field with its meaning, its allowed and present values, and the effects of a change."""
     changes = (_("Parameters"), _("Compute, FLOPs"), _("Memory, bytes"))
     rows = []
     for field, effect in effects.items():

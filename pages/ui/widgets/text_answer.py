@@ -1,6 +1,6 @@
-"""A button beside a text area, and the answer to the area's text; it turns pale while the area has a newer text.
+"""The button beside a text area, and the answer to its text. The answer is dimmed while the area has unsent changes.
 
-Streamlit sends an area's text with Ctrl+Enter, or when the area loses the focus, for example by a click on any button.
+Streamlit sends the text on Ctrl+Enter, or when the area loses the focus, for example by a click on any button.
 """
 
 from collections.abc import Iterator
@@ -12,13 +12,13 @@ from pages.ui.shell.i18n import _
 
 
 def show_read_button() -> None:
-    """Draw the button that reads the text."""
+    """Draw the button "Read the text". A click takes the focus from the text area, which sends its text."""
     st.button(_("Read the text"), key="read-text", help=_("Or press Ctrl+Enter in the text"))
 
 
 @contextmanager
 def answering(text: str) -> Iterator[None]:
-    """Draw the answer inside a container, which style.css marks as old while the area has an unsent text."""
+    """Context manager for the answer to ``text``; style.css marks it as outdated while the area has an unsent text."""
     with st.container(key="old-answer"):
         if text.strip():
             st.caption(_("The answer below is for the text before your change. Press “Read the text”, or Ctrl+Enter."))

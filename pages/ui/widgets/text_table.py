@@ -1,4 +1,4 @@
-"""Text tables as HTML: Streamlit's table renders Markdown in each cell, two milliseconds of the browser each."""
+"""Tables of Markdown texts as HTML. Streamlit's own table takes the browser two milliseconds per cell."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -10,7 +10,7 @@ from bertcalc.export.table import marked_html
 
 
 def draw_text_table(columns: Mapping[str, Sequence[str]], alt: str) -> None:
-    """Draw a table of Markdown titles and cells; it is Streamlit's own if ``marked_html`` cannot render a cell."""
+    """Draw a table of Markdown titles and cells; fall back to ``st.table`` if ``marked_html`` cannot render a cell."""
     rows = [*map(list, zip(*columns.values(), strict=True))]
     titles, *lines = [[*map(marked_html, row)] for row in [[*columns], *rows]]
     if not lines or any(None in line for line in (titles, *lines)):
@@ -19,7 +19,7 @@ def draw_text_table(columns: Mapping[str, Sequence[str]], alt: str) -> None:
         st.html(_TABLE.format(alt=escape(alt), head=_row(titles, 'th scope="col"'), body="".join(map(_row, lines))))
 
 
-# With the names of Streamlit's own table, which style sheets and scripts use.
+# The data-testid equals the data-testid of Streamlit's own table, because style sheets and scripts refer to it.
 _TABLE = (
     '<div class="text-table" data-testid="stTable"><div>'
     '<table aria-label="{alt}"><thead>{head}</thead><tbody>{body}</tbody></table></div></div>'

@@ -1,4 +1,4 @@
-"""The verdict of the real Hugging Face model: its tensors, a run with random weights, and its outputs."""
+"""Compare bertcalc with the real Hugging Face model: its tensors, a run with random weights, and its outputs."""
 
 import streamlit as st
 
@@ -16,11 +16,14 @@ from pages.ui.widgets.real_answers import ask, run, runs, show_agreement, sorry
 from pages.ui.widgets.tables import show_comparisons, show_differences, show_run
 
 RETURNED = Fold("returned", N_("What the forward method returns"))
-TOTALS = 6  # checks of the whole model; one for each kind of module follows
+TOTALS = 6  # the number of checks of the whole model, which precede the checks of each kind of module
 
 
 def show_verdict(model: Model) -> Proof:
-    """Build the real model, which needs torch and transformers, and say whether it agrees."""
+    """Build the real model, show whether its tensors agree with bertcalc's, and return the comparison.
+
+    This needs torch and transformers.
+    """
     if buildable(model) != model:
         message = _(
             "transformers 5 no longer builds position_embedding_type {kind}. The check below uses"
@@ -39,7 +42,7 @@ def show_verdict(model: Model) -> Proof:
 
 
 def in_words(model: Model, result: Proof, _: Translate) -> str:
-    """The verdict in a sentence, with the numbers of tensors and parameters that agree, or of tensors that differ."""
+    """The verdict as a sentence, with the counts of agreeing tensors and parameters, or of differing tensors."""
     if not result.agrees:
         message = _("The real {architecture} differs. Tensors that are not the same: {count:,}.")
         return message.format(architecture=model.architecture, count=len(result.differences))
@@ -49,12 +52,12 @@ def in_words(model: Model, result: Proof, _: Translate) -> str:
 
 
 def verdict_of(model: Model) -> Proof:
-    """The comparison with the real model, from the cache if it was made before."""
+    """Compare a model with the real model; the result is cached."""
     return ask(model.architecture, prove, buildable(model))
 
 
 def show_weights(model: Model) -> None:
-    """Build and run the real model with random weights, on request, if it fits into memory."""
+    """Offer to build the real model with random weights and run it, if it fits into the server's memory."""
     model = buildable(model)
     needed = needed_bytes(model)
     available = available_bytes()
@@ -72,7 +75,7 @@ def show_weights(model: Model) -> None:
 
 
 def show_returned(model: Model) -> None:
-    """Compare the real forward method's outputs with bertcalc's, which takes longer than the rest of the page."""
+    """Compare the outputs of the real forward method with bertcalc's. This is slower than the rest of the page."""
     model = buildable(model)
     call = last_call(model)
     st.caption(_("With the arguments of the page In and out: {arguments}").format(arguments=written(call)))

@@ -1,4 +1,4 @@
-"""A component for choosing files of any size; the browser sends only the bytes that are needed."""
+"""A component for choosing files of any size. The browser sends only the necessary bytes, such as a header."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -14,14 +14,15 @@ from pages.ui.shell.i18n import _
 _CHOOSER = component(
     "bertcalc_chooser", "checkpoints/chooser/chooser.css", "session/dom.js", "checkpoints/chooser/chooser.js"
 )
-_ROOM = LARGEST - 100_000  # characters of the compressed headers in one message; the rest is for the other controls
+# The most characters of compressed headers in a message; the rest of LARGEST is left to the other controls.
+_ROOM = LARGEST - 100_000
 
 
 class AcceptedFiles(NamedTuple):
-    """The accepted file types, whether the user can choose several files, and which bytes are sent.
+    """The accepted file types, whether the user can choose several files, and which bytes the browser sends.
 
-    Of a safetensors file only the header is sent. Files whose names end in ``whole`` are sent entirely, up to
-    ``largest`` bytes.
+    The browser sends only the header of a safetensors file. It sends a complete file, up to ``largest`` bytes, if the
+    file's name ends in ``whole``.
     """
 
     accept: str
@@ -31,7 +32,7 @@ class AcceptedFiles(NamedTuple):
 
 
 def choose_files(key: str, wanted: AcceptedFiles, on_files: Callable[[], None]) -> None:
-    """Draw a button, and an area to drop files on."""
+    """Draw a button for choosing files and an area to drop files on; ``on_files`` is the callback for chosen files."""
     data = {
         **wanted._asdict(),
         "most": MOST_FILES,
@@ -46,7 +47,10 @@ def choose_files(key: str, wanted: AcceptedFiles, on_files: Callable[[], None]) 
 
 
 def take_files(key: str) -> object:
-    """The browser's untrusted message about chosen files, or None if there is no new message. For callbacks."""
+    """Return the browser's untrusted data about chosen files, or None if there is no new message.
+
+    Call this only in callbacks.
+    """
     match st.session_state.get(key, {}).get("files"):
         case {"number": int(number), "files": files} if number > _taken(key):
             st.session_state[f"taken {key}"] = number

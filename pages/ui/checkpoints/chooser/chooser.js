@@ -1,8 +1,8 @@
-// Files of any size stay on the reader's computer: the browser sends only their names, their sizes and their compressed
-// first bytes, and the server checks everything.
+// Lets the reader choose files of any size. The browser sends only their names, their sizes and their compressed first
+// bytes; the server checks everything.
 
-const LENGTH_BYTES = 8n; // the length of a safetensors header, little-endian
-const PATIENCE = 5000; // ms after which an unanswered message is sent again: Streamlit may drop one
+const LENGTH_BYTES = 8n; // a safetensors file begins with the length of its header, as a little-endian integer
+const PATIENCE = 5000; // ms after which an unanswered message is sent again, because Streamlit may drop messages
 const choosers = new WeakMap();
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -23,7 +23,7 @@ class Chooser {
     this.button.onclick = () => this.input.click();
     this.input.onchange = () => {
       this.take([...this.input.files]);
-      this.input.value = ""; // so that the same file can be chosen again
+      this.input.value = ""; // lets the reader choose the same file again
     };
     this.root.ondragover = (event) => this.over(event, true);
     this.root.ondragleave = (event) => this.over(event, false);
@@ -57,10 +57,11 @@ class Chooser {
     const sent = [];
     let [left, room] = [this.data.header, this.data.room];
     for (const file of files.slice(0, this.data.most + 1)) {
-      const start = await this.start(file, left).catch(() => null); // a folder, or a file that no longer exists
+      const start = await this.start(file, left).catch(() => null); // fails for a folder or a deleted file
       left -= start?.size ?? 0;
       let gzip = start && (await compressed(start));
-      if (gzip?.length > room) gzip = await compressed(start.slice(0, Number(LENGTH_BYTES))); // the server reports the limit
+      // The server reports the limit if it receives only the length.
+      if (gzip?.length > room) gzip = await compressed(start.slice(0, Number(LENGTH_BYTES)));
       room -= gzip?.length ?? 0;
       sent.push({ name: file.name, size: file.size, gzip });
     }
@@ -75,7 +76,7 @@ class Chooser {
     this.timer = setTimeout(() => this.ask(), PATIENCE);
   }
 
-  // The first bytes that the page asks for; if a header is too long, only the bytes with its length.
+  // The bytes of a file that the server needs. If a header is too long, these are only the bytes with its length.
   async start(file, left) {
     if (file.name.endsWith(".safetensors")) {
       const length = file.slice(0, Number(LENGTH_BYTES));
@@ -88,8 +89,8 @@ class Chooser {
   }
 }
 
-// Compress with gzip, then encode with Base64: a header is mostly repeated names, and the server refuses large
-// messages.
+// Compress with gzip and encode as Base64. Headers compress well, because they repeat names, and the server refuses
+// large messages.
 async function compressed(blob) {
   const stream = blob.stream().pipeThrough(new CompressionStream("gzip"));
   return base64(await new Response(stream).blob());

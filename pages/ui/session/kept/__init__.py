@@ -1,8 +1,9 @@
-"""Values of a session that are not in the link: the browser keeps them in the memory of its window.
+"""Values of a session that are not in the link. The browser keeps them in memory, in case the session is lost.
 
 If the server restarts or drops the session, the browser sends the values with its first message.
-The owner of a value restores it in a new session and checks it, since the browser can send anything. Reloading the page
-loses the values, except the texts of text fields, which the tab keeps until it is closed.
+Each module that puts a value here restores it in a new session. It must check the value, because a browser can send
+anything. A reload of the page loses the values, except the texts of text fields: the browser's tab keeps these until it
+is closed.
 """
 
 import json
@@ -15,14 +16,14 @@ from bertcalc.text.problem import InputError
 from bertcalc.text.strict_json import read_json
 from pages.server.restarts import sent_by
 
-LONGEST = 60_000  # characters of JSON for all values, which go with each answer of the server
+LONGEST = 60_000  # the most characters of JSON for all values, since each response of the server includes them
 _KEY = "kept by the browser"
 _TEXTS = "texts"
-_RELOADED = "reloaded texts"  # the fields that have yet to show the text that a tab has kept over a reload
+_RELOADED = "reloaded texts"  # the keys of text fields that do not show their text from before a reload yet
 
 
 def begin(component: str) -> None:
-    """At the start of a new session's first run, before anything is restored: read the values that the browser sent.
+    """Read the values that the browser sent, in the first run of a new session. Call this before ``get``.
 
     ``component`` is the key of the component that sends the values.
     """
@@ -34,7 +35,7 @@ def _read(text: str) -> dict[str, Any]:
     try:
         match read_json(text or "{}", 2 * LONGEST):
             case {"kept": dict(values)}:
-                json.dumps(values, ensure_ascii=False).encode()  # fails for half a character (\ud800)
+                json.dumps(values, ensure_ascii=False).encode()  # fails for a lone surrogate (\ud800)
                 return values
     except (InputError, UnicodeEncodeError):
         pass
@@ -42,12 +43,12 @@ def _read(text: str) -> dict[str, Any]:
 
 
 def get(name: str) -> Any:
-    """An unchecked value that the browser has kept, or None."""
+    """The value that the browser has kept under ``name``, or None. The value is unchecked."""
     return st.session_state.get(_KEY, {}).get(name)
 
 
 def put(name: str, value: Any) -> None:
-    """Have the browser keep a JSON value; drop it if it is empty or too long."""
+    """Let the browser keep a JSON value under ``name``; drop an empty or too long value."""
     values: dict[str, Any] = st.session_state.setdefault(_KEY, {})
     values.pop(name, None)
     if value and len(json.dumps(values | {name: value}, ensure_ascii=False)) <= LONGEST:
@@ -55,7 +56,7 @@ def put(name: str, value: Any) -> None:
 
 
 def hold_text(key: str) -> None:
-    """Before a text field is drawn: restore its text in a new session, and have the browser keep it."""
+    """Restore the text of a text field in a new session, and let the browser keep it. Call this before drawing it."""
     reloaded: set[str] = st.session_state.get(_RELOADED, set())
     if (key not in st.session_state or key in reloaded) and isinstance(text := _texts().get(key), str):
         st.session_state[key] = text
@@ -64,7 +65,7 @@ def hold_text(key: str) -> None:
 
 
 def holds_text(key: str) -> bool:
-    """Whether the browser keeps the text of a field: it is neither empty nor too long."""
+    """Whether the browser keeps the text of a field. An empty or too long text is not kept."""
     return bool(_texts().get(key))
 
 
@@ -74,7 +75,7 @@ def _texts() -> dict[str, Any]:
 
 
 def _put_text(key: str, text: str | None) -> None:
-    """Keep the text of a field in addition to other fields' texts; drop it if it is empty or too long."""
+    """Let the browser keep the text of a field besides the texts of other fields; drop an empty or too long text."""
     others = {name: other for name, other in _texts().items() if name != key}
     put(_TEXTS, {**others, key: text} if text else others)
     if not _texts():
@@ -82,15 +83,15 @@ def _put_text(key: str, text: str | None) -> None:
 
 
 def values() -> dict[str, Any]:
-    """All values, for the browser to keep."""
+    """All values that the browser should keep."""
     kept: dict[str, Any] = st.session_state[_KEY]
     return kept
 
 
 def take_texts(sent: Mapping[str, Any]) -> None:
-    """Callback: restore the texts that a tab has kept over a reload, unless the new session has newer texts."""
+    """Restore, in a callback, the texts that a tab kept during a reload, unless the new session has newer texts."""
     texts = _read(sent.get("reloaded") or "").get(_TEXTS)
-    if sent.get("kept") or not isinstance(texts, dict):  # values that were kept since are newer
+    if sent.get("kept") or not isinstance(texts, dict):  # "kept" has newer values
         return
     for key, text in texts.items():
         if isinstance(text, str) and not holds_text(key):

@@ -1,8 +1,8 @@
-"""The live part of a page: its live numbers as one program, and the places of their texts, for the browser.
+"""Live values: numbers, texts and charts that the browser recomputes while the reader drags a slider.
 
-While a page is drawn, each live text and chart adds its numbers to the program. The end of the page sends the program
-(pages/ui/shell/page_end), and live.js runs it in every frame of a drag. After a run, live.js compares Python's texts
-with its own results.
+While a page is drawn, each live text and chart adds its numbers to one program. The end of the page sends the program
+to the browser (pages/ui/shell/page_end), together with the places of the texts. Then live.js runs the program in every
+frame of a drag. After a run, live.js compares its own results with Python's texts.
 """
 
 import re
@@ -18,11 +18,11 @@ from bertcalc.text.live_numbers import FigureBound, Live, LiveText, between, is_
 from pages.server.limited_log import LimitedLog
 
 _MISMATCHES = LimitedLog("A browser computed something else")
-_LONGEST = 300  # characters of a reported mismatch
+_LONGEST = 300  # the most characters of a mismatch in the log
 
 
 class _Page:
-    """The live values of a run; none on a page that the sliders do not change."""
+    """The live values of a run. Without ``moves``, the sliders do not change the page, and it has no live values."""
 
     def __init__(self, *, moves: bool) -> None:
         self.moves = moves
@@ -34,7 +34,7 @@ class _Page:
 
 
 class _ThreadPage(threading.local):
-    """The page that this thread draws. Each run adds hundreds of numbers to it, and session state is slow."""
+    """The page that this thread draws. A run adds hundreds of numbers to it; session state would be too slow."""
 
     page: _Page | None = None
 
@@ -43,20 +43,20 @@ _RUN = _ThreadPage()
 
 
 def begin(*, moves: bool = True) -> None:
-    """Begin a run; ``moves`` says whether the page moves with the sliders."""
+    """Begin a run; ``moves`` says whether the sliders change the page."""
     st.session_state["live run"] = run_number() + 1
     _RUN.page = _Page(moves=moves)
 
 
 def _page() -> _Page:
-    if _RUN.page is None:  # in a dialog, which Streamlit draws without the page
+    if _RUN.page is None:  # Streamlit reruns a dialog without the page
         begin()
     assert _RUN.page is not None
     return _RUN.page
 
 
 def argument(value: Any) -> Any:
-    """The reference to the program's operation that computes a value; None if the value does not move."""
+    """Add a live value to the program; return the reference to its operation, or None if the value is not live."""
     page = _page()
     if not (page.moves and isinstance(value, Live)):
         return None
@@ -67,8 +67,8 @@ def argument(value: Any) -> Any:
 
 
 def with_arguments(data: Any) -> Any:
-    """The data of a component, with each live text replaced by the text and its reference to the program."""
-    if type(data) is str:  # most data
+    """Replace each live text in the data of a component by a dictionary with the text and its reference."""
+    if type(data) is str:  # a fast path for most data
         return data
     if isinstance(data, Live):
         return {"text": str(data), "live": place} if (place := argument(data)) else str(data)
@@ -78,30 +78,34 @@ def with_arguments(data: Any) -> Any:
 
 
 def run_number() -> int:
-    """The number of this run; a component sends it with references, to identify the program that they refer to."""
+    """The number of this run. A component sends it with its references, to identify the program they refer to."""
     number: int = st.session_state.get("live run", 0)
     return number
 
 
 def note_sizes(sizes: Mapping[str, int]) -> None:
-    """Record the sizes of the page's call, such as batch_size, which are not sizes of the model."""
+    """Record sizes that are not sizes of the model, such as batch_size, for the page's program."""
     _page().sizes.update(sizes)
 
 
 def key(kind: str = "live") -> str:
-    """A key for the next container of live text."""
+    """A new key for a container of live text, unique on the page."""
     _page().containers += 1
     return f"{kind}-{_page().containers}"
 
 
 def put(key: str, role: str, at: int, value: object, node: int = 0) -> None:
-    """Record the place of a text: its container, its role, and the indices of its element and text node (live.js)."""
+    """Record the place of a live value, where live.js writes its text; ignore values that are not live.
+
+    ``key`` identifies the container and ``role`` the kind of element. ``at`` is the index of the element among the
+    elements with this role, and ``node`` the index of the text node in the element.
+    """
     if (place := argument(value)) is not None:
         _page().places.append({"key": key, "role": role, "at": at, "value": place, "node": node})
 
 
 def container_within(bounds: tuple[FigureBound, ...], **look: Any) -> Any:
-    """A container for content that does not move, marked as outdated while a figure is out of its bounds."""
+    """A container for content that is not live; the browser dims it while a figure is outside its bounds."""
     place = key()
     box = st.container(key=place, **look)
     put(place, "group", 0, within("", bounds))
@@ -109,37 +113,37 @@ def container_within(bounds: tuple[FigureBound, ...], **look: Any) -> Any:
 
 
 def older(name: str, **look: Any) -> Any:
-    """A container for content that does not move, marked as outdated while the sliders are ahead of the server."""
+    """A container for content that is not live; the browser dims it until the server has answered the last change."""
     return st.container(key=f"older-{name}", **look)
 
 
 def markdown(text: str, **look: Any) -> None:
-    """Show a text whose live parts move with the sliders; it can contain Markdown, but no HTML."""
+    """Show a Markdown text with live parts; HTML in it is escaped."""
     _show(st.markdown, text, look)
 
 
 def caption(text: str, **look: Any) -> None:
-    """Show a live text in small type."""
+    """Show a live text in small type (see ``st.caption``)."""
     _show(st.caption, text, look)
 
 
 def success(text: str, **look: Any) -> None:
-    """Show a live text in a box for good news."""
+    """Show a live text in a success box (see ``st.success``)."""
     _show_plain(st.success, text, look)
 
 
 def error(text: str, **look: Any) -> None:
-    """Show a live text in a box for bad news."""
+    """Show a live text in an error box (see ``st.error``)."""
     _show_plain(st.error, text, look)
 
 
 def info(text: str, **look: Any) -> None:
-    """Show a live text in a box."""
+    """Show a live text in an information box (see ``st.info``)."""
     _show_plain(st.info, text, look)
 
 
 def code(text: str) -> None:
-    """Show a live text as code."""
+    """Show a live text as a code block."""
     place = key()
     with st.container(key=place):
         st.code(text, language=None, wrap_lines=True)
@@ -147,7 +151,7 @@ def code(text: str) -> None:
 
 
 def _show_plain(draw: Any, text: str, look: Mapping[str, Any]) -> None:
-    """Show a live text where HTML is not possible; the browser replaces whole pieces of one style."""
+    """Show a live text with a function that does not support HTML; the browser replaces whole pieces of one style."""
     place = key()
     with st.container(key=place):
         draw(text, **look)
@@ -155,7 +159,7 @@ def _show_plain(draw: Any, text: str, look: Mapping[str, Any]) -> None:
 
 
 def put_pieces(key: str, role: str, at: int, text: str) -> None:
-    """Record the pieces of a text with one style, which are the browser's text nodes: bold, code, or neither."""
+    """Record the places of a Markdown text's pieces. A piece has one style (bold, code, plain) and is one text node."""
     pieces: list[list[str]] = [[]]
     for part in text.parts if isinstance(text, LiveText) else ():
         first, *others = (part,) if isinstance(part, LiveText) else re.split(r"\*\*|`|  \n", part)
@@ -178,14 +182,14 @@ def _show(draw: Any, text: str, look: Mapping[str, Any]) -> None:
 
 
 def marked(text: LiveText) -> str:
-    """The text as Markdown with its live parts marked; all HTML in it is escaped.
+    """The text as Markdown, in which a <span> encloses each live part; other HTML is escaped.
 
     >>> from bertcalc.text.live_numbers import LiveNode, fill, live
     >>> marked(fill("<b> has {count:,}", count=live(12, LiveNode("field", ("num_hidden_layers",)))))
     "&lt;b&gt; has <span class='live'>12</span>"
     """
     written = ((part, escape(part, quote=False)) for part in text.parts)
-    # An empty part becomes a zero-width space, which the browser replaces when the part gets a text.
+    # A part without text becomes a zero-width space, so that there is a text node for the browser to replace.
     return "".join(
         f"<span class='live'>{html or '&#8203;'}</span>" if isinstance(part, LiveText) else html
         for part, html in written
@@ -193,12 +197,15 @@ def marked(text: LiveText) -> str:
 
 
 def note_browser_has(program: str) -> None:
-    """Record the program that a browser said it has, so that this run does not send it again."""
+    """Record the name of the program that the browser has, so that this run does not send it again."""
     st.session_state["browser's program"] = program
 
 
 def end(sizes: Mapping[str, int]) -> dict[str, Any]:
-    """End the page: the data for live.js, with the program unless the browser has it, and the sizes of this run."""
+    """End the page; return the data for live.js.
+
+    The data contain the places of live texts, the sizes of this run, and the program, unless the browser has it.
+    """
     page = _page()
     program = page.program.name
     known = st.session_state.pop("browser's program", None) == program
@@ -215,5 +222,5 @@ def end(sizes: Mapping[str, int]) -> dict[str, Any]:
 
 
 def log_mismatch(mismatch: object) -> None:
-    """Log a text that a browser computed differently. The browser's report is not trusted."""
+    """Log a browser's report of a text that it computed differently. The report is untrusted and is truncated."""
     _MISMATCHES.note(f"{mismatch!r}"[:_LONGEST])

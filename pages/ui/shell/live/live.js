@@ -1,6 +1,6 @@
-// Computes the page's live numbers in every frame in which a slider moves, and writes them into their texts.
+// Computes the page's live numbers in every frame in which a slider moves, and writes the texts that contain them.
 
-const KEPT = 8; // programs that are kept, for pages and kinds of models that a reader comes back to
+const KEPT = 8; // the number of cached programs, for pages and kinds of models that a reader returns to
 const page = (window.bertcalcLive ??= { ahead: null, programs: new Map() });
 
 function showLive(data, setTriggerValue) {
@@ -18,7 +18,7 @@ function update(data) {
     console.error(`bertcalc: ${error.message}`);
   }
   page.program = page.programs.get(data.program) ?? null;
-  if (!page.program && !data.operations) page.ask(); // the server assumed that this browser has the program
+  if (!page.program && !data.operations) page.ask(); // the server wrongly assumed that this browser has the program
   if (!page.program) return;
   for (const element of document.querySelectorAll(".without-value")) element.classList.remove("without-value");
   if (page.ahead) write();
@@ -42,10 +42,10 @@ function show() {
 
 function listen() {
   page.listening = true;
-  // At sizes with other formulas, the whole page waits for the server.
+  // The program is not valid at sizes with other formulas (!alike). Then the whole page waits for the server.
   window.addEventListener("bertcalc-sizes", ({ detail: { sizes, alike, drag } }) => {
-    document.body.classList.toggle("bertcalc-drag", drag); // charts glide after any change that is not a drag
-    if (alike) page.ahead = { ...page.ahead, ...sizes }; // the panel's sliders, and sliders on the page
+    document.body.classList.toggle("bertcalc-drag", drag); // charts glide only after changes that are not drags
+    if (alike) page.ahead = { ...page.ahead, ...sizes }; // sliders of the panel and sliders on the page
     markOlder(true, !alike);
     page.frame ??= requestAnimationFrame(write);
   });
@@ -53,7 +53,7 @@ function listen() {
   for (const end of ["pointerup", "pointercancel", "keyup"]) {
     window.addEventListener(end, () => document.body.classList.remove("bertcalc-drag"), true);
   }
-  // React writes the server's text again when it draws a part anew: not while a hand is ahead of the server.
+  // When React redraws a part, it writes the server's text again. While a slider is ahead of the server, undo this.
   const isReacts = ({ target }) => !(target.parentElement ?? target).closest(".stVegaLiteChart, .panel");
   page.observer = new MutationObserver((changes) => {
     if (page.ahead && !page.frame && changes.some(isReacts)) writeTexts();
@@ -61,7 +61,7 @@ function listen() {
   page.observer.observe(document.querySelector(".stApp"), { subtree: true, childList: true, characterData: true });
 }
 
-// Mark the content that does not move with the sliders as older while the sliders are ahead of the server.
+// While the sliders are ahead of the server, mark content that is not live as outdated, or the whole page (isWhole).
 function markOlder(isOlder, isWhole = false) {
   document.body.classList.toggle("bertcalc-older", isOlder);
   document.body.classList.toggle("bertcalc-older-whole", isWhole);
@@ -77,7 +77,7 @@ function compare() {
     const computed = page.program.value([at]);
     if (computed === text) continue;
     console.error(`bertcalc: the server wrote ${text}, the browser computes ${computed}`);
-    // Only once: a report causes a run, after which all texts are compared again.
+    // Report only once. A report causes a run, after which all texts are compared again.
     if (!page.reported) page.report({ text, computed: `${computed}`, sizes: page.data.sizes });
     page.reported = true;
     return;
@@ -112,10 +112,10 @@ function writeTexts() {
     if (!place.element?.isConnected) place.element = elementOf(place);
     const { element } = place;
     const text = page.program.value(value);
-    element?.classList.toggle("without-value", text === null); // older at sizes for which its formula does not hold
+    element?.classList.toggle("without-value", text === null); // outdated at sizes where its formula is not valid
     if (element && text !== null && role !== "group") writeText(element, text, node);
   }
-  page.observer.takeRecords(); // these changes are ours
+  page.observer.takeRecords(); // ignore the changes that this function has made
 }
 
 function elementOf({ key, role, at }) {
@@ -124,7 +124,7 @@ function elementOf({ key, role, at }) {
   return role in METRIC ? element?.querySelector(METRIC[role]) : element;
 }
 
-// Write text node number ``at`` of an element, not counting nodes with only spaces.
+// Write the text node at index ``at`` of an element; nodes with only spaces do not count.
 function writeText(element, text, at) {
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
   let node = walker.nextNode();

@@ -1,7 +1,7 @@
-"""The end of a page: one invisible component that sends the browser all data it needs once a page is drawn.
+"""The end of a page: an invisible component that sends the browser all data that it needs after a page is drawn.
 
-The component sends the live program, the values that the browser keeps, and the number of the last answered event; it
-also follows the reader's theme. All of this is one component, because each component slows down runs and first visits.
+The component sends the live program, the values that the browser keeps, and the number of the last answered event. It
+also follows the reader's theme. Separate components would slow down each run and the first visit.
 """
 
 from collections.abc import Collection, Mapping
@@ -23,7 +23,10 @@ _PAGE_END = component(
 
 
 def show(page: str, pages: Collection[str], live_data: Mapping[str, Any]) -> None:
-    """Tell the browser that ``page`` is drawn; ``live_data`` comes from ``live.end``, ``pages`` are all addresses."""
+    """Tell the browser that ``page`` is drawn, and send it the data.
+
+    ``pages`` holds the paths of all pages, and ``live_data`` is the result of ``live.end``.
+    """
     _PAGE_END(
         key=KEY,
         data={
@@ -36,5 +39,5 @@ def show(page: str, pages: Collection[str], live_data: Mapping[str, Any]) -> Non
         on_reloaded_change=lambda: kept.take_texts(st.session_state[KEY]),
         on_paper_change=lambda: None,
         on_mismatch_change=lambda: live.log_mismatch(st.session_state.get(KEY, {}).get("mismatch")),
-        on_lost_change=lambda: None,  # a browser that lost its program asks for a run, which sends the program
+        on_lost_change=lambda: None,  # a browser without the program triggers a rerun, which sends the program
     )

@@ -1,7 +1,7 @@
-// Redraw the page when the reader chooses another theme, and open all pages in that theme. After a choice in its menu,
-// Streamlit does not run the page again, so charts keep their colors. It stores the choice only for this page's address
-// (stActiveTheme-/layers-v2 in the local storage, 1.67).
-let theme = null; // the page and its observer, if any
+// Redraw the page when the reader chooses another theme, and make all pages open in this theme. Streamlit 1.67 does not
+// rerun the page after a choice in its menu, so charts would keep their colors. It stores the choice only for this
+// page's URL (stActiveTheme-/layers-v2 in the local storage).
+let theme = null; // the current page, the paths of all pages, and the observer
 
 function followTheme({ page, pages }, setStateValue) {
   const mine = (theme ??= watchTheme());

@@ -1,6 +1,6 @@
 """A slider on a page, for a size that the sidebar's model does not have, such as an adapter's rank.
 
-The slider moves the page's live numbers as the panel's sliders do; the panel sends the slider's events to the server.
+Like the panel's sliders, it changes the page's live numbers. The panel sends its events to the server.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,13 +17,14 @@ _SLIDER = component(
     *("shell/panel/panel.css", "session/dom.js", "shell/panel/field.js", "shell/page_slider/slider.js"),
 )
 _TAKERS = "page sliders"
-_LONGEST = 40  # characters of a typed number
+_LONGEST = 40  # the most characters of a typed number
 
 
 def show(name: str, label: str, full_label: str, value: int, stops: Sequence[int], take: Callable[[str], None]) -> None:
-    """Draw a slider for the size ``name`` of live numbers; ``take`` is called with the text of a new value.
+    """Draw a slider for ``name``, a size in the formulas of the page's live numbers.
 
-    Screen readers read ``full_label``, which must be unique on the page.
+    The slider calls ``take`` with each new value as text. Screen readers read ``full_label``, which must be unique on
+    the page.
     """
     st.session_state.setdefault(_TAKERS, {})[name] = take
     data: dict[str, Any] = {
@@ -44,7 +45,7 @@ def show(name: str, label: str, full_label: str, value: int, stops: Sequence[int
 
 
 def take(event: dict[str, Any]) -> bool:
-    """Handle an untrusted event of the browser; return whether it came from a slider on the page."""
+    """Handle an untrusted event from the browser; return whether it belongs to a slider on the page."""
     takers: dict[str, Callable[[str], None]] = st.session_state.get(_TAKERS, {})
     match event:
         case {"do": "move", "field": str(name), "value": int(value)} if name in takers:

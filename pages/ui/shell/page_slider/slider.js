@@ -1,4 +1,4 @@
-// A slider on the page, for a size that the sidebar's model does not have. The panel sends the slider's events.
+// A slider on the page, for a size that the sidebar's model does not have. The panel sends its events to the server.
 
 const sliders = new WeakMap();
 const owner = {

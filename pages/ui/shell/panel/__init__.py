@@ -1,7 +1,8 @@
-"""The panel: the model's sliders, their locks, messages about typed values, undo, redo and reset, in one component.
+"""The panel: one component with the model's sliders and locks, messages about typed values, undo, redo and reset.
 
-While a slider is dragged, the browser computes the page (pages/ui/shell/live); the server gets the value when the
-slider is released. The end of the page (pages/ui/shell/page_end) tells the panel that the page is complete.
+While the reader drags a slider, the browser recomputes the page's live numbers (pages/ui/shell/live). The server
+receives the value when the reader releases the slider. The end of the page (pages/ui/shell/page_end) tells the panel
+that the page is complete.
 """
 
 from collections.abc import Callable, Collection
@@ -34,7 +35,7 @@ _PANEL = component(
     *("shell/panel/panel.js", "shell/panel/field.js", "shell/panel/menu.js"),
     isolate_styles=False,  # in a shadow root, letters typed into the panel would trigger shortcuts
 )
-# The texts that Streamlit 1.67's front end writes itself; tests/browser/test_text.py fails if it writes others.
+# The texts that Streamlit 1.67's front end shows; tests/browser/test_text.py fails if it shows others.
 _STREAMLIT_TEXTS = (
     *(N_("Press Enter to apply"), N_("Press Enter to submit form"), N_("No results"), N_("Choose an option")),
     *(N_("System"), N_("Light"), N_("Dark"), N_("Theme"), N_("Print"), N_("Main menu"), N_("Close")),
@@ -44,7 +45,7 @@ _STREAMLIT_TEXTS = (
     *(N_("Sort ascending"), N_("Sort descending"), N_("Pin column"), N_("Unpin column"), N_("Hide column")),
     *(N_("Autosize"), N_("Format"), N_("Copy column name"), N_("Show data"), N_("Show chart")),
 )
-# Maps a page to its own words for some of these texts.
+# Maps a page to its replacements for some of these texts.
 _PAGE_TEXTS = {
     "any_model": {
         "No results": N_(
@@ -52,12 +53,12 @@ _PAGE_TEXTS = {
         )
     }
 }
-_LONGEST = 40  # characters of a typed number
-_MOST = 20  # events in one message
+_LONGEST = 40  # the most characters of a typed number
+_MOST = 20  # the most events that are read from one message
 
 
 def show(page: str, fields: Collection[str] = tuple(SLIDERS), *, lecture: bool = False) -> None:
-    """Draw undo, redo and reset, and the sliders of these fields and of fields with a problem."""
+    """Draw the buttons undo, redo and reset, and the sliders of ``fields`` and of all fields with a problem."""
     steps = present_model.track()
     problems = {problem.field: problem for problem in steps.problems()}
     drawn = [field for field in SLIDERS if field in fields or field in problems]
@@ -74,7 +75,10 @@ def draw(
     *,
     lecture: bool = False,
 ) -> None:
-    """Draw sliders from data like ``_field``'s; ``take`` handles an event of the browser, which cannot be trusted."""
+    """Draw the panel; each dictionary in ``fields`` has the format of ``_field`` and describes a slider.
+
+    ``take`` handles an event from the browser. It must check the event, because a client can send anything.
+    """
     # When ``page`` changes, the browser checks the address again.
     data: dict[str, Any] = {"names": [*NAMES, "lang"], "page": page, "menu": _menu(page), "link": _link()}
     data |= {"fields": fields, "actions": actions, "lecture": lecture, "taken": st.session_state.get("last event", 0)}
@@ -82,9 +86,9 @@ def draw(
 
 
 def drawn(page: str) -> dict[str, Any]:
-    """The data for the panel once the page is drawn: the last answered event, and the link's parameters.
+    """The data for the panel after the page is drawn: the last answered event, and parameters of the link.
 
-    On a page that was just opened, these are all parameters; otherwise only the parameters that every page has.
+    On a page that this run opens, these are all parameters; otherwise only the parameters that every page has.
     """
     whole = address.is_opened()
     link = {**(st.query_params.to_dict() if whole else {}), **_link()}
@@ -93,13 +97,13 @@ def drawn(page: str) -> dict[str, Any]:
 
 
 def _link() -> dict[str, str]:
-    """The parameters that every page has: the model's and the language."""
+    """The link's parameters that every page has: the model's parameters and the language."""
     language = {name: text for name, text in st.query_params.items() if name == "lang"}
     return language | present_model.link()
 
 
 def _menu(page: str) -> dict[str, Any]:
-    """The language, the labels of Streamlit's buttons around the list of pages, and translations of its other texts."""
+    """The texts of Streamlit's front end in the session's language: labels of its navigation, and other texts."""
     around = {"menu": _("Menu"), "close": _("Close"), "more": _("More"), "skip": _("Skip to main content")}
     return {"lang": st.session_state["lang"], **around, "texts": _texts(page, translator())}
 
@@ -111,7 +115,10 @@ def _texts(page: str, translate: Translate) -> dict[str, str]:
 
 
 def actions(undone: bool, redone: bool, plain: bool, preset: str) -> list[dict[str, Any]]:
-    """The buttons undo, redo and reset (to ``preset``), disabled by ``undone``, ``redone`` and ``plain``."""
+    """The buttons undo, redo and reset (to ``preset``).
+
+    ``undone`` disables undo because there is nothing to undo; likewise ``redone`` disables redo and ``plain`` reset.
+    """
     named = (
         (_("Undo"), _("One step back (Ctrl+Z)"), "undo", ["ctrl+z"], undone),
         (_("Redo"), _("One step forward again (Ctrl+Y)"), "redo", ["ctrl+y", "ctrl+shift+z"], redone),
@@ -149,7 +156,10 @@ def _field(steps: ModelHistory, field: str, problem: Problem | None) -> dict[str
 
 
 def _note(present: ChosenModel, field: str) -> str | None:
-    """Say that a size does not change the count; with steps of the Change page, such as fewer heads, it may."""
+    """A note if a size does not affect the parameter count; None if it does.
+
+    With steps of the Change page, such as fewer heads, every size can affect the count, so there is no note.
+    """
     if present.changes:
         return None
     if field == "num_attention_heads" and not version_of(present.config).distances:
@@ -161,18 +171,21 @@ def _note(present: ChosenModel, field: str) -> str | None:
 
 @cache
 def _counts_layers(kind: type[Config]) -> bool:
-    """Whether each layer of a family has its own weights."""
+    """Whether the parameter count of a family depends on the number of layers; not so if layers share their weights."""
     total: Any = symbolic_model(Model(kind.default())).num_parameters()
     return SYMBOLS["num_hidden_layers"] in total.free_symbols
 
 
 def _repair(remedy: dict[str, Any]) -> str:
-    """A remedy in letters: H = 768, A = 12."""
+    """A remedy as text, such as "H = 768, A = 12"."""
     return ", ".join(f"{EVERY_LETTER.get(field, field)} = {value:,}" for field, value in remedy.items())
 
 
 def _lock(steps: ModelHistory, field: str) -> dict[str, Any] | None:
-    """The lock under a slider: a button that says whether the heads, or the feed-forward size, follow H."""
+    """The data of the lock under a slider, or None for a slider without a lock.
+
+    Two locks determine whether the number of heads and the intermediate size follow the hidden size.
+    """
     config, locks = steps.present.config, steps.present.locks
     if field == "hidden_size":
         name, closed = "heads", locks.heads
@@ -192,11 +205,12 @@ def _lock(steps: ModelHistory, field: str) -> dict[str, Any] | None:
 
 
 def _take_events(take: Callable[[dict[str, Any]], None]) -> None:
-    """Handle each of the browser's events once; the browser repeats events that have no answer yet.
+    """Pass each event from the browser to ``take`` once, although the browser repeats unanswered events.
 
-    The events are not trusted: a client can send anything.
+    Events are untrusted, because a client can send anything.
     """
-    # If a run is interrupted before the panel is drawn, Streamlit forgets it; the browser then sends the events again.
+    # If a run is interrupted before the panel is drawn, Streamlit drops the panel's state. The browser then repeats the
+    # events.
     events = st.session_state.get("panel", {}).get("events")
     for event in events[-_MOST:] if isinstance(events, list) else []:
         match event:
@@ -234,4 +248,5 @@ def _take(event: dict[str, Any]) -> None:
 
 
 def whole_number(text: str) -> int | str:
+    """Read a typed text as an integer; return the text, truncated, if it is not an integer."""
     return whole(text[:_LONGEST])

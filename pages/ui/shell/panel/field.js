@@ -1,6 +1,6 @@
-// A slider with its number field, its lock and its message. While the slider is moved, the browser computes the page.
+// A slider with its number field, its lock and its message. While the slider moves, the browser recomputes the page.
 
-const everyField = (window.bertcalcFields ??= new Set()); // of all components
+const everyField = (window.bertcalcFields ??= new Set()); // the fields of all components
 
 class Field {
   constructor(panel, name) {
@@ -19,7 +19,7 @@ class Field {
     this.now = element("span");
     this.tab = element("button", { type: "button", children: [this.letter, " ", this.now] });
     this.tab.onclick = () => panel.choose(name);
-    [this.held, this.moves] = [false, 0]; // held by a pointer or a key; the number of moves since the pointer came down
+    [this.held, this.moves] = [false, 0]; // whether a pointer or key holds the slider, and its moves since pointerdown
     everyField.add(this);
     this.listen();
   }
@@ -38,10 +38,10 @@ class Field {
     });
     range.addEventListener("pointerup", () => {
       this.letGo();
-      if (this.panel.data.lecture) range.blur(); // so that the arrow keys lead through the lecture again
+      if (this.panel.data.lecture) range.blur(); // lets the arrow keys step through the lecture again
     });
     range.addEventListener("pointercancel", () => {
-      this.move(this.before); // a finger that moved up or down scrolls the page
+      this.move(this.before); // the finger has scrolled the page instead
       this.moved = this.held = false;
       this.panel.settle();
     });
@@ -51,7 +51,7 @@ class Field {
       const to = this.step(event.key, this.value);
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       if (/^[a-z]$/i.test(event.key)) {
-        // A letter is a shortcut of the page. Streamlit ignores shortcuts in fields, and treats a slider as a field.
+        // A letter is a shortcut of the page. Streamlit ignores shortcuts in input fields, and a slider is one for it.
         const { key, code, keyCode, which } = event;
         range.blur();
         document.body.dispatchEvent(new KeyboardEvent("keydown", { key, code, keyCode, which, bubbles: true }));
@@ -64,7 +64,7 @@ class Field {
     });
     for (const end of ["keyup", "blur"]) range.addEventListener(end, () => this.letGo());
     exact.addEventListener("keydown", (event) => {
-      event.stopPropagation(); // a letter is not a shortcut here
+      event.stopPropagation(); // letters in the field are not shortcuts
       if (event.key === "Enter") this.type();
       if (event.key === "Escape") this.restore();
       if (event.key === "ArrowUp" || event.key === "ArrowDown") {
@@ -76,12 +76,12 @@ class Field {
     exact.addEventListener("input", () => (this.typing = true));
     exact.addEventListener("blur", () => {
       this.letGo();
-      this.type(); // there is no "change" if the same text is typed again
+      this.type(); // if the same text is typed again, there is no "change" event
     });
     exact.addEventListener("focus", () => exact.select());
   }
 
-  // The stop that a key leads to from a value; the value may not be a stop itself.
+  // The stop to which a key moves the slider from a value, which may lie between two stops.
   step(key, value) {
     const { stops } = this;
     const far = Math.max(1, Math.round(stops.length / 10));
@@ -106,14 +106,14 @@ class Field {
     return this.stops.reduce((best, stop) => (Math.abs(stop - value) < Math.abs(best - value) ? stop : best));
   }
 
-  // The place of a value on the slider: the stops are spaced like their numbers, or evenly.
+  // The position of a value on the slider. The stops are spaced like their numbers, or evenly.
   placeOf(value) {
     return this.content.even ? this.stops.findLastIndex((stop) => stop <= value) : value;
   }
 
-  // A drag is one of several moves of a hand, not a jump such as a click.
+  // A move is a drag if it is one of several moves in a row, and not a jump such as a click.
   move(value, drag = false) {
-    if (value === this.value) return this.show(value); // at its stop, not between two stops
+    if (value === this.value) return this.show(value); // puts the slider back to its stop
     this.moved = true;
     this.wrong(null);
     this.show(value);
@@ -168,13 +168,13 @@ class Field {
     this.title.replaceChildren(element("span", { text: content.label }), element("i", { text: content.letter }));
     this.letter.textContent = content.letter;
     this.tab.title = content.label;
-    this.title.title = content.help; // not on the whole field, where the tooltip would cover the value
+    this.title.title = content.help; // on the whole field, the tooltip would cover the value
     this.range.setAttribute("aria-label", content.slider);
     this.exact.setAttribute("aria-label", content.exact);
     this.catchUp();
   }
 
-  // Show the server's values, unless the slider is held or one of its events has no answer yet.
+  // Show the server's values, unless the reader holds the slider or an event of the slider is unanswered.
   catchUp() {
     const { content } = this;
     if (this.held || this.panel.waits(this.name)) return;

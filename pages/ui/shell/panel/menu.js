@@ -1,20 +1,20 @@
-// Additions to Streamlit's front end: on a phone the list of pages closes when a page is chosen, Escape closes a dialog
-// that has lost the focus or leaves the projector's view, a download button gets its focus back, and Streamlit's own
+// Additions to Streamlit's front end. On a phone, the list of pages closes after the choice of a page. Escape closes a
+// dialog that has lost the focus, or leaves projector view. A download button gets its focus back. Streamlit's own
 // texts are translated.
 
 let words = {};
-// The elements in which Streamlit writes its own texts, and the attributes that hold some of these texts.
+// The elements in which Streamlit writes its own texts. ATTRIBUTES lists the attributes that contain such texts.
 const PLACES = [
   ...["InputInstructions", "stMainMenu", "stMainMenuPopover", "stElementToolbar", "stTooltipContent", "stCode"],
   ...["stNumberInput", "stSelectbox", "stConnectionStatus", "stStatusWidget", "stDataFrameColumnMenu"],
 ].map((id) => `[data-testid=${id}]`);
 const BOXES = [...PLACES, "[role=listbox]", "[role=dialog] > button", "[role=menu]"].join();
 const ATTRIBUTES = ["aria-label", "title", "placeholder"];
-const texts = new WeakMap(); // maps a node to Streamlit's text and the shown text: the language may change
+const texts = new WeakMap(); // maps a node to Streamlit's English text and the shown text, for a change of language
 const find = (id) => document.querySelector(`[data-testid=${id}]`);
 
 function write(node, text) {
-  if (node && node.nodeValue !== text) node.nodeValue = text; // the node stays: React writes into it
+  if (node && node.nodeValue !== text) node.nodeValue = text; // keep the node, because React writes into it
 }
 
 function name(button, text) {
@@ -24,7 +24,7 @@ function name(button, text) {
 function translated(english) {
   const text = english.trim();
   const [, keys, what] = text.match(/^Press (.*Enter) to (apply|submit form)$/) ?? [];
-  if (keys) return words.texts[`Press Enter to ${what}`].replace("Enter", keys); // Ctrl+Enter in several lines
+  if (keys) return words.texts[`Press Enter to ${what}`].replace("Enter", keys); // a text area has Ctrl+Enter
   return text in words.texts ? english.replace(text, words.texts[text]) : english;
 }
 
@@ -56,7 +56,7 @@ function sayWords() {
   write(document.querySelector(".rc-overflow-item-rest p")?.firstChild, words.more);
 }
 
-let asked = 0; // one request per frame, however much changes
+let asked = 0; // the pending animation frame, if any
 const ask = () => (asked ||= requestAnimationFrame(sayWords));
 new MutationObserver(ask).observe(document.body, { childList: true, characterData: true, subtree: true });
 document.addEventListener("click", (event) => {
@@ -65,8 +65,8 @@ document.addEventListener("click", (event) => {
   }
 });
 
-// Streamlit stores that the list was open, and would open it on the next visit, over the whole screen of a phone, even
-// if the phone was turned in between. On a wide screen the list is open by default.
+// Streamlit stores that the list of pages was open. On the next visit, it would open the list over the whole screen of
+// a phone, even if the phone was turned in between. On a wide screen, the list is open by default.
 addEventListener("pagehide", () => {
   const names = Object.keys(localStorage).filter((name) => name.startsWith("stSidebarCollapsed"));
   const open = names.filter((name) => innerWidth < 768 || localStorage[name] === "false");
@@ -75,17 +75,17 @@ addEventListener("pagehide", () => {
 
 function sayIn(menu) {
   words = menu;
-  document.documentElement.lang = menu.lang; // the served page has the language of its link
+  document.documentElement.lang = menu.lang; // the HTML from the server has the language of the link
   sayWords();
 }
 
-// Streamlit 1.67 disables a download button while it makes the file, and may draw another one afterwards. The focus
-// moves to the body, or the dialog takes it, and keys no longer reach the button. This script returns the focus to the
-// button, unless the reader has done something since. It polls with a timer, because an observer of the page missed the
-// last move on a busy machine.
+// Streamlit 1.67 disables a download button while it makes the file, and may replace the button afterwards. The focus
+// moves to the body or to the dialog, so keys no longer reach the button. This script returns the focus to the button,
+// unless the reader has done something else. It polls with a timer, because an observer of the page missed the last
+// change on a busy machine.
 const DOWNLOAD = "[data-testid=stDownloadButton] button";
-const LONGEST = 20_000; // ms for making a file
-const RESTED = 30; // checks in a row after which the focus stays
+const LONGEST = 20_000; // ms to wait for a file
+const RESTED = 30; // after this number of checks in a row, the focus is stable
 let waiting;
 const stopWaiting = () => clearInterval(waiting);
 function giveBackTo(pressed) {

@@ -1,12 +1,12 @@
-// The panel of the model's sliders (field.js): events for the server, undo, redo and reset, and the link. A drag or a
-// held key sends one event, at its end. An event is sent at once if no event awaits an answer, otherwise when the page
-// is drawn.
+// The panel of the model's sliders (field.js): it sends events to the server, has the buttons undo, redo and reset, and
+// writes the link. A drag sends one event, at its end, and so does a held key. If an event is still unanswered, new
+// events wait until the page is drawn.
 
-const PATIENCE = 2000; // ms after which an answer should have come, if no run is under way
-const TRIES = 5; // how often events are sent again: Streamlit drops messages while it has no connection
+const PATIENCE = 2000; // ms after which unanswered events are sent again, if no run is in progress
+const TRIES = 5; // how often events are sent again; Streamlit drops messages while it is disconnected
 const SENDING = 100; // ms within which Streamlit sends a typed value after its field loses the focus
 const PACE = 500; // ms between two events of a held key
-const PRESS = 500; // ms within which a run that a button requested has begun
+const PRESS = 500; // ms within which a run begins after the press of a button
 const STATE = "data-test-script-state";
 const LEFT = "[data-testid=stMain] :is(input[type=text], input[type=number], textarea):not([role], [role=dialog] *)";
 const FIELD = "input[type=text], input[type=number], textarea";
@@ -14,8 +14,8 @@ const PAGE_LINK = ["stTopNavLink", "stTopNavDropdownLink", "stSidebarNavLink", "
   .map((id) => `[data-testid=${id}]`)
   .join();
 const panels = new WeakMap();
-let sent = 0; // the number of the last event of this browser window
-let chosen = "hidden_size"; // the only slider that fits on a phone
+let sent = 0; // the number of the last event that this browser window has sent
+let chosen = "hidden_size"; // the slider that is visible on a phone, where only one fits
 
 export default function ({ data, parentElement, setTriggerValue }) {
   let panel = panels.get(parentElement);
@@ -35,12 +35,12 @@ class Panel {
     parent.append(this.root);
     this.fields = new Map();
     this.queue = [];
-    this.open = []; // events without an answer
-    this.at = -Infinity; // when events were sent last
-    this.pressed = -Infinity; // when a button was pressed last
-    this.heldLink = null; // the link to a page that was clicked while an event was on its way
-    this.left = -Infinity; // when a field was left last
-    this.wanted = null; // undo, redo or reset, once a button's run has drawn the panel
+    this.open = []; // events that are sent but unanswered
+    this.at = -Infinity; // the time when events were last sent
+    this.pressed = -Infinity; // the time when a button was last pressed
+    this.heldLink = null; // a page link that the reader clicked while an event was unanswered
+    this.left = -Infinity; // the time when a field last lost the focus
+    this.wanted = null; // undo, redo or reset, to be sent after the run of a button has drawn the panel
     window.bertcalcPanel = this; // for sliders on the page
     this.listen();
   }
@@ -54,8 +54,8 @@ class Panel {
     on(document, "click", (event) => this.holdLink(event), true);
     on(document, "focusout", ({ target }) => target.matches?.(FIELD) && (this.left = performance.now()), true);
     on(window, "bertcalc-drawn", ({ detail }) => this.answered(detail.event, detail));
-    on(window, "bertcalc-ask", ({ detail }) => this.ask(detail)); // from another component of the page
-    on(window, "popstate", () => (this.drawn = null)); // the address belongs to another page
+    on(window, "bertcalc-ask", ({ detail }) => this.ask(detail)); // an event from another component
+    on(window, "popstate", () => (this.drawn = null)); // the URL now belongs to another page
     this.runs = new MutationObserver(() => this.mendLink());
     this.runs.observe(document.querySelector(".stApp"), { attributeFilter: [STATE] });
   }
@@ -69,7 +69,7 @@ class Panel {
 
   ask(event) {
     const last = this.queue.at(-1);
-    // Steps in one direction are added up. Steps back and forth are not, because each step stops at its own end.
+    // Add up steps in the same direction, but not steps back and forth: a step beyond the first or last value is lost.
     if (event.do === "go" && last?.do === "go" && last.by * event.by > 0) {
       last.by += event.by;
       last.held &&= event.held;
@@ -81,7 +81,7 @@ class Panel {
     if (this.open.length || !this.queue.length) return;
     const early = this.at + PACE - performance.now();
     if (early > 0 && this.queue.every(({ held }) => held)) return void setTimeout(() => this.next(), early);
-    this.writeLink(); // an event goes out with the address
+    this.writeLink(); // Streamlit sends the URL together with the event
     const program = window.bertcalcLive?.data?.program; // the server need not send this program again
     this.open = this.queue.map((event) => ({ ...event, number: (sent += 1), program }));
     this.queue = [];
@@ -101,7 +101,7 @@ class Panel {
     }, PATIENCE);
   }
 
-  // The page that answers the event with this number is drawn: the server sends the number at the end of the page.
+  // The server has drawn the page that answers the event with this number. It sends the number at the end of the page.
   answered(number, drawn = this.drawn) {
     if (drawn) [this.drawn, this.link] = [drawn, drawn.link];
     this.mendLink();
@@ -115,21 +115,21 @@ class Panel {
     this.openHeldLink();
   }
 
-  // Whether an event, or a value typed into one of Streamlit's fields, is on its way to the server.
+  // Whether the server has yet to receive an event, or a value typed into one of Streamlit's fields.
   isAhead() {
     const isSending = performance.now() - this.left < SENDING;
     return isSending || this.queue.length > 0 || this.open.some(({ number }) => number > this.data.taken);
   }
 
-  // Tell the page that nothing is ahead of the server, if no slider is moved and no event awaits an answer.
+  // If no slider moves and all events are answered, tell the page that the server has caught up.
   settle() {
     const moving = [...everyField].some(({ moved }) => moved);
     if (!this.open.length && !moving) window.dispatchEvent(new CustomEvent("bertcalc-settled"));
   }
 
-  // A click on another page waits until the server has taken the last move. Otherwise Streamlit sends the click first,
-  // and then the move with the old page, so that the reader would stay there. On a touchscreen the same holds for a
-  // typed number: its field loses the focus when the reader taps the link.
+  // Delay a click on a page link until the server has received the last move. Otherwise Streamlit would send the click
+  // first and then the move with the old page, and the reader would stay on the old page. On a touchscreen, the same is
+  // true for a typed number, whose field loses the focus when the reader taps the link.
   holdLink(event) {
     const link = event.target.closest?.(PAGE_LINK);
     if (!link || !this.isAhead() || !isConnected() || event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -146,23 +146,23 @@ class Panel {
     (link.isConnected ? link : document.querySelector(`a[href="${link.getAttribute("href")}"]`))?.click();
   }
 
-  // Write the link once for each page, when the page is drawn and its run has ended: by then, Streamlit has removed the
-  // last page's parameters.
+  // Write the link once for each page, after the page is drawn and its run has ended. By then, Streamlit has removed
+  // the parameters of the last page.
   mendLink() {
     if (!this.drawn || this.open.length || isRunning()) return;
     this.writeLink();
     this.drawn = null;
   }
 
-  // Write all parameters of a page that was just opened; otherwise only the model's, because the reader may have
-  // changed another control.
+  // On a page that has just opened, write all parameters. Otherwise write only the model's parameters and the language,
+  // because the reader may have changed another control.
   writeLink() {
     const names = this.drawn?.whole ? null : this.data.names;
     const ours = Object.entries(this.link).filter(([name]) => !names || names.includes(name));
     writeLink(names, Object.fromEntries(ours));
   }
 
-  // A slider is at another stop: the page is computed for it, and the fields that follow it show their values.
+  // A slider has moved to another stop: recompute the page, and update the fields that follow this slider.
   move({ name, stops, content: { followers, unlike } }, value, drag) {
     const sizes = { ...this.sizes(), [name]: value, ...followers[value] };
     for (const [other, size] of Object.entries(followers[value] ?? {})) this.fields.get(other)?.show(size);
@@ -181,7 +181,7 @@ class Panel {
   update(data) {
     this.data = data;
     sayIn(data.menu);
-    this.link = data.link; // the end of the page has the same link, and may arrive first
+    this.link = data.link; // the same link as in the data of the page's end, which may arrive first
     writeLink(data.names, data.link);
     data.actions.forEach((action, at) => this.act(at, action));
     for (const [name, field] of this.fields) {
@@ -213,7 +213,7 @@ class Panel {
     }
   }
 
-  // Keep the button element between answers, so that a press during which an answer arrives is still a click.
+  // Keep the button element when an answer arrives. If the reader is pressing the button, the press is still a click.
   act(at, { label, title, event, disabled }) {
     if (!this.actions.children[at]) this.actions.append(element("button", { type: "button" }));
     const button = this.actions.children[at];
@@ -224,20 +224,20 @@ class Panel {
   }
 
   shortcut(event) {
-    if (event.key === "Escape" && event.target.matches?.(LEFT)) event.target.blur(); // and the page has its keys again
+    if (event.key === "Escape" && event.target.matches?.(LEFT)) event.target.blur(); // returns the keys to the page
     const typing = event.target.closest?.("input:not([type=range]), textarea, [contenteditable=true]");
     if (typing || event.altKey) return;
     const key = `${event.ctrlKey || event.metaKey ? "ctrl+" : ""}${event.shiftKey ? "shift+" : ""}${event.key.toLowerCase()}`;
     const action = this.data?.actions.find((candidate) => candidate.keys.includes(key));
     if (!action) return;
     event.preventDefault();
-    // A disabled undo is sent if an event is under way, which may be the event to undo. Streamlit's own buttons are no
-    // events of the panel: after a press, the action waits for their run.
+    // Send a disabled undo if an event is unanswered, because this may be the event to undo. Streamlit's own buttons do
+    // not send events of the panel. After a press of such a button, the action waits for its run.
     if (!action.disabled || this.open.length) this.ask({ ...action.event, held: event.repeat });
     else if (performance.now() - this.pressed < PRESS || isRunning()) this.wanted = action.event.do;
   }
 
-  // Send the action of a key that was pressed before the page had answered a button.
+  // Send the action of a key that the reader pressed while the run of a button was in progress.
   askWanted() {
     const action = this.data.actions.find(({ event, disabled }) => event.do === this.wanted && !disabled);
     this.wanted = null;
@@ -253,9 +253,9 @@ function isRunning() {
   return document.querySelector(".stApp")?.dataset.testScriptState === "running";
 }
 
-// Write the model's parameters into the address, because Streamlit removes them when it opens another page. The link's
-// parameters replace the parameters in names, or all if names is null. Nothing is added to the history: the server does
-// that, once for each step.
+// Write the model's parameters into the URL, because Streamlit removes them when it opens another page. The parameters
+// in ``link`` replace the parameters in ``names``, or all parameters if ``names`` is null. This adds no history entry:
+// the server adds an entry for each step.
 function writeLink(names, link) {
   const parts = window.location.search.slice(1).split("&").filter(Boolean);
   const others = parts.filter((part) => names && !names.includes(new URLSearchParams(part).keys().next().value));

@@ -1,7 +1,7 @@
-"""Arrow keys that step through a lecture or the walk; no press is lost.
+"""Arrow keys that step through a lecture or through the page Step by step, without losing a key press.
 
-Streamlit loses the shortcut keys of its own buttons while it draws a page. These keys are sent like the sliders'
-events, which are repeated until they are answered (pages/ui/shell/panel/).
+Streamlit loses the shortcut keys of its own buttons while it draws a page. Here the browser sends key presses like the
+events of sliders: it repeats them until the server answers (pages/ui/shell/panel/).
 """
 
 from collections.abc import Sequence
@@ -14,30 +14,31 @@ from pages.ui.shell.present import presenting
 
 _KEYS = component("bertcalc_stepping", "shell/stepping/stepping.js")
 _PLACE = "where steps go"
-_LAST = "the last step"  # the names before and after it
+_LAST = "the last step"  # the control's values before and after the last step
 
 
 def listen(field: str, names: Sequence[str], drawn: str) -> None:
-    """Have the arrow keys step through ``names``, the values of the control ``field``; this run draws ``drawn``.
+    """Make the arrow keys step through ``names``, the values of the control ``field``; this run draws ``drawn``.
 
-    On the projector, so do the keys of a presenter's remote control (Page Up, Page Down); elsewhere they scroll.
+    In projector view, the keys of a presenter's remote control (Page Up, Page Down) do the same; otherwise they scroll.
     """
     st.session_state[_PLACE] = (field, list(names), drawn)
     if st.session_state.get(_LAST, (None, drawn))[1] != drawn:
-        del st.session_state[_LAST]  # the reader has chosen another value since
+        del st.session_state[_LAST]  # the reader has chosen another value since the last step
     _KEYS(key="stepping", data={"remote": presenting(), "drawn": drawn})
 
 
 def button(label: str, name: str, by: int, *, end: bool) -> None:
-    """Draw the button that goes back or forward; ``name`` (step, screen) is part of its key."""
+    """Draw a button that goes ``by`` steps, back or forward; ``end`` disables it. ``name`` makes its key unique."""
     arrow = "back" if by < 0 else "forward"
     st.button(label, key=f"{arrow} {name}", icon=f":material/arrow_{arrow}:", disabled=end, on_click=go, args=(by,))
 
 
 def go(by: int) -> None:
-    """Go ``by`` steps from the control's present value, which may not be drawn yet: key presses can outpace the page.
+    """Go ``by`` steps from the control's current value, which the browser may not have drawn yet.
 
-    A browser that has not drawn the last step yet sends the previous value again (Streamlit 1.67).
+    Key presses can be faster than the page. A browser that has not drawn the last step yet sends the value from before
+    that step again (Streamlit 1.67). In this case, count from the value after that step.
     """
     if _PLACE not in st.session_state:
         return

@@ -1,9 +1,9 @@
-// The keys that lead from step to step, including those of a presenter's remote control; the panel sends the events.
+// The keys that go from step to step, including the keys of a presenter's remote control. The panel sends the events.
 
 const ARROWS = { ArrowRight: 1, ArrowLeft: -1 };
 const REMOTE = { PageDown: 1, PageUp: -1 };
-// A select box with a closed list keeps the focus after a choice, and would take the arrow keys: this script gets the
-// keys first.
+// A select box with a closed list keeps the focus after a choice and would react to the arrow keys. So this script
+// handles the keys first.
 const CLOSED = "[role=combobox][aria-expanded=false]";
 const TYPING = "input:not([type=range]), textarea, [contenteditable=true], [role=dialog]";
 const heard = new WeakMap();
@@ -11,7 +11,7 @@ const shown = new WeakMap();
 
 export default function ({ data, parentElement }) {
   if (data.remote && shown.get(parentElement) !== data.drawn) {
-    document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0); // a new screen starts at its top
+    document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0); // show the top of a new screen
     shown.set(parentElement, data.drawn);
   }
   heard.get(parentElement)?.abort();

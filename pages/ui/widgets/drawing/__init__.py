@@ -1,4 +1,4 @@
-"""Drawings of a page that move with the sliders: boxes whose style and text can be live."""
+"""Drawings made of nested boxes, which the browser updates while a slider moves: styles and texts can be live."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,9 +14,10 @@ Box = dict[str, Any]
 
 
 def box(kind: str, *parts: Box, style: Mapping[str, object] | None = None, **attributes: object) -> Box:
-    """A box with the CSS class ``kind`` and ``parts`` inside; text, attributes and values of its style can be live."""
+    """A box with the CSS class ``kind`` and ``parts`` inside; its attributes, texts and style values can be live."""
     return {"class": kind, "style": dict(style or {}), "parts": list(parts), **attributes}
 
 
 def draw(drawing: Box, key: str) -> None:
+    """Draw nested boxes; ``key`` must be unique on the page."""
     _DRAWING(data={"key": key, "run": live.run_number(), "drawing": live.with_arguments(drawing)}, key=key)

@@ -1,4 +1,4 @@
-// Draws boxes of a page whose styles and texts the page's program can compute: see __init__.py.
+// Draws nested boxes, whose styles and texts the page's program can recompute (see __init__.py).
 
 const roots = new WeakMap();
 

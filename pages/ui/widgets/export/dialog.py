@@ -1,4 +1,4 @@
-"""The export dialog, and its button on every page."""
+"""The export dialog, and the button that opens it on every page."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -49,7 +49,7 @@ def offer() -> None:
 
 
 def show_if_asked(choice: Choice) -> None:
-    """Draw the dialog if it is open, in every run: a run that does not draw it would close it."""
+    """Draw the dialog if it is open. This is necessary in every run: Streamlit closes a dialog that a run omits."""
     is_open = st.session_state.setdefault("taking", kept.get("taking") is True)
     kept.put("taking", is_open)
     if is_open:
@@ -58,7 +58,11 @@ def show_if_asked(choice: Choice) -> None:
 
 
 def exported_tables(choice: Choice) -> dict[str, tuple[Callable[[], Table], TableOrChart | None]]:
-    """Maps titles to the tables to export: the page's tables and its charts' data, and then the model's tables."""
+    """The exportable tables, keyed by title: the page's tables and the data of its charts, then tables of the model.
+
+    Each value is a pair: a function that makes the table, and the chart that the data belong to, or None. A page that
+    exports its own model has no tables of the session's model.
+    """
     offered: dict[str, tuple[Callable[[], Table], TableOrChart | None]] = {}
     for element, title in zip(shown_elements(), distinct([element.title for element in shown_elements()]), strict=True):
         kind = _("Chart: {title}") if element.spec else _("Table: {title}")
@@ -89,7 +93,7 @@ def _show(choice: Choice) -> None:
             st.caption(message)
         if not choice.model.add_pooling_layer:
             st.caption(_("A config.json cannot record that the pooler is left out; the Python program does."))
-    with st.container(key="making"):  # style.css shows it while a file is made
+    with st.container(key="making"):  # style.css shows it only while a file is being made
         st.caption(_("The file is being made. A report builds the real model first, which can take some seconds."))
     st.markdown(_("**The numbers**, and the charts of this page"))
     offered = exported_tables(choice)
@@ -98,7 +102,7 @@ def _show(choice: Choice) -> None:
     title = st.selectbox(_("What"), list(offered), key="taken", label_visibility="collapsed")
     make, chart = offered[title]
     stem, name = (other.stem, other.stem) if other else (stem_of(choice), model_name(choice))
-    if list(offered).index(title) < len(shown_elements()):  # a table of the page, not of the model
+    if list(offered).index(title) < len(shown_elements()):  # the page's tables come first
         name = notes().models or name
     files = table_files(stem, title, _chosen_rows(make), name)
     if chart:
@@ -107,7 +111,7 @@ def _show(choice: Choice) -> None:
 
 
 def _chosen_rows(make: Callable[[], Table]) -> Callable[[], Table]:
-    """Draw the choice of rows; return a function that makes the table with the chosen rows, by default all."""
+    """Draw a choice of rows; return a function that makes the table with the chosen rows, or with all by default."""
     table = make()
     labels = [f"{number}. {cell_text(row[0])}" for number, row in enumerate(table.rows, 1)]
     chosen = st.multiselect(_("Rows (all, unless some are chosen)"), labels, select_all=False, placeholder=_("all"))

@@ -1,4 +1,4 @@
-"""The files that can be exported. A file is made only when it is downloaded."""
+"""The files that can be exported. A file's content is made only when a reader downloads it."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -43,10 +43,11 @@ def model_files(
     settings: Settings | None = None,
     steps: ShownSteps | None = None,
 ) -> list[File]:
-    """The files of the model itself: its configuration, the program that rebuilds it, and the report.
+    """The files that describe the model: configs, a Python program that rebuilds it, reports, an interactive page.
 
-    Files are made when they are downloaded, outside a script run: hence the parameter ``_``, a translator. With
-    ``steps`` they describe the model after the steps; ``left_out`` says which steps a file leaves out.
+    The files are made outside a script run, where there is no session state, so the translator ``_`` is a parameter.
+    With ``steps``, the files describe the model after the steps; ``left_out`` names the steps that a file cannot
+    contain.
     """
     model = exported(choice, steps)
     stem = f"{choice.preset}-changed" if steps else stem_of(choice)
@@ -74,12 +75,12 @@ def model_files(
 
 
 def exported(choice: Choice, steps: ShownSteps | None) -> Model:
-    """The model that the files describe."""
+    """The model that the files describe: after the steps, if there are any."""
     return steps.changed.model if steps else choice.model
 
 
 def _no_config(model: Model) -> Problem | None:
-    """The problem if a model has no config.json; otherwise None."""
+    """The reason why a config.json cannot describe the model, or None if it can."""
     try:
         hf_json.write(model)
     except InputError as error:
@@ -88,7 +89,7 @@ def _no_config(model: Model) -> Problem | None:
 
 
 def left_out(steps: ShownSteps) -> Iterator[str]:
-    """Sentences on the steps that a file of the model leaves out, in the session's language."""
+    """Yield sentences that name the steps which a file leaves out, in the session's language."""
     adapters, quantized = [], []
     for step, words in zip(steps.steps, steps.words, strict=True):
         if not isinstance(step, Change):
@@ -113,7 +114,7 @@ def left_out(steps: ShownSteps) -> Iterator[str]:
 
 
 def table_files(stem: str, title: str, make: Callable[[], Table], model: str = "") -> list[File]:
-    """The files of a table in each format; ``stem`` begins their names, and LaTeX's caption names the model."""
+    """The CSV, Markdown and LaTeX files of a table; ``stem`` begins their names. LaTeX's caption names ``model``."""
 
     def captioned() -> Table:
         table = make()
@@ -121,7 +122,7 @@ def table_files(stem: str, title: str, make: Callable[[], Table], model: str = "
 
     stem = f"{stem}-{_slug(title)}"
     return [
-        # The byte order mark makes spreadsheets read UTF-8.
+        # The byte order mark makes spreadsheet programs read the file as UTF-8.
         File("CSV", f"{stem}.csv", "text/csv", lambda: csv_text(make()).encode("utf-8-sig")),
         File("Markdown", f"{stem}.md", "text/markdown", lambda: markdown_text(make()).encode()),
         File("LaTeX", f"{stem}.tex", "text/x-tex", lambda: latex_text(captioned()).encode()),
@@ -129,7 +130,7 @@ def table_files(stem: str, title: str, make: Callable[[], Table], model: str = "
 
 
 def chart_files(stem: str, chart: TableOrChart, title: str) -> list[File]:
-    """The files of a chart, in the colors of a light page."""
+    """The files of a chart, SVG and PNG, in the chart's colors for the light theme."""
     stem, spec = f"{stem}-{_slug(title)}", chart.spec or {}
     return [
         File("SVG", f"{stem}.svg", "image/svg+xml", lambda: svg(spec, chart.data).encode()),
@@ -138,7 +139,7 @@ def chart_files(stem: str, chart: TableOrChart, title: str) -> list[File]:
 
 
 def model_name(choice: Choice) -> str:
-    """The model's class, and the preset that the model is or started from."""
+    """The model's architecture, followed by its preset, with "-changed" if the model differs from the preset."""
     return f"{choice.architecture}, {stem_of(choice)}"
 
 
@@ -178,7 +179,7 @@ def _report(
 
 
 def _verification(model: Model, _: Translate) -> Verification:
-    """The verdict of the comparison with the real model, which is built for the report."""
+    """Compare with the real model and return the verdict, or the reason why there was no comparison."""
     if not real_model.installed():
         return Verification(_("Not compared with the real model, as torch and transformers are not installed here."))
     compared = real_model.buildable(model)
@@ -195,7 +196,7 @@ def _verification(model: Model, _: Translate) -> Verification:
         )
         added, kind = f"{real_model.not_checked(model):,}", model.config.position_embedding_type
         verdict += " " + message.format(added=added, kind=kind)
-    # Checks of single kinds of modules would fill a page: they are left out if they agree.
+    # The checks of each kind of module would fill a page. Only those that fail are reported.
     kinds = {module.class_name for _path, module, _copies in model.modules()}
     rows = tuple(
         (_(check.name), check.ours, check.theirs, _("✓ agrees") if check.agrees else _("✗ differs"))
@@ -207,20 +208,20 @@ def _verification(model: Model, _: Translate) -> Verification:
 
 
 def stem_of(choice: Choice) -> str:
-    """The beginning of the names of a model's files."""
+    """The beginning of a model's file names: the preset, with "-changed" if the model differs from it."""
     return f"{choice.preset}{'-changed' if choice != preset_of(choice) else ''}"
 
 
 _LONGEST = 30
 _PHRASE_END = re.compile(r"[,;(，；（、]")
-# Words after which a title is not cut.
+# A shortened title must not end with one of these words.
 _OPEN_ENDS = {"a", "an", "and", "as", "at", "by", "each", "every", "for", "from", "in", "into", "of", "on"} | {
     *("one", "or", "the", "to", "which", "with"),
 }
 
 
 def _slug(title: str) -> str:
-    """A title as part of a file name, without its kind ("Table: "); a long title is cut at the end of a phrase."""
+    """A title as part of a file name, without the prefix "Table: "; a long title is cut at the end of a phrase."""
     name = re.split("[:：]", title, maxsplit=1)[-1]
     ends = [*(match.start() for match in _PHRASE_END.finditer(name)), len(name)]
     slugs = [re.sub(r"\W+", "-", name[:end]).strip("-").lower() for end in ends]
@@ -228,6 +229,6 @@ def _slug(title: str) -> str:
     if short:
         return short[-1]
     words = slugs[0][: _LONGEST + 1].split("-")[:-1]
-    while words and words[-1] in _OPEN_ENDS:  # "the parts of the" would be cut in mid-phrase
+    while words and words[-1] in _OPEN_ENDS:  # "the parts of the" becomes "the parts"
         words.pop()
     return "-".join(words) or slugs[0][:_LONGEST]

@@ -1,4 +1,4 @@
-"""The tables and charts of the page, recorded for export while they are drawn."""
+"""Draw tables and charts, and record them so that the reader can export them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ from pages.ui.shell.present import presenting
 from pages.ui.widgets.live_chart import draw_live_chart
 from pages.ui.widgets.text_table import draw_text_table
 
-_MOST_ROWS = 400  # of a table on the projector: bert-large has 391 tensors
+_MOST_ROWS = 400  # the most rows of a table in projector view; bert-large has 391 tensors
 
 
 class File(NamedTuple):
-    """A file: the label of its button, its name, its MIME type, and the function that makes it."""
+    """A file to download: the label of its button, its name, its MIME type, and the function that makes its content."""
 
     label: str
     name: str
@@ -30,21 +30,21 @@ class File(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """The address and the language in which the model is shown."""
+    """The URL and the language of the page that an exported file comes from."""
 
     url: str
     language: str
 
 
 class OwnExport(NamedTuple):
-    """The export of a page with its own model instead of the session's: the beginning of file names, and files."""
+    """The export of a page that shows its own model instead of the session's: its file-name stem and its files."""
 
     stem: str
     files: Callable[[Origin], Sequence[File]]
 
 
 class ShownSteps(NamedTuple):
-    """The steps that the page applies to the session's model, each in words, and the model after them."""
+    """The steps that the page applies to the session's model, a description of each step, and the changed model."""
 
     steps: Sequence[ChangeStep]
     words: Sequence[str]
@@ -53,28 +53,28 @@ class ShownSteps(NamedTuple):
 
 @dataclass
 class PageNotes:
-    """Notes of the page for the export, in addition to its tables and charts."""
+    """What the page records for the export besides its tables and charts."""
 
     settings: Settings | None = None  # how the page trains or runs the model
-    models: str = ""  # the names of the models in the page's tables, if they are not the session's
+    models: str = ""  # the names of the models in the page's tables, if these are not about the session's model
     steps: ShownSteps | None = None  # the steps that the page applies to the session's model
 
 
 def begin() -> None:
-    """Forget the previous page, before a page is drawn."""
+    """Clear the record of the previous run. Call it before a page is drawn."""
     st.session_state["shown"] = []
     st.session_state["own files"] = None
     st.session_state["page notes"] = PageNotes()
 
 
 def notes() -> PageNotes:
-    """The page's notes, which the caller can change."""
+    """The page's notes for the export; the caller can modify them."""
     page: PageNotes = st.session_state.setdefault("page notes", PageNotes())
     return page
 
 
 def note_results(table: Table) -> None:
-    """Record a table of the page's results for the report."""
+    """Add a table of the page's results to the report's settings; without settings, do nothing."""
     if settings := notes().settings:
         notes().settings = settings._replace(results=table)
 
@@ -91,32 +91,33 @@ def own_export() -> OwnExport | None:
 
 
 def shown_elements() -> list[TableOrChart]:
-    """The tables and charts of the page, in its order."""
+    """The tables and charts of the page, in the order in which they were drawn."""
     elements: list[TableOrChart] = st.session_state.setdefault("shown", [])
     return elements
 
 
 def note(element: TableOrChart) -> None:
+    """Record a table or chart of the page for the export."""
     shown_elements().append(element)
 
 
 def draw_chart(
     columns: Columns, spec: dict[str, Any], *, numbers: Mapping[str, str], alt: str, key: str = "", **options: Any
 ) -> None:
-    """Draw a Vega-Lite chart; a chart that can be clicked needs a ``key``.
+    """Draw a Vega-Lite chart and record its data; a clickable chart needs a ``key``.
 
-    ``numbers`` maps the columns to export to their titles. Other columns, and rows that lack a value in one of these
-    columns, only describe how the chart is drawn.
+    ``numbers`` maps the columns to export to their titles. The export omits all other columns, and the rows that lack
+    a value in an exported column: they only affect how the chart is drawn.
     """
     note(TableOrChart(alt, columns, spec=spec, numbers=numbers))
     draw_live_chart(columns, spec, alt, key or f"chart-{len(shown_elements())}", **options)
 
 
 def draw_frame(columns: Columns, *, alt: str, column_config: Mapping[str, Any], **options: Any) -> None:
-    """Draw a scrollable table of plain text and numbers; with fewer than 40 rows it is shown in full.
+    """Draw a table of plain text and numbers, which scrolls if it has 40 rows or more.
 
-    On the projector this is an ordinary table that scrolls: Streamlit's grid keeps the font size that the page had
-    when the grid was loaded, usually before the projector's style is applied (Streamlit 1.67).
+    Projector view uses an HTML table instead of Streamlit's grid. The grid keeps the font size that the page had when
+    the grid was loaded, usually before the projector's style is applied (Streamlit 1.67).
     """
     labels = {name: column["label"] or name for name, column in column_config.items()}
     titled = {labels.get(name, name): cells for name, cells in columns.items()}

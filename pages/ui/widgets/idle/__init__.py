@@ -1,4 +1,4 @@
-"""Draw hidden parts of a page last, such as a text that is only printed."""
+"""Detect when the browser has drawn a page, so that hidden parts, such as texts for printing, can be drawn last."""
 
 import streamlit as st
 
@@ -9,9 +9,10 @@ _KEY = "idle"
 
 
 def is_idle() -> bool:
-    """Whether the browser has drawn this page.
+    """Whether the browser has finished drawing this page.
 
-    False at first; the browser reruns the page about a second after drawing it, and then this is True.
+    The result is False at first. About a second after drawing the page, the browser triggers a rerun, in which the
+    result is True.
     """
     is_drawn = bool((st.session_state.get(_KEY) or {}).get("is_drawn"))
     _IDLE(data={"isDrawn": is_drawn}, key=_KEY, on_is_drawn_change=lambda: None)

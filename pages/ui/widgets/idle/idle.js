@@ -1,4 +1,4 @@
-// Tells the server when the browser has drawn the page: see __init__.py.
+// Tells the server that the browser has drawn the page (see __init__.py).
 
 export default function ({ data, setStateValue }) {
   if (data.isDrawn) return () => {};

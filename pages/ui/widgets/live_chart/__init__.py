@@ -1,4 +1,4 @@
-"""Vega-Lite charts in a custom component, which the browser redraws from live columns while a slider moves."""
+"""A Streamlit component for Vega-Lite charts. The browser recomputes live columns while a slider moves."""
 
 from collections.abc import Callable, Mapping
 from math import isnan
@@ -19,14 +19,18 @@ _CHART = component(
     "bertcalc_chart",
     *("widgets/live_chart/chart.css", "session/dom.js", "shell/live/parts.js"),
     *(f"widgets/live_chart/{name}.js" for name in ("glide", "expressions", "tooltip", "chart")),
-    isolate_styles=False,  # the tooltip is outside of the component
+    isolate_styles=False,  # the tooltip is drawn outside the component
 )
 
 
 def draw_live_chart(
     columns: Columns, spec: Mapping[str, Any], alt: str, key: str, on_select: Callable[[], None] | None = None
 ) -> None:
-    """Draw a chart. ``st.session_state[key].chosen`` maps each selection parameter to the selected values."""
+    """Draw a Vega-Lite chart.
+
+    With ``on_select``, ``st.session_state[key].chosen`` maps each selection parameter of the chart to the selected
+    values.
+    """
     arguments = {name: [live.argument(cell) for cell in cells] for name, cells in columns.items() if is_live([*cells])}
     parts = [spec, *spec.get("layer", [])] if on_select else []
     data = {
@@ -43,14 +47,14 @@ def draw_live_chart(
 
 
 def clicked(key: str, param: str) -> list[dict[str, Any]]:
-    """The values that a click in the chart ``key`` selected; the browser's data are not trusted."""
+    """The values that the reader selected in the chart ``key`` with ``param``; malformed browser data are dropped."""
     sent = st.session_state.get(key, {}).get("chosen")
     values = sent.get(param) if isinstance(sent, dict) else None
     return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
 
 
 def _cell(cell: Any) -> Any:
-    """A cell for a browser: None instead of NaN, and a float instead of an integer of 2**53 or more."""
+    """A cell as JSON that a browser can read: NaN becomes None, and integers from 2**53 on become floats."""
     if isinstance(cell, float) and isnan(cell):
         return None
     return float(cell) if isinstance(cell, int) and not isinstance(cell, bool) and abs(cell) >= 2**53 else cell

@@ -1,7 +1,7 @@
-// A Vega-Lite chart whose data the page's program can compute: Streamlit's own chart does not expose its view.
+// A Vega-Lite chart whose data the page's program can recompute. Streamlit's own chart does not expose its Vega view.
 
 const charts = new WeakMap();
-const ROWS = "empty"; // the data set in a specification that gets the rows
+const ROWS = "empty"; // the name of the data set in the specification that receives the rows
 
 export default function ({ data, parentElement, setTriggerValue }) {
   if (!charts.has(parentElement)) charts.set(parentElement, new Chart(parentElement));
@@ -29,7 +29,7 @@ class Chart {
     this.observer.observe(this.root);
   }
 
-  fit() { // Vega only follows the window, but the projector's view changes the page's width
+  fit() { // Vega reacts only to the window's width, but projector view changes the width of the page
     const width = this.root.clientWidth;
     const isWide = this.spec?.signals.some(({ name }) => name === "width");
     if (!this.view || !isWide || !width || width === this.width) return;
@@ -55,7 +55,7 @@ class Chart {
   async embed() {
     const { spec } = this;
     const vega = await loaded(this.data.vega);
-    if (spec !== this.spec) return; // a newer specification is under way
+    if (spec !== this.spec) return; // a newer specification has replaced this one
     const before = looksIn(this.root);
     const drawn = this.rows;
     const whole = {
@@ -65,7 +65,7 @@ class Chart {
     };
     const view = new vega.View(vega.parse(whole, {}, { ast: true }), {
       expr: EXPRESSIONS,
-      logLevel: vega.Error, // Vega warns of charts that have no data yet
+      logLevel: vega.Error, // otherwise Vega warns about charts that have no data yet
       renderer: "svg",
       tooltip: showTooltip,
     });
@@ -91,18 +91,18 @@ class Chart {
       return typeof computed === "bigint" ? Number(computed) : computed;
     });
     this.root.classList.toggle("without-value", isOlder);
-    if (isOlder) return; // keep the last rows, rather than mix old and new rows
+    if (isOlder) return; // keep the last rows instead of mixing old and new rows
     this.rows = rows;
     this.redraw();
   }
 
   async redraw(before = looksIn(this.root)) {
-    await this.view?.data(ROWS, this.rows).resize().runAsync(); // names beside bars can get longer
+    await this.view?.data(ROWS, this.rows).resize().runAsync(); // resize because labels beside bars can get longer
     glideFrom(before, this.root);
   }
 
   close() {
-    this.spec = null; // so a specification that is under way is not drawn
+    this.spec = null; // keeps ``embed`` from drawing a specification after this
     this.observer.disconnect();
     leavePart(this.data.key, this);
     this.view?.finalize();

@@ -1,5 +1,5 @@
-// Vega's expressions as closures, each made once. Vega itself makes functions from the expressions' text, which the
-// page's policy forbids, and Vega's own interpreter walks through an expression at every evaluation.
+// Compile Vega's expressions to closures. Vega itself would create functions from the text of expressions, which the
+// page's content security policy forbids. Vega's own interpreter would walk the syntax tree at every evaluation.
 
 const CONSTANTS = {
   NaN, E: Math.E, LN2: Math.LN2, LN10: Math.LN10, LOG2E: Math.LOG2E, LOG10E: Math.LOG10E, PI: Math.PI,
@@ -14,7 +14,7 @@ const BINARY = {
 
 const UNARY = { "+": (a) => +a, "-": (a) => -a, "!": (a) => !a };
 
-// The functions that Vega writes as JavaScript, except those of dates.
+// The functions that Vega translates to JavaScript, except functions of dates.
 const FUNCTIONS = {
   isNaN: Number.isNaN, isFinite: Number.isFinite, parseFloat, parseInt,
   abs: Math.abs, ceil: Math.ceil, exp: Math.exp, floor: Math.floor, log: Math.log, max: Math.max, min: Math.min,
@@ -35,7 +35,8 @@ const FUNCTIONS = {
 };
 const OF_EVENTS = ["view", "item", "group", "xy", "x", "y"];
 
-// Each expression becomes a function of signals, the row (datum), the event, and the item that is drawn.
+// Maps types of syntax nodes to compilers. An expression becomes a function of the signals (s), the row or datum (d),
+// the event (e), and the item that is drawn (i).
 const NODES = {
   Literal: ({ value }) => () => value,
   Identifier({ name }) {
@@ -49,7 +50,7 @@ const NODES = {
     const [owner, name] = [closure(object, functions), computed ? closure(property, functions) : () => property.name];
     return (s, d, e, i) => {
       const value = owner(s, d, e, i)[name(s, d, e, i)];
-      return typeof value === "function" ? undefined : value; // a constructor would make functions of texts
+      return typeof value === "function" ? undefined : value; // a constructor could turn text into a function
     };
   },
   CallExpression(node, functions) {
@@ -92,7 +93,7 @@ const NODES = {
 
 const closure = (node, functions) => NODES[node.type](node, functions);
 
-// The methods that Vega needs of an interpreter.
+// The interpreter that Vega calls; Vega requires these methods.
 const EXPRESSIONS = {
   operator: ({ functions }, { ast }) => closure(ast, functions),
   parameter({ functions }, { ast }) {
@@ -124,7 +125,7 @@ const EXPRESSIONS = {
   },
 };
 
-// Set the start and the size of an item that has two ends, or a center.
+// Set the start and the size of an item whose two ends, or whose center, are given.
 function place(item, channels, marktype, [start, end, center, size]) {
   if (channels[end]) {
     if (!channels[start]) item[start] = item[end] - (item[size] || 0);

@@ -1,6 +1,6 @@
-// The tooltip of a chart, beside the pointer: a heading, and a table of names and values.
+// Show the tooltip of a chart beside the pointer, with a heading and a table of names and values.
 
-const FAR = 10; // pixels from the pointer
+const FAR = 10; // the distance from the pointer in pixels
 
 function showTooltip(_handler, event, _item, content) {
   let tip = document.getElementById("vg-tooltip-element");

@@ -1,4 +1,4 @@
-// Draw the parts from formula_parts.py, and show the tip of the term or letter that is hovered, tapped or focused.
+// Draw the parts from formula_parts.py, and show the tooltip of the term or letter that is hovered, tapped or focused.
 
 const drawn = new WeakMap();
 
@@ -20,7 +20,7 @@ function start(parent) {
   const tip = element("div", { class: "tip", id: "tip", role: "tooltip", popover: "manual" });
   parent.append(spoken, formula, tip);
   let tips = {};
-  let open = null; // the open tip: its key, what opened it, and its element
+  let open = null; // the open tooltip: its key, the kind of event that opened it, and its element
   let waiting;
 
   const withKey = (key) => [...formula.querySelectorAll("[data-key]")].filter((node) => node.dataset.key === key);
@@ -51,7 +51,7 @@ function start(parent) {
     open = null;
   }
 
-  // Place the tip above its element, so that the rest of the formula and the chart stay in sight, inside the window.
+  // Place the tooltip inside the window and, if possible, above its element, so that it does not cover the chart.
   function stand() {
     const { left, top, bottom } = open.place.getBoundingClientRect();
     const room = (size, all) => all - size - 8;
@@ -62,7 +62,7 @@ function start(parent) {
   }
 
   const leaveSoon = () => {
-    if (open?.by === "hover") waiting = setTimeout(hide, 150); // time to move onto the tip, which then stays
+    if (open?.by === "hover") waiting = setTimeout(hide, 150); // leaves time to move the pointer onto the tooltip
   };
   const at = (event) => event.target.closest("[data-key]");
   const stopping = new AbortController();
@@ -78,7 +78,7 @@ function start(parent) {
   on(tip, "pointerleave", leaveSoon);
   on(formula, "focusin", (event) => show(at(event).dataset.key, "focus", at(event)));
   on(formula, "focusout", () => open?.by === "focus" && hide());
-  // After a click the tip stays open, even while sliders move.
+  // After a click, the tooltip stays open even while sliders move.
   on(formula, "click", (event) => {
     const over = at(event);
     if (!over) return;
@@ -94,7 +94,7 @@ function start(parent) {
   document.addEventListener("keydown", closes, { capture: true, signal: stopping.signal });
   on(document, "pointerdown", (event) => {
     const path = event.composedPath();
-    const onPage = path.some((node) => ["stMain", "stHeader"].includes(node.dataset?.testid)); // sliders are in neither
+    const onPage = path.some((node) => ["stMain", "stHeader"].includes(node.dataset?.testid)); // excludes the sliders
     if (onPage && !path.some((node) => node === tip || node.dataset?.key)) hide();
   });
   const follow = () => open && stand();
@@ -118,7 +118,7 @@ function start(parent) {
   };
 }
 
-// The identity of a part: if a redrawn part has the same identity, its node stays, and with the node the focus.
+// The identity of a part. A redrawn part with the same identity keeps its node, and thereby the focus.
 const kind = (part) => (Array.isArray(part) ? part[0] : `${part.is} ${part.key ?? ""}`);
 
 function fill(parent, parts) {
@@ -134,7 +134,7 @@ function fill(parent, parts) {
 function create(part) {
   const node = element(part[0] === "power" ? "sup" : "span", { class: Array.isArray(part) ? part[0] : part.is });
   node.kind = kind(part);
-  if (Array.isArray(part)) node.ariaHidden = !["title", "said"].includes(part[0]); // a screen reader reads the labels
+  if (Array.isArray(part)) node.ariaHidden = !["title", "said"].includes(part[0]); // screen readers read labels instead
   if (part.key) node.dataset.key = part.key;
   if (part.label) {
     node.tabIndex = 0;

@@ -1,8 +1,8 @@
-"""The total's formula as parts to draw, with a tip for each term, letter and number.
+"""The formula of a parameter count as nested parts for the browser, with a tooltip for each term, letter and number.
 
-A part is a leaf, [class, text], or a dictionary: ``is`` (its class), ``parts`` inside it, and optionally ``key`` (of
-its tip's lines in ``tips``), ``label`` (its name for a screen reader, which also makes the part focusable), ``color``,
-and ``brace`` (the text under it).
+A part is a leaf, [class, text], or a dictionary with the keys ``is`` (its class) and ``parts`` (the parts inside it).
+Optional keys are ``key`` (of its tooltip's lines in ``tips``), ``label`` (its name for a screen reader, which also
+makes the part focusable), ``color``, and ``brace`` (the text under it).
 """
 
 import re
@@ -37,7 +37,7 @@ _PLUS, _NEXT, _EQUALS, _MINUS = ["sign", "+"], ["between", "+"], ["between", "="
 
 
 def total_formula(model: Model, colors: Mapping[Component, str]) -> dict[str, Any]:
-    """The data of the component for a model whose program is known."""
+    """The component's data for the parameter count of a model: the formula with letters and with numbers."""
     return _total_formula(model, tuple(colors.items()), translator())
 
 
@@ -47,7 +47,10 @@ def _total_formula(model: Model, colors: tuple[tuple[Component, str], ...], _lan
 
 
 def leaves(text: str) -> list[Part]:
-    """The letters, digits and signs of a formula in plain text, such as 4H²; live numbers are digits."""
+    """Split a formula in plain text, such as 4H², into leaves: letters, powers, signs and numbers.
+
+    Each live number becomes one leaf of class "digit".
+    """
     if isinstance(text, LiveText):
         parts = (leaves(part) if type(part) is str else [["digit", part]] for part in text.parts)
         return [leaf for part in parts for leaf in part]
@@ -57,7 +60,7 @@ def leaves(text: str) -> list[Part]:
 def data_of(
     written: str, total: int, letters: Iterable[Part], numbers: Iterable[Part], chips: Iterable[Part], tips: Tips
 ) -> dict[str, Any]:
-    """The data of the component: the text for a screen reader, lines of parts, and the tips."""
+    """Assemble the component's data: a label for screen readers, the lines of parts, and the tooltips."""
     whole: Part = {"is": "unit", "parts": [_EQUALS, ["total", grouped(total)]]}
     in_letters: Part = {"is": "sum", "parts": list(letters)}
     in_numbers: Part = {"is": "sum", "parts": [*numbers, whole]}
@@ -73,7 +76,10 @@ def data_of(
 
 
 def part_formula(model: Model, path: str, count: int, color: str = "") -> dict[str, Any]:
-    """The data of the component for the module at a path: letters, numbers, live count and copies."""
+    """The component's data for the module at ``path``: its formula with letters and with numbers, and its ``count``.
+
+    If the module is in every layer, the number of layers follows. The numbers are live.
+    """
     letters, sizes = formula_text(model, path), live_sizes(model.config)
     numbers = filled(letters, sizes)
     layers = sizes["num_hidden_layers"]
@@ -91,14 +97,17 @@ def part_formula(model: Model, path: str, count: int, color: str = "") -> dict[s
 
 
 def equation(letters: str, numbers: str, result: str) -> str:
-    """The text "letters = numbers = result", without the result if it equals the numbers."""
+    """The text "letters = numbers = result"; the result is left out if ``numbers`` is already a single number."""
     whole = fill("{letters} = {numbers}", letters=letters, numbers=numbers)
     same = len(leaves(numbers)) == 1
     return whole if same else fill("{whole} = {result}", whole=whole, result=result)
 
 
 def sum_data(letter: str, terms: Sequence[tuple[str, str, str]], total: int, unit: str) -> dict[str, Any]:
-    """The data of the component for a sum: each term with letters, with numbers, and its color; no tips."""
+    """The component's data for a sum, without tooltips.
+
+    Each term is a tuple: its text with letters, its text with numbers, and its color.
+    """
     written, numbers = (between(" + ", [term[way] for term in terms]) for way in (0, 1))
     whole: Part = {"is": "unit", "parts": [_EQUALS, ["total", grouped(total)], ["name", f" {unit}"]]}
     starts: list[list[Part]] = [[["letter", letter], _EQUALS], [_EQUALS]]
@@ -120,7 +129,10 @@ def sum_data(letter: str, terms: Sequence[tuple[str, str, str]], total: int, uni
 
 
 def _sum(terms: Sequence[tuple[str, str, str]], way: int) -> Iterator[Part]:
-    """The units of a sum, each of which begins with its sign; a line can break between units."""
+    """Yield the unbreakable units of a sum. Each unit begins with its sign, and lines break between units.
+
+    ``way`` is 0 for the texts with letters and 1 for the texts with numbers.
+    """
     for at, term in enumerate(terms):
         units: list[list[Part]] = [[_NEXT] if at else []]
         for leaf in leaves(term[way]):
@@ -134,7 +146,7 @@ _product = lru_cache(maxsize=1024)(prod)
 
 
 class _TotalBuilder:
-    """Makes the parts and tips of the formula in one pass over its terms."""
+    """Builds the parts and tooltips of a model's formula in one pass over its terms."""
 
     def __init__(self, model: Model, colors: Mapping[Component, str]) -> None:
         self._config = model.config
@@ -152,7 +164,7 @@ class _TotalBuilder:
         return data_of(self._written, self._total, self._letters(), self._numbers(), self._chips(), self._tips)
 
     def _letters(self) -> Iterator[Part]:
-        """The formula with letters: a part for each component."""
+        """Yield the formula with letters, as one part for each component."""
         for component, brackets in self._terms:
             sign = [] if component == self._terms[0][0] else [_NEXT]
             parts: list[Part] = []
@@ -162,7 +174,7 @@ class _TotalBuilder:
             yield {"is": "term", "key": component, "color": self._colors[component], "parts": parts}
 
     def _bracket(self, component: Component, bracket: Bracket, sign: list[list[str]]) -> list[Part]:
-        """The terms of a bracket with their signs; the factor before it has a tip about the whole bracket."""
+        """The terms of a bracket with their signs, and its factor, whose tooltip describes the whole bracket."""
         units: list[Part] = []
         key = f"{component} {bracket.factor}"
         for term, inside in zip(bracket.terms, bracket.inside, strict=True):
@@ -179,9 +191,9 @@ class _TotalBuilder:
         return [{"is": "bracket", "key": key, "parts": units}]
 
     def _term(self, term: Term, inside: str) -> Part:
-        """A term as it is written inside its bracket; its tip has the whole term."""
+        """The part for a term, without the bracket's factor; its tooltip shows the term with the factor."""
         elements, copies = self._elements(term.tensors), self._copies(term.tensors)
-        key = term.tensors[0].name  # the key stays the same if the term gets more tensors: 8H² for 4H²
+        key = term.tensors[0].name  # the key stays the same when tensors are added to the term: 4H² becomes 8H²
         numbers = self._filled(term.text)
         share = _("{share} of the model")
         if self._is_layers(term.tensors):
@@ -200,7 +212,7 @@ class _TotalBuilder:
         return {"is": "part", "key": key, "label": inside, "brace": brace_of(term), "parts": leaves(inside)}
 
     def _about(self, bracket: Bracket) -> list[str]:
-        """The tip of a bracket: its tensors, or the layers."""
+        """The lines of a bracket's tooltip: its count and its tensors, or for layers, how many tensors a layer has."""
         tensors = [tensor for term in bracket.terms for tensor in term.tensors]
         elements, copies = self._elements(tensors), self._copies(tensors)
         share = fill(_("{share} of the model"), share=percent(elements * copies, self._total))
@@ -214,10 +226,11 @@ class _TotalBuilder:
         return [numbers, *lines_of(tensors, self._shape), share]
 
     def _numbers(self) -> Iterator[Part]:
-        """The formula with the number of each component: 12 · 7,087,872 for the layers."""
+        """Yield the formula with numbers, as one part for each component: 12 · 7,087,872 for the layers."""
         for component, brackets in self._terms:
             tensors = [tensor for bracket in brackets for term in bracket.terms for tensor in term.tensors]
-            # Tensors of every layer, of every layer except the first, and of all layers (MPNet's share a table).
+            # Group tensors by their number of copies. A component can have tensors in every layer, in every layer
+            # except the first, and outside the layers (MPNet's layers share a table).
             groups: dict[Any, list[Tensor]] = {}
             for tensor in sorted(tensors, key=lambda tensor: not self._is_layers([tensor])):
                 groups.setdefault(tensor.copies, []).append(tensor)
@@ -241,7 +254,7 @@ class _TotalBuilder:
             yield {"is": "unit", "color": self._colors[component], "parts": [*sign, part]}
 
     def _chips(self) -> Iterator[Part]:
-        """The letters of the formula, with their values and names."""
+        """Yield a legend entry for each letter of the formula, with the letter's value and meaning."""
         own_name = self._config.own_name
         for letter in dict.fromkeys(re.findall("[A-Z]", self._written)):
             field, value = FIELD_OF[letter], self._filled(letter)
@@ -251,7 +264,7 @@ class _TotalBuilder:
         terms = [term for _component, brackets in self._terms for bracket in brackets for term in bracket.terms]
         norms = [tensor for term in terms for tensor in term.tensors if tensor.place.role == "norm"]
         letters = greek(norms)
-        # Several widths: ALBERT's embeddings are narrower than its layers.
+        # A model can have LayerNorms of several widths: ALBERT's embeddings are narrower than its layers.
         units = between(" / ", tuple(dict.fromkeys(map(self._unit, norms))))
         count = sum(self._copies([tensor]) for tensor in norms if tensor.name.endswith("weight"))
         if "β" in letters:
@@ -268,7 +281,7 @@ class _TotalBuilder:
         yield self._chip(letters, units, first, about)
 
     def _chip(self, letters: str, value: str, message: str, about: list[str]) -> Part:
-        """A letter with its value; ``message`` is in the language of the session, with a placeholder {value}."""
+        """A legend entry: a letter with its value, which replaces {value} in the translated ``message``."""
         self._tips[letters] = about
         before, after = message.split("{value}")
         parts = [["letter", letters], ["name", before], ["value", value], ["name", after]]
@@ -279,7 +292,7 @@ class _TotalBuilder:
         return filled(text, self._sizes)
 
     def _elements(self, tensors: Iterable[Tensor]) -> int:
-        """The elements of tensors, in one layer if they are in every layer."""
+        """The number of elements of the tensors; tensors of repeated layers count once."""
         return sum(self._live(prod(self._tensors[tensor.name].shape), _product(tensor.shape)) for tensor in tensors)
 
     def _copies(self, tensors: Sequence[Tensor]) -> int:
@@ -296,5 +309,5 @@ class _TotalBuilder:
         return live_number
 
     def _is_layers(self, tensors: Sequence[Tensor]) -> bool:
-        """Whether tensors are in every layer: the model's symbolic copies show it even if there is only one layer."""
+        """Whether tensors repeat in each layer. Symbolic copies show this even if the model has only one layer."""
         return tensors[0].copies != 1

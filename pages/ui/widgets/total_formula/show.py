@@ -1,4 +1,4 @@
-"""The total's formula on a page: each term and letter has a tip on hover, tap and keyboard focus."""
+"""Draw the formula of a parameter count; its terms and letters have tooltips on hover, tap and keyboard focus."""
 
 from typing import Any
 
@@ -18,14 +18,15 @@ _component = component(
 
 
 def show_total_formula(model: Model) -> None:
+    """Show the formula of a model's parameter count, in the colors of its components."""
     draw_formula(total_formula(model, colors()))
 
 
 def show_part_formula(model: Model, path: str, count: int, color: str = "") -> None:
-    """Show the formula of the module at a path of the tree, and its count."""
+    """Show the formula of the module at ``path``, which results in its parameter ``count``."""
     draw_formula(part_formula(model, path, count, color), "part-formula")
 
 
 def draw_formula(data: dict[str, Any], key: str = "total-formula") -> None:
-    """Draw a formula from its parts (see formula_parts.py)."""
+    """Draw a formula from the data of formula_parts.py."""
     _component(data={"key": key, "run": live.run_number(), **live.with_arguments(data)}, key=key)

@@ -1,4 +1,4 @@
-"""Words for the terms and letters of the total's formula: the tensors by name, kind and shape."""
+"""Words for the terms and letters of a parameter count's formula: the tensors by name, kind and shape."""
 
 from collections.abc import Callable, Iterable
 
@@ -11,7 +11,7 @@ from pages.ui.shell.i18n import _, listed
 from pages.ui.widgets.numbers import unbroken
 from pages.ui.widgets.tables import shape_text
 
-# The meaning of each letter, with its value.
+# Maps a letter's config field to the letter's value and meaning.
 COUNTED: dict[str, str] = {
     "vocab_size": N_("{value} word pieces"),
     "hidden_size": N_("{value} hidden size"),
@@ -28,7 +28,7 @@ COUNTED: dict[str, str] = {
     "embedding_size": N_("{value} embedding size"),
 }
 
-# Maps a role to the meaning of a size that no field sets; other roles use the tensor's name.
+# Maps a tensor's role to the meaning of its fixed size. The text for other roles is the tensor's name.
 _FIXED: dict[str, str] = {
     "next sentence": N_("classes"),
     "activation": N_("activation"),
@@ -42,7 +42,7 @@ _KINDS: dict[str, str] = {
 
 
 def brace_of(term: Term) -> str:
-    """The text under a term of a LayerNorm or of a fixed size; empty for other terms."""
+    """The text under the brace of a term: its LayerNorm letters or the meaning of a fixed size; empty for others."""
     if term.norm:
         return greek(term.tensors)
     place = term.tensors[0].place
@@ -50,7 +50,7 @@ def brace_of(term: Term) -> str:
 
 
 def greek(norms: Iterable[Tensor]) -> str:
-    """The letters for tensors of LayerNorms; some have no bias."""
+    """The Greek letters for the tensors of LayerNorms: "γ, β", or only "γ" if there are no biases."""
     return ", ".join(dict.fromkeys("β" if norm.name.endswith("bias") else "γ" for norm in norms))
 
 
@@ -61,9 +61,9 @@ def _name_of(tensor: Tensor) -> str:
 
 
 def lines_of(tensors: Iterable[Tensor], sizes_of: Callable[[Tensor], tuple[int, ...]]) -> list[str]:
-    """Lines for the tensors of each kind and shape: Biases: query, key, value, 3 × [768].
+    """One line for each group of tensors of the same kind and shape: "Biases: query, key, value, 3 × [768]".
 
-    The tensors' shapes are in letters; ``sizes_of`` returns the live sizes of a tensor.
+    The shapes of ``tensors`` are symbolic; ``sizes_of`` returns a tensor's live shape.
     """
     alike: dict[tuple[str, Shape], list[Tensor]] = {}
     for tensor in tensors:
