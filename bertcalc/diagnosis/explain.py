@@ -25,8 +25,8 @@ from bertcalc.text.arguments import Single, checked
 MOST_BITS = 11.5
 MOST_MISCOUNTS = 4
 MOST_EXPLANATIONS = 12
-# Evidence covers _NEAR hidden sizes on each side of an exact number. For a rounded number, it covers _NEAR widths of its
-# range, but at most 1 / _FAR of the number, and at least _FEWEST widths.
+# Evidence covers _NEAR hidden sizes on each side of an exact number. For a rounded number, it covers _NEAR widths of
+# its range, but at most 1 / _FAR of the number, and at least _FEWEST widths.
 _NEAR = 200
 _FAR, _FEWEST = 50, 20
 

@@ -289,7 +289,7 @@ class _Reader:
 
 
 def _set_magnitudes(children: Mapping[str, Module]) -> None:
-    """Set the vectors of PEFT's DoRA, which print no sizes: an entry for each row of the wrapped matrix."""
+    """Set the sizes of PEFT's DoRA vectors, which ``print`` does not show: one entry per row of the wrapped matrix."""
     base, magnitudes = children.get("base_layer"), children.get("lora_magnitude_vector")
     if base is None or magnitudes is None or base.class_name != "Linear" or "weight" not in base.parameters:
         return

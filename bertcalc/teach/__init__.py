@@ -1,1 +1,1 @@
-"""Counting exercises: drawn from a seed, with free-form answers; wrong answers are explained by miscounts."""
+"""Lessons, lectures, and counting exercises: drawn from a seed, with explanations of wrong answers by miscounts."""
