@@ -92,7 +92,7 @@ class ChangedModel:
 
     @property
     def file_bytes(self) -> int:
-        """The bytes of the files: the model's file by transformers or the quantizing library, and the adapter's file."""
+        """The bytes of the model's file, by transformers or the quantization library, and of any adapter file."""
         return self.adapted.file_bytes if self.adapted else file_bytes(self.model)
 
 

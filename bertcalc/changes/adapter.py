@@ -94,7 +94,10 @@ def train_all(root: Module) -> Module:
 
 
 def save_modules(rewriting: Rewriting, names: Collection[str]) -> None:
-    """Wrap modules whose names end with one of ``names`` in a ModulesToSaveWrapper: frozen original, trained copy."""
+    """Wrap modules in a ModulesToSaveWrapper, with a frozen original and a trained copy.
+
+    A module is wrapped if its name ends with one of ``names``.
+    """
     ends = tuple(names)
     if not ends:
         return

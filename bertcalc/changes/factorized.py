@@ -48,7 +48,7 @@ class FactorizeEmbeddings(Resizing):
         return unchecked(config, embedding_size=self.embedding_size)  # families without the field ignore it
 
     def unsimulated(self, model: Model) -> Problem | None:
-        """Refuse the simulation of models without the field: it does not support a ``Sequential`` for the table."""
+        """Return a problem if the table becomes a ``Sequential``, which the simulation does not support."""
         return None if model.config.has("embedding_size") else self.not_simulated(model)
 
     def rewrite(self, model: Model, root: Module, steps: list[Step] | None) -> None:

@@ -25,7 +25,7 @@ _NO_NORM = N_("{module} is a {kind}: the target_modules of LayerNorm tuning must
 class IA3(PeftChange):
     """IA3: multiply the outputs of modules, or the inputs of feed-forward modules, by trained vectors.
 
-    It has the arguments of ``peft.IA3Config``.
+    The arguments match ``peft.IA3Config``.
 
     >>> from bertcalc import load
     >>> load("bert-base-uncased").adapted(IA3()).trainable_parameters
@@ -91,7 +91,7 @@ class IA3(PeftChange):
 class LNTuning(PeftChange):
     """LayerNorm tuning: train copies of the LayerNorms. peft keeps the originals, so LayerNorms count twice.
 
-    It has the arguments of ``peft.LNTuningConfig``. peft has defaults for GPT-2 only.
+    The arguments match ``peft.LNTuningConfig``. peft has defaults for GPT-2 only.
 
     >>> from bertcalc import load
     >>> load("gpt2").adapted(LNTuning()).trainable_parameters

@@ -28,9 +28,9 @@ _NO_BIAS = N_("peft adds no lora_bias to an Embedding: leave {module} out of the
 class Lora(PeftChange):
     """LoRA: train two matrices of shape (r, in) and (out, r) beside each targeted weight of shape (out, in).
 
-    It has the arguments of ``peft.LoraConfig``. ``target_modules`` defaults to peft's default for the family. The head
-    for ``task_type`` is trained as a whole. peft also keeps the original head, so the head counts twice.
-    ``lora_alpha``, ``alpha_pattern`` and ``use_rslora`` set the scaling, which changes no count.
+    The arguments match ``peft.LoraConfig``. ``target_modules`` defaults to peft's default for the family. The head for
+    ``task_type`` is trained as a whole. peft also keeps the original head, so the head counts twice. ``lora_alpha``,
+    ``alpha_pattern`` and ``use_rslora`` set the scaling, which changes no count.
 
     >>> from bertcalc import load
     >>> bert = load("bert-base-uncased", "BertForSequenceClassification")

@@ -95,7 +95,7 @@ class Prompts(PeftChange):
         raise NotImplementedError
 
     def unsimulated(self, model: Model) -> Problem | None:
-        """Also refuse models with tables of relative distances, because their forward methods differ."""
+        """Also return a problem for tables of relative distances, because their models have other forward methods."""
         if version_of(model.config).distances:
             return self.not_simulated(model)
         return super().unsimulated(model)
@@ -285,7 +285,7 @@ def _step(gives: Value, *takes: Value) -> Step:
 class PromptTuning(SoftPrompts):
     """Prompt tuning: train vectors in front of the embeddings.
 
-    It has the arguments of ``peft.PromptTuningConfig``.
+    The arguments match ``peft.PromptTuningConfig``.
 
     >>> from bertcalc import load
     >>> load("bert-base-uncased").adapted(PromptTuning(20, "FEATURE_EXTRACTION")).trainable_parameters
@@ -306,8 +306,7 @@ class PromptTuning(SoftPrompts):
 class PrefixTuning(Prompts):
     """Prefix tuning: train the keys and values of virtual tokens in each layer.
 
-    It has the arguments of ``peft.PrefixTuningConfig``. With ``prefix_projection``, a network computes the keys and
-    values.
+    The arguments match ``peft.PrefixTuningConfig``. With ``prefix_projection``, a network computes the keys and values.
 
     >>> from bertcalc import load
     >>> load("bert-base-uncased").adapted(PrefixTuning(20, "FEATURE_EXTRACTION")).trainable_parameters
@@ -381,7 +380,7 @@ class PrefixTuning(Prompts):
 class PromptEncoder(SoftPrompts):
     """P-tuning: train a network that computes virtual tokens.
 
-    It has the arguments of ``peft.PromptEncoderConfig``.
+    The arguments match ``peft.PromptEncoderConfig``.
 
     >>> from bertcalc import load
     >>> bert = load("bert-base-uncased", "BertForSequenceClassification")

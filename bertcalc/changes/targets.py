@@ -50,7 +50,7 @@ IA3_FEED_FORWARD: Mapping[str, Names] = {
     "gpt2": ("mlp.c_proj",),
 }
 LAYER_NORMS: Mapping[str, Names] = {"gpt2": ("ln_1", "ln_2", "ln_f")}
-# peft's EMBEDDING_LAYER_NAMES: peft saves the whole table of such a target.
+# peft's EMBEDDING_LAYER_NAMES. If such a module is a target, peft saves its whole table.
 EMBEDDING_LAYERS = ("embed_tokens", "lm_head")
 ALL_LINEAR = "all-linear"
 # Common values of target_modules. peft adapts every module with a name that ends in one of these names: c_proj means

@@ -29,8 +29,8 @@ _HIGHEST = DIMENSIONS["vocab_size"][1]
 class ResizeVocabulary(Resizing):
     """Resize the vocabulary to ``new_num_tokens``, rounded up to a multiple of ``pad_to_multiple_of``.
 
-    It has the arguments of transformers' ``resize_token_embeddings``. Without ``new_num_tokens``, the current
-    vocabulary size is rounded up.
+    The arguments match transformers' ``resize_token_embeddings``. Without ``new_num_tokens``, the current vocabulary
+    size is rounded up.
 
     >>> from bertcalc import load
     >>> load("bert-base-multilingual-cased").adapted(ResizeVocabulary(30000)).num_parameters()

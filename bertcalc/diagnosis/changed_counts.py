@@ -130,7 +130,7 @@ class CountLine(NamedTuple):
 
 
 def own_count(model: Model, count: int) -> tuple[ChangedCount, ...]:
-    """Return the model itself if it trains exactly ``count`` parameters and freezes others; otherwise nothing."""
+    """Return the model itself if it trains exactly ``count`` parameters and freezes others; otherwise ()."""
     is_own = count == model.num_parameters(only_trainable=True) != model.num_parameters()
     return (ChangedCount(model, "trained"),) if is_own else ()
 
@@ -255,7 +255,7 @@ def _named(base: Model, chosen: str) -> Names:
 
 
 def _lines(base: Model, usual: UsualChange, amounts: Sequence[Amount]) -> Iterator[CountLine]:
-    """Yield the line of each amount that the change affects; none if the change is not possible."""
+    """Yield the line of each amount that the change affects, "trained" or "all"; none if it is not possible."""
     try:
         numbers = (1, 2) if usual.is_usual else (1,)
         models = [base.changed(changes=(*base.changes, usual.with_number(number))) for number in numbers]

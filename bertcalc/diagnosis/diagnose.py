@@ -101,7 +101,7 @@ class Match(NamedTuple):
 
 
 class OwnPart(NamedTuple):
-    """A part, module or tensor of the model, in one or several layers, whose parameters the number may count.
+    """A part, module or tensor of the model that the number may count, in one or several layers.
 
     With ``added``, the number is the sum of both counts.
     """
@@ -137,7 +137,7 @@ class Miscounted(NamedTuple):
 
 
 class OtherModelMatch(NamedTuple):
-    """A published model that explains the number: a known count of the model, or the count of a part, fits it."""
+    """A published model with a known count that fits the number, or with a part that fits it."""
 
     reading: Reading
     preset: str
@@ -154,7 +154,7 @@ class OtherModelMatch(NamedTuple):
 class Diagnosis(NamedTuple):
     """The likely meanings of a number.
 
-    - ``matches``: correct counts of the present configuration, by any class of its family. They equal the number or
+    - ``matches``: known counts of the present configuration, for any class of its family. They equal the number or
       round to it.
     - ``parts``: parts of the present model with this count.
     - ``elsewhere``: published models with this count, or with a part that has this count.
@@ -211,7 +211,8 @@ class Diagnosis(NamedTuple):
     def parts_first(self) -> bool:
         """Whether a part is a likelier meaning than the matches.
 
-        This holds if the part is the whole model, or if all matches use conventions that give many different counts.
+        This holds if the first part is the whole model, or if all matches use conventions that give many different
+        counts.
         """
         conventions = {known_count.convention for match in self.matches for known_count in match.known_counts}
         return bool(self.parts) and (conventions <= PROVE_LITTLE or self.parts[0].counted.part == WHOLE_MODEL)
@@ -250,11 +251,11 @@ def _with_changed(diagnosis: Diagnosis, model: Model, number: Typed) -> Diagnosi
     """Add the counts of changed models to the diagnosis of an exact number of parameters.
 
     The number of trained parameters of the present model comes first. Otherwise a match or a sum of parts rules out
-    changed models, and a single part leaves room for only one adapter. Without parts, a usual adapter replaces the
-    matches and parts in other units, as it is likelier than a count of bytes. Resized models come last.
+    changed models, and a single part is shown beside at most one adapter. Without parts, a usual adapter replaces the
+    matches and parts in other units, because it is likelier than a count of bytes. Resized models come last.
 
-    The changed models of other classes have very many counts. If something else explains the number, it is compared
-    only with the trained parameters of their adapters.
+    Changed models of other classes have very many counts. If something else explains the number, it is compared only
+    with the numbers of parameters that their adapters train.
     """
     if diagnosis.hand or number.unit == "bytes" or number.low != number.high:
         return diagnosis
@@ -328,9 +329,9 @@ def _diagnose(present: KnownCount, number: Typed) -> Diagnosis:
 
 
 def _beside(present: KnownCount, meanings: Sequence[Reading], rarest: float) -> Diagnosis:
-    """Return the explanations to show beside a known count.
+    """Return the explanations to show beside a known count, of at most ``rarest`` bits.
 
-    An explanation has at most ``rarest`` bits, or at most ``_HABIT`` bits if it is a habit and that is more.
+    For a habit, the limit is at least ``_HABIT`` bits.
     """
     diagnosis = _miscounted(present, meanings if meanings[0].exact else meanings[:1])
     candidates = [
@@ -407,7 +408,7 @@ def _rounded(meanings: Sequence[Reading], *, parts: bool = True) -> Iterator[Oth
 def _precisely_elsewhere(reading: Reading) -> Iterator[OtherModelMatch]:
     """Yield published models with a count that rounds to all digits of the number.
 
-    If there is none, yield the models whose count without word embeddings does.
+    If there is none, yield the models for which the count without word embeddings does so.
     """
     if not reading.rounded:
         yield from list(_rounded([reading], parts=False)) or (
@@ -535,7 +536,7 @@ def _is_hint(candidate: Miscounted) -> bool:
 
 
 def _explained(present: KnownCount, meanings: Sequence[Reading]) -> tuple[list[_Assumption], list[Miscounted]]:
-    """Return the assumptions that were searched for explanations, and the explanations, the likeliest first.
+    """Return the searched assumptions, and the explanations under these assumptions, the likeliest first.
 
     Other classes and wrong sizes are searched only if the model itself has no common explanation.
     """
@@ -660,7 +661,7 @@ def _mistyped(model: Model, common: Mapping[str, frozenset[str]]) -> Iterator[tu
 
 
 def _runs(number: int) -> list[str]:
-    """Collapse repeated digits. The result stays the same if the wrong digit is doubled, as in 122 for 112."""
+    """Return the digits without repetitions. They stay the same if a user doubles the wrong digit: 122 for 112."""
     return [digit for digit, _same in groupby(f"{number}")]
 
 
@@ -698,7 +699,7 @@ def _candidates(places: Iterable[_Assumption]) -> Iterator[Miscounted]:
 def _rarest(reading: Reading) -> float:
     """Return the most bits that an explanation may have; 0 rules out any explanation.
 
-    A rounded number allows fewer bits the fewer digits it has.
+    The fewer digits a rounded number has, the fewer bits are allowed.
     """
     if reading.exact or reading.low == reading.high:
         return MOST_BITS if reading.exact else 0.0

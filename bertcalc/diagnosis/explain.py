@@ -62,7 +62,7 @@ class Combination(NamedTuple):
 class Evidence(NamedTuple):
     """How many numbers near a typed number have an equally simple explanation.
 
-    The more there are, the likelier is a coincidence.
+    If many numbers have one, an explanation may be a coincidence.
     """
 
     explained: int
@@ -71,7 +71,7 @@ class Evidence(NamedTuple):
 
     @property
     def one_in(self) -> int:
-        """The integer n if one in n examined numbers has an equally simple explanation."""
+        """The number n in "one in n numbers has an equally simple explanation"."""
         return max(1, self.numbers // max(1, self.explained))
 
 

@@ -37,7 +37,7 @@ _PER_MODULE = 25  # bytes for each module's version besides its name; state_dict
 
 
 class Contents(NamedTuple):
-    """The possible contents of a weight file: the tensors of a class, and additional ones from older releases.
+    """The possible contents of a weight file: the tensors of a class, and additional tensors from older releases.
 
     An ``added`` tensor with the dtype "" has the dtype of the weights. ``bias`` says whether the decoder has a second
     bias.
@@ -172,9 +172,9 @@ def _plainest(files: Sequence["_SizedFile"]) -> Iterator[Problem]:
 
 
 class _SizedFile(NamedTuple):
-    """A file that may have the size in question.
+    """A file that may have the searched size.
 
-    ``off`` is the relative deviation of its header from the expected one. ``over`` are the bytes besides its tensors.
+    ``off`` is the relative deviation from the expected header. ``over`` is the number of bytes besides its tensors.
     ``extras`` is the number of kinds of added tensors.
     """
 
@@ -189,7 +189,7 @@ class _SizedFile(NamedTuple):
 def _files(counts: Sequence[KnownCount], size: int, pickled: bool) -> Iterator[_SizedFile]:
     classes = [count for count in counts if not count.buffers]
     for (width, dtype), count in product(_DTYPES, classes):
-        # Buffers in files of older releases may be larger than what a format adds, as GPT-2's masks are.
+        # Buffers in files of older releases, such as GPT-2's masks, may be larger than the bytes that a format adds.
         if 0 < size - width * count.parameters < _most_over(count, width):
             for file in contents(count):
                 over = size - file.size(dtype)

@@ -205,9 +205,10 @@ def more_counts(config: Config) -> Iterator[KnownCount]:
 
 @lru_cache(maxsize=8)
 def mixes(model: Model) -> tuple[KnownCount, ...]:
-    """Return the model with some sizes taken from BERT or from a published model of its family.
+    """Return variants of the model with some sizes taken from BERT or from a published model of its family.
 
-    A wrong hidden size comes with the other model's number of heads.
+    A wrong hidden size comes with the other model's number of heads. If the embedding size differs from the hidden
+    size, the first variant makes them equal.
     """
     config, right = model.config, model.num_parameters()
     mixed: dict[Config, KnownCount] = {}
@@ -290,7 +291,7 @@ def backbone(model: Model) -> KnownCount:
 
 
 def backbones(model: Model) -> Iterator[KnownCount]:
-    """Yield a model's count without word embeddings and, as reported for DeBERTa-v3, its masked language model's."""
+    """Yield the counts without word embeddings of a model and its masked language model, as reported for DeBERTa-v3."""
     yield backbone(model)
     for cls in family_of(model.config).classes:
         if cls.task == "masked-lm" and cls.name != model.architecture:
@@ -329,7 +330,10 @@ def _published(counts: Callable[[Config], Iterable[KnownCount]]) -> dict[int, tu
 
 
 def readings(number: Typed) -> list[Reading]:
-    """Return the meanings of a number, the most literal first: in all units, then with insignificant trailing zeros."""
+    """Return the meanings of a number, the most literal first.
+
+    First come the meanings in all units, then the meanings with insignificant trailing zeros.
+    """
     meanings = []
     # 8-bit and training have the same factors as other readings, so they would only repeat them.
     none: tuple[str, ...] = ("bits", *_NUMBERS) if number.unit == "bytes" else ("8-bit", "training")

@@ -61,7 +61,7 @@ class Counted(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """The names of the tensors in a ``Counted``; they apply to tensors with numeric and with symbolic sizes."""
+    """The tensors in a ``Counted``, selected by name, so that their sizes may be numeric or symbolic."""
 
     part: str
     names: frozenset[str]

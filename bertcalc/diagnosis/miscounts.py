@@ -1,8 +1,8 @@
 """Typical mistakes in counting parameters by hand, as changes of the counted tensors.
 
-A count is a list of tensors. A miscount replaces each tensor by nothing, by the tensor with other sides or copies, or
-by several tensors. So miscounts can be applied one after the other. Applied to symbolic tensors, they give the formula
-of the change. ``miscounts.toml`` lists them.
+A count is a list of tensors. A miscount replaces each tensor by nothing, by the tensor with other dimensions or copies,
+or by several tensors. So miscounts can be applied one after the other. Applied to symbolic tensors, they give the
+formula of the change. ``miscounts.toml`` lists them.
 
 >>> from bertcalc import BertConfig, build
 >>> after = MISCOUNTS["positions"].make(counted(build(BertConfig())), MiscountSizes.of(BertConfig()))
@@ -40,7 +40,7 @@ class MiscountSizes(NamedTuple):
 
     @classmethod
     def of(cls, config: Config) -> "MiscountSizes":
-        """The sizes of a configuration."""
+        """Return the sizes of a configuration."""
         words = config.vocab_size
         padded = [-(-words // multiple) * multiple for multiple in PADDED_TO]
         rounded = [(words + multiple // 2) // multiple * multiple or words for multiple in ROUNDED_TO]
@@ -102,7 +102,7 @@ def counted(model: Model) -> tuple[Tensor, ...]:
 def _lacking(tensors: Sequence[Tensor], config: Any) -> Iterator[Tensor]:
     """Yield the tensors that a hand count may add although the model lacks them, with brackets around their names.
 
-    Their shape is the shape that would be counted and an additional last side of 0, so they have no elements.
+    A last dimension of 0 is appended to the shape that a hand count would use, so they have no elements.
     """
     hidden, words = config.hidden_size, next(filter(selector("word"), tensors)).shape
     wide = words[1:]
@@ -264,7 +264,8 @@ def _change(
 
     ``add``, ``out`` and ``of`` are selectors for tensor_filter.py. ``add`` counts tensors that the model lacks, and
     ``out`` leaves out tensors that it has. Tensors selected by ``of`` get a second tensor ``beside`` them in another
-    place, other ``copies``, or other sides (keys of _SIDES). ``split`` selects the parts of a fused matrix separately.
+    place, other ``copies``, or other dimensions (keys of _SIDES). ``split`` selects the parts of a fused matrix
+    separately.
     """
     added, left_out, changed = selector(add), selector(out), selector(of)
 

@@ -117,7 +117,7 @@ _LABELLED = re.compile(
     r"(?P<number>[0-9][^\n:=]{0,60})",
     re.IGNORECASE,
 )
-# A question about a file's size, or a line with a file's name; then a number with its unit that is not part of a name.
+# The name of a file; signs of a text about a file's size; a number, perhaps with a unit, that is not part of a name.
 _FILE_NAME = re.compile(r"[\w-]\.(?:bin|safetensors|pth?|ckpt)\b", re.I)
 _ASKS_ABOUT_SIZE = re.compile(rf"\bwhy\b|为什么|为何|{_FILE_NAME.pattern}", re.I)
 _LONGEST_LINE, _FEWEST_DIGITS = 300, 6
@@ -179,14 +179,14 @@ def whole_line_of_peft(text: str) -> PeftLine | None:
     return printed_by_peft(printed[0]) if len(printed) == 1 and not around else None
 
 
-_BESIDE_PEFT = re.compile(r"[\w ,:!/-]{1,30}")  # PEFT Model; Epoch 1/3
+_BESIDE_PEFT = re.compile(r"[\w ,:!/-]{1,30}")  # short lines: PEFT Model; Epoch 1/3
 
 
 _PRINTS = "print_trainable_parameters()"
 
 
 def field_asked(text: str) -> str:
-    """Return the name of the field that a question asks for; empty if the text is not such a question.
+    """Return the name of the field that a question asks for; empty for other texts.
 
     >>> field_asked("which vocabulary gives 102,267,648?"), field_asked("110M")
     ('vocab_size', '')
@@ -365,7 +365,7 @@ _ANOTHER = N_("another model: {preset}")
 
 
 def _of_relatives(number: Typed, written: str) -> Iterator[Problem]:
-    """Yield sentences on published decoders, such as Llama, whose count equals or rounds to the number."""
+    """Yield sentences on published decoders, such as Llama, with a count that equals or rounds to the number."""
     for count, name in counts_of_relatives().items():
         if number.low == number.high == count:
             yield Problem.of(N_("{number} is the count of another model: {preset}."), number=written, preset=name)

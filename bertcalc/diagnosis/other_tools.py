@@ -30,10 +30,10 @@ class Tool(NamedTuple):
     """A published formula for the number of parameters."""
 
     name: str
-    terms: tuple[str, ...]  # in the letters of ``letters`` and the order of the source; their sum is the count
+    terms: tuple[str, ...]  # terms of the sum, in the order of the source; ``letters`` explains their letters
     miscounts: tuple[str, ...]  # names in REASONS, besides the miscounts that every tool makes
     source: str
-    notes: tuple[str, ...] = ()  # the arguments used, and surprises
+    notes: tuple[str, ...] = ()  # the arguments that the evaluation uses, and surprises
     output_matrix: bool = False  # whether it always counts a separate decoder
 
     def count(self, config: Config) -> int:

@@ -173,7 +173,7 @@ _USUAL_LABELS = 2
 def printed_by_peft(text: str) -> PeftLine | None:
     """Parse the first line by peft in a text.
 
-    Returns None if there is no line by peft, or if it has more trained parameters than parameters.
+    Returns None if there is no line by peft, or if it has more trained than total parameters.
     """
     printed = _PRINTED.search(text)
     if printed is None:

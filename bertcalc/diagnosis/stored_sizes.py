@@ -32,7 +32,8 @@ from bertcalc.text.problem import InputError, Problem
 _PRECISE = Fraction(1, 200)  # a less precise number may mean too many files
 _MEASURED = Fraction(2, 1000)  # tolerance for the graph of an ONNX file, as its size is measured
 _LARGEST_HEADER = 200_000  # bytes before the data of a safetensors file
-_LEAST, _MOST = Fraction(1, 4), 64  # bytes per parameter: of a 2-bit file; if shared parameters are saved in each layer
+# The least bytes per parameter, in a 2-bit file, and the most, in a file that repeats shared parameters in each layer.
+_LEAST, _MOST = Fraction(1, 4), 64
 _FORMATS: dict[SavedFormat, str] = {
     "safetensors": N_("model.safetensors, as save_pretrained writes it"),
     "bin": N_("pytorch_model.bin, as torch.save writes the state_dict"),

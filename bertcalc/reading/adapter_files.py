@@ -132,7 +132,7 @@ def read_adapter(text: str) -> TextReading:
 
 
 def _base(name: Any) -> str | None:
-    """Return the preset with a name on the Hub, or with the name at the end of a path."""
+    """Return the preset with this name on the Hub, or with the name at the end of this path; None if there is none."""
     if not isinstance(name, str):
         return None
     return preset_named(name) or preset_named(re.split(r"[/\\]", name.rstrip("/\\"))[-1])

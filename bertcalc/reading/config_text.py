@@ -72,7 +72,7 @@ def config_in(text: str) -> str:
     block = block or next((call[0] for call in _DEFAULTS.finditer(text)), "")
     if block.endswith(")"):
         block = _with_class(_PRODUCT.sub(lambda product: f"{int(product[1]) * int(product[2])}", block), text, block)
-    block = "" if _DEFAULTS.fullmatch(block) else block  # the text builds no model with the default configuration
+    block = "" if _DEFAULTS.fullmatch(block) else block  # a default configuration matters only if a model is built
     return block or ("" if begins_object(text) else _object_in(text) or _of_lines(text)) or text
 
 
@@ -115,9 +115,9 @@ def _block(text: str, start: int, bracket: int, share: int) -> str:
 
 
 def _with_class(call: str, text: str, written: str) -> str:
-    """Add the class that the text builds from a configuration to the configuration's call.
+    """Add the class that the text builds, as in ``BertForMaskedLM(config)``, to the call of a configuration.
 
-    An example is ``BertForMaskedLM(config)``. ``written`` is the call as it stands in the text.
+    ``written`` is the call as it stands in the text.
     """
     before, _call, after = text.partition(written)
     variable = _ASSIGNED.search(before)

@@ -23,7 +23,7 @@ _MOST_LAYERS = 100  # the most layers of a recurrent module
 
 
 class LeafTensors(NamedTuple):
-    """The shapes of a module's tensors. ``unsure`` names tensors that may be absent, as the arguments do not say so."""
+    """The shapes of a module's tensors. ``unsure`` names tensors that may be absent; the arguments do not say."""
 
     shapes: Mapping[str, Shape] = NO_TENSORS
     unsure: tuple[str, ...] = ()

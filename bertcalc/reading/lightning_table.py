@@ -140,7 +140,7 @@ def _of_size(shown: str, width: int) -> range:
 def _published(architecture: str, counts: range) -> Iterator[Model]:
     """Yield the published models of a class that have one of these counts.
 
-    A model with another number of labels is included only if no other number of labels fits as well.
+    If the count depends on the number of labels, exactly one number of labels has to fit.
     """
     for model in published_models(architecture):
         with suppress(InputError):

@@ -29,7 +29,7 @@ def checked_length(text: str) -> None:
 
 
 def without_ansi(text: str) -> str:
-    """Remove terminal colors from a text, and make its spaces and line ends ordinary ones.
+    """Remove terminal colors from a text, and normalize its spaces and line ends.
 
     In a text from a notebook's source, the escapes \\n become line ends.
     """

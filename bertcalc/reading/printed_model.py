@@ -44,7 +44,7 @@ _MOST_MODULES = 100_000
 def read_printed(text: str) -> TextReading:
     """Read the printed model in a text. Raises InputError if there is none.
 
-    Of several models, the longest complete model is read, or else the longest one.
+    Of several models, the longest complete model is read. If none is complete, the longest model is read.
     """
     trees = printed_models(text)
     if not trees:

@@ -89,7 +89,7 @@ class PrintedTree:
 
 @dataclass
 class _Open:
-    """A module that the lines so far have not closed."""
+    """A module that is not closed yet."""
 
     name: str
     kind: str
@@ -127,7 +127,7 @@ def _single_module(lines: Sequence[str]) -> list[PrintedTree]:
 
 
 class _Reader:
-    """Reads the lines in one pass; parentheses and any indentation show the nesting."""
+    """A reader of the lines in one pass. Parentheses and, if present, indentation show the nesting."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
@@ -187,11 +187,11 @@ class _Reader:
             self._stack[-1].parameters[name] = size_of(shape)
 
     def _has_own_tensors(self, arguments: str) -> bool:
-        """Add the tensors of a module if a line has only arguments, although the module also has children.
+        """Add the tensors of the open module if a line has its arguments; return whether it has.
 
-        Returns whether the line is such a line. PyTorch prints a Linear layer with LoRA matrices from older releases of
-        PEFT this way. It also prints layers of other libraries this way. They have the tensors of a Linear layer,
-        whatever their class is called.
+        PyTorch prints the arguments of a module with children on a separate line. Examples are Linear layers with LoRA
+        matrices from older releases of PEFT, and layers of other libraries. Layers of other libraries have the tensors
+        of a Linear layer under any class name.
         """
         module = self._stack[-1]
         if module.children:
@@ -334,7 +334,7 @@ def _leaf(kind: str, arguments: str) -> PrintedModule:
 
 
 def _arguments(rest: str) -> tuple[str, bool]:
-    """Return the arguments before a module's closing parenthesis, and whether there is this parenthesis."""
+    """Return the arguments before a module's closing parenthesis, and whether this parenthesis is present."""
     depth = 1
     for at, sign in enumerate(rest):
         depth += (sign == "(") - (sign == ")")
@@ -348,7 +348,7 @@ def _indent(line: str) -> int:
 
 
 def _joined(lines: Sequence[str], at: int) -> _Line:
-    """Return the line with a number, joined with the next lines if it was wrapped."""
+    """Return the line with this number, joined with the next lines if it was wrapped."""
     first = lines[at]
     text, end = first.strip(), at + 1
     if not (text.startswith("(") or _MODULE.match(text)) or _is_prose(text):

@@ -60,7 +60,7 @@ _NOTHING = N_(
 
 @checked
 def read(text: str, kind: Kind | None = None, model: Model | None = None) -> TextReading:
-    """Read a text as the kind that it is recognized as, or as ``kind``.
+    """Read a text as ``kind``, or recognize its kind first.
 
     Args:
         text: Anything of at most 1,000,000 characters: a number, a calculation, a hand count, an article, a

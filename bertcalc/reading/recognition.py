@@ -30,7 +30,7 @@ TELLING = ("vocab_size", "hidden_size", "num_hidden_layers", "max_position_embed
 
 
 class UnmatchedPart(NamedTuple):
-    """A module that only the text or only the model has, or that has a different shape in each.
+    """A module that only the text or only the model has, or that has different shapes in text and model.
 
     ``path`` has ``*`` for the number of a layer. ``kind`` is the module's class, or empty if it is not known.
     ``modules`` is the number of copies, and ``parameters`` counts all copies.
@@ -214,7 +214,7 @@ def starred(path: str) -> str:
 
 
 def without_adapters(path: str) -> str:
-    """Remove the names from a path that PEFT adds for the module inside a wrapper.
+    """Remove the parts of a path that PEFT adds for the module inside a wrapper.
 
     >>> without_adapters("attention.self.query.base_layer.weight")
     'attention.self.query.weight'
@@ -232,7 +232,7 @@ def _kind(entries: Sequence[TensorMatch]) -> str:
 def _of_presets(
     tensors: Sequence[StoredTensor], architecture: str | None, body: str | None, kinds: Mapping[str, str]
 ) -> Recognition | None:
-    """Return the first preset that has all tensors of a text, if the shapes do not show every size; otherwise None."""
+    """Return the first preset with all tensors of a text that does not show every size; None if there is none."""
     named = architecture or body
     for name, preset in PRESETS.items():
         model = Model(preset.config)

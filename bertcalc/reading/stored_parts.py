@@ -11,7 +11,7 @@ from math import prod
 
 from bertcalc.model.modules import Shape
 
-# Optimizer states of PyTorch, apex and bitsandbytes. The names in _NUMBERED are clear only below a number.
+# Optimizer states of PyTorch, apex and bitsandbytes. The names in _NUMBERED mean optimizer states only below a number.
 _STATES = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "exp_inf", "momentum_buffer", "square_avg", "acc_delta")
 _NUMBERED = ("state1", "state2", "qmap1", "qmap2", "absmax1", "absmax2", "exp_avg_sq_row", "exp_avg_sq_col", "sum")
 _OPTIMIZERS = ("optimizer", "optimizers", "optimizer_states", "optimizer_state_dict", "optim")

@@ -156,8 +156,8 @@ def _has_rows(model: Model, rows: Sequence[SummaryRow]) -> bool:
 def _with_head(body: Model, total: int, outside: Sequence[SummaryRow], own_head: bool) -> Model | None:
     """Return the class with this total; the last row outside the body shows the number of labels.
 
-    Of several classes, the one with the most modules named like rows is returned. ``own_head`` means that the rows may
-    be a head by the author of the summary. In this case, at least one name has to match.
+    Of several classes, the function returns the class with the most modules named like rows. ``own_head`` means that
+    the rows may be a custom head. In this case, at least one name has to match.
     """
     labels = outside[-1].parameters // (body.config.hidden_size + 1)
     names = {row.name for row in outside}

@@ -27,7 +27,7 @@ _OF_TORCHINFO = re.compile(
     r"(?P<bars>[│|├└─+ ]{0,200})(?P<kind>[A-Za-z_][\w.]*)(?: \((?P<name>[^()]{1,80})\))?"
     r"(?:: (?P<depth>[0-9]{1,3})-[0-9]{1,6})?(?P<rest> .*|)"
 )
-_BRANCH = re.compile(r"^(?:[│|] {4})*(?:[├└]─|\+ )[A-Za-z_]", re.MULTILINE)  # in a table without depth-idx
+_BRANCH = re.compile(r"^(?:[│|] {4})*(?:[├└]─|\+ )[A-Za-z_]", re.MULTILINE)  # a row in a table without depth-idx
 _ROOT_OF_TORCHINFO = re.compile(r"(?P<kind>[A-Za-z_][\w.]*)(?: \((?P<name>[^()]{1,80})\))?(?P<rest>  .*|)")
 _OF_TORCHSUMMARY = re.compile(r" {0,80}(?P<kind>[A-Za-z_][\w.]*)-(?P<number>[0-9]{1,6}) (?P<rest>.*)")
 _OF_KERAS = re.compile(
@@ -65,7 +65,7 @@ def table_kind(text: str) -> SummaryKind | None:
 
 
 def _is_headless(text: str) -> bool:
-    """Whether a text is a Keras summary whose first lines are missing: rows between a rule and the total."""
+    """Whether a text is a Keras summary without its first lines: rows between a rule and the total."""
     rule, total = None if _BRANCH.search(text) else _RULE.search(text), _TOTAL.search(text)
     rows = text[rule.end() : total.start()].split("\n") if rule and total else []
     return any((match := _OF_KERAS.match(line)) and _count(match["rest"]) for line in rows)
@@ -93,7 +93,7 @@ def table_of(text: str) -> SummaryTable:
 
 
 def _completed(rows: tuple[SummaryRow, ...], total: int) -> tuple[SummaryRow, ...]:
-    """Compute the only count that is cut off from the total; other rows stay as they are."""
+    """If exactly one count is cut off, compute it from the total; other rows stay as they are."""
     if sum(row.is_cut for row in rows) != 1 or any(row.depth > 1 for row in rows):
         return rows
     rest = total - sum(row.parameters for row in rows)

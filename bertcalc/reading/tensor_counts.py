@@ -1,4 +1,4 @@
-"""Read lists of tensor names with their numbers of parameters, which have no shapes.
+"""Read lists of tensor names with numbers of parameters but without shapes.
 
 The shapes follow from the names: a bias shows the hidden size, and the word embeddings divided by the hidden size show
 the vocabulary.

@@ -1,1 +1,4 @@
-"""Lessons, lectures, and counting exercises: drawn from a seed, with explanations of wrong answers by miscounts."""
+"""Lessons, lectures and counting exercises.
+
+Exercises are drawn from a seed and take free-form answers. Miscounts explain wrong answers.
+"""

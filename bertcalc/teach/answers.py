@@ -27,7 +27,7 @@ from bertcalc.text.problem import InputError, wrong
 
 _MOST_MISCOUNTS = 2  # the most miscounts that are searched in one answer
 _MOST_TOLD = 3  # the most explanations that are shown
-# A rounded answer whose range is wider than this share of the right number is too imprecise.
+# A rounded answer is too imprecise if its range is wider than this share of the right number.
 _ROUGH = Fraction(1, 10)
 State = Literal["right", "rounded", "wrong", "unreadable"]
 

@@ -37,7 +37,7 @@ BERT = next(iter(FAMILIES))  # the family in links that do not name one
 
 @checked
 def sheet(seed: int, level: Level, family: str = BERT) -> tuple[Exercise, ...]:
-    """Draw one exercise of each kind about models of a family, independently of each other."""
+    """Draw one exercise of each kind about models of a family. Each exercise is drawn independently."""
     if family not in FAMILIES:
         raise unknown(_NO_FAMILY, family, FAMILIES)
     return tuple(exercise(seed, level, kind, family) for kind in KINDS)
