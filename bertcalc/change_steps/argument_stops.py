@@ -13,7 +13,7 @@ from bertcalc.text.problem import InputError
 
 
 def sliding_arguments(change: Change) -> dict[str, int]:
-    """Map the arguments of a change with a letter in formulas to their values; arguments that are None are left out.
+    """Map a change's arguments that have a letter in formulas to their values; arguments that are None are left out.
 
     >>> from bertcalc import Lora, ResizeVocabulary
     >>> sliding_arguments(Lora(r=16)), sliding_arguments(ResizeVocabulary(pad_to_multiple_of=64))

@@ -101,7 +101,7 @@ def written(steps: Iterable[ChangeStep]) -> str:
 
 
 def argument_texts(step: ChangeStep, always: Collection[str] = ()) -> dict[str, str]:
-    """Return the arguments of a step as text: those named in ``always``, and all that differ from their defaults."""
+    """Return as text the arguments of a step that differ from their defaults or are named in ``always``."""
     return {name: _value(value) for name, value in arguments(step, always).items()}
 
 
@@ -140,7 +140,7 @@ def kind_of(step: ChangeStep) -> str:
 
 
 def _quoted(value: object) -> str:
-    """Percent-encode a text, including the signs that separate steps, and models in ``bertcalc.model_ref``."""
+    """Percent-encode a text, including the separators of steps and, in ``bertcalc.model_ref``, of models."""
     return quote(str(value), _SAFE).replace("~", "%7E")
 
 

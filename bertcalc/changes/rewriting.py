@@ -279,6 +279,7 @@ class Recording:
         tensors: Mapping[str, Shape] | None = None,
         module: Module | None = None,
     ) -> Value:
+        """Add a step with new ``tensors``, and return its value."""
         step = self._step
         place = place_in(step.place)
         named = self._named(name)

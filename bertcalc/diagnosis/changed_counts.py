@@ -115,6 +115,7 @@ class CountLine(NamedTuple):
     step: int
 
     def changed(self, number: int) -> Model:
+        """Return the model with the change, with ``number`` as its argument."""
         return self.base.changed(changes=(*self.base.changes, self.usual.with_number(number)))
 
     def numbers(self, low: int, high: int) -> Iterator[int]:

@@ -197,7 +197,7 @@ def _elements(tensors: Sequence[Tensor]) -> dict[str, int]:
 
 
 def _open(tensors: Sequence[Tensor], verdicts: Sequence[LineVerdict]) -> dict[str, int]:
-    """Map each tensor's name to its elements that no line counts; negative if lines count it twice."""
+    """Map each tensor's name to the number of elements that no line counts; negative if lines count it twice."""
     left = _elements(tensors)
     for verdict in verdicts:
         for tensor in verdict.counted.tensors if verdict.counted and verdict.is_term else ():
@@ -608,7 +608,10 @@ def _of_path(name: str, count: _CountedModel) -> Iterator[Counted]:
 
 
 def _at(path: str, name: str, tensors: Sequence[Tensor]) -> Iterator[Counted]:
-    """Yield the tensors with a path in their names: as whole pieces, or else as any text if it looks like code."""
+    """Yield the tensors with a path in their names, as whole pieces.
+
+    If there are none, a path that looks like code may also match parts of pieces.
+    """
     folded = _NUMBER.sub(".*", f".{path}")[1:]
     numbers = re.findall(r"(?<=\.)[0-9]+(?=\.|$)", f".{path}")
     for within in (path, folded):

@@ -23,9 +23,9 @@ SIZE_NAMES = "tiny|mini|small|medium|base|large|xx?-?large|xl"
 
 
 class Relative:
-    """A published model: its configuration in our family, the class that counts it, and its real class names.
+    """A published model: its configuration in a supported family, the class that counts it, and its real class names.
 
-    ``classes`` maps class names of our family to class names of the published model.
+    ``classes`` maps class names of the supported family to class names of the published model.
     """
 
     def __init__(self, config: Config, architecture: str, classes: Mapping[str, str]) -> None:

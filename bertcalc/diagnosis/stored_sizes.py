@@ -63,6 +63,7 @@ class StoredSize(NamedTuple):
     is_pickle: bool = False  # the size of a pickle depends slightly on the release of PyTorch
 
     def is_meant(self, number: Typed) -> bool:
+        """Whether a number means this size, within the size's uncertainty."""
         near = self.near if number.low == number.high or not self.is_pickle else max(self.near, _MEASURED)
         return number.low * (1 - near) <= self.bytes <= number.high * (1 + near)
 

@@ -272,7 +272,7 @@ _QUIET = (
 
 @cache
 def _without_tensors() -> frozenset[str]:
-    """Return the classes of all families' modules without tensors and children, and of activations without tensors."""
+    """Return the class names of modules without tensors: childless modules of all families, and activations."""
     kinds = {facts.kind for facts in ACTIVATIONS.values() if not facts.parameters}
     for family in FAMILIES.values():
         for _path, module, _copies in build(family.config.default()).modules():

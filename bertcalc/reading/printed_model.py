@@ -355,7 +355,7 @@ def _with_printed_values(model: Model, modules: Mapping[str, Module], tree: Prin
 
 
 def _printed_values(model: Model, field: str, modules: Mapping[str, Module]) -> Iterator[Any]:
-    """Yield the values of a field that the text shows, in the modules with printed lines that depend on the field."""
+    """Yield the values of a field in the text, from the modules with printed arguments that depend on the field."""
     for sample in _samples(model.config, field):
         with suppress(ConfigError):
             changed = model.changed(config=replace(model.config, **{field: sample}))
@@ -392,7 +392,7 @@ def _value(field: str, old: Module, new: Module, text: Module, *, is_set: bool) 
 
 
 def _samples(config: Config, field: str) -> tuple[Any, ...]:
-    """Return other values of a field, which show what printed lines depend on it; empty for sizes."""
+    """Return other values of a field, to detect the printed lines that depend on it; empty for sizes."""
     value = getattr(config, field)
     if isinstance(value, float):
         return (0.123 if value != 0.123 else 0.321,)

@@ -41,6 +41,7 @@ class Verdict(NamedTuple):
 
     @property
     def counts(self) -> bool:
+        """Whether the answer is accepted as right."""
         return self.state in ("right", "rounded")
 
 

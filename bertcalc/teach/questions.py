@@ -54,6 +54,7 @@ class TrainingMemory(NamedTuple):
     parts: tuple[Part, ...]
 
     def num_bytes(self) -> dict[Part, int]:
+        """Return the bytes of each selected part."""
         sizes = parts(self.parameters, StateSizes(elements=self.parameters), self.precision, self.optimizer)
         return {part: sizes[part] for part in self.parts}
 
