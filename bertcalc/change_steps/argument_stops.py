@@ -13,7 +13,7 @@ from bertcalc.text.problem import InputError
 
 
 def sliding_arguments(change: Change) -> dict[str, int]:
-    """Map the arguments of a change that have a letter in formulas to their values; arguments with None are left out.
+    """Map a change's arguments that have a letter in formulas to their values; arguments that are None are left out.
 
     >>> from bertcalc import Lora, ResizeVocabulary
     >>> sliding_arguments(Lora(r=16)), sliding_arguments(ResizeVocabulary(pad_to_multiple_of=64))
@@ -24,7 +24,7 @@ def sliding_arguments(change: Change) -> dict[str, int]:
 
 
 def argument_stops(change: Change, argument: str, model: Model) -> list[int]:
-    """The possible values of an argument, ascending; ``model`` is the model before the change.
+    """Return the possible values of an argument in ascending order; ``model`` is the model before the change.
 
     >>> from bertcalc import Lora, load
     >>> argument_stops(Lora(r=8), "r", load("bert-base-uncased"))[28:36]

@@ -1,7 +1,7 @@
 """The figures of changed models as live numbers, which depend on the model's sizes and on the changes' arguments.
 
-The name of an argument's size begins with the number of its change, counted from 0, because two changes can have an
-argument of the same name.
+The name of an argument's size begins with the number of its change, counted from 0, because two changes can have
+arguments with the same name.
 
 >>> from bertcalc import Lora, load
 >>> from bertcalc.change_steps.effects import changed_models
@@ -32,12 +32,12 @@ from bertcalc.text.live_numbers import FigureBound, Live, is_live, live, node_of
 
 
 def argument_size(number: int, argument: str) -> str:
-    """The name of an argument's size: the number of the change, and the argument."""
+    """Return the name of an argument's size: the number of the change, and the argument."""
     return f"{number} {argument}"
 
 
 def argument_sizes(model: Model) -> dict[str, int]:
-    """The values of all arguments with sliders in a model's changes, keyed by ``argument_size``."""
+    """Return the values of all arguments with sliders in a model's changes, keyed by ``argument_size``."""
     return {
         argument_size(number, argument): value
         for number, change in enumerate(model.changes)
@@ -46,7 +46,7 @@ def argument_sizes(model: Model) -> dict[str, int]:
 
 
 def live_effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
-    """Like ``effect``, with live figures. A figure without a formula has a value only at the present sizes."""
+    """Return the result of ``effect`` with live figures. A figure without a formula holds only at the present sizes."""
     model, numbers = changed.model, effect(changed, batch, plan)
     sizes = LiveSizes(model, batch)
     parameters = sizes.number(numbers.parameters, lambda: formula(model).expression)
@@ -92,7 +92,7 @@ class LiveSizes:
             config = lively.configured(model, config)
 
     def number(self, number: int, expression: Callable[[], Any]) -> int:
-        """Attach a formula to a number; without one, the number has a value only at the present sizes (``held``)."""
+        """Attach a formula to a number; without a formula, the number is valid only at the present sizes (``held``)."""
         formula = expression()
         if formula == number:  # a constant
             return self._bounded(number)
@@ -115,13 +115,13 @@ class LiveSizes:
         return cast(int, within(number, self._bounds)) if self._bounds else number
 
     def held(self, number: int) -> int:
-        """A number without a formula: it has a value only at the present sizes."""
+        """Restrict a number without a formula to the present sizes."""
         moving = (size for size in self._sizes.values() if isinstance(size, Live))
         return cast(int, within(number, (*map(staying, moving), *self._bounds)))
 
 
 def _bounds(change: Change, config: Config) -> Iterator[FigureBound]:
-    """Those limits of a change that depend on the sizes."""
+    """Yield the limits of a change that depend on the sizes."""
     for limit in change.limits(config):
         yield from (
             FigureBound(room, 0) for room in (limit.value - limit.low, limit.high - limit.value) if is_live(room)

@@ -1,4 +1,4 @@
-"""The effect of each step of a change on parameters, bytes, FLOPs and the peak of a training step."""
+"""The effect of each step that changes a model on parameters, bytes, FLOPs and the peak memory of a training step."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -35,7 +35,7 @@ class ChangedModel:
     base: QuantizedModel | None = None
 
     def after(self, step: ChangeStep) -> "ChangedModel":
-        """The model after one more step. Raises InputError if the step is not possible."""
+        """Return the model after one more step. Raises InputError if the step is not possible."""
         if isinstance(step, QuantizationFormat):
             if self.base:
                 check_order((self.base.format, step))
@@ -60,13 +60,13 @@ class ChangedModel:
         return (*changes[:before], self.base.format, *changes[before:])
 
     def check_trained(self) -> None:
-        """Raise InputError if nothing is trained: quantized weights are frozen, unlike an adapter added later."""
+        """Raise InputError if nothing is trained, because quantized weights are frozen and there is no adapter."""
         if self.base and self.model == self.base.model:
             message = _NOT_TRAINED if self.base.format.takes_adapters else _FROZEN
             raise wrong(message, "changes", format=self.base.format.title)
 
     def in_training(self, plan: Plan) -> Model:
-        """The model in a training step: quantized weights are packed, other tensors have the precision's dtype.
+        """Return the model in a training step: quantized weights are packed, and others have the precision's dtype.
 
         Raises InputError if nothing is trained, or if training on such weights is not simulated.
         """
@@ -74,7 +74,7 @@ class ChangedModel:
         return self.adapted.packed(PRECISIONS[plan.precision].dtype) if self.adapted else self.model
 
     def in_inference(self) -> Model:
-        """The model in a forward pass without gradients. Raises InputError if the model is quantized."""
+        """Return the model in a forward pass without gradients. Raises InputError if the model is quantized."""
         if self.base:
             raise wrong(_NO_INFERENCE, "changes", format=self.base.format.title)
         return self.model
@@ -87,12 +87,12 @@ class ChangedModel:
 
     @property
     def memory_bytes(self) -> int:
-        """The bytes of all weights in memory: in float32, unless they are quantized."""
+        """The bytes of all weights in memory. Weights that are not quantized are in float32."""
         return self.adapted.memory_bytes if self.adapted else FLOAT32 * self.model.num_parameters()
 
     @property
     def file_bytes(self) -> int:
-        """The size of the files: the model's, as transformers or the library writes it, and the adapter's."""
+        """The bytes of the model's file, by transformers or the quantization library, and of any adapter file."""
         return self.adapted.file_bytes if self.adapted else file_bytes(self.model)
 
 
@@ -116,7 +116,7 @@ class StepEffect(NamedTuple):
 
 
 def with_steps(model: Model, steps: Iterable[ChangeStep]) -> ChangedModel:
-    """A model after all steps. Raises InputError if a step is not possible."""
+    """Return a model after all steps. Raises InputError if a step is not possible."""
     changed = ChangedModel(model)
     for step in steps:
         changed = changed.after(step)
@@ -124,7 +124,7 @@ def with_steps(model: Model, steps: Iterable[ChangeStep]) -> ChangedModel:
 
 
 def changed_models(model: Model, steps: Sequence[ChangeStep]) -> tuple[list[ChangedModel], Problem | None]:
-    """The model before and after each step, up to the first impossible step, and the problem with that step."""
+    """Return the model before and after each step, up to the first impossible step, and the problem with that step."""
     models = [ChangedModel(model)]
     for step in steps:
         try:
@@ -135,7 +135,7 @@ def changed_models(model: Model, steps: Sequence[ChangeStep]) -> tuple[list[Chan
 
 
 def effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
-    """The figures of a model: FLOPs of a forward pass, and the peak of a training step with a plan.
+    """Compute the figures of a changed model, including the peak memory of a training step with a plan.
 
     >>> from bertcalc import Lora, load
     >>> bert = load("bert-base-uncased", "BertForSequenceClassification")

@@ -1,4 +1,4 @@
-"""The step that pages offer for each kind, with arguments that fit the model."""
+"""The first step that pages offer for each kind of step, with arguments that fit the model."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -26,11 +26,11 @@ from bertcalc.text.problem import InputError
 
 
 def first_step(kind: str, model: Model) -> ChangeStep:
-    """A step of a kind in ``KINDS`` that halves the model's layers, heads or width, or that names the model's modules.
+    """Return a step of a kind in ``KINDS`` with arguments that fit the model.
 
-    Adapters target peft's default modules, or the same projections under the model's names, and train the task's head.
-    bitsandbytes does not quantize that head, because quantized weights are not trained. GGUF mixes types if llama.cpp
-    can convert the model.
+    Steps that resize the model halve its vocabulary, layers, heads or width. Adapters target peft's default modules, or
+    the same projections under the model's names, and train the task's head. bitsandbytes does not quantize this head,
+    because quantized weights are not trained. GGUF mixes types if llama.cpp can convert the model.
 
     >>> from bertcalc import load
     >>> first_step("layers", load("bert-base-uncased"))
@@ -93,7 +93,7 @@ def added(steps: Sequence[ChangeStep], step: ChangeStep) -> list[ChangeStep]:
 
 
 def _stores(form: QuantizationFormat, model: Model) -> bool:
-    """Whether a format can store a model without its adapter, which is added after quantization."""
+    """Whether a format can store a model without its adapter, as adapters are added after quantization."""
     with suppress(InputError):
         return bool(form.pieces(without_adapter(model), "F32"))
     return False
@@ -104,7 +104,7 @@ def _half(size: int) -> int:
 
 
 def _names(model: Model, *roles: str) -> tuple[str, ...]:
-    """The shortest names that match the layers' modules with the given roles and, if possible, no other modules."""
+    """Return the shortest names that match the layers' modules with these roles and, if possible, no other modules."""
     paths = {path: module.place for path, module, _copies in model.modules() if "*" in path and not module.children}
     names = []
     for path, place in paths.items():
@@ -116,5 +116,5 @@ def _names(model: Model, *roles: str) -> tuple[str, ...]:
 
 
 def _means(name: str, paths: Mapping[str, Any]) -> set[Any]:
-    """The places of the modules that a name matches in peft."""
+    """Return the places of the modules that peft matches with a name."""
     return {place for path, place in paths.items() if path.endswith(f".{name}")}

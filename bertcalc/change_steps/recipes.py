@@ -24,7 +24,7 @@ class ChangeRecipe(NamedTuple):
     device: str = ""
 
     def steps_for(self, model: Model) -> str:
-        """The steps as text, with arguments that fit a model.
+        """Return the steps as text, with arguments that fit a model.
 
         >>> from bertcalc import load
         >>> RECIPES[0].steps_for(load("distilbert-base-uncased", "DistilBertForSequenceClassification"))

@@ -94,22 +94,22 @@ _SAFE = "_.*-()|\\[]^$"
 
 
 def written(steps: Iterable[ChangeStep]) -> str:
-    """Steps as text, which ``read_steps`` reads."""
+    """Write steps as a text that ``read_steps`` can parse."""
     return ";".join(
         ",".join((kind_of(step), *(f"{name}={text}" for name, text in argument_texts(step).items()))) for step in steps
     )
 
 
 def argument_texts(step: ChangeStep, always: Collection[str] = ()) -> dict[str, str]:
-    """The arguments of a step that differ from their defaults, and those in ``always``, as text."""
+    """Return as text the arguments of a step that differ from their defaults or are named in ``always``."""
     return {name: _value(value) for name, value in arguments(step, always).items()}
 
 
 def with_argument(step: ChangeStep, name: str, text: str) -> ChangeStep:
-    """A copy of a step with an argument that the user typed; an empty text stands for the default.
+    """Return a copy of a step with an argument that the user typed; an empty text stands for the default.
 
-    The text of a list is one name, or several separated by commas. If two flags exclude each other, setting the first
-    changes the second. Raises InputError for a wrong value.
+    A list is typed as one name, or as several names separated by commas. If two flags exclude each other, setting one
+    flag changes the other. Raises InputError for a wrong value.
 
     >>> with_argument(Lora(), "target_modules", "query, value").target_modules
     ('query', 'value')
@@ -131,7 +131,7 @@ def with_argument(step: ChangeStep, name: str, text: str) -> ChangeStep:
 
 
 def kind_of(step: ChangeStep) -> str:
-    """The name of a step's kind.
+    """Return the name of a step's kind.
 
     >>> kind_of(Lora())
     'lora'
@@ -140,7 +140,7 @@ def kind_of(step: ChangeStep) -> str:
 
 
 def _quoted(value: object) -> str:
-    """Percent-encode a text, including signs that separate steps or, in ``bertcalc.model_ref``, models."""
+    """Percent-encode a text, including the separators of steps and, in ``bertcalc.model_ref``, of models."""
     return quote(str(value), _SAFE).replace("~", "%7E")
 
 
@@ -155,7 +155,7 @@ def _value(value: object, between: str = "+") -> str:
 
 
 def without_spaces(text: str) -> str:
-    """A text of steps that the user typed, without the spaces around commas and semicolons.
+    """Remove the spaces around commas and semicolons from a text of steps that the user typed.
 
     >>> without_spaces("layers, layers=3+4; lora")
     'layers,layers=3+4;lora'
@@ -164,10 +164,10 @@ def without_spaces(text: str) -> str:
 
 
 def read_steps(text: str) -> tuple[ChangeStep, ...]:
-    """The steps that a text describes. Raises InputError if a part of the text is wrong.
+    """Parse a text of steps. Raises InputError if a part of the text is wrong.
 
-    Each step is checked on its own; only building a model shows whether the steps suit it. Arguments have peft's and
-    transformers' names; ``rank``, ``alpha``, ``dropout`` and ``targets`` are understood, too.
+    Each step is checked on its own. Only building a model shows whether the steps suit it. Arguments have the names of
+    peft and transformers; short names such as ``rank``, ``alpha``, ``dropout`` and ``targets`` are also accepted.
 
     >>> written(read_steps("lora,rank=16,alpha=32"))
     'lora,r=16,lora_alpha=32'
@@ -206,7 +206,7 @@ def _step(text: str) -> ChangeStep:
 
 
 def _read(text: str, hint: Any, between: str = "+") -> Any:
-    """Convert a text to the annotated type. If that is impossible, return the text, which the step's checks refuse."""
+    """Convert a text to the annotated type. If this is not possible, return the text; the step's checks refuse it."""
     if mapping := _dictionary_of(hint) if ":" in text else None:
         key, member = get_args(mapping)
         pairs = (part.partition(":") for part in text.split("+") if part)
@@ -227,7 +227,7 @@ def _read(text: str, hint: Any, between: str = "+") -> Any:
 
 
 def _read_record(text: str, kinds: Iterable[Any]) -> Any:
-    """The first record with a single field that can have the value."""
+    """Return a record of the first kind that accepts the value in its single field."""
     for kind in kinds:
         (part,) = fields(kind)
         try:
@@ -238,16 +238,16 @@ def _read_record(text: str, kinds: Iterable[Any]) -> Any:
 
 
 def _options(hint: Any) -> tuple[Any, ...]:
-    """The options of an annotation, without None."""
+    """Return the options of an annotation, without None."""
     options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
     return tuple(option for option in options if option is not type(None))
 
 
 def _dictionary_of(hint: Any) -> Any:
-    """The option of an annotation that is a dictionary; None if there is none."""
+    """Return the option of an annotation that is a dictionary; None if there is none."""
     return next((option for option in _options(hint) if get_origin(option) is Mapping), None)
 
 
 def _list_of(hint: Any) -> Any:
-    """The option of an annotation that is a list or tuple; None if there is none."""
+    """Return the option of an annotation that is a list or tuple; None if there is none."""
     return next((option for option in _options(hint) if get_origin(option) in (Collection, tuple)), None)

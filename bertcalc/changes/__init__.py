@@ -1,1 +1,1 @@
-"""Changes of a model: peft's adapters, BitFit, and changes of sizes such as fewer layers or another vocabulary."""
+"""Changes to a model: peft's adapters, BitFit, and other sizes, such as fewer layers or another vocabulary."""

@@ -1,4 +1,4 @@
-"""The base of all peft adapters: the base model is frozen, and some modules are trained as a whole."""
+"""The base class of all peft adapters, which freeze the base model and may train some modules as a whole."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -15,8 +15,8 @@ from bertcalc.text.live_numbers import between, fill
 from bertcalc.text.patterns import check_patterns
 from bertcalc.text.problem import InputError, Problem
 
-ADAPTER_NAME = ".default"  # peft's name of the adapter, part of the names of all adapter tensors
-COPY = f".modules_to_save{ADAPTER_NAME}"  # follows the name of a module that is trained as a whole
+ADAPTER_NAME = ".default"  # peft's name for the adapter, which is part of the names of all adapter tensors
+COPY = f".modules_to_save{ADAPTER_NAME}"  # this follows the name of a module that is trained as a whole
 _ADAPTED = N_("{module} has an adapter already: leave it out of target_modules, or of modules_to_save.")
 _FIRST_LAYER = N_(
     "bertcalc counts the parameters of an adapter of {architecture}, but not its FLOPs and memory: a convolution "
@@ -31,10 +31,10 @@ _TIED = N_("{module} shares a tensor with another module: bertcalc does not supp
 
 
 class PeftChange(Change):
-    """The base of peft's adapters, with the arguments that most adapters have.
+    """The base class of peft's adapters, with the arguments that most adapters have.
 
-    ``adapt`` freezes the model and adds the adapter. ``peft_config`` is peft's class for the arguments, and
-    ``peft_type`` peft's name of the method.
+    ``adapt`` freezes the model and adds the adapter. ``peft_config`` is the name of peft's configuration class, and
+    ``peft_type`` is peft's name for the method.
     """
 
     peft_config = peft_type = ""
@@ -68,7 +68,7 @@ class PeftChange(Change):
         return any(map(named_by_layer, (self.target_modules, self.exclude_modules, self.modules_to_save)))
 
     def targets(self, names: Names) -> Targets:
-        """The modules that the adapter targets, without those that are trained as a whole."""
+        """Return the modules that the adapter targets, without modules that are trained as a whole."""
         heads = HEADS["SEQ_CLS"] if self.task_type == "SEQ_CLS" else ()  # peft adds other tasks' heads later
         saved = (*(self.modules_to_save or ()), *heads)
         return Targets(names, self.exclude_modules, self.layers_to_transform, self.layers_pattern, saved)
@@ -94,7 +94,10 @@ def train_all(root: Module) -> Module:
 
 
 def save_modules(rewriting: Rewriting, names: Collection[str]) -> None:
-    """Wrap modules whose names end with one of ``names`` in a ModulesToSaveWrapper: frozen original, trained copy."""
+    """Wrap modules in a ModulesToSaveWrapper, with a frozen original and a trained copy.
+
+    A module is wrapped if its name ends with one of ``names``.
+    """
     ends = tuple(names)
     if not ends:
         return
@@ -138,7 +141,7 @@ def _check(spot: Spot, spots: Collection[Spot], names: Collection[str]) -> None:
 
 
 class ParameterDict(Module):
-    """torch.nn.ParameterDict: tensors by name."""
+    """torch.nn.ParameterDict: a dictionary of tensors."""
 
     class_name = "ParameterDict"
 
@@ -152,7 +155,7 @@ class ParameterDict(Module):
 
 
 def set_places(module: Module, place: Place) -> Module:
-    """Give a new module and all modules below it a place."""
+    """Set the place of a new module and of all modules below it."""
     for _path, inside, _copies in module.modules():
         inside.place = place
     return module

@@ -22,12 +22,12 @@ _PRODUCT = N_(
 
 @dataclass(frozen=True)
 class FactorizeEmbeddings(Resizing):
-    """Narrow the word table to ``embedding_size`` columns, and add a linear layer that projects to the hidden size.
+    """Narrow the word embeddings to ``embedding_size`` columns, and add a linear projection to the hidden size.
 
-    V x H becomes V x E + E x H, as in the paper, with a bias as in ALBERT's embedding_hidden_mapping_in. In front of a
-    decoder that is tied to the table, another layer projects to E, like the dense layer of ALBERT's head. The table and
-    its projection become a ``Sequential``, and so do the decoder and its projection. ALBERT and ELECTRA have a field
-    for ``embedding_size``, which also sets the width of position and token type embeddings.
+    V x H becomes V x E + E x H, as in the paper, with a bias as in ALBERT's embedding_hidden_mapping_in. A decoder that
+    is tied to the word embeddings gets another layer in front of it. This layer projects to E, like the dense layer of
+    ALBERT's head. The table and its projection become a ``Sequential``, and so do the decoder and its projection. In
+    ALBERT and ELECTRA, ``embedding_size`` is a field, which also sets the width of position and token type embeddings.
 
     >>> from bertcalc import load
     >>> load("bert-base-uncased").adapted(FactorizeEmbeddings(128)).num_parameters()
@@ -48,7 +48,7 @@ class FactorizeEmbeddings(Resizing):
         return unchecked(config, embedding_size=self.embedding_size)  # families without the field ignore it
 
     def unsimulated(self, model: Model) -> Problem | None:
-        """The simulation does not support a ``Sequential`` in place of the table."""
+        """Return a problem if the table becomes a ``Sequential``, which the simulation does not support."""
         return None if model.config.has("embedding_size") else self.not_simulated(model)
 
     def rewrite(self, model: Model, root: Module, steps: list[Step] | None) -> None:
@@ -66,7 +66,7 @@ class FactorizeEmbeddings(Resizing):
             self._project(rewriting, decoder)
 
     def _factorize(self, rewriting: Rewriting, words: Spot) -> None:
-        """Put the table into a Sequential with the projection after it."""
+        """Put the table into a Sequential, followed by the projection."""
         table, width = words.module, self.embedding_size
         assert isinstance(table, Embedding)
         rows, hidden_size = table.parameters["weight"]
@@ -87,7 +87,7 @@ class FactorizeEmbeddings(Resizing):
         rewriting.wrap(words, wrapper, "0", projected, resize=narrowed)
 
     def _project(self, rewriting: Rewriting, decoder: Spot) -> None:
-        """Put a decoder that is tied to the table into a Sequential with a projection in front of it."""
+        """Put a decoder that is tied to the table into a Sequential, after a projection."""
         wide, width = decoder.module, self.embedding_size
         assert isinstance(wide, Linear)
         project = Linear(wide.in_features, width)
@@ -107,7 +107,7 @@ class FactorizeEmbeddings(Resizing):
 
 
 def _call(rewriting: Rewriting, path: str, module: Linear, x: Value, shape: tuple[int, ...], place: Place) -> Step:
-    """The step of a new linear layer."""
+    """Return the step of a new linear layer."""
     tensors = tuple(Tensor(f"{path}.{last}", sides, 1, place) for last, sides in module.parameters.items())
     name = rewriting.model.without_prefix(path)
     return Step(name, "linear", (x,), Value(name, shape), tensors, 1, module, place)

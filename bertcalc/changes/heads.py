@@ -1,4 +1,4 @@
-"""Fewer heads: query, key, value and output shrink, as in ``prune_heads`` of transformers before 5."""
+"""Fewer attention heads: query, key, value and output shrink, as with ``prune_heads`` of transformers before 5."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import field, replace
@@ -26,10 +26,10 @@ _ALL = N_("All {count} heads of a layer would be pruned: keep at least one.")
 
 @dataclass(frozen=True)
 class PruneHeads(Resizing):
-    """Prune heads: a number of ``heads`` in every layer, or listed heads if ``heads`` maps layer numbers to lists.
+    """Prune a number of ``heads`` in every layer, or the listed heads if ``heads`` maps layer numbers to lists.
 
-    In transformers up to 4.57: ``model.prune_heads({layer: [head, ...]})``; later versions have no such method. Cross
-    attention keeps its heads. ALBERT's shared layer has number 0.
+    In transformers up to 4.57, this is ``model.prune_heads({layer: [head, ...]})``. Later versions do not have this
+    method. Cross-attention keeps its heads. ALBERT's shared layer has number 0.
 
     >>> from bertcalc import load
     >>> load("bert-base-uncased").adapted(PruneHeads({0: [0, 1], 11: [3]})).num_parameters()
@@ -52,7 +52,7 @@ class PruneHeads(Resizing):
         return isinstance(self.heads, Mapping)
 
     def configured(self, model: Model, config: Config) -> Config:
-        if model.family.prunes != "yes":  # there is no _prune_heads, it raises an error, or the pruned model cannot run
+        if model.family.prunes != "yes":  # _prune_heads is missing or raises an error, or the pruned model cannot run
             message = _NO_METHOD if model.family.prunes == "no" else _DISTANCES
             raise InputError(Problem.of(message, "heads", None, family=model.family.name))
         self.check(config)
@@ -84,7 +84,7 @@ class PruneHeads(Resizing):
             trace.pruned_heads = self.heads
 
     def rewrite_with(self, model: Model, root: Module, steps: list[Step] | None, twin: Twin) -> None:
-        """Group the layers by the number of pruned heads, and take each group from a run with that number pruned."""
+        """Split the layers by their number of pruned heads, and copy each group from a uniformly pruned model."""
         if not isinstance(self.heads, Mapping):
             return
         counts = {layer: len(heads) for layer, heads in self.heads.items() if heads}
@@ -101,12 +101,12 @@ class PruneHeads(Resizing):
 
 
 def _layer(name: str) -> int:
-    """The layer number in a module's full name."""
+    """Return the layer number in a module's full name."""
     return int(split_layer(name)[0].rpartition(".")[2])
 
 
 def _take_shapes(steps: list[Step] | None, pruned: list[Step] | None, path: str, group: str) -> None:
-    """Copy the shapes of ``pruned`` steps, which have fewer heads, to the steps of a group of layers."""
+    """Copy shapes to the steps of a group of layers from ``pruned`` steps, which have fewer heads."""
     if steps is None or pruned is None:
         return
     inside = [step for step in pruned if split_layer(step.name)[0].rpartition(".")[0] == path]

@@ -25,7 +25,7 @@ _NO_NORM = N_("{module} is a {kind}: the target_modules of LayerNorm tuning must
 class IA3(PeftChange):
     """IA3: multiply the outputs of modules, or the inputs of feed-forward modules, by trained vectors.
 
-    The arguments are those of ``peft.IA3Config``.
+    The arguments match ``peft.IA3Config``.
 
     >>> from bertcalc import load
     >>> load("bert-base-uncased").adapted(IA3()).trainable_parameters
@@ -35,7 +35,7 @@ class IA3(PeftChange):
     title = "IA3"
     peft_config, peft_type = "IA3Config", "IA3"
 
-    packed_in_16_bits = False  # the scaled outputs are float32, and a matrix product accepts no 16-bit factor then
+    packed_in_16_bits = False  # scaled outputs are float32, which a matrix product does not accept with 16-bit weights
 
     target_modules: Names | None = None
     feedforward_modules: Names | None = None
@@ -64,7 +64,7 @@ class IA3(PeftChange):
                 raise InputError(Problem.of(_NOT_TARGETED, "feedforward_modules", name, **values))
 
     def _in_front(self, names: Names, name: str) -> bool:
-        """Whether the input of a module is scaled: peft compares the ends of names, even within a part."""
+        """Whether peft scales the input of a module. It compares the ends of names, even within a part of a path."""
         return bool(re.fullmatch(names, name)) if isinstance(names, str) else name.endswith(tuple(names))
 
     def _scale(self, rewriting: Rewriting, spot: Spot, *, in_front: bool) -> None:
@@ -91,7 +91,7 @@ class IA3(PeftChange):
 class LNTuning(PeftChange):
     """LayerNorm tuning: train copies of the LayerNorms. peft keeps the originals, so LayerNorms count twice.
 
-    The arguments are those of ``peft.LNTuningConfig``. peft has defaults for GPT-2 only.
+    The arguments match ``peft.LNTuningConfig``. peft has defaults for GPT-2 only.
 
     >>> from bertcalc import load
     >>> load("gpt2").adapted(LNTuning()).trainable_parameters
@@ -101,7 +101,7 @@ class LNTuning(PeftChange):
     title = N_("LayerNorm tuning")
     peft_config, peft_type = "LNTuningConfig", "LN_TUNING"
 
-    in_16_bits = False  # the copies are float32, and CUDA's LayerNorm kernel accepts no 16-bit input then
+    in_16_bits = False  # the copies are float32, which CUDA's LayerNorm kernel does not accept with a 16-bit input
 
     target_modules: Names | None = None
     task_type: TaskType | None = None

@@ -16,11 +16,11 @@ _ALL = N_("All {count} layers would be dropped: keep at least one.")
 
 @dataclass(frozen=True)
 class DropLayers(Resizing):
-    """Drop the layers whose numbers, counted from 0, are in ``layers``; the remaining layers move up.
+    """Drop the layers with the numbers in ``layers``, counted from 0; the remaining layers move up.
 
-    In transformers: ``model.encoder.layer = ModuleList(kept)``, with ``config.num_hidden_layers`` set to the number of
-    remaining layers; a decoder that fills a cache also needs new numbers in ``layer_idx``. ALBERT's layers share their
-    tensors: dropping layers runs fewer layers, but removes no parameters.
+    In transformers, this is ``model.encoder.layer = ModuleList(kept)`` with ``config.num_hidden_layers`` set to the
+    number of remaining layers. A decoder that fills a cache also needs new numbers in ``layer_idx``. ALBERT's layers
+    share their tensors, so dropping layers saves FLOPs but no parameters.
 
     >>> from bertcalc import load
     >>> load("bert-base-uncased").adapted(DropLayers([1, 3, 5, 7, 9, 11])).num_parameters()

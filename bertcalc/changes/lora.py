@@ -26,11 +26,11 @@ _NO_BIAS = N_("peft adds no lora_bias to an Embedding: leave {module} out of the
 
 @dataclass(frozen=True)
 class Lora(PeftChange):
-    """LoRA: train two matrices of (r, in) and (out, r) beside each targeted weight of (out, in).
+    """LoRA: train two matrices of shape (r, in) and (out, r) beside each targeted weight of shape (out, in).
 
-    The arguments are those of ``peft.LoraConfig``. ``target_modules`` defaults to peft's default for the family. The
-    head for ``task_type`` is trained as a whole; peft keeps the original head, too, so the head counts twice.
-    ``lora_alpha``, ``alpha_pattern`` and ``use_rslora`` set the scaling, which changes no count.
+    The arguments match ``peft.LoraConfig``. ``target_modules`` defaults to peft's default for the family. The head for
+    ``task_type`` is trained as a whole. peft also keeps the original head, so the head counts twice. ``lora_alpha``,
+    ``alpha_pattern`` and ``use_rslora`` set the scaling, which changes no count.
 
     >>> from bertcalc import load
     >>> bert = load("bert-base-uncased", "BertForSequenceClassification")
@@ -65,7 +65,7 @@ class Lora(PeftChange):
 
     @property
     def trains_as_it_runs(self) -> bool:
-        return not (self.use_dora and self.lora_dropout)  # with dropout, DoRA computes the base product once more
+        return not (self.use_dora and self.lora_dropout)  # with dropout, DoRA computes the base product a second time
 
     @property
     def under_autocast(self) -> bool:
@@ -91,7 +91,7 @@ class Lora(PeftChange):
             self._add(rewriting, spot)
 
     def rank(self, name: str) -> int:
-        """The rank of the adapter of a module, given the module's full name."""
+        """Return the adapter's rank for the module with this full name."""
         matches = (r for key, r in self.rank_pattern.items() if re.match(rf"(.*\.)?({key})$", name))
         return next(matches, self.r)
 
@@ -106,7 +106,7 @@ class Lora(PeftChange):
         rewriting.wrap(spot, wrapper, "base_layer", lambda step: self._steps(wrapper, step, spot.path))
 
     def _wrapper(self, base: Module, r: int, name: str) -> Module:
-        """A module's wrapper with the two matrices, without the module itself."""
+        """Return the wrapper of a module with the two LoRA matrices, but without the module itself."""
         linear: dict[str, dict[str, Module]] = {"lora_A": {}, "lora_B": {}}
         tables: dict[str, dict[str, Shape]] = {"lora_embedding_A": {}, "lora_embedding_B": {}}
         match base:
@@ -137,7 +137,7 @@ class Lora(PeftChange):
         )
 
     def _steps(self, wrapper: Module, step: Step, path: str) -> list[Step]:
-        """The steps that follow the module's own step: result + lora_B(lora_A(dropout(x))) * scaling."""
+        """Return the steps that follow the module's own step: result + lora_B(lora_A(dropout(x))) * scaling."""
         recording = Recording(step, path)
         x, children, shape = step.takes[0], wrapper.children, step.gives.shape
         if children["lora_A"].children:
@@ -170,7 +170,7 @@ class Lora(PeftChange):
 
 
 def _dora(units: int) -> Module:
-    """The module with DoRA's magnitudes, one per output unit."""
+    """Return the module with DoRA's magnitudes, one per output unit."""
     module = Module("lora.dora.DoraLinearLayer")
     module.parameters = {"weight": (units,)}
     return module

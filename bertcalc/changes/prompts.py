@@ -68,7 +68,7 @@ _NO_LABELS = N_(
 
 @dataclass(frozen=True)
 class Prompts(PeftChange):
-    """The base of prompt, prefix and p-tuning: an encoder of virtual tokens beside the frozen model."""
+    """The base class of prompt tuning, prefix tuning and p-tuning: an encoder of virtual tokens for a frozen model."""
 
     letters: ClassVar[Mapping[str, str]] = {"num_virtual_tokens": "num_virtual_tokens"}
     width_message = ""
@@ -95,7 +95,7 @@ class Prompts(PeftChange):
         raise NotImplementedError
 
     def unsimulated(self, model: Model) -> Problem | None:
-        """Like the base's, but also refuses models with tables of distances, whose forward methods differ."""
+        """Also return a problem for tables of relative distances, because their models have other forward methods."""
         if version_of(model.config).distances:
             return self.not_simulated(model)
         return super().unsimulated(model)
@@ -109,7 +109,7 @@ class Prompts(PeftChange):
             raise InputError(Problem.of(_TOO_LONG, "num_virtual_tokens", count, **values))
 
     def needed_width(self, config: Config) -> int:
-        """The only width of a virtual token with which the model runs."""
+        """Return the width that virtual tokens need to have for the model to run."""
         return config.hidden_size
 
     def check_width(self, model: Model) -> None:
@@ -126,7 +126,7 @@ class Prompts(PeftChange):
         return replace(self, **values)
 
     def width(self, rewriting: Rewriting) -> int:
-        """The width of a virtual token: token_dim, or else the size that peft reads from the configuration."""
+        """Return the width of a virtual token: token_dim, or else the size that peft reads from the configuration."""
         config, family = rewriting.model.config, rewriting.model.family.name
         if self.token_dim is not None:
             return self.token_dim
@@ -137,7 +137,10 @@ class Prompts(PeftChange):
 
 
 class _Encoding:
-    """The steps of an encoder of virtual tokens; ``x`` is the last step's value, ``within`` the encoder's name."""
+    """The steps of an encoder of virtual tokens.
+
+    ``x`` is the value of the last step, and ``within`` is the name of the encoder.
+    """
 
     within = "prompt_encoder.default"
 
@@ -147,7 +150,7 @@ class _Encoding:
         self.x = Value("prompt_tokens", (batch, count), ids=True)
 
     def call(self, name: str, operation: Operation, units: int, role: str = ADAPTER) -> None:
-        """Call a module of the encoder that outputs ``units`` activations per virtual token."""
+        """Add the step of a module in the encoder that outputs ``units`` activations per virtual token."""
         module = self._encoder.get_submodule(name)
         place, path = _place(role), f"{self.within}.{name}"
         tensors = tuple(Tensor(f"{path}.{last}", shape, 1, place) for last, shape in module.parameters.items())
@@ -155,12 +158,12 @@ class _Encoding:
         self.steps.append(Step(path, operation, (x,), self.x, tensors, 1, module, place))
 
     def look_up(self, role: str) -> None:
-        """Look up the rows of the virtual tokens."""
+        """Add the step that looks up the embeddings of the virtual tokens."""
         _count, width = self._encoder.children["embedding"].parameters["weight"]
         self.call("embedding", "lookup", width, role)
 
     def network(self, name: str) -> None:
-        """Call linear modules and the activations between them."""
+        """Add the steps of linear modules and of the activations between them."""
         for number, module in self._encoder.children[name].children.items():
             if isinstance(module, Linear):
                 self.call(f"{name}.{number}", "linear", module.out_features)
@@ -168,9 +171,9 @@ class _Encoding:
                 self.call(f"{name}.{number}", "activation", self.x.shape[-1])
 
     def lstm(self, name: str, layers: int) -> None:
-        """Run an LSTM in both directions: a product for every token's input, and one for every previous output.
+        """Add the steps of a bidirectional LSTM: products with every token's input and with every previous output.
 
-        The first token's previous output is zeros, to which no gradient flows.
+        The previous output of the first token is zeros, which get no gradient.
         """
         shapes, count = self._encoder.children[name].parameters, self.x.shape[1]
         for layer in range(layers):
@@ -195,17 +198,17 @@ class _Encoding:
         self.steps.append(Step(gives.name, "linear", (x,), gives, tensors, 1, place=place, again=again))
 
     def held_as(self, name: str, frame: str = WRAPPER) -> None:
-        """Record that a variable in a forward method holds the last step's value."""
+        """Record that a variable in a forward method refers to the last step's value."""
         self.steps[-1] = self.steps[-1]._replace(variable=(frame, name))
 
 
 class SoftPrompts(Prompts):
-    """The base of prompt tuning and p-tuning, which put virtual tokens in front of every sequence."""
+    """The base class of prompt tuning and p-tuning, which put virtual tokens in front of every sequence."""
 
     width_message = _OTHER_WIDTH
 
     def needed_width(self, config: Config) -> int:
-        """The width of the word embeddings, which can be smaller than the hidden size."""
+        """Return the width of the word embeddings, which can be smaller than the hidden size."""
         width: int = config.embedding_size if config.has("embedding_size") else config.hidden_size  # type: ignore[attr-defined]
         return width
 
@@ -224,7 +227,7 @@ class SoftPrompts(Prompts):
         return Problem.of(_NO_LABELS, "task_type", self.task_type, **values)
 
     def run(self, model: Model, encoder: Module, steps: Steps) -> None:
-        """Look up the words before the model runs, and put the virtual tokens in front of them."""
+        """Look up the word embeddings before the model runs, and put the virtual tokens in front of them."""
         index, words = next((index, step) for index, step in enumerate(steps) if step.place.role == "word")
         self._check(model, words)
         batch, length, width = words.gives.shape
@@ -273,14 +276,16 @@ def _place(role: str) -> Place:
 
 
 def _step(gives: Value, *takes: Value) -> Step:
-    """A step of peft's own forward method, which holds the result in a variable of the same name."""
+    """Return a step of peft's own forward method, which assigns the result to a variable of the same name."""
     place = _place(gives.name)
     return Step(gives.name, "copy", takes, gives, (), 1, place=place, variable=(WRAPPER, gives.name))
 
 
 @dataclass(frozen=True)
 class PromptTuning(SoftPrompts):
-    """Prompt tuning: train vectors in front of the embeddings. The arguments are those of ``peft.PromptTuningConfig``.
+    """Prompt tuning: train vectors in front of the embeddings.
+
+    The arguments match ``peft.PromptTuningConfig``.
 
     >>> from bertcalc import load
     >>> load("bert-base-uncased").adapted(PromptTuning(20, "FEATURE_EXTRACTION")).trainable_parameters
@@ -301,8 +306,7 @@ class PromptTuning(SoftPrompts):
 class PrefixTuning(Prompts):
     """Prefix tuning: train the keys and values of virtual tokens in each layer.
 
-    The arguments are those of ``peft.PrefixTuningConfig``. With ``prefix_projection``, a network computes the keys and
-    values.
+    The arguments match ``peft.PrefixTuningConfig``. With ``prefix_projection``, a network computes the keys and values.
 
     >>> from bertcalc import load
     >>> load("bert-base-uncased").adapted(PrefixTuning(20, "FEATURE_EXTRACTION")).trainable_parameters
@@ -337,7 +341,7 @@ class PrefixTuning(Prompts):
         trace.prefix = Value("past_key_values", (self.num_virtual_tokens, 1))
 
     def run(self, model: Model, encoder: Module, steps: Steps) -> None:
-        """Look up the keys and values of the virtual tokens in all layers before the model runs."""
+        """Look up the keys and values of the virtual tokens for all layers before the model runs."""
         index = next(index for index, step in enumerate(steps) if step.operation != "input")
         batch, *choices, length = steps[0].gives.shape
         self._check(model, length, steps)
@@ -374,7 +378,9 @@ class PrefixTuning(Prompts):
 
 @dataclass(frozen=True)
 class PromptEncoder(SoftPrompts):
-    """P-tuning: train a network that computes virtual tokens. The arguments are ``peft.PromptEncoderConfig``'s.
+    """P-tuning: train a network that computes virtual tokens.
+
+    The arguments match ``peft.PromptEncoderConfig``.
 
     >>> from bertcalc import load
     >>> bert = load("bert-base-uncased", "BertForSequenceClassification")
@@ -413,7 +419,7 @@ class PromptEncoder(SoftPrompts):
         encoding.network("mlp_head")
 
     def _lstm(self, width: int, hidden: int) -> Module:
-        """torch.nn.LSTM in both directions: four gates, with weights for the input and for the previous output."""
+        """Return a bidirectional torch.nn.LSTM: four gates, with weights for the input and for the previous output."""
         lstm = Module("LSTM")
         shapes: dict[str, Shape] = {}
         for layer in range(self.encoder_num_layers):
@@ -426,7 +432,7 @@ class PromptEncoder(SoftPrompts):
 
 
 def _network(*sides: tuple[int, int]) -> Module:
-    """Linear modules with ReLUs between them; ``sides`` has (in, out) for each linear module."""
+    """Return linear modules with ReLUs between them; ``sides`` has (in, out) for each linear module."""
     layers: dict[str, Module] = {}
     for number, (inputs, outputs) in enumerate(sides):
         layers[str(2 * number)] = Linear(inputs, outputs)

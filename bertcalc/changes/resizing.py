@@ -1,4 +1,4 @@
-"""The base of all changes to the model's own sizes."""
+"""The base class of all changes to a model's own sizes."""
 
 from collections.abc import Collection
 from typing import Any
@@ -10,7 +10,7 @@ from bertcalc.text.problem import InputError, Problem
 
 
 class Resizing(Change):
-    """The base of all changes to the model's own sizes. Such changes come before all adapters."""
+    """The base class of all changes to a model's own sizes. They come before all adapters."""
 
     turn = SIZES
     once = False
@@ -28,10 +28,10 @@ class Resizing(Change):
 
 
 def smallest(size: Any) -> Any:
-    """The smallest number in a column; a number or symbol is returned unchanged."""
+    """Return the smallest number in a column; a number or a symbol is returned unchanged."""
     return int(size.min()) if hasattr(size, "min") else size
 
 
 def in_order(numbers: Collection[int]) -> Collection[int]:
-    """The distinct numbers in ascending order."""
+    """Return the distinct numbers in ascending order."""
     return tuple(sorted(set(numbers)))

@@ -1,4 +1,4 @@
-"""The module tree and the steps of a model while a change rewrites them, and the steps that an adapter adds."""
+"""Rewrite the module tree and the steps of a model for a change, and record the steps that an adapter adds."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from copy import copy
@@ -28,7 +28,7 @@ class Spot(NamedTuple):
 
 
 class Rewriting:
-    """The tree below ``root`` and its ``steps``, which are None if only the tree is needed."""
+    """A model that a change rewrites: the tree below ``root``, and its steps or None if only the tree is needed."""
 
     def __init__(self, model: Model, root: Module, steps: Steps | None) -> None:
         self.model = model
@@ -36,11 +36,11 @@ class Rewriting:
         self.steps = steps
 
     def spots(self) -> Iterator[Spot]:
-        """Every module below the root, in Hugging Face's order, parents first."""
+        """Yield every module below the root, in Hugging Face's order, parents first."""
         yield from _spots(self.root, "")
 
     def full_names(self, spot: Spot) -> list[str]:
-        """The names of the module in all of its layers; only the first layer's if the number of layers is a symbol."""
+        """Return the module's full name in every layer; only in the first layer if the number of layers is a symbol."""
         return _numbered(self.root, spot.path)
 
     def names_first_layer_apart(self) -> bool:
@@ -65,12 +65,12 @@ class Rewriting:
         resize: Callable[[Step], Step] = lambda step: step,
         in_front: bool = False,
     ) -> None:
-        """Replace a module by a wrapper that holds the module as child ``within`` (such as base_layer).
+        """Replace a module by a wrapper that has the module as its child ``within`` (such as base_layer).
 
         - ``resize``: changes the sizes of the module's own step, if they differ inside the wrapper.
-        - ``insert``: returns the steps that the wrapper adds after the module's step; the last step outputs the value
+        - ``insert``: returns the steps that the wrapper adds after the module's step. The last step outputs the value
           that the module's own step used to output. With ``in_front``, the wrapper adds the steps before the module's
-          step, on the module's input.
+          step, and they process the module's input.
         """
         before, bare = spot.path, self.model.without_prefix(spot.path)
         wrapper.place = spot.module.place
@@ -85,7 +85,7 @@ class Rewriting:
                 self.steps[index] = step._replace(parts=tuple(chain(*more)))
 
     def change_tensors(self, change: Callable[[Tensor], Tensor | None]) -> None:
-        """Replace each tensor that the steps use by ``change(tensor)``; None removes the tensor."""
+        """Replace each tensor in the steps by ``change(tensor)``; None removes the tensor."""
         for index, step in enumerate(self.steps or ()):
             assert self.steps
             tensors = tuple(changed for tensor in step.tensors if (changed := change(tensor)))
@@ -105,10 +105,10 @@ class Rewriting:
             self.steps[index] = _with_tensors(step, renamed)
 
     def split_layers(self, mark: Callable[[str], Hashable]) -> None:
-        """Split groups of equal layers whose modules ``mark`` maps to different values.
+        """Split groups of equal layers if ``mark`` maps the names of their modules to different values.
 
-        Consecutive layers with the same marks stay a group, named by their numbers: 0-5. Raises MixedError if the
-        number of layers is a column and a group would be split.
+        Consecutive layers with the same marks stay in a group, which is named by its numbers: 0-5. Raises MixedError if
+        the number of layers is a column and a group would be split.
         """
         stacks = {spot.path: spot.module for spot in self.spots() if "*" not in spot.path}
         for path, layers in stacks.items():
@@ -156,7 +156,7 @@ def _spots(parent: Module, path: str) -> Iterator[Spot]:
 
 
 def _numbered(root: Module, path: str) -> list[str]:
-    """The names with layer numbers that a path stands for; only the first if the number of layers is a symbol."""
+    """Return the names with layer numbers for a path; only the first name if the number of layers is a symbol."""
     module, choices = root, []
     for name in path.split("."):
         if isinstance(module, ModuleList):
@@ -169,7 +169,7 @@ def _numbered(root: Module, path: str) -> list[str]:
 
 
 def copied(module: Module) -> Module:
-    """A copy of a tree that can be changed independently."""
+    """Return a copy of a tree that can be changed independently."""
     twin = copy(module)
     if module.children:
         twin.children = {name: copied(child) for name, child in module.children.items()}
@@ -179,7 +179,7 @@ def copied(module: Module) -> Module:
 
 
 def _is_in(step: Step, module: str) -> bool:
-    """Whether a step belongs to a module, whose name is given without the body's prefix."""
+    """Whether a step belongs to a module. ``module`` is the module's name without the body's prefix."""
     return step.name in (module, f"{module}_again") or step.name.startswith(f"{module}.")
 
 
@@ -192,7 +192,7 @@ def _wrapped(
     *,
     in_front: bool,
 ) -> Steps:
-    """A step of the module in its wrapper, with the steps that the wrapper adds; other steps are unchanged."""
+    """Move a step of the module into its wrapper, and add the wrapper's steps; other steps stay unchanged."""
     if not _is_in(step, bare):
         return [step]
     name = f"{bare}.{within}{step.name.removeprefix(bare)}"
@@ -212,7 +212,7 @@ def _with_tensors(step: Step, renamed: Callable[[str], str]) -> Step:
 
 
 def _split_steps(steps: Steps, group: str, parts: list[tuple[str, int]], base: str) -> Steps:
-    """Repeat a group's steps for each of the ``parts`` into which the group is split; ``base`` is the body's prefix."""
+    """Repeat the steps of a group of layers for each of its ``parts``; ``base`` is the body's prefix."""
     bare = group.removeprefix(base)
     split: Steps = []
     for inside, equal in groupby(steps, key=lambda step: split_layer(step.name)[0] == bare):
@@ -233,7 +233,7 @@ def _in_part(step: Step, group: str, part: str, length: int, base: str) -> Step:
 
 
 def _renamed(step: Step, group: str, part: str) -> Step:
-    """Replace a group of layers by one of its parts in all names of a step, except those of its tensors."""
+    """Replace a group of layers by one of its parts in all names of a step, except in the names of its tensors."""
     values = [value._replace(name=_in_group(value.name, group, part)) for value in (step.gives, *step.takes)]
     frame = step.variable and (_in_group(step.variable[0], group, part), step.variable[1])
     name = _in_group(step.name, group, part)
@@ -247,12 +247,12 @@ def _in_group(name: str, group: str, part: str) -> str:
 
 
 def place_in(place: Place) -> Place:
-    """The place of the modules and tensors that an adapter adds."""
+    """Return the place of the modules and tensors that an adapter adds."""
     return Place(place.component, ADAPTER, ADAPTER)
 
 
 class Recording:
-    """The steps that an adapter adds after a step."""
+    """A recording of the steps that an adapter adds after a step."""
 
     def __init__(self, step: Step, path: str) -> None:
         self.steps: list[Step] = []
@@ -265,7 +265,7 @@ class Recording:
         return f"{self._step.name.removesuffix('_again')}.{name}" + "_again" * self._step.again
 
     def call(self, name: str, module: Module, x: Value, shape: Shape) -> Value:
-        """Call a module below the wrapper."""
+        """Add the step of a module below the wrapper, and return its value."""
         operation: Operation = "dropout" if isinstance(module, Dropout) else self._step.operation
         tensors = {f"{name}.{last}": sides for last, sides in module.parameters.items()}
         return self.made(name, operation, (x,), shape, tensors, module)
@@ -279,6 +279,7 @@ class Recording:
         tensors: Mapping[str, Shape] | None = None,
         module: Module | None = None,
     ) -> Value:
+        """Add a step with new ``tensors``, and return its value."""
         step = self._step
         place = place_in(step.place)
         named = self._named(name)

@@ -1,4 +1,4 @@
-"""The modules that an adapter targets, and those that it trains as a whole, by peft 0.21's rules.
+"""The modules that an adapter targets, and the modules that it trains as a whole, by peft 0.21's rules.
 
 The rules are in peft/tuners/tuners_utils.py and peft/peft_model.py, the defaults in peft/utils/constants.py.
 """
@@ -50,11 +50,11 @@ IA3_FEED_FORWARD: Mapping[str, Names] = {
     "gpt2": ("mlp.c_proj",),
 }
 LAYER_NORMS: Mapping[str, Names] = {"gpt2": ("ln_1", "ln_2", "ln_f")}
-# peft's EMBEDDING_LAYER_NAMES: peft saves the whole table of such a target.
+# peft's EMBEDDING_LAYER_NAMES. If such a module is a target, peft saves its whole table.
 EMBEDDING_LAYERS = ("embed_tokens", "lm_head")
 ALL_LINEAR = "all-linear"
-# Common values of target_modules. peft adapts every module whose name ends in one of the names: c_proj means both
-# modules of that name in a GPT-2 layer.
+# Common values of target_modules. peft adapts every module with a name that ends in one of these names: c_proj means
+# both modules with this name in a GPT-2 layer.
 NAMED_TARGETS: tuple[Names, ...] = (
     *(("dense",), ("query", "value", "dense"), ("c_attn", "c_proj"), ("c_attn", "c_proj", "c_fc"), ALL_LINEAR),
 )
@@ -77,7 +77,7 @@ _NOT_IN_PATTERN = N_(
 
 
 class Targets(NamedTuple):
-    """The modules that an adapter targets; the arguments are those of peft's configurations."""
+    """The modules that an adapter targets, with the arguments of peft's configurations."""
 
     target_modules: Names
     exclude_modules: Names | None = None
@@ -86,7 +86,7 @@ class Targets(NamedTuple):
     saved: Collection[str] = ()  # modules that are trained as a whole, and so are not targets
 
     def match(self, name: str) -> bool:
-        """Whether a module is a target, by its full name."""
+        """Whether the module with this full name is a target."""
         if self.exclude_modules and _matches(self.exclude_modules, name):
             return False
         if any(re.match(rf"(^|.*\.){saved}($|\..*)", name) for saved in self.saved):
@@ -113,7 +113,7 @@ def _matches(names: Names, name: str) -> bool:
 
 
 def matching(rewriting: Rewriting, targets: Targets, kinds: Kinds = LINEAR) -> list[Spot]:
-    """The targets in the tree. If there are none, raises InputError with a recommendation of modules of ``kinds``."""
+    """Return the targets in the tree. If there are none, raise InputError with a suggestion of modules of ``kinds``."""
     spots = [spot for spot in rewriting.spots() if targets.match(rewriting.full_names(spot)[0])]
     if not spots:
         raise _nothing(rewriting, targets, kinds)
@@ -121,7 +121,7 @@ def matching(rewriting: Rewriting, targets: Targets, kinds: Kinds = LINEAR) -> l
 
 
 def named_by_layer(names: Names | None) -> bool:
-    """Whether names or a pattern may select only some layers, by a digit or (in a pattern) a character class."""
+    """Whether names or a pattern may select only some layers, with a digit or, in a pattern, a character class."""
     if isinstance(names, str):
         return bool(re.search(r"[0-9.\[\\]", re.sub(r"\\\.|\.[*+]", "", names)))
     return any(re.search("[0-9]", name) for name in names or ())
@@ -135,7 +135,7 @@ def resolved(
     task_type: TaskType | None,
     kinds: Kinds = LINEAR,
 ) -> Names:
-    """The names in a field. None stands for peft's default for the family, "all-linear" for all linear modules."""
+    """Return the names in a field; None stands for peft's default for the family, "all-linear" for linear modules."""
     family = rewriting.model.family.name
     if names is None:
         if family not in defaults:
@@ -148,7 +148,7 @@ def resolved(
 
 
 def _nothing(rewriting: Rewriting, targets: Targets, kinds: Kinds) -> InputError:
-    """The error if no module is a target."""
+    """Return the error for an adapter without any target."""
     model, names, layers = rewriting.model, targets.target_modules, targets.layers_to_transform
     values: dict[str, Any] = {
         "architecture": model.architecture,
@@ -175,14 +175,14 @@ def _listed(values: Collection[object] | int) -> str:
 
 
 def _example(rewriting: Rewriting, kinds: Kinds) -> str:
-    """The names of the first two modules of these kinds in the layers."""
+    """Return the names of the first two modules of these kinds in the layers."""
     spots = [spot for spot in rewriting.spots() if isinstance(spot.module, kinds)]
     names = dict.fromkeys(spot.name for spot in spots if split_layer(spot.path)[0]) or {spots[0].name: None}
     return ", ".join([*names][:2])
 
 
 def _linear(rewriting: Rewriting, task_type: TaskType | None) -> list[str]:
-    """The names of all linear modules except the output layer: a language model's decoder, or else a classifier."""
+    """Return the names of all linear modules except the output layer: a language model's decoder or a classifier."""
     spots = [spot for spot in rewriting.spots() if isinstance(spot.module, (Linear, Conv1D))]
     outputs = output_embeddings(spot.module for spot in spots)
     if not outputs and task_type == "SEQ_CLS":

@@ -1,4 +1,4 @@
-"""Another vocabulary: resize the word table and the decoder like transformers' ``resize_token_embeddings``."""
+"""Another vocabulary: resize the word embeddings and the decoder like transformers' ``resize_token_embeddings``."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
@@ -29,8 +29,8 @@ _HIGHEST = DIMENSIONS["vocab_size"][1]
 class ResizeVocabulary(Resizing):
     """Resize the vocabulary to ``new_num_tokens``, rounded up to a multiple of ``pad_to_multiple_of``.
 
-    The arguments are those of transformers' ``resize_token_embeddings``. Without ``new_num_tokens``, the current
-    vocabulary size is rounded up.
+    The arguments match transformers' ``resize_token_embeddings``. Without ``new_num_tokens``, the current vocabulary
+    size is rounded up.
 
     >>> from bertcalc import load
     >>> load("bert-base-multilingual-cased").adapted(ResizeVocabulary(30000)).num_parameters()
@@ -44,7 +44,7 @@ class ResizeVocabulary(Resizing):
     pad_to_multiple_of: int | None = None
 
     def tokens(self, config: Config) -> int:
-        """The number of rows of the word table."""
+        """Return the number of rows in the resized word embeddings."""
         tokens = config.vocab_size if self.new_num_tokens is None else self.new_num_tokens
         if self.pad_to_multiple_of is None:
             return tokens
@@ -75,7 +75,7 @@ class ResizeVocabulary(Resizing):
                 self._biases(rewriting, spot)
 
     def _biases(self, rewriting: Rewriting, decoder: Spot) -> None:
-        """If the head and its untied decoder each have a bias, do as transformers does: keep both, or tie them.
+        """Keep or tie the biases like transformers if the head and its untied decoder each have a bias.
 
         If transformers keeps both, the head's bias keeps its size.
         """

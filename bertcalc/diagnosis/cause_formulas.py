@@ -1,4 +1,4 @@
-"""Formulas for miscounts and for other tools: the same changes applied to tensors with symbolic sizes.
+"""Formulas for miscounts and for the counts of other tools, computed from tensors with symbolic sizes.
 
 >>> from bertcalc import BertConfig
 >>> formulas = cause_formulas(Model(BertConfig()), ("pooler", "attention once"))
@@ -22,12 +22,14 @@ from bertcalc.model.modules import Tensor
 
 
 def cause_formulas(model: Model, miscounts: tuple[str, ...], count: Counted | None = None) -> tuple[Formula, ...]:
-    """The amount that each miscount adds to the total, or to one count of the model, applied one after the other.
+    """Return formulas for the amount that each miscount adds to the total, or to ``count`` if it is passed.
 
-    To fill in the numbers of a formula with a padded vocabulary, pass ``padded_vocab_size`` to ``Formula.latex``.
+    The miscounts are applied one after the other, so an amount depends on the miscounts before it. To evaluate a
+    formula with a padded vocabulary, pass ``padded_vocab_size`` to ``Formula.latex``.
     """
     padded = _PADDED
-    if any(isinstance(change, ResizeVocabulary) for change in model.changes):  # it has the letter of a padded one
+    # A resized vocabulary uses the same letter as a padded vocabulary.
+    if any(isinstance(change, ResizeVocabulary) for change in model.changes):
         padded = MiscountSizes.of(model.final_config).padded_sizes
     return _cause_formulas(model, miscounts, Selection.of(count) if count else None, padded)
 
@@ -44,7 +46,7 @@ def _cause_formulas(
 
 
 def _tensors(model: Model, selection: Selection | None) -> tuple[Tensor, ...]:
-    """Tensors with symbolic sizes: the selected ones, or all."""
+    """Return the selected tensors with symbolic sizes, or all tensors if ``selection`` is None."""
     tensors = counted(symbolic_model(model))
     return selection.tensors(tensors, SYMBOLIC_SIZES) if selection else tensors
 
@@ -54,7 +56,7 @@ SYMBOLIC_SIZES = MiscountSizes._make((*(ALL_SYMBOLS[field] for field in Miscount
 
 
 def count_formula(model: Model, count: Counted) -> Formula:
-    """The number of parameters of a part, module or tensor of a model."""
+    """Return the formula for the number of parameters in a part, module or tensor of a model."""
     return _count_formula(model, Selection.of(count))
 
 
@@ -64,17 +66,17 @@ def _count_formula(model: Model, selection: Selection) -> Formula:
 
 
 class ToolFormulas(NamedTuple):
-    """The formula of another tool, and the corrections that turn it into the model's."""
+    """The formula of another tool, and the corrections that turn it into the model's formula."""
 
     terms: tuple[Formula, ...]  # in the order of the tool's source
-    corrections: Mapping[str, Formula]  # by names in REASONS; terms and corrections sum to the model's formula
+    corrections: Mapping[str, Formula]  # keyed by names in REASONS; terms + corrections = the model's formula
 
 
 @once(1024)
 def tool_formulas(model: Model, tool: str) -> ToolFormulas:
-    """The formula of a tool, given its name, and the corrections for a model.
+    """Return the formula of a tool, named as in ``TOOLS``, and its corrections for a model.
 
-    To fill in the numbers of a formula with a padded vocabulary, pass ``padded_vocab_size`` to ``Formula.latex``.
+    To evaluate a formula with a padded vocabulary, pass ``padded_vocab_size`` to ``Formula.latex``.
     """
     undone = corrections(TOOLS[tool], symbolic_model(model), SYMBOLIC_SIZES)
     return ToolFormulas(

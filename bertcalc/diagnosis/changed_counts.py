@@ -1,7 +1,7 @@
-"""Counts of changed models: what adapters train, and models with another vocabulary or fewer layers.
+"""Parameter counts of models with common changes: an adapter, a resized vocabulary, or fewer layers.
 
-The changes are those of ``bertcalc.changes``. A count grows linearly with the number in a change, such as the rank, so
-that two models give the counts for all numbers.
+The changes are classes of ``bertcalc.changes``. A count is a linear function of the change's argument, such as the rank
+of LoRA. So two models determine the counts for all arguments.
 
 >>> from bertcalc.model.model import build
 >>> likeliest, *others = adapter_counts(build("bert-base-uncased"), 294_912)
@@ -33,11 +33,11 @@ from bertcalc.text.problem import InputError, Problem
 
 Amount = Literal["trained", "all"]
 Others = Literal["all", "trained", "nothing"]
-# The ranks and the numbers of virtual tokens that people use.
+# Common ranks, and common numbers of virtual tokens.
 _RANKS = (4, 8, 16, 32, 64, 128, 256)
-_RARER_RANKS = (1, 2, 6, 12, 24, 48, 96)  # on query and value only: on others, too many numbers would be one of these
+_RARER_RANKS = (1, 2, 6, 12, 24, 48, 96)  # only for query and value: more targets would match too many numbers
 _TOKENS = (5, 8, 10, 16, 20, 30, 32, 50, 64, 100, 128)
-# The usual targets of adapters, as in tensor_filter.py, and by name.
+# The usual targets of adapters, as selectors for tensor_filter.py. NAMED_TARGETS are tried as well.
 _TARGETS = (
     "query and value, matrix",
     "qkv, matrix",
@@ -47,33 +47,33 @@ _TARGETS = (
     "feed-forward, matrix",
     "attention + feed-forward, matrix",
 )
-_MOST_ADDED = 16  # tokens that people add to a vocabulary
-_MULTIPLES = (8, 16, 32, 64, 128)  # to which a vocabulary is padded
-_LEAST, _MOST = 1000, 3  # a smaller number has too many meanings; at most three are given
+_MOST_ADDED = 16  # the most tokens that a user is likely to add to a vocabulary
+_MULTIPLES = (8, 16, 32, 64, 128)  # multiples to which a vocabulary is padded
+_LEAST, _MOST = 1000, 3  # smaller numbers have too many meanings; at most three meanings are returned
 
 _TRAINED = N_("{number} is the number of parameters that {model}.")
 _ALL = N_("{number} is the number of all parameters of {model}.")
 
 
 class ChangedCount(NamedTuple):
-    """A changed model, and which of its parameters are counted: all, or those that are trained."""
+    """A changed model, and whether all of its parameters are counted or only the trained ones."""
 
     model: Model
     amount: Amount
 
     @property
     def rank(self) -> int:
-        """The rank of the adapter; 0 if it has none."""
+        """The rank of the LoRA adapter; 0 if there is none."""
         return next((change.r for change in self.model.changes if isinstance(change, Lora)), 0)
 
     def in_words(self, number: str) -> Problem:
-        """A sentence that says that ``number`` is this count."""
+        """Return a sentence stating that ``number`` is this count."""
         message = _TRAINED if self.amount == "trained" else _ALL
         return Problem.of(message, number=number, model=changed_in_words(self.model, self.amount))
 
 
 def changed_in_words(model: Model, amount: Amount = "all") -> Problem:
-    """A model with its changes, as the library writes them."""
+    """Return a phrase for a model with its changes, such as "BertModel with 6 of its 12 layers"."""
     words, config = Problem.of("{architecture}", architecture=model.architecture), model.config
     for change in model.changes:
         values: dict[str, object] = {"change": str(change)}
@@ -93,14 +93,20 @@ def changed_in_words(model: Model, amount: Amount = "all") -> Problem:
 
 
 class UsualChange(NamedTuple):
-    """A common change, and which values of its argument, such as the rank, are usual, if it has such an argument."""
+    """A common change, and a predicate for the usual values of its argument, such as the rank.
+
+    ``is_usual`` is None if the change has no argument.
+    """
 
     with_number: Callable[[int], Change]
     is_usual: Callable[[int], bool] | None = None
 
 
 class CountLine(NamedTuple):
-    """The counts of a changed model, linear in the change's argument: ``first`` at 1, ``step`` for each increment."""
+    """The counts of a changed model as a linear function of the change's argument.
+
+    The count is ``first`` if the argument is 1. It grows by ``step`` for each increment of the argument.
+    """
 
     base: Model
     usual: UsualChange
@@ -109,10 +115,14 @@ class CountLine(NamedTuple):
     step: int
 
     def changed(self, number: int) -> Model:
+        """Return the model with the change, with ``number`` as its argument."""
         return self.base.changed(changes=(*self.base.changes, self.usual.with_number(number)))
 
     def numbers(self, low: int, high: int) -> Iterator[int]:
-        """The usual arguments, such as ranks, for which the count is in a range."""
+        """Yield the usual arguments, such as ranks, for which the count is between ``low`` and ``high``.
+
+        A change without an argument yields 1 if its count is in this range.
+        """
         if self.step <= 0 or not self.usual.is_usual:
             yield from (1,) if low <= self.first <= high else ()
         else:
@@ -121,17 +131,17 @@ class CountLine(NamedTuple):
 
 
 def own_count(model: Model, count: int) -> tuple[ChangedCount, ...]:
-    """The present model, if ``count`` is the number of its trained parameters and others are frozen; else empty."""
+    """Return the model itself if it trains exactly ``count`` parameters and freezes others; otherwise ()."""
     is_own = count == model.num_parameters(only_trainable=True) != model.num_parameters()
     return (ChangedCount(model, "trained"),) if is_own else ()
 
 
 @lru_cache(maxsize=64)
 def adapter_counts(model: Model, count: int, *, others: Others = "all") -> tuple[ChangedCount, ...]:
-    """The usual adapters with this count: of the model, or else of another class of its family.
+    """Return the usual adapters with this count, for the model or else for another class of its family.
 
-    ``others``: which counts of other classes are looked up: "all" counts, only those of "trained" parameters, or
-    "nothing".
+    ``others`` selects the counts that are compared for other classes: "all" counts, only the numbers of "trained"
+    parameters, or "nothing".
     """
     for base in bases(model, others=others != "nothing"):
         if _is_possible(base.num_parameters(), count):
@@ -143,13 +153,19 @@ def adapter_counts(model: Model, count: int, *, others: Others = "all") -> tuple
 
 
 def _is_possible(parameters: int, count: int) -> bool:
-    """Whether a count may be an adapter's (less than a tenth of the parameters), alone or together with the model."""
+    """Whether a count may belong to an adapter alone, or to the model together with an adapter.
+
+    An adapter is assumed to have less than a tenth of the model's parameters.
+    """
     return 10 * count < parameters or 10 * parameters < 10 * count < 11 * parameters
 
 
 @lru_cache(maxsize=64)
 def resized_counts(model: Model, count: int, *, others: bool = True) -> tuple[ChangedCount, ...]:
-    """The model resized to this count by another vocabulary or fewer layers; with ``others``, else another class."""
+    """Return the models with this count that have another vocabulary size or fewer layers.
+
+    With ``others``, other classes of the family are tried if the model's own class never has this count.
+    """
     return next(filter(None, (_having(resized_lines(base), count) for base in bases(model, others=others))), ())
 
 
@@ -159,26 +175,26 @@ def _having(lines: Sequence[CountLine], count: int) -> tuple[ChangedCount, ...]:
 
 
 def bases(model: Model, *, others: bool = True) -> Iterator[Model]:
-    """The model without adapters, then the other classes of its family, those that people often adapt first."""
+    """Yield the model without adapters, then the other classes of its family, often adapted classes first."""
     changes = tuple(change for change in model.changes if change.resizes)
     yield model.changed(changes=changes)
     for cls in sorted(family_of(model.config).classes if others else (), key=lambda cls: cls.task not in TASK_TYPES):
         if cls.name != model.architecture and cls.task in (*TASK_TYPES, "base", "masked-lm"):
             try:
                 yield model.changed(architecture=cls.name, changes=changes)
-            except InputError:  # transformers does not build it with this configuration
+            except InputError:  # transformers does not build this class with this configuration
                 continue
 
 
 @lru_cache(maxsize=64)
 def adapter_lines(base: Model) -> tuple[CountLine, ...]:
-    """The counts of the usual adapters: the trained parameters, and those of the whole model with the adapter."""
+    """Return the counts of the usual adapters: the trained parameters, and all parameters including the adapter."""
     return tuple(chain.from_iterable(_lines(base, usual, ("trained", "all")) for usual in _adapters(base)))
 
 
 @lru_cache(maxsize=64)
 def resized_lines(base: Model) -> tuple[CountLine, ...]:
-    """The counts with other vocabulary sizes, and those with fewer layers."""
+    """Return the counts of the model with other vocabulary sizes and with fewer layers."""
     tokens, layers = base.final_config.vocab_size, base.final_config.num_hidden_layers
     padded = {-(-tokens // multiple) * multiple for multiple in _MULTIPLES}
 
@@ -230,7 +246,7 @@ def _is_pattern(names: Names) -> bool:
 
 
 def _named(base: Model, chosen: str) -> Names:
-    """The target_modules of peft that select the modules of some tensors: the ends of names, or a pattern."""
+    """Return peft's ``target_modules`` for the modules of the chosen tensors: ends of module names, or a pattern."""
     paths = [tensor.name.rpartition(".")[0] for tensor in filter(selector(chosen), base.tensors())]
     ends = tuple(dict.fromkeys(path.rpartition(".")[2] for path in paths))
     if all(path in paths for path, _module, _copies in base.modules() if path.rpartition(".")[2] in ends):
@@ -240,7 +256,7 @@ def _named(base: Model, chosen: str) -> Names:
 
 
 def _lines(base: Model, usual: UsualChange, amounts: Sequence[Amount]) -> Iterator[CountLine]:
-    """The lines of a change, if it is possible and changes the count."""
+    """Yield the line of each amount that the change affects, "trained" or "all"; none if it is not possible."""
     try:
         numbers = (1, 2) if usual.is_usual else (1,)
         models = [base.changed(changes=(*base.changes, usual.with_number(number))) for number in numbers]

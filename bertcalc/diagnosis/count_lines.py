@@ -1,4 +1,4 @@
-"""Read the lines of a hand count: a name, a calculation, and the results written after it.
+"""Parse the lines of a hand count: a name, a calculation, and the results after it.
 
 >>> from bertcalc import BertConfig
 >>> [(line.name, line.value) for line in read("vocab: 30522*768 = 23.4M; pooler = H*H + H", BertConfig())]
@@ -27,28 +27,29 @@ _TWO_DIGITS = 20  # a value with two digits is at least this many times its unce
 
 
 class TypedLine(NamedTuple):
-    """A line of a hand count: its name, which may be empty, and the value of its calculation, if it can be read.
+    """A line of a hand count: its name, which may be empty, and the value of its calculation.
 
-    A rounded value may be off by ``reach``, or by ``rough`` if its trailing zeros are not significant. ``times`` is the
-    number of layers in a line such as "x 12 layers", whose value is that of the lines above it.
+    ``value`` is None if the calculation cannot be parsed. A rounded value may be off by ``reach``, or by ``rough`` if
+    its trailing zeros are not significant. ``times`` is the number of layers in a line such as "x 12 layers". The value
+    of this line is computed later, from the lines above it.
     """
 
     name: str
     text: str
     value: Fraction | None
-    problem: Problem | None = None  # why it cannot be read, or that its sides are not equal
+    problem: Problem | None = None  # why the line cannot be parsed, or which of its sides are not equal
     reach: Fraction = Fraction(0)
     rough: Fraction = Fraction(0)
     times: int = 0
 
     @property
     def exact(self) -> int | None:
-        """The value if it is a whole number that is not rounded."""
+        """The value if it is an unrounded whole number, otherwise None."""
         return int(self.value) if self.value is not None and self.value.denominator == 1 and not self.reach else None
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """The lowest and the highest count that the value may mean."""
+        """The lowest and the highest count that rounds to the value."""
         value = self.value or Fraction(0)
         return ceil(value - self.reach), floor(value + self.reach)
 
@@ -57,7 +58,7 @@ class TypedLine(NamedTuple):
         return self.value is not None and abs(count - self.value) <= self.reach
 
     def means_roughly(self, count: int) -> bool:
-        """Whether a count rounds to the value if trailing zeros are not significant: 109.4 million to 110M.
+        """Whether a count rounds to the value if trailing zeros are not significant, as 109.4 million rounds to 110M.
 
         A value with a single significant digit, such as 100M, is too imprecise to mean any count.
         """
@@ -74,11 +75,11 @@ class _LineSide(NamedTuple):
 
 @checked
 def read(text: str, config: Config) -> list[TypedLine]:
-    """Read the lines of a hand count, such as ``attention = 12 * 4 * H * H``; letters are the configuration's.
+    """Parse the lines of a hand count, such as ``attention = 12 * 4 * H * H``.
 
-    Semicolons, and commas between equations, also separate lines. A line may give its results, exact or rounded, after
-    further equals signs. It may be a row of a Markdown table or contain LaTeX. Text beyond the limits is ignored; see
-    ``problem``.
+    Letters stand for sizes of the configuration. Semicolons also separate lines, and so do commas between equations.
+    Exact or rounded results may follow after further equals signs. A line may be a row of a Markdown table, and it may
+    contain LaTeX. Text beyond the limits is ignored; ``problem`` reports it.
     """
     names = letters(config)
     return [_read(line, names) for line in _lines(text[:LONGEST])][:MOST_LINES]
@@ -86,7 +87,7 @@ def read(text: str, config: Config) -> list[TypedLine]:
 
 @checked
 def problem(text: str) -> Problem | None:
-    """The problem with a text that is too long; None for other texts."""
+    """Return a problem if the text is too long, otherwise None."""
     if len(text) <= LONGEST and len(_lines(text)) <= MOST_LINES:
         return None
     message = N_("The count is too long: at most {lines} lines and {characters} characters in all.")
@@ -94,13 +95,13 @@ def problem(text: str) -> Problem | None:
 
 
 def shape_in(text: str) -> Shape | None:
-    """The shape that a line gives as PyTorch prints it, such as torch.Size([768, 768]); otherwise None."""
+    """Return the shape in a line, as PyTorch prints it, such as torch.Size([768, 768]); None if there is none."""
     match = _PRINTED.search(text)
     return tuple(int(side) for side in (match[1] or match[2]).split(",") if side.strip()) if match else None
 
 
 def written_value(value: Fraction) -> str:
-    """The value of a line with thousands separators; rounded to six digits if it is not whole."""
+    """Format a value with thousands separators; a value that is not whole is rounded to six digits."""
     return f"{int(value):,}" if value.denominator == 1 else brief(value)
 
 
@@ -108,7 +109,8 @@ def written_value(value: Fraction) -> str:
 _BULLET = re.compile(r"^(?:[-*•]\s+|\(?[0-9]{1,2}[.)、]\s+)(?=\D)")
 # A dash or an arrow counts as an equals sign only between a word and a number: "word embeddings -> 23.4M".
 _EQUALS = re.compile(r"[=＝]+\s*[≈~]?|[≈≃]|(?<=[^\W\d_]{3})\s+(?:[-–—]|->|→|⇒)\s+(?=[0-9(])")
-# A name without a sign after it: "word embeddings 23,440,896", "12层共 85054464", "query.weight torch.Size([3, 3])"
+# A name and a value without a sign between them: "word embeddings 23,440,896", "12层共 85054464",
+# "query.weight torch.Size([3, 3])".
 _UNSEPARATED = re.compile(
     r"(?P<name>(?:[0-9]{1,3}\s*(?!thousand|million|billion|[百千万亿])(?=[^\W\d_]{2}|[㐀-鿿]))?"
     r"(?:[^\W\d][^=*×+]*?[^\W\d]|[㐀-鿿])(?:[\w.*]*[\s,]+|(?<=[㐀-鿿])))"
@@ -125,12 +127,12 @@ _MARKUP = (
     (re.compile(r"\\(?:left|right|quad)\b|\\[,;! ]|[$`]"), ""),
     (re.compile(r"(?<![\w)\s])\*\*(?=\S)([^*\n]*\S)\*\*|(?<!\S)\*\*(?=\S)([^*\n]*\S)\*\*"), r"\1\2"),
     (re.compile(r"(?<=[\w)])[.。,，]\s*$", re.M), ""),
-    (re.compile(r"(?<=[0-9)])(\s*)[xX](\s*)(?=[0-9(])"), r"\1×\2"),  # not part of a name: 768x2
+    (re.compile(r"(?<=[0-9)])(\s*)[xX](\s*)(?=[0-9(])"), r"\1×\2"),  # 768x2 is a product, not a name
 )
-_HEADING = re.compile(r"(?=[^=*×+]*[^\W\d_])[^=*×+]{1,80}[:：]")  # of the lines below it: "per layer:"
-_NAME = re.compile(r"[^\W\d_]{2}|[:：=]")  # of a line: a word, or what stands before a sign
+_HEADING = re.compile(r"(?=[^=*×+]*[^\W\d_])[^=*×+]{1,80}[:：]")  # a heading of the lines below it: "per layer:"
+_NAME = re.compile(r"[^\W\d_]{2}|[:：=]")  # evidence that a line has a name: a word, or a sign after a name
 _NO_ROW = re.compile(r"[\s|:+-]*-[\s|:+-]*|\|[^0-9]*")  # the header of a table, and the line below it
-# Words inside a calculation: a noun after a factor (12 heads x 64), and notes after it (per layer).
+# Words inside a calculation: a noun after a factor (12 heads x 64), or a note at its end (per layer).
 _FACTOR_NOUN = re.compile(
     r"(?<=[0-9])\s*(?!thousand|million|billion|trillion|[百千万亿])(?:[a-z]{3,}(?:[\s-]+[a-z]{3,})*|[㐀-鿿]+)"
     r"\s*(?=[*x×·]\s*[0-9(\[（])",
@@ -160,7 +162,10 @@ def _lines(text: str) -> list[str]:
 
 
 def _without_headings(pieces: Sequence[str]) -> Iterator[str]:
-    """The lines without headings such as "per layer:"; a line that has only a number belongs to the heading above."""
+    """Yield the lines without headings such as "per layer:".
+
+    A line without a name is named after the heading directly above it.
+    """
     heading = ""
     for number, piece in enumerate(pieces):
         if _HEADING.fullmatch(piece) and number + 1 < len(pieces):
@@ -171,7 +176,7 @@ def _without_headings(pieces: Sequence[str]) -> Iterator[str]:
 
 
 def _equations(text: str) -> list[str]:
-    """The separate equations of a line: "W1 = 768*3072, b1 = 3072"."""
+    """Split a line such as "W1 = 768*3072, b1 = 3072" into its equations."""
     pieces = re.split(r"[,，]\s*(?=[^\W\d][^=,，]*=)", text)
     return pieces if all("=" in piece for piece in pieces) else [text]
 
@@ -185,7 +190,7 @@ def _read(text: str, names: Mapping[str, int]) -> TypedLine:
         values = [_side(side, names) for side in sides]
     except InputError as error:
         return TypedLine(name, text, None, error.problem)
-    # Of several sides that agree, an exact one is the value.
+    # The first exact side is the value; if there is none, the first side is.
     value = next((side for side in values if not side.reach and side.unit is None), values[0])
     wrong = next((side for side in values if not _agree(value, side)), None)
     width, rough = (_FLOAT32, Fraction(0)) if value.unit == "bytes" else (1, value.rough)
@@ -195,7 +200,7 @@ def _read(text: str, names: Mapping[str, int]) -> TypedLine:
 
 
 def _parts(text: str, names: Mapping[str, int]) -> tuple[str, Sequence[str]]:
-    """The name of a line, and the sides of its equals signs."""
+    """Split a line into its name and the sides of its equals signs."""
     if "|" in text:
         return _row([cell for cell in (cell.strip() for cell in text.split("|")) if cell], names)
     first, *sides = (side.strip() for side in _EQUALS.split(text))
@@ -218,7 +223,7 @@ def _parts(text: str, names: Mapping[str, int]) -> tuple[str, Sequence[str]]:
 
 
 def _row(cells: Sequence[str], names: Mapping[str, int]) -> tuple[str, Sequence[str]]:
-    """The name and the sides in a row of a table: its last number, and the calculations and shapes before it."""
+    """Return the name and the sides of a table row: its calculations and shapes, then its last number."""
     sides = [side.strip() for cell in cells for side in _EQUALS.split(cell) if _is_side(side.strip(), names)]
     words = [cell for cell in cells if re.search(r"[^\W\d]", cell) and not _is_side(cell, names)]
     products = [side for side in sides[:-1] if re.search(r"[*x×^+(\[]", side)]
@@ -226,12 +231,12 @@ def _row(cells: Sequence[str], names: Mapping[str, int]) -> tuple[str, Sequence[
 
 
 def _is_written_out(text: str, names: Mapping[str, int]) -> bool:
-    """Whether a text is a calculation, rather than a single letter, which may be the name of a line."""
+    """Whether a text is a calculation and not just a letter, which may be the name of a line."""
     return bool(re.search(r"[0-9+*/^()]", text)) and _is_calculation(text, names)
 
 
 def _side(text: str, names: Mapping[str, int]) -> _LineSide:
-    """Read a calculation, the shape of a tensor, or an amount such as 23.8M; a note may follow. Raises InputError."""
+    """Parse a calculation, a tensor's shape, or an amount such as 23.8M; a note may follow. Raises InputError."""
     try:
         return _amount(text, names)
     except InputError as error:
@@ -257,12 +262,12 @@ def _amount(text: str, names: Mapping[str, int]) -> _LineSide:
 
 
 def _evaluated(text: str, names: Mapping[str, int]) -> Fraction:
-    """Evaluate a calculation; nouns may follow its factors (12 heads x 64). Raises InputError."""
+    """Evaluate a calculation, ignoring nouns after its factors (12 heads x 64). Raises InputError."""
     return evaluate(_FACTOR_NOUN.sub("", text), names)
 
 
 def _agree(value: _LineSide, other: _LineSide) -> bool:
-    """Whether a result equals the value, perhaps rounded, or its size in bytes at 32 or 16 bits."""
+    """Whether a result, perhaps rounded, equals the value or its size in bytes with 32 or 16 bits each."""
     per = (_FLOAT32, 2) if other.unit == "bytes" and value.unit != "bytes" else (1,)
     return any(abs(number * value.value - other.value) <= other.reach + number * value.reach for number in per)
 

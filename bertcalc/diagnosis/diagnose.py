@@ -69,22 +69,23 @@ from bertcalc.text.amounts import Typed
 from bertcalc.text.arguments import checked
 from bertcalc.text.problem import InputError
 
-# The cost of assuming another class, and other units, in bits of rarity as in explain.py.
+# What it costs to assume another class or other units, in bits of rarity as in explain.py.
 _ANOTHER_CLASS = 3.0
 _OTHER_UNITS = 3.0
-_MOST_ELSEWHERE = 6.0  # the most bits of miscounts searched under these assumptions
-# Bits for one size taken from another published model, for each further size, and at most for an additional miscount.
+_MOST_ELSEWHERE = 6.0  # under these assumptions, only miscounts of at most this many bits are searched
+# The bits of a size taken from another model, and of each further size; the most bits of a miscount combined with it.
 _MIXED, _MORE_MIXED, _VERY_COMMON = 6.0, 0.5, 3.5
-# An explanation is shown beside the likeliest one if it is at most _EQUAL bits rarer. If it takes more mistakes, it may
-# be _EQUAL_OF_MORE bits rarer if it has at most _USUAL_PAIR bits, and _EQUAL / 2 otherwise.
+# An explanation is shown beside the likeliest one if it is at most _EQUAL bits rarer. If the likeliest explanation is a
+# single mistake and the other is not, the limit is _EQUAL_OF_MORE for at most _USUAL_PAIR bits, and otherwise
+# _EQUAL / 2.
 _EQUAL, _EQUAL_OF_MORE, _USUAL_PAIR = 3.0, 2.0, 7.0
 _MOST_EQUAL, _MOST_COMPARED = 3, 6  # explanations shown beside each other, and candidates for them
-# The share of nearby numbers with an equally simple explanation: above _CHANCE, an explanation is only a hint; above
+# The share of nearby numbers with an equally simple explanation. Above _CHANCE, an explanation is only a hint. Above
 # _CHANCE_OF_A_HINT, it is only a possibility.
 _CHANCE = Fraction(1, 40)
 _CHANCE_OF_A_HINT = Fraction(1, 8)
 _UNRELATED = 3  # an explanation with this many unrelated mistakes or more is only a possibility
-# A typing error is likelier than a miscount with more bits than this.
+# A typing error is likelier than a miscount of more than this many bits.
 _SLIP = 5.0
 # The most bits of miscounts shown beside a known count: of the present configuration, and of another model.
 _BESIDE_COUNT, _BESIDE_MODEL = 4.0, 7.5
@@ -92,7 +93,7 @@ _HABIT = 5.5  # a habit of at most this many bits is a hint for a rounded number
 
 
 class Match(NamedTuple):
-    """Known counts that are equal; the number may mean any of them."""
+    """Known counts with the same total; the number may mean any of them."""
 
     reading: Reading
     total: int
@@ -100,7 +101,7 @@ class Match(NamedTuple):
 
 
 class OwnPart(NamedTuple):
-    """A part, module or tensor of the model, in one or several layers, whose parameters the number may count.
+    """A part, module or tensor of the model that the number may count, in one or several layers.
 
     With ``added``, the number is the sum of both counts.
     """
@@ -116,26 +117,27 @@ class OwnPart(NamedTuple):
 
 
 class Miscounted(NamedTuple):
-    """Miscounts that lead from the count of a known model to the number, in one of its readings.
+    """Miscounts that lead from the right count of a known model to the number, in one of its readings.
 
-    If sizes are taken from another model, this is the first cause.
+    If the known count has wrong sizes, the first cause names their fields instead of a miscount. The sizes may be
+    mistyped or taken from another model.
     """
 
     reading: Reading
     known_count: KnownCount
     explanation: Explanation
-    habit: str = ""  # the key in HABITS of the habit that makes several of them
+    habit: str = ""  # a key of HABITS, if one habit leads to several of the miscounts
     bits: float = 0.0  # the rarity
-    ideas: int = 0  # the number of mistakes; a habit is one
+    ideas: int = 0  # the number of mistakes; a habit counts as one
 
     @property
     def total(self) -> int:
-        """The count of the known model after all miscounts."""
+        """The count of the known model with all miscounts applied."""
         return self.known_count.right + sum(cause.amount for cause in self.explanation)
 
 
 class OtherModelMatch(NamedTuple):
-    """Another published model whose known count, or a part of it, equals the number."""
+    """A published model with a known count that fits the number, or with a part that fits it."""
 
     reading: Reading
     preset: str
@@ -144,20 +146,26 @@ class OtherModelMatch(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is a count of the model as it is published: neither a part, nor an untied decoder."""
+        """Whether this is the count of a whole model, with its decoder tied or untied as published."""
         as_published = not self.known_count or self.known_count.model.config == PUBLISHED_CONFIGS[self.preset]
         return self.counted is None and as_published
 
 
 class Diagnosis(NamedTuple):
-    """All possible meanings of a number, the likeliest first.
+    """The likely meanings of a number.
 
-    ``matches`` and ``parts`` are exact counts of the present model, ``elsewhere`` those of published models.
-    ``miscounted`` are the likeliest explanations, about equally likely; ``behind`` are rarer ones. ``possible``
-    explanations prove little: with several unrelated mistakes, nearly any number can be reached. ``hand`` is a
-    published hand count with its miscounts; ``claims`` are published numbers that differ from the count of their model.
-    ``flops`` are costs of the present model; a number in FLOPs or MACs has no other meaning, and one without a unit can
-    be in bytes, too. ``changed`` are counts of the model with a usual change, such as an adapter.
+    - ``matches``: known counts of the present configuration, for any class of its family. They equal the number or
+      round to it.
+    - ``parts``: parts of the present model with this count.
+    - ``elsewhere``: published models with this count, or with a part that has this count.
+    - ``slips``: known counts that may have been mistyped.
+    - ``miscounted``: the likeliest explanations by miscounts, about equally likely. ``behind`` are rarer explanations.
+      ``possible`` explanations prove little, because several unrelated mistakes can lead to nearly any number.
+    - ``evidence``: how many nearby numbers have an equally simple explanation.
+    - ``hand``: a published hand count with its miscounts.
+    - ``claims``: published numbers that differ from the count of their model.
+    - ``flops``: costs of the present model. A number in FLOPs or MACs has only this meaning.
+    - ``changed``: models with this count after a usual change, such as an adapter.
     """
 
     matches: tuple[Match, ...] = ()
@@ -175,9 +183,9 @@ class Diagnosis(NamedTuple):
 
     @property
     def confident(self) -> bool:
-        """Whether so few nearby numbers have an equally simple explanation that this one is hardly chance.
+        """Whether the first explanation is hardly a coincidence: few nearby numbers have an equally simple one.
 
-        An explanation of a rounded number is a hint only if a known count rounds to it as well.
+        An explanation of a rounded number is never more than a hint if a known count also rounds to the number.
         """
         evidence = self.evidence
         if evidence is None or not self.miscounted or (self.matches and self.miscounted[0].reading.exact is None):
@@ -201,7 +209,11 @@ class Diagnosis(NamedTuple):
 
     @property
     def parts_first(self) -> bool:
-        """Whether a part is a likelier meaning than the matches, whose conventions give many different counts."""
+        """Whether a part is a likelier meaning than the matches.
+
+        This holds if the first part is the whole model, or if all matches use conventions that give many different
+        counts.
+        """
         conventions = {known_count.convention for match in self.matches for known_count in match.known_counts}
         return bool(self.parts) and (conventions <= PROVE_LITTLE or self.parts[0].counted.part == WHOLE_MODEL)
 
@@ -215,9 +227,9 @@ class Diagnosis(NamedTuple):
 
 @checked
 def diagnose(present: KnownCount, number: Typed) -> Diagnosis:
-    """Look up a number among the known counts, then among the counts with miscounts.
+    """Explain a number by known counts or, failing that, by miscounts.
 
-    A rounded number is explained by miscounts only if it has enough digits to rule out most other explanations.
+    Miscounts explain a rounded number only if it has enough digits to rule out most other explanations.
     """
     flops = flops_of(present.model, number)
     if number.unit in ("FLOPs", "MACs"):
@@ -236,10 +248,14 @@ def diagnose(present: KnownCount, number: Typed) -> Diagnosis:
 
 
 def _with_changed(diagnosis: Diagnosis, model: Model, number: Typed) -> Diagnosis:
-    """Add the counts of changed models to the diagnosis of an exact number that no unchanged model has.
+    """Add the counts of changed models to the diagnosis of an exact number of parameters.
 
-    An adapter is likelier than a count of bytes. The other classes with another vocabulary, fewer layers or an adapter
-    have so many counts that they are looked up only if nothing else explains the number.
+    The number of trained parameters of the present model comes first. Otherwise a match or a sum of parts rules out
+    changed models, and a single part is shown beside at most one adapter. Without parts, a usual adapter replaces the
+    matches and parts in other units, because it is likelier than a count of bytes. Resized models come last.
+
+    Changed models of other classes have very many counts. If something else explains the number, it is compared only
+    with the numbers of parameters that their adapters train.
     """
     if diagnosis.hand or number.unit == "bytes" or number.low != number.high:
         return diagnosis
@@ -268,7 +284,7 @@ def _diagnose(present: KnownCount, number: Typed) -> Diagnosis:
     for group in (first, others):
         matches = tuple(_matches(group, present.model))
         parts = _own_parts(present.model, group) if present.model.changes or not matches else ()
-        if matches:  # known counts are those of models without changes
+        if matches:  # they are counts of models without changes
             parts = tuple(part for part in parts if part.counted.part == WHOLE_MODEL)
         if group is first and rounding and not parts and _is_vague(matches):
             precise = tuple(_without_embeddings(rounding, present.model))
@@ -313,7 +329,10 @@ def _diagnose(present: KnownCount, number: Typed) -> Diagnosis:
 
 
 def _beside(present: KnownCount, meanings: Sequence[Reading], rarest: float) -> Diagnosis:
-    """The explanations to show beside a known count: at most ``rarest`` bits, or a few more for a habit."""
+    """Return the explanations to show beside a known count, of at most ``rarest`` bits.
+
+    For a habit, the limit is at least ``_HABIT`` bits.
+    """
     diagnosis = _miscounted(present, meanings if meanings[0].exact else meanings[:1])
     candidates = [
         candidate for candidate in diagnosis.miscounted if candidate.known_count == present or rarest > _BESIDE_COUNT
@@ -325,10 +344,10 @@ def _beside(present: KnownCount, meanings: Sequence[Reading], rarest: float) -> 
 
 
 def _with_slips(present: KnownCount, number: int, diagnosis: Diagnosis) -> Diagnosis:
-    """Add the known counts that may have been mistyped; drop miscounts that are less likely.
+    """Add the known counts that may have been mistyped, and demote less likely miscounts to possibilities.
 
-    A known count one digit away is likelier than a rare mistake in another class, and the right count one digit away
-    is likelier than three mistakes.
+    A known count that differs by one digit is likelier than a rare mistake in another class. If the right count differs
+    by one digit, it is likelier than three mistakes.
     """
     slips = tuple(slips_to(present, number))
     if not slips or not diagnosis.miscounted:
@@ -347,7 +366,7 @@ def _with_slips(present: KnownCount, number: int, diagnosis: Diagnosis) -> Diagn
 
 
 def _elsewhere(meanings: Sequence[Reading]) -> OtherModelMatch | None:
-    """A published model with a count of exactly this number; None if there is none."""
+    """Return a published model with exactly this count; None if there is none."""
     for reading in meanings:
         for table in (published_counts(), published_otherwise()) if reading.exact else ():
             if entry := table.get(reading.exact or 0):
@@ -356,7 +375,7 @@ def _elsewhere(meanings: Sequence[Reading]) -> OtherModelMatch | None:
 
 
 def _part_elsewhere(meanings: Sequence[Reading]) -> OtherModelMatch | None:
-    """A published model with a part of exactly this count; None if there is none."""
+    """Return a published model with a part of exactly this count; None if there is none."""
     for reading in meanings:
         if reading.key == "parameters" and (entry := published_parts().get(reading.exact or 0)):
             return OtherModelMatch(reading, entry[0], counted=entry[1])
@@ -364,9 +383,10 @@ def _part_elsewhere(meanings: Sequence[Reading]) -> OtherModelMatch | None:
 
 
 def _rounded(meanings: Sequence[Reading], *, parts: bool = True) -> Iterator[OtherModelMatch]:
-    """Published models with a count that rounds to the number, or else with a part that does; each model once.
+    """Yield each published model with a count that rounds to the number.
 
-    Only the first reading that fits any model is used.
+    If there is none and ``parts`` is true, yield the models with a part that rounds to it. Only the first reading that
+    fits any model is used.
     """
     for of_models in (True, False)[: 1 + parts]:
         for reading in meanings:
@@ -386,7 +406,10 @@ def _rounded(meanings: Sequence[Reading], *, parts: bool = True) -> Iterator[Oth
 
 
 def _precisely_elsewhere(reading: Reading) -> Iterator[OtherModelMatch]:
-    """Published models with a count, with or without word embeddings, that rounds to all digits of the number."""
+    """Yield published models with a count that rounds to all digits of the number.
+
+    If there is none, yield the models for which the count without word embeddings does so.
+    """
     if not reading.rounded:
         yield from list(_rounded([reading], parts=False)) or (
             OtherModelMatch(reading, preset, known_count)
@@ -396,7 +419,7 @@ def _precisely_elsewhere(reading: Reading) -> Iterator[OtherModelMatch]:
 
 
 def _halved(meanings: Sequence[Reading], config: Config) -> Iterator[OtherModelMatch]:
-    """The published model with the same sizes but twice the layers, if the number is half its rounded count."""
+    """Yield the published model with the same sizes but twice the layers, if its count rounds to twice the number."""
     doubled = (config.vocab_size, config.hidden_size, config.intermediate_size, 2 * config.num_hidden_layers)
     for reading in meanings:
         half = reading._replace(key="half", low=2 * reading.low, high=2 * reading.high)
@@ -411,7 +434,10 @@ def _halved(meanings: Sequence[Reading], config: Config) -> Iterator[OtherModelM
 
 
 def _own_parts(model: Model, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
-    """The parts of the model with this count, in the first reading that fits; other units only for exact numbers."""
+    """Return the model's parts with this count, in the first reading that fits.
+
+    A rounded number is only read as a number of parameters.
+    """
     for reading in meanings:
         if not reading.rounded and reading.key not in KNOWN_ONLY and (reading.exact or reading.key == "parameters"):
             low, high = reading.bounds
@@ -424,11 +450,11 @@ def _own_parts(model: Model, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]
 
 
 def _sums(model: Model, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
-    """Pairs of parts that people would add, whose sum is the number."""
+    """Return pairs of parts that add up to the number and are closest to each other in the model."""
     counts = [count for _right, count in _own_counts(model)]
     exactly = [reading for reading in meanings if reading.exact and reading.key == "parameters"]
     sums = [OwnPart(reading, *parts) for reading in exactly for parts in sums_of_two(counts, reading.exact or 0)]
-    # People tend to add neighboring parts of the model.
+    # Users tend to add neighboring parts of the model.
     apart = [
         len({tensor.place[:2] for tensor in (*pair.counted.tensors, *(pair.added or pair.counted).tensors)})
         for pair in sums
@@ -467,7 +493,7 @@ class _Assumption(NamedTuple):
 
 
 def _miscounted(present: KnownCount, meanings: Sequence[Reading]) -> Diagnosis:
-    """The explanations of a number by miscounts: equally likely ones, rarer ones, and possibilities."""
+    """Explain a number by miscounts: as a diagnosis with equally likely, rarer and merely possible explanations."""
     places, candidates = _explained(present, meanings)
     first, exactly = meanings[0], meanings[0].exact
     likely = [
@@ -505,14 +531,14 @@ def _miscounted(present: KnownCount, meanings: Sequence[Reading]) -> Diagnosis:
 
 
 def _is_hint(candidate: Miscounted) -> bool:
-    """Whether an explanation of a rounded number is common enough to be a hint, although it may be chance."""
+    """Whether an explanation of a rounded number is common enough to be a hint, although it may be a coincidence."""
     return candidate.bits <= (_HABIT if candidate.habit else _MOST_ELSEWHERE if candidate.ideas > 1 else _BESIDE_COUNT)
 
 
 def _explained(present: KnownCount, meanings: Sequence[Reading]) -> tuple[list[_Assumption], list[Miscounted]]:
-    """The assumptions under which explanations are searched, and the explanations, the likeliest first.
+    """Return the searched assumptions, and the explanations under these assumptions, the likeliest first.
 
-    Other classes and other models' sizes are searched only if the model itself has no common explanation.
+    Other classes and wrong sizes are searched only if the model itself has no common explanation.
     """
     first = meanings[0]
     places = [
@@ -549,9 +575,9 @@ def _least(candidates: Iterable[Miscounted]) -> float:
 
 @lru_cache(maxsize=8)  # up to 3.5 MB each
 def _mixed(model: Model) -> Mapping[int, Miscounted]:
-    """The likeliest explanation for each count that wrong sizes lead to, alone or with one very common mistake.
+    """Map each count with wrong sizes to its likeliest explanation, alone or with one very common mistake.
 
-    A size is wrong if it is mistyped or taken from another model.
+    A wrong size is mistyped or taken from another model.
     """
     likeliest: dict[int, Miscounted] = {}
     common = _common(model)
@@ -585,7 +611,7 @@ def _mixed_bits(model: Model) -> list[tuple[int, float]]:
 
 
 def _common(model: Model) -> Mapping[str, frozenset[str]]:
-    """The very common mistakes that change any tensor, each with the names of the tensors it changes."""
+    """Map each very common mistake that affects the model to the names of the tensors that it changes."""
     tensors, sizes = _tensors(model), MiscountSizes.of(model.final_config)
     usual = {name: miscount for name, miscount in MISCOUNTS.items() if miscount.bits <= _VERY_COMMON}
     changed = {
@@ -596,7 +622,7 @@ def _common(model: Model) -> Mapping[str, frozenset[str]]:
 
 
 def _with_common(known_count: KnownCount, common: Mapping[str, frozenset[str]]) -> dict[str, int]:
-    """The amount that each very common mistake adds to a count; 0 under the key "", for no mistake."""
+    """Map each very common mistake to the amount that it adds to a count; the key "" means no mistake and maps to 0."""
     tensors, sizes = counted(known_count.model), MiscountSizes.of(known_count.model.final_config)
     amounts = {"": 0}
     for name, names in common.items():
@@ -606,10 +632,10 @@ def _with_common(known_count: KnownCount, common: Mapping[str, frozenset[str]]) 
 
 
 def _mistyped(model: Model, common: Mapping[str, frozenset[str]]) -> Iterator[tuple[float, KnownCount, dict[str, int]]]:
-    """The model with each size mistyped: bits, model, and the amounts of the very common mistakes.
+    """Yield the model with each size mistyped, as (bits, known count, amounts of the very common mistakes).
 
-    The count and the amounts are polynomials in a size, of degree two at most. So three sizes are counted and the
-    others extrapolated.
+    The count and the amounts are polynomials in a size, of degree two at most. So the function counts three sizes and
+    extrapolates to the others.
     """
     config, right = model.config, model.num_parameters()
     for field in sizes_of(type(config)):
@@ -635,12 +661,12 @@ def _mistyped(model: Model, common: Mapping[str, frozenset[str]]) -> Iterator[tu
 
 
 def _runs(number: int) -> list[str]:
-    """The digits of a number without repetitions: they are the same if the wrong digit was doubled (122 for 112)."""
+    """Return the digits without repetitions. They stay the same if a user doubles the wrong digit: 122 for 112."""
     return [digit for digit, _same in groupby(f"{number}")]
 
 
 def _with_size(model: Model, field: str, number: int) -> Model | None:
-    """The model with another size, which is not checked; None if its changes are not possible with it."""
+    """Return the model with another size, without validating it; None if the model's changes rule it out."""
     try:
         return model.changed(config=unchecked(model.config, **{field: number}))
     except InputError:
@@ -654,7 +680,7 @@ _COUNTED = Reading("parameters", Fraction(0), Fraction(0), rounded=False)
 
 
 def _search(model: Model, whole: bool) -> Search:
-    """The search over a model's miscounts: all of them, or only common ones."""
+    """Return the search over all miscounts of a model or, if ``whole`` is false, over common miscounts only."""
     bits = MOST_BITS if whole else _MOST_ELSEWHERE
     return search(_tensors(model), MiscountSizes.of(model.final_config), bits)
 
@@ -671,15 +697,18 @@ def _candidates(places: Iterable[_Assumption]) -> Iterator[Miscounted]:
 
 
 def _rarest(reading: Reading) -> float:
-    """The most bits that an explanation may have: the fewer digits a rounded number has, the fewer; 0 means none."""
+    """Return the most bits that an explanation may have; 0 rules out any explanation.
+
+    The fewer digits a rounded number has, the fewer bits are allowed.
+    """
     if reading.exact or reading.low == reading.high:
         return MOST_BITS if reading.exact else 0.0
     rough = _ROUGH if _is_rough(reading) else 0.0
     return next((bits for part, bits in _OF_DIGITS if part * (reading.high - reading.low) <= reading.low), rough)
 
 
-# The most bits for a rounded number whose value is at least this many times its uncertainty. Below 1,000 times it is
-# rough: explanations are only hints, of at most _ROUGH bits. Below _ROUGHEST times there are none.
+# The most bits for a rounded number, by the least ratio of its value to its uncertainty. With a ratio below 1,000, a
+# number is rough: its explanations are only hints, of at most _ROUGH bits. Below _ROUGHEST there are no explanations.
 _OF_DIGITS = ((10_000, 10.0), (1_000, _MOST_ELSEWHERE))
 _ROUGH, _ROUGHEST = 8.0, 25
 
@@ -691,7 +720,7 @@ def _is_rough(reading: Reading) -> bool:
 
 
 def _without_supersets(candidates: Sequence[Miscounted]) -> list[Miscounted]:
-    """The explanations of a rounded number, except those that only add mistakes to a likelier one.
+    """Drop the explanations of a rounded number that only add mistakes to a likelier one or have the same total.
 
     Rounding would hide the effect of the added mistakes.
     """
@@ -717,7 +746,10 @@ def _miscount(place: _Assumption, combination: Combination) -> Miscounted:
 
 
 def _is_equal(candidate: Miscounted, first: Miscounted, present: KnownCount) -> bool:
-    """Whether an explanation is about as likely as the first; stricter for more mistakes or another class."""
+    """Whether an explanation is about as likely as the first one.
+
+    The limit is stricter if it takes more mistakes or belongs to another class.
+    """
     for_more_ideas = _EQUAL_OF_MORE if candidate.bits <= _USUAL_PAIR else _EQUAL / 2
     reach = _EQUAL if candidate.ideas == first.ideas or first.ideas > 1 else for_more_ideas
     reach = reach if candidate.known_count in (first.known_count, present) else 0.0
@@ -739,7 +771,7 @@ _SMALL = 4.5  # the most bits of a miscount that leaves out a small part
 
 
 def told_apart(candidates: Sequence[Miscounted]) -> list[tuple[str, tuple[int, ...]]]:
-    """The parts that explanations of the same number count differently, with their counts."""
+    """Return the parts that explanations of the same number count differently, as (part, count by each explanation)."""
     counts = []
     for candidate in candidates:
         model = candidate.known_count.model
@@ -752,7 +784,7 @@ def told_apart(candidates: Sequence[Miscounted]) -> list[tuple[str, tuple[int, .
 
 
 def _matches(meanings: Sequence[Reading], model: Model) -> Iterator[Match]:
-    """The known counts that the number may mean, each in the first reading that fits."""
+    """Yield the known counts that the number may mean, each in the first reading that fits."""
     by_total = _by_total(model.config, known_counts)
     # A count with buffers is listed only for an exact number, unless the buffers are large.
     bare = {
@@ -777,7 +809,7 @@ def _matches(meanings: Sequence[Reading], model: Model) -> Iterator[Match]:
 
 
 def _is_vague(matches: Sequence[Match]) -> bool:
-    """Whether all matches, if any, take only the first digit of the number as significant."""
+    """Whether there are no matches, or all of them treat only the first digit of the number as significant."""
     return all(
         match.reading.rounded and match.reading.low + match.reading.high < 20 * (match.reading.high - match.reading.low)
         for match in matches
@@ -785,10 +817,10 @@ def _is_vague(matches: Sequence[Match]) -> bool:
 
 
 def _without_embeddings(reading: Reading, model: Model) -> Iterator[Match]:
-    """The counts without embeddings that round to the number.
+    """Yield the counts without embeddings that round to the number.
 
-    For a number of at least two digits, these are counts of the present model without word embeddings; for a number
-    precise to one part in 40, also counts of every class without any embedding table.
+    For a number of at least two digits, these are counts without word embeddings. For a number that is precise to one
+    part in 40, they include every class without any embedding table.
     """
     part = (reading.high - reading.low) / reading.low if reading.low else Fraction(1)
     if reading.key == "parameters" and part <= _TWO_DIGITS:

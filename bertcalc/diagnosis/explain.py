@@ -1,4 +1,4 @@
-"""Search for the miscounts that lead to a wrong total: the likeliest explanations, and how much they prove.
+"""Search for the miscounts that lead to a wrong total, and measure how much an explanation proves.
 
 >>> from bertcalc import BertConfig, build
 >>> model = build(BertConfig())
@@ -21,18 +21,18 @@ from bertcalc.model.modules import Tensor
 from bertcalc.processes.weighted_cache import WeightedCache
 from bertcalc.text.arguments import Single, checked
 
-# Explanations of up to this many bits are enumerated; rarer ones are combined from two of these.
+# All explanations of up to this many bits are enumerated. A rarer explanation combines two of them.
 MOST_BITS = 11.5
 MOST_MISCOUNTS = 4
 MOST_EXPLANATIONS = 12
-# Evidence is counted over this many steps on each side of a number: a step is a divisor of the hidden size or, for a
-# rounded number, its width.
+# Evidence covers _NEAR hidden sizes on each side of an exact number. For a rounded number, it covers _NEAR widths of
+# its range, but at most 1 / _FAR of the number, and at least _FEWEST widths.
 _NEAR = 200
-_FAR, _FEWEST = 50, 20  # a rounded number: at most 1/50 of it on each side, but at least 20 widths
+_FAR, _FEWEST = 50, 20
 
 
 class Cause(NamedTuple):
-    """A miscount (its name in MISCOUNTS) and the amount that it adds to the total after the preceding miscounts."""
+    """The name of a miscount in MISCOUNTS, and the amount that it adds to the total after the preceding miscounts."""
 
     miscount: str
     amount: int
@@ -42,9 +42,9 @@ Explanation = tuple[Cause, ...]  # in the order of MISCOUNTS; the amounts sum to
 
 
 class Combination(NamedTuple):
-    """Miscounts that together lead to a total, their rarity, and the habit behind some of them.
+    """Miscounts that together lead to a total, their rarity in bits, and the habit behind some of them.
 
-    With each additional bit of rarity, people make the mistakes half as often.
+    Each additional bit means that the mistakes are made half as often.
     """
 
     bits: float
@@ -60,23 +60,27 @@ class Combination(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """How many of the numbers near a typed number have an equally simple explanation."""
+    """How many numbers near a typed number have an equally simple explanation.
+
+    If many numbers have one, an explanation may be a coincidence.
+    """
 
     explained: int
-    numbers: int  # all that were examined
-    step: int  # the distance between them
+    numbers: int  # the numbers that were examined
+    step: int  # the distance between adjacent examined numbers
 
     @property
     def one_in(self) -> int:
-        """The n for which one in n numbers has an equally simple explanation."""
+        """The number n in "one in n numbers has an equally simple explanation"."""
         return max(1, self.numbers // max(1, self.explained))
 
 
 @checked
 def explain(model: Model, config: Config, wrong: Single) -> list[Explanation]:
-    """Find the shortest explanations of a total, the likeliest first; for the right total, the empty explanation.
+    """Find the shortest explanations of a total, the likeliest first.
 
-    Raises ArgumentError if ``config`` is not the configuration of the model.
+    The right total has only the empty explanation. Raises ArgumentError if ``config`` is not the configuration of the
+    model.
     """
     return explain_tensors(counted(model), MiscountSizes.of(config), wrong)
 
@@ -84,9 +88,9 @@ def explain(model: Model, config: Config, wrong: Single) -> list[Explanation]:
 def explain_tensors(
     tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: int, most: int = MOST_MISCOUNTS, *, chance: bool = True
 ) -> list[Explanation]:
-    """Find the shortest explanations, of at most ``most`` miscounts, of a term that counts these tensors.
+    """Find the shortest explanations, of at most ``most`` miscounts, for a wrong count of these tensors.
 
-    With ``chance`` False, explanations that may well be due to tiny sizes alone are left out.
+    ``chance=False`` leaves out explanations that may well be coincidences of tiny sizes.
     """
     among = search(tuple(tensors), sizes, MOST_BITS)
     likely = [
@@ -104,14 +108,14 @@ def explain_tensors(
 
 @checked
 def combinations(tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: Single) -> list[Combination]:
-    """All combinations of miscounts that lead to a total, of at most MOST_BITS together, the likeliest first."""
+    """Return all combinations of miscounts of at most MOST_BITS that lead to a total, the likeliest first."""
     return search(tuple(tensors), sizes, MOST_BITS).combinations(wrong)
 
 
 def likeliest(tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: int) -> tuple[str, ...]:
-    """The miscounts that most likely lead to a total; () if none do, or only by chance.
+    """Return the miscounts that most likely lead to a total; () if none do, or only by chance.
 
-    Unlike an explanation, they may be more than MOST_MISCOUNTS, as in the rule of thumb VH + 12LH².
+    There may be more than MOST_MISCOUNTS of them, as in the rule of thumb VH + 12LH².
     """
     right = total(tensors)
     ways = combinations(tensors, sizes, wrong)
@@ -124,7 +128,10 @@ def causes(
     miscounts: Sequence[str],
     definitions: Mapping[str, Miscount] = MISCOUNTS,
 ) -> Explanation:
-    """The amount that each miscount adds to the total, applied in turn; ``definitions`` maps their names."""
+    """Apply miscounts in turn and return the amount that each of them adds to the total.
+
+    ``definitions`` maps the names to miscounts.
+    """
     made = []
     for name in miscounts:
         after = definitions[name].make(tensors, sizes)
@@ -136,7 +143,7 @@ def causes(
 def is_ruled_out(
     tensors: Sequence[Tensor], sizes: MiscountSizes, miscounts: Sequence[str], right: Collection[str]
 ) -> bool:
-    """Whether miscounts change tensors whose names are in ``right``: those that the same text counts rightly."""
+    """Whether miscounts change any of the tensors named in ``right``, which the same text counts correctly."""
     after = tensors
     for name in miscounts:
         after = MISCOUNTS[name].make(after, sizes)
@@ -147,19 +154,19 @@ def is_ruled_out(
     )
 
 
-# The miscounts that change tensors of several parts; all others stay within one part.
+# The miscounts that change tensors of several parts. Any other miscount changes only one part.
 WIDE = (
     *("biases", "layer biases", "LayerNorm half", "LayerNorm", "LayerNorm 4H", "embeddings", "encoder once"),
     *("positions and types of V rows", "positions and types of H"),
 )
 _NAMES = tuple(MISCOUNTS)
 _NUMBER = {name: number for number, name in enumerate(_NAMES)}
-_State = tuple[int, ...]  # for each tensor, the id of the tensors that are counted in its place
+_State = tuple[int, ...]  # for each tensor of the model, the id of the tensors counted in its place
 _NOTHING = Combination(0.0, ())
 
 
 class _TensorCounts:
-    """Assigns ids to the tuples of tensors that can be counted in place of a tensor: a miscount maps ids to ids."""
+    """Ids for the tuples of tensors that can be counted in place of a tensor, so that a miscount maps ids to ids."""
 
     def __init__(self, sizes: MiscountSizes) -> None:
         self._sizes = sizes
@@ -168,10 +175,10 @@ class _TensorCounts:
         self._all: list[tuple[Tensor, ...]] = []
         self.totals: list[int] = []
         self._after: list[dict[int, int]] = [{} for _name in _NAMES]
-        self.number(())  # 0 is the id of nothing
+        self.number(())  # 0 is the id of the empty tuple
 
     def number(self, tensors: tuple[Tensor, ...]) -> int:
-        """The id of a tuple of tensors; assigned if it has none yet."""
+        """Return the id of a tuple of tensors; a new tuple gets the next id."""
         if tensors not in self._numbers:
             with self._lock:  # several sessions may ask at the same time
                 if tensors not in self._numbers:
@@ -181,7 +188,7 @@ class _TensorCounts:
         return self._numbers[tensors]
 
     def make(self, miscount: int, state: _State) -> _State:
-        """The state after applying a miscount to every tensor."""
+        """Return the state after applying a miscount to every tensor."""
         after = self._after[miscount]
         try:
             return tuple([after[number] for number in state])
@@ -193,21 +200,21 @@ class _TensorCounts:
             return tuple([after[number] for number in state])
 
     def real(self, state: _State) -> _State:
-        """The state with 0 for tensors without elements, so that adding a tensor and leaving it out again cancel."""
+        """Replace ids of tensors without elements by 0, so that adding a tensor and leaving it out again cancel."""
         totals = self.totals
         return tuple([number if totals[number] else 0 for number in state])
 
     def total(self, state: _State) -> int:
-        """The number of elements that a state counts in total."""
+        """Return the total number of elements in a state."""
         totals = self.totals
         return sum([totals[number] for number in state])
 
 
-_alike = lru_cache(maxsize=8)(_TensorCounts)  # the classes of a configuration have most tensors in common
+_alike = lru_cache(maxsize=8)(_TensorCounts)  # cached, as the classes of a configuration share most tensors
 
 
 class Search:
-    """Every total that combinations of miscounts of at most ``bits`` lead to."""
+    """All totals that combinations of miscounts with at most ``bits`` lead to."""
 
     def __init__(self, tensors: tuple[Tensor, ...], sizes: MiscountSizes, bits: float) -> None:
         self._most = bits
@@ -233,11 +240,11 @@ class Search:
         self._bits = [self._combinations[amount][0].bits for amount in self._totals]
 
     def combinations(self, wrong: int) -> list[Combination]:
-        """The combinations that lead to a total, the likeliest first; for the right total, only the empty one."""
+        """Return the combinations that lead to a total, the likeliest first; only the empty one for the right total."""
         return self._combinations.get(wrong, [])[: 1 if wrong == self.right else None]
 
     def rarer(self, wrong: int) -> list[Combination]:
-        """Pairs of combinations that change different tensors and together lead to a total, the likeliest first."""
+        """Join pairs of combinations that change different tensors and lead to a total, the likeliest first."""
         by_state: dict[_State, Combination] = {}
         for amount, combinations in self._combinations.items():
             rest = wrong - amount + self.right
@@ -253,13 +260,16 @@ class Search:
         return sorted(by_state.values())
 
     def near(self, low: int, high: int, bits: float) -> Iterator[int]:
-        """The wrong totals between two numbers that a combination of at most ``bits`` leads to."""
+        """Yield the wrong totals from ``low`` to ``high`` that a combination of at most ``bits`` leads to."""
         for index in range(bisect_left(self._totals, low), bisect_right(self._totals, high)):
             if self._bits[index] <= bits and self._totals[index] != self.right:
                 yield self._totals[index]
 
     def _applicable(self) -> list[tuple[float, int]]:
-        """The miscounts that change any of the tensors, as (bits, number), the most frequent first."""
+        """Return the miscounts that change any of the tensors, as (bits, number), the most frequent first.
+
+        A miscount also applies if it changes only tensors that another miscount adds.
+        """
         added = self._start
         for number, name in enumerate(_NAMES):
             if name.endswith(("added", "again")):
@@ -271,7 +281,7 @@ class Search:
         )
 
     def _most_specific(self, applicable: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
-        """The most specific of miscounts with the same effect on these tensors: attention biases, not all biases."""
+        """Keep the most specific of several miscounts with the same effect: attention biases rather than all biases."""
         same: dict[_State, list[tuple[float, int]]] = {}
         for miscount in applicable:
             state = self._counted.make(miscount[1], self._start)
@@ -291,7 +301,7 @@ class Search:
     ) -> None:
         """Try further miscounts, then record the state of ``combination`` with the ``forced`` miscounts of a habit.
 
-        Miscounts are applied in the order of MISCOUNTS; ``first`` is the number of the first that may follow.
+        Miscounts are applied in the order of MISCOUNTS. ``first`` is the number of the first miscount that may follow.
         """
         make, names = self._counted.make, combination.miscounts
         for bits, number in applicable:
@@ -316,7 +326,7 @@ class Search:
             self._cheapest[real] = combination._replace(miscounts=names)
 
     def _forced(self, number: int, state: _State, names: tuple[str, ...]) -> tuple[_State, tuple[str, ...]]:
-        """Make a miscount of a habit; without a name if the miscounts before it have left nothing to change."""
+        """Apply a miscount of a habit; its name is added only if the miscount still changes something."""
         after = self._counted.make(number, state)
         return after, names if after == state else (*names, _NAMES[number])
 
@@ -334,10 +344,10 @@ def evidence(
 ) -> Evidence:
     """Count the numbers near a typed number that have an explanation of at most ``bits``.
 
-    Only numbers at multiples of a step from it are examined. For a rounded number, which means any number from ``low``
-    to ``high``, the step is this width; otherwise it is the greatest common divisor of the hidden size and the
-    difference from the right total. Each of ``searches`` comes with its cost in bits; ``others`` are further explained
-    totals with their bits, sorted.
+    The examined numbers are multiples of a step away from the typed number. A rounded number means any number from
+    ``low`` to ``high``, and its step is the width of this range. The step of an exact number is the greatest common
+    divisor of the hidden size and the difference from the right total. ``searches`` are (search, cost in bits) pairs.
+    ``others`` are further explained totals, as sorted (total, bits) pairs.
     """
     searches = list(searches)
     wide = high - low
@@ -352,7 +362,7 @@ def evidence(
 
 
 def is_chance(wrong: int, right: int, bits: float) -> bool:
-    """Whether a miscount explains a total hardly better than chance, among all numbers up to twice the total.
+    """Whether a miscount explains a total hardly better than chance, among all numbers up to twice the larger total.
 
     This happens with tiny sizes, where nearly every number is a product of sizes: 16 is 4 H^2 for a hidden size of 2.
     """
@@ -362,7 +372,7 @@ def is_chance(wrong: int, right: int, bits: float) -> bool:
 _LIKELIER = 3
 
 
-# Searches are cached, as users type several numbers for the same model, and all of its terms are examined. A search has
-# five to five thousand combinations of about 300 bytes.
+# Searches are cached, because users type several numbers for the same model, and a hand count searches all of its
+# parts. A search has five to five thousand combinations of about 300 bytes.
 MOST_COMBINATIONS = 50_000
 search = WeightedCache(Search, MOST_COMBINATIONS, lambda search: search.size)

@@ -1,4 +1,4 @@
-"""Meanings of a number of bytes: the file of a model's weights, or a buffer of its forward pass.
+"""Meanings of a number of bytes: a file of a model's weights, or a buffer of its forward pass.
 
 >>> from bertcalc import BertConfig
 >>> [str(meaning) for meaning in file_sizes(Model(BertConfig()), 437_951_328)]
@@ -6,7 +6,7 @@
 >>> [str(meaning) for meaning in buffers(Model(BertConfig()), 1_610_612_736)][:1]
 ['The attention scores of one layer: 1 x 12 heads x 8,192 x 8,192 x 2 bytes.']
 
-Files of older releases have a pooler that the class has lost, a second bias of the decoder, or buffers:
+Files of older releases may have a pooler that the class no longer has, a second decoder bias, or buffers:
 
 >>> from bertcalc.families import build
 >>> known = KnownCount(build("roberta-base", "RobertaForMaskedLM"), 124_697_433)
@@ -31,13 +31,13 @@ from bertcalc.storage.stored_tensors import DTYPES, StoredTensor, data_bytes
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 
-# Bytes of torch.save for each tensor, with its record and padding, beside its name: before PyTorch 1.6, and from then.
+# Bytes that torch.save adds for each tensor besides its name, with record and padding: before PyTorch 1.6, and since.
 _PER_TENSOR = (115, 285)
-_PER_MODULE = 25  # for the version of each module, beside its name, which state_dict() has and a plain dict lacks
+_PER_MODULE = 25  # bytes for each module's version besides its name; state_dict() has versions, a plain dict does not
 
 
 class Contents(NamedTuple):
-    """A count, and the tensors that a file has in addition to those of the class.
+    """The possible contents of a weight file: the tensors of a class, and additional tensors from older releases.
 
     An ``added`` tensor with the dtype "" has the dtype of the weights. ``bias`` says whether the decoder has a second
     bias.
@@ -46,26 +46,26 @@ class Contents(NamedTuple):
     known_count: KnownCount
     added: tuple[StoredTensor, ...] = ()
     bias: bool = False
-    extras: int = 0  # how many kinds of tensors are added
+    extras: int = 0  # the number of kinds of added tensors: pooler, bias, buffers
 
     def size(self, dtype: str) -> int:
-        """The bytes of the tensors in a file whose weights have a dtype (safetensors' code)."""
+        """Return the bytes of all tensors if the weights have a dtype, given by its safetensors code."""
         weights = self.known_count.model.num_parameters() * DTYPES[dtype] // 8
         return weights + data_bytes(_with_dtype(self.added, dtype))
 
     def tensors(self, dtype: str) -> list[StoredTensor]:
-        """All tensors of such a file."""
+        """Return all tensors of the file if the weights have a dtype, given by its safetensors code."""
         parameters = self.known_count.model.named_parameters()
         return [*(StoredTensor(name, dtype, shape) for name, shape in parameters), *_with_dtype(self.added, dtype)]
 
 
 def _with_dtype(tensors: Iterable[StoredTensor], dtype: str) -> list[StoredTensor]:
-    """Give the dtype of the weights to tensors without a dtype."""
+    """Set the dtype of tensors that have none."""
     return [tensor._replace(dtype=tensor.dtype or dtype) for tensor in tensors]
 
 
 def contents(count: KnownCount) -> Iterator[Contents]:
-    """The possible contents of a class's file: first its own tensors, then also those that older releases save."""
+    """Yield the possible contents of a class's file: its own tensors alone, then with tensors from older releases."""
     model = count.model
     for pooler, bias, buffers in product(
         [(), *_pooler(model)], [(), *_second_bias(model)], [(), *_positions(model), *_masks(model)]
@@ -83,7 +83,7 @@ def contents(count: KnownCount) -> Iterator[Contents]:
 
 
 def _pooler(model: Model) -> Iterator[tuple[StoredTensor, ...]]:
-    """The pooler that older releases save for a class without one."""
+    """Yield the pooler's tensors if older releases save a pooler for this class although it has none."""
     if family_of(model.config).base.pooler and not any(map(selector("pooler"), model.tensors())):
         base, hidden = Model(model.config), model.config.hidden_size
         if model.cls.task != "base":
@@ -97,7 +97,7 @@ def _pooler(model: Model) -> Iterator[tuple[StoredTensor, ...]]:
 
 
 def _second_bias(model: Model) -> Iterator[tuple[StoredTensor, ...]]:
-    """The decoder's bias, which older releases save in addition to the head's."""
+    """Yield the decoder's bias, which older releases save in addition to the head's bias."""
     shapes = dict(model.named_parameters())
     for name, owner in model.ties().items():
         if name.endswith("decoder.bias") and owner in shapes:
@@ -112,7 +112,7 @@ def _positions(model: Model) -> Iterator[tuple[StoredTensor, ...]]:
 
 
 def _masks(model: Model) -> Iterator[tuple[StoredTensor, ...]]:
-    """The causal mask of each layer, in float32 or as truth values."""
+    """Yield the causal masks of all layers, once in float32 and once as booleans."""
     length = model.config.max_position_embeddings
     layers = [path for path, module, _copies in model.modules(folded=False) if isinstance(module, Attention)]
     for dtype in ("F32", "BOOL") if model.config.stores_masks else ():
@@ -120,9 +120,9 @@ def _masks(model: Model) -> Iterator[tuple[StoredTensor, ...]]:
 
 
 def pickle_sizes(file: Contents) -> Iterator[int]:
-    """The bytes that torch.save adds to the data, in its two formats, with and without the modules' versions.
+    """Estimate the bytes that torch.save adds to the data, in its two formats, with and without the modules' versions.
 
-    They are approximate: they also contain the numbers of the storages and the name of the file.
+    The exact size also depends on the numbers of the storages and on the name of the file.
     """
     names = [tensor.name for tensor in file.tensors("F32")]
     paths = [path for path, _module, _copies in file.known_count.model.modules(folded=False)]
@@ -131,23 +131,28 @@ def pickle_sizes(file: Contents) -> Iterator[int]:
         yield sum(len(name) + per_tensor for name in names) + versions
 
 
-# The precisions of weights by the bytes of a parameter.
+# Names of precisions, keyed by bytes per parameter.
 PRECISIONS: Mapping[int, Problem | str] = {4: "float32", 2: Problem.of(N_("16 bits")), 1: Problem.of(N_("8 bits"))}
 _DTYPES = ((4, "F32"), (2, "F16"))
-_SURE = 0.02  # so near to a header that it is not a pickle
-_NEAR = 0.2  # what torch.save adds to the data depends on its release and on the file's name
-_OLDER_NAMES = 0.3  # headers of older releases differ: other names, other metadata
-_OTHER_NAMES = 0.05  # the same for a file with more than the class, which could be many
-_MOST_OVER = 10**6  # bytes that a format adds
+# Relative tolerances for the bytes that a file has besides its tensors.
+_SURE = 0.02  # within this tolerance of a safetensors header, a file is not a pickle
+_NEAR = 0.2  # for a pickle, as its size depends on the release of PyTorch and on the file's name
+_OLDER_NAMES = 0.3  # for a safetensors header, as older releases write other names and other metadata
+_OTHER_NAMES = 0.05  # for a header of a file with added tensors, as many such files are possible
+_MOST_OVER = 10**6  # the most bytes that a file format adds
 _LENGTHS = (128, 256, 384, 512, 1024, 2048, 4096, 8192, 16384, 32768)
 _BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 def file_sizes(model: Model, size: int, *, pickled: bool = True, published: bool = True) -> Iterator[Problem]:
-    """The files of weights that may have this size: of the model's classes first, then of ``published`` models.
+    """Yield sentences on the weight files that may have ``size`` bytes.
 
-    A header's size is known to a few bytes, so only the nearest safetensors files are given. The sizes of pickles are
-    approximate: those with fewer tensors beside the parameters of a class are likelier.
+    The files belong to the classes of the model's family with its configuration. If none of these fits and
+    ``published`` is true, they belong to published models.
+
+    The size of a safetensors header is known to a few bytes, so only the nearest safetensors files are included. With
+    ``pickled``, PyTorch files follow, unless a safetensors file fits very well. Their sizes are approximate, so only
+    the files with the fewest kinds of added tensors are included.
     """
     ours = list(_files(tuple(known_counts(model.config)), size, pickled))
     files = ours or (list(_files(_published(), size, pickled)) if published else [])
@@ -159,7 +164,7 @@ def file_sizes(model: Model, size: int, *, pickled: bool = True, published: bool
 
 
 def _plainest(files: Sequence["_SizedFile"]) -> Iterator[Problem]:
-    """The sentences on the files of each configuration, of those that add the fewest kinds of tensors."""
+    """Yield the sentences on each configuration's files with the fewest kinds of added tensors."""
     fewest: dict[Config, int] = {}
     for file in files:
         fewest[file.config] = min(file.extras, fewest.get(file.config, file.extras))
@@ -167,7 +172,11 @@ def _plainest(files: Sequence["_SizedFile"]) -> Iterator[Problem]:
 
 
 class _SizedFile(NamedTuple):
-    """A file that may have a size: how far its header is ``off``, the bytes of its format (``over``), its contents."""
+    """A file that may have the searched size.
+
+    ``off`` is the relative deviation from the expected header. ``over`` is the number of bytes besides its tensors.
+    ``extras`` is the number of kinds of added tensors.
+    """
 
     is_pickle: bool
     off: float
@@ -180,7 +189,7 @@ class _SizedFile(NamedTuple):
 def _files(counts: Sequence[KnownCount], size: int, pickled: bool) -> Iterator[_SizedFile]:
     classes = [count for count in counts if not count.buffers]
     for (width, dtype), count in product(_DTYPES, classes):
-        # Buffers that older releases save may be larger than the bytes that a format adds: GPT-2's masks.
+        # Buffers in files of older releases, such as GPT-2's masks, may be larger than the bytes that a format adds.
         if 0 < size - width * count.parameters < _most_over(count, width):
             for file in contents(count):
                 over = size - file.size(dtype)
@@ -189,7 +198,7 @@ def _files(counts: Sequence[KnownCount], size: int, pickled: bool) -> Iterator[_
 
 
 def _most_over(count: KnownCount, width: int) -> int:
-    """The most bytes that a file of a class has in addition to the parameters."""
+    """Return the most bytes that a file of a class has besides its parameters."""
     config = count.model.config
     masks = 4 * config.num_hidden_layers * config.max_position_embeddings**2 if config.stores_masks else 0
     added = config.hidden_size * (config.hidden_size + 1) + config.vocab_size
@@ -197,7 +206,7 @@ def _most_over(count: KnownCount, width: int) -> int:
 
 
 def _file(file: Contents, over: int, dtype: str, pickled: bool) -> Iterator[_SizedFile]:
-    """The file that exceeds its tensors by ``over`` bytes, if a format explains it."""
+    """Yield the file if a file format explains the ``over`` bytes that it has besides its tensors."""
     plain = plain_header(file.tensors(dtype))
     off = min(abs(over - plain), abs(over - plain - -plain % 8)) / plain
     size = file.size(dtype)
@@ -227,7 +236,7 @@ def _in_words(file: Contents) -> Problem:
 
 @lru_cache(maxsize=1)
 def _published() -> tuple[KnownCount, ...]:
-    """The classes that files of published models contain: the body and language models."""
+    """Return the known counts of classes that published files contain: base models and language models."""
     tasks = ("base", "pretraining", "masked-lm", "causal-lm")
     return tuple(
         count
@@ -238,7 +247,7 @@ def _published() -> tuple[KnownCount, ...]:
 
 
 def buffers(model: Model, size: int) -> Iterator[Problem]:
-    """The buffers of one operation that have exactly this many bytes, the smallest batch first."""
+    """Yield sentences on buffers of a forward pass with exactly ``size`` bytes, the smallest batch first."""
     by_batch: list[tuple[int, Problem]] = []
     for length, width in product(_LENGTHS, (4, 2)):
         for elements, message, values in _buffers_of_one(model.config, length):
@@ -249,7 +258,7 @@ def buffers(model: Model, size: int) -> Iterator[Problem]:
 
 
 def _buffers_of_one(config: Config, length: int) -> Iterator[tuple[int, str, dict[str, int]]]:
-    """The elements of each buffer for one sequence, the message about it, and the message's other values."""
+    """Yield the buffers of one sequence as (elements, message, further values for the message)."""
     heads = config.num_attention_heads
     yield heads * length * length, _SCORES, {"heads": heads}
     for columns, message in (

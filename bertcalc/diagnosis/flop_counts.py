@@ -1,4 +1,4 @@
-"""The FLOPs and multiply-adds of a model for common batches, by every convention: numbers that a tool may print.
+"""The FLOPs and multiply-adds that tools may print for a model: for common batches, by every convention.
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.text.amounts import typed
@@ -20,9 +20,9 @@ from bertcalc.model.runnable import cannot_run
 from bertcalc.text.amounts import Typed
 from bertcalc.text.problem import InputError
 
-# The batches that people and tools measure, the most common first.
+# The lengths and batch sizes that users and tools measure, the most common first.
 _LENGTHS, _BATCH_SIZES = (128, 512, 256, 384, 64, 1024), (1, 8, 16, 32, 64)
-# How many times its uncertainty a rounded number must be at least: three digits for any batch, two for a usual one.
+# The least ratio of a rounded number to its uncertainty: three digits for any batch, two digits for a usual batch.
 _PRECISE, _ROUGH = 100, 10
 _USUAL_LENGTHS = (128, 512)
 _MOST = 6
@@ -37,7 +37,7 @@ class FlopCount(NamedTuple):
     unit: CostUnit
     phase: Phase
     batch: Batch
-    rule: str = ""  # a key of RULES, or "all" for PyTorch's count and all element-wise operations
+    rule: str = ""  # a key of RULES, or "all" for PyTorch's count plus all element-wise operations
 
     @property
     def batch_size(self) -> int:
@@ -49,10 +49,10 @@ class FlopCount(NamedTuple):
 
 
 def flops_of(model: Model, number: Typed) -> tuple[FlopCount, ...]:
-    """The costs that a number of at least two digits may mean, the most common batch first.
+    """Return the costs that a number of at least two digits may mean, the most common batch first.
 
-    There are none for a number of parameters or bytes; a number in FLOPs or MACs is compared in its unit only. A number
-    with two digits means a single sequence; without a unit, it means a usual length, as PyTorch counts it.
+    A number of parameters or bytes means no cost. A number in FLOPs or MACs is compared in its unit only. A number with
+    only two digits means a single sequence. If it has no unit either, it means PyTorch's count for a usual length.
     """
     if number.unit in ("parameters", "bytes") or _uncertainty(number) * _ROUGH > 1:
         return ()
@@ -78,7 +78,7 @@ def _is_usual(cost: FlopCount) -> bool:
 
 @lru_cache(maxsize=16)
 def flop_counts(model: Model) -> tuple[FlopCount, ...]:
-    """The costs of common batches: single sequences first; PyTorch's count before published rules."""
+    """Return the costs of common batches: single sequences first, and PyTorch's count before published rules."""
     lengths = [length for length in _LENGTHS if length <= model.config.longest]
     single = [cost for length in lengths for cost in _of_one(model, length)]
     # Every cost is proportional to the batch size.
@@ -91,7 +91,7 @@ def flop_counts(model: Model) -> tuple[FlopCount, ...]:
 
 
 def _of_one(model: Model, length: int) -> Iterator[FlopCount]:
-    """The costs of one sequence; none if the model cannot run on it."""
+    """Yield the costs of one sequence; none if the model cannot run on it."""
     if cannot_run(model):
         return
     try:
@@ -109,7 +109,7 @@ def _of_one(model: Model, length: int) -> Iterator[FlopCount]:
     for name, rule in RULES.items():
         flops = rule.flops(model.config, *batch.shape, steps)
         yield FlopCount(flops, "FLOPs", rule.phase, batch, name)
-        if name == "calflops":  # which prints training as 3 × forward, and the MACs of matrix products alone
+        if name == "calflops":  # it prints training as 3 × forward, and counts MACs only in matrix products
             yield FlopCount(3 * flops, "FLOPs", "training", batch, name)
         else:
             yield FlopCount(flops / 2, "MACs", rule.phase, batch, name)

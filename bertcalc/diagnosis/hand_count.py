@@ -50,16 +50,18 @@ from bertcalc.text.arguments import checked
 from bertcalc.text.problem import Problem
 
 # What a line counts: parameters; modules, such as 37 for Dropout; a size, such as H = 768; an operation without
-# parameters; the sum of the lines above it; a layer or a head that a later line multiplies.
+# parameters; a total of the lines above it; or, as a step, one layer or head that a later line multiplies.
 Kind = Literal["parameters", "modules", "size", "no parameters", "total", "step"]
 
 
 class LineVerdict(NamedTuple):
-    """A line, the part that it probably counts, and its miscounts: the empty explanation if it is right.
+    """A line of a hand count, the part that it probably counts, and its miscounts.
 
-    ``counted`` is None if no part of the model fits; ``explanation`` is None if no miscounts explain the line. ``also``
-    are other parts with the same count that the line may mean. A total is not a term: it claims to be the sum of the
-    lines above it, or of all lines if it is the first, and ``above`` is their actual sum.
+    ``counted`` is None if no part of the model fits. ``explanation`` is empty if the line is right, and None if no
+    miscounts explain it. ``also`` are other parts with the same count that the line may mean.
+
+    A total is not a term. It claims to be the sum of the lines above it or, in the first line, of all lines. ``above``
+    is the actual sum of these lines.
     """
 
     line: TypedLine
@@ -71,7 +73,7 @@ class LineVerdict(NamedTuple):
 
     @property
     def is_right(self) -> bool:
-        """Whether the value of its calculation is right; the line may have a wrong result, see ``line.problem``."""
+        """Whether the calculation of the line is right. Its written result may still be wrong: see ``line.problem``."""
         return self.explanation == ()
 
     @property
@@ -86,14 +88,14 @@ class LineVerdict(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """Tensors of a component that no line counts, or, with negative ``parameters``, that are counted twice."""
+    """Tensors of a component that no line counts or, if ``parameters`` is negative, that lines count twice."""
 
     component: Component
     names: tuple[str, ...]
     parameters: int
 
     def in_words(self) -> Problem:
-        """The first tensors, and the parameters of all."""
+        """Return a sentence with the first three tensors' names and the parameters of all tensors."""
         names = ", ".join(self.names[:3]) + (" ..." if len(self.names) > 3 else "")
         message = N_("Not counted: {names}, {count}.")
         if self.parameters < 0:
@@ -102,9 +104,10 @@ class Gap(NamedTuple):
 
 
 class TermsReport(NamedTuple):
-    """The verdicts, the typed sum, and the right sum: the right counts of the lines plus the gaps.
+    """The verdicts on all lines, the gaps, the sum of the typed terms, and the right sum.
 
-    If no line is a term of a sum of parameters, both sums are 0 and there are no gaps.
+    The right sum is the right counts of the terms plus the gaps. If no line is a term, both sums are 0 and there are no
+    gaps.
     """
 
     verdicts: tuple[LineVerdict, ...]
@@ -125,13 +128,13 @@ class _CountedModel(NamedTuple):
 
 @checked
 def judge(line: TypedLine, model: Model, config: Config) -> LineVerdict:
-    """Check a single line."""
+    """Check a single line of a hand count."""
     return _judged([line], _CountedModel.of(model, config))[0]
 
 
 @checked
 def check(model: Model, config: Config, lines: Sequence[TypedLine]) -> TermsReport:
-    """Find the part that each line counts and its mistakes, and the parts that no line counts."""
+    """Find the part and the mistakes of each line, and the tensors that no line counts."""
     count = _CountedModel.of(model, config)
     verdicts = [_of_whole(verdict, count) for verdict in _judged(lines, count)]
     if not any(verdict.is_term for verdict in verdicts):
@@ -151,7 +154,7 @@ def _judged(lines: Sequence[TypedLine], count: _CountedModel) -> list[LineVerdic
 
 
 def _of_whole(verdict: LineVerdict, count: _CountedModel) -> LineVerdict:
-    """The verdict, with as many miscounts as the count of a whole model may have, if fewer do not explain it."""
+    """Explain an unexplained count of the whole model by more miscounts than a term may have."""
     whole, value = verdict.counted, verdict.line.exact
     is_open = verdict.explanation is None and not verdict.is_sum
     if not is_open or value is None or whole is None or whole.part != WHOLE_MODEL:
@@ -161,9 +164,9 @@ def _of_whole(verdict: LineVerdict, count: _CountedModel) -> LineVerdict:
 
 
 def _verdicts(lines: Sequence[TypedLine], count: _CountedModel, *, walk: bool) -> list[LineVerdict]:
-    """The verdict on each line.
+    """Return the verdict on each line.
 
-    With ``walk``, a line may count one layer: the hand count goes through one layer and then multiplies.
+    ``walk`` means that the hand count goes through one layer and then multiplies, so a line may count one layer.
     """
     open_elements = _elements(count.tensors)
     verdicts: list[LineVerdict] = []
@@ -179,7 +182,7 @@ def _verdicts(lines: Sequence[TypedLine], count: _CountedModel, *, walk: bool) -
 
 
 def _multiplied(line: TypedLine, above: Sequence[LineVerdict]) -> TypedLine:
-    """A line such as "x 12 layers" with its value: the lines directly above it that are about layers, times 12."""
+    """Set the value of a line such as "x 12 layers": 12 times the sum of the lines about layers directly above it."""
     layer = Fraction(0)
     for verdict in reversed(above):
         value, part = verdict.line.value, verdict.counted
@@ -194,7 +197,7 @@ def _elements(tensors: Sequence[Tensor]) -> dict[str, int]:
 
 
 def _open(tensors: Sequence[Tensor], verdicts: Sequence[LineVerdict]) -> dict[str, int]:
-    """The elements of each tensor that no line counts; negative where lines count it twice."""
+    """Map each tensor's name to the number of elements that no line counts; negative if lines count it twice."""
     left = _elements(tensors)
     for verdict in verdicts:
         for tensor in verdict.counted.tensors if verdict.counted and verdict.is_term else ():
@@ -203,7 +206,7 @@ def _open(tensors: Sequence[Tensor], verdicts: Sequence[LineVerdict]) -> dict[st
 
 
 def _is_total(verdict: LineVerdict, before: Sequence[LineVerdict]) -> bool:
-    """Whether a line is not a term but a sum of lines before it: the total, or a subtotal of the last lines."""
+    """Whether a line is not a term but a sum: the total, or a subtotal of the lines directly above it."""
     called = set(_called(_last_part(verdict.line.name)))
     is_counted_whole = verdict.counted is not None and verdict.counted.part == WHOLE_MODEL
     if called == {WHOLE_MODEL} or (called == set(WHOLE_OR_BODY) and is_counted_whole):
@@ -220,15 +223,15 @@ def _is_total(verdict: LineVerdict, before: Sequence[LineVerdict]) -> bool:
 
 
 def _names(verdict: LineVerdict) -> set[str]:
-    """The names of the tensors that a line counts, if it is right; otherwise none."""
+    """Return the names of the tensors that a line counts; none if the line is wrong."""
     return {tensor.name for tensor in verdict.counted.tensors} if verdict.counted and verdict.is_right else set()
 
 
 def _with_sums(verdicts: Sequence[LineVerdict]) -> Iterator[LineVerdict]:
-    """The verdicts, with the sum of the lines above each total. A total that equals this sum is not a mistake.
+    """Set the sum of the lines above each total. A wrong total that equals this sum is not a mistake of its own.
 
-    The lines above the total of one layer or head are its parts, which a later line multiplies. A total in the first
-    line is the sum of all lines.
+    If a total is about one layer or head, the sum is taken over its steps, which a later line multiplies. A total in
+    the first line is the sum of all lines.
     """
     all_terms = sum((verdict.line.value or Fraction(0) for verdict in verdicts if verdict.is_term), Fraction(0))
     terms = parts = Fraction(0)
@@ -248,7 +251,7 @@ _TOTAL = re.compile(r"\b(sub)?total|\bsum\b|合计|小计|加起来|总|共(?!�
 
 
 def _with_steps(verdicts: Sequence[LineVerdict]) -> list[LineVerdict]:
-    """The verdicts; a line about one layer or head becomes a step if a later line counts all layers or heads."""
+    """Turn a line about one layer or head into a step if a later line counts all layers or heads."""
 
     def is_step(first: Counted, second: Counted) -> bool:
         wider = first.layers == "one" and second.layers == "all" and any(tensor.copies > 1 for tensor in second.tensors)
@@ -264,7 +267,7 @@ def _with_steps(verdicts: Sequence[LineVerdict]) -> list[LineVerdict]:
 
 
 def _with_biases_apart(verdicts: Sequence[LineVerdict], count: _CountedModel) -> Iterator[LineVerdict]:
-    """The verdicts; a line without biases becomes right if other lines count these biases."""
+    """Accept a line without biases as right if other lines count these biases."""
     apart = {
         (tensor.name, verdict.counted.layers)
         for verdict in verdicts
@@ -287,7 +290,7 @@ def _with_biases_apart(verdicts: Sequence[LineVerdict], count: _CountedModel) ->
 
 
 def _as_part(part: Counted, count: _CountedModel) -> Counted:
-    """A count under the name of the model's part that has the same tensors, if there is one."""
+    """Return the model's part with the same tensors as ``part``, or else ``part`` itself."""
     elements = {tensor for tensor in part.tensors if tensor.num_parameters()}
     same = (
         same_part
@@ -298,14 +301,17 @@ def _as_part(part: Counted, count: _CountedModel) -> Counted:
 
 
 def _is_of_other_layers(line: TypedLine) -> bool:
-    """Whether a line is named like "the other layers", so that the lines before it are about one layer."""
+    """Whether a line's name means "the other layers", which implies that the lines before it are about one layer."""
     return bool(
         re.search(r"(other|rest|remain|more|same|repeat).*(layer|block)|(其余|其他|剩余|另外).*层", line.name, re.I)
     )
 
 
 def _multiplies_layer(lines: Sequence[TypedLine], layers: int) -> bool:
-    """Whether a line is the number of layers times the lines directly above it, which are then about one layer."""
+    """Whether a line is the number of layers times the sum of the lines directly above it.
+
+    These lines are then about one layer.
+    """
     for number, line in enumerate(lines):
         above = 0
         for term in reversed(lines[:number]):
@@ -318,13 +324,13 @@ def _multiplies_layer(lines: Sequence[TypedLine], layers: int) -> bool:
 
 
 def _goes_through_one_layer(verdict: LineVerdict) -> bool:
-    """Whether a line is explained as a count for one layer instead of all."""
+    """Whether the explanation of a line is that it counts one layer instead of all."""
     once = ("attention once", "feed-forward once", "encoder once")
     return any(cause.miscount in once for cause in verdict.explanation or ())
 
 
 def _is_of_all_layers(verdict: LineVerdict) -> bool:
-    """Whether a line counts a part in all layers, of which there are several."""
+    """Whether a line counts a part in all layers of a model with several layers."""
     part = verdict.counted
     return (
         part is not None
@@ -354,7 +360,7 @@ def _verdict(
         return LineVerdict(line._replace(problem=no_tensor(name, count.model)), None, None)
     called = [] if tensors and set(tensors) <= set(count.tensors) else _called(name)
     size = line.exact in _sizes_called(name, count.model.config)
-    if size and (len(name) > 1 or not called):  # V is a matrix of the attention as well
+    if size and (len(name) > 1 or not called):  # V is also a matrix of the attention
         return LineVerdict(line, None, (), "size")
     candidates = _candidates(name, called, count)
     if line.value and _is_lacking(name, called, candidates):
@@ -367,11 +373,11 @@ def _verdict(
     right = [_as_part(summed, count)] if summed else []
     right = right or [_as_part(part, count) for part in _weights_or_biases(name, count) if line.means(part.right)]
     right = right or [part for part in candidates if line.means(part.right) and (part.right or is_named)]
-    # A total is published with fewer digits than a term: 110M, 340M.
+    # Totals are published with fewer digits than terms: 110M, 340M.
     right = right or [
         part for part in candidates if part.part in WHOLE_OR_BODY and line.means_roughly(part.right) and called
     ]
-    # Of two parts of the same size, prefer the one that no line has counted yet: the second of two LayerNorms.
+    # If two parts have the same size, prefer a part that no line has counted yet: the second of two LayerNorms.
     whole = _elements(count.tensors)
     begun = {name.rpartition(".")[0] for name, left in open_elements.items() if left != whole[name]}
     if tensors and (written := shape_in(line.text)) and (problem := other_shape(name, written, tensors)):
@@ -380,7 +386,8 @@ def _verdict(
     right.sort(
         key=lambda part: (
             any(open_elements[tensor.name] != whole[tensor.name] for tensor in part.tensors),
-            not begun.issuperset(tensor.name.rpartition(".")[0] for tensor in part.tensors),  # the bias of a weight
+            # Next, prefer a part of modules that lines have begun to count: the bias after its weight.
+            not begun.issuperset(tensor.name.rpartition(".")[0] for tensor in part.tensors),
         )
     )
     if right:
@@ -405,9 +412,9 @@ def _wrong(
     called: bool,
     walk: bool,
 ) -> LineVerdict:
-    """The verdict on a line that is right for no part: the likeliest miscounts in the parts that it may mean.
+    """Explain a line that is right for no part by the likeliest miscounts of the parts that it may mean.
 
-    Miscounts that change what other lines count rightly (``counted_right``, the names of tensors) are less likely.
+    Miscounts that change tensors in ``counted_right`` are less likely, because other lines count them correctly.
     """
     of_one_head = [part for part in meant if part.heads == "one" and part.layers == "one"]
     whole = [part for part in meant if part.layers == "all" and part.heads == "all"]
@@ -421,7 +428,7 @@ def _wrong(
         usual = single
     options = [[*single, *usual] if walk else usual]
     if called and not walk and count.sizes.hidden_size >= _TINY:
-        # What is wrong for all layers may be about one; "layers" alone means all of them.
+        # A line that is wrong for all layers may be about one layer. The word "layers" alone means all of them.
         options.append([part for part in single if part.part != "layers"])
     for parts in options:
         if verdict := _likeliest(line, parts, count, counted_right, called=called):
@@ -432,8 +439,8 @@ def _wrong(
 def _likeliest(
     line: TypedLine, parts: Sequence[Counted], count: _CountedModel, counted_right: Collection[str], *, called: bool
 ) -> LineVerdict | None:
-    """The verdict by the likeliest miscounts of these parts that lead to a line; None if none do."""
-    # Without a name that says which part is meant, only a single miscount is a reliable explanation.
+    """Return the verdict with the likeliest miscounts that lead to a line; None if no part has any."""
+    # If the name does not say which part is meant, only a single miscount is a reliable explanation.
     most = MOST_MISCOUNTS if called else 1
     tiny = count.sizes.hidden_size < _TINY
     rarest = _MOST_BITS if line.exact is not None else _MOST_OF_ROUNDED
@@ -461,11 +468,13 @@ _ONE_LAYER = re.compile(
     re.I,
 )
 _ONE_HEAD = re.compile(r"\b(one|per|each|a|single)\b.?head|单头|每个?头|一个头", re.I)
-# Fewer than in explain.py: one term has fewer mistakes than a whole count. Rounding hides all except common mistakes.
+# The most bits are fewer than in explain.py, because one term has fewer mistakes than a whole count. They are fewest
+# for a rounded number, which only a common mistake can explain.
 _MOST_BITS, _MOST_OF_ROUNDED = 9.0, 4.0
-_MOST_ALIKE, _RULED_OUT = 3, 3.0  # explanations of a number that are compared, and the bits of such a contradiction
-_TINY = 8  # with a smaller hidden size, some mistake explains nearly every number
-# Operations that people list although they have no parameters.
+# How many explanations of a number are compared, and the bits added to an explanation that contradicts other lines.
+_MOST_ALIKE, _RULED_OUT = 3, 3.0
+_TINY = 8  # below this hidden size, some mistake explains nearly every number
+# Operations that hand counts list although they have no parameters.
 _OPERATIONS = re.compile(r"softmax|dropout|\b[a-z]*elu\b|tanh|residual|\brope\b|rotary|残差", re.I)
 _NO_PARAMETERS = re.compile(
     rf"{_OPERATIONS.pattern}|activation|\badd\b|\binput|scores?\b|context|non.?trainable|激活|输入|不可训练", re.I
@@ -481,7 +490,7 @@ def _has_no_parameters(name: str, count: _CountedModel) -> bool:
 
 
 def _also(right: Sequence[Counted], open_elements: Mapping[str, int]) -> Iterator[Counted]:
-    """Other parts with the right count whose tensors no line has counted yet and that share no tensors."""
+    """Yield the other parts with the right count. No line has counted their tensors yet, and they share no tensors."""
     names = {tensor.name for tensor in right[0].tensors}
     for part in right[1:]:
         uncounted = {tensor.name for tensor in part.tensors if tensor.num_parameters()}
@@ -493,13 +502,13 @@ def _also(right: Sequence[Counted], open_elements: Mapping[str, int]) -> Iterato
 
 
 def _last_part(name: str) -> str:
-    """The name of a line after its last colon, without the model or heading before it."""
+    """Return a line's name after its last colon, without the model or heading before it."""
     last = re.split("[:：]", name)[-1].strip(" `'\"")
     return last or name
 
 
 def _called(name: str) -> list[str]:
-    """The parts that a name can mean, the specific ones first."""
+    """Return the parts that a name can mean, specific parts first."""
     if not name:
         return []
     specific = [part for part, pattern in SPECIFIC.items() if re.search(pattern, name, re.I)]
@@ -510,9 +519,9 @@ def _called(name: str) -> list[str]:
 
 
 def _candidates(name: str, called: Sequence[str], count: _CountedModel) -> list[Counted]:
-    """The tensors, modules and parts that a line's name may mean; all parts if there are none.
+    """Return the tensors, modules and parts that a line's name may mean; all parts if there are none.
 
-    If the name is a path, such as encoder.layer.0 or c_proj, its tensors come first.
+    If the name is a path, such as encoder.layer.0 or c_proj, the tensors at this path come first.
     """
     paths = list(_of_path(name, count))
     parts = list(parts_of(count.tensors, count.sizes, called or (() if paths else PARTS)))
@@ -531,7 +540,7 @@ _DETAIL = re.compile(r"out|norm|\bln|proj|dense|inter|quer|key|val|输出|归一
 
 
 def _weights_or_biases(name: str, count: _CountedModel) -> Iterator[Counted]:
-    """The weights or biases of the parts that a name such as "query bias" means."""
+    """Yield the weights or the biases that a name such as "query bias" means."""
     kinds = [kind for kind in (_WEIGHT, _BIAS) if kind.search(name)]
     if len(kinds) != 1 or re.search(r"[.+&]|\b(?:with|and|incl|no|excl|w/o)|含|和|加", name, re.I):
         return
@@ -565,7 +574,7 @@ def _is_specific(part: Counted, name: str) -> bool:
 
 
 def _meant(name: str, candidates: Sequence[Counted]) -> Sequence[Counted]:
-    """The candidates that fit a name: those of a path, or specific parts, if there are any; otherwise all."""
+    """Return the candidates that fit a name best: a path or specific parts, if there are any; otherwise all."""
     if candidates and candidates[0].part not in PARTS:
         return [part for part in candidates if part.part == candidates[0].part]
     return [part for part in candidates if _is_specific(part, name)] or candidates
@@ -575,9 +584,9 @@ _NUMBER = re.compile(rf"\.{LAYER_NUMBER}(?=\.|$)")
 
 
 def _of_path(name: str, count: _CountedModel) -> Iterator[Counted]:
-    """The tensors at a path as PyTorch prints it, or at the end of such a path; in all layers and in one.
+    """Yield the tensors at a path as PyTorch prints it, or at the end of a path: in all layers and in one layer.
 
-    If the path contains the number of a layer, only those of this layer.
+    If the path contains a layer number, only the tensors of one layer are selected.
     """
     if exact := tuple(tensor for tensor in count.tensors if tensor.name == name):
         yield Counted(name, exact)
@@ -599,7 +608,10 @@ def _of_path(name: str, count: _CountedModel) -> Iterator[Counted]:
 
 
 def _at(path: str, name: str, tensors: Sequence[Tensor]) -> Iterator[Counted]:
-    """The tensors whose names contain a path as whole pieces, or else as text if it looks like code."""
+    """Yield the tensors with a path in their names, as whole pieces.
+
+    If there are none, a path that looks like code may also match parts of pieces.
+    """
     folded = _NUMBER.sub(".*", f".{path}")[1:]
     numbers = re.findall(r"(?<=\.)[0-9]+(?=\.|$)", f".{path}")
     for within in (path, folded):
@@ -632,7 +644,7 @@ _MOST_SUMS = 1000
 
 
 def _sums(name: str, count: _CountedModel) -> Iterator[Counted]:
-    """The counts that a name such as "QKV + O" means: a part for each of its pieces, in the same layers and heads."""
+    """Yield the sums that a name such as "QKV + O" may mean: one part for each piece, in the same layers and heads."""
     pieces = [piece for piece in _AND.split(name) if piece]
     candidates = [_candidates(piece, called, count) for piece in pieces if (called := _called(piece)) or "_" in piece]
     if len(pieces) < 2 or len(candidates) < len(pieces):
@@ -644,7 +656,7 @@ def _sums(name: str, count: _CountedModel) -> Iterator[Counted]:
             yield Counted(name, tensors, *place)
 
 
-# Names of sizes in papers and other libraries, in addition to letters and Hugging Face's fields.
+# Names of sizes in papers and other libraries. Letters and Hugging Face's field names are accepted as well.
 _LETTERS = {
     **dict.fromkeys(("d", "d_model", "dim", "hidden_dim", "emb_dim", "隐藏层维度", "隐藏维度"), "H"),
     **dict.fromkeys(("d_ff", "dff", "ffn_dim", "d_inner", "n_inner"), "I"),
@@ -656,7 +668,7 @@ _LETTERS = {
 
 
 def _sizes_called(name: str, config: Config) -> set[int]:
-    """The sizes of a configuration with this name: a letter or the name of a field, also without num_ or _size."""
+    """Return the sizes that a name means: a letter or a field's name, with or without num_ and _size."""
     key = re.sub(r"[\s-]+", "_", name.strip().lower())
     name = _LETTERS.get(key, name)
     values = {**config.shared(), **vars(config)}
@@ -672,7 +684,7 @@ def _has_modules(line: TypedLine, count: _CountedModel) -> bool:
 
 
 def _gaps(tensors: Sequence[Tensor], open_elements: Mapping[str, int]) -> Iterator[Gap]:
-    """The remaining elements of each component: missing tensors, then tensors that are counted too often."""
+    """Yield the gaps of each component: missing tensors, then tensors that are counted too often."""
     for component in COMPONENTS:
         left = {tensor.name: open_elements[tensor.name] for tensor in tensors if tensor.place.component == component}
         for missing in (True, False):

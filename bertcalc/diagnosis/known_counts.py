@@ -1,4 +1,4 @@
-"""The counts that people give for one configuration, and the meanings of a typed number.
+"""The counts that readers may quote for a configuration, and the meanings of a typed number.
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.text.amounts import typed
@@ -29,19 +29,22 @@ from bertcalc.text.problem import InputError
 from bertcalc.text.toml_tables import table_beside
 
 _TABLES = table_beside(__file__)
-# The meanings of a number, and the factor that makes it a number of parameters.
+# Each meaning of a number: its description, and the factor that converts the number to parameters.
 READINGS: Mapping[str, tuple[str, Fraction]] = {
     line["key"]: (line["description"], Fraction(line["factor"])) for line in _TABLES["readings"]
 }
 TRAINING = tuple(key for key in READINGS if key.startswith(("moments", "training")))
 _GIBI = tuple(key for key in READINGS if key.startswith("gibi"))
-# These are looked up among the known counts only, not among parts of a model or miscounts.
+# Readings that are compared only with known counts, not with parts of a model or with miscounts.
 KNOWN_ONLY = ("half", *TRAINING, *_GIBI)
-_NUMBERS = ("half", "moments", "training")  # these are numbers of elements, not of bytes
+_NUMBERS = ("half", "moments", "training")  # readings as numbers of elements, not of bytes
 
 
 class Mix(NamedTuple):
-    """The fields with wrong sizes, the published model that these come from ("" if from none), and the right count."""
+    """Wrong sizes in a configuration: their fields, and the right count of the model.
+
+    ``preset`` is the published model that the wrong sizes come from, or "" if they come from none.
+    """
 
     preset: str
     fields: tuple[str, ...]
@@ -50,11 +53,11 @@ class Mix(NamedTuple):
 
 @record
 class KnownCount(NamedTuple):
-    """A model and its count by a convention; some of its sizes may be deliberately wrong."""
+    """A model and its count by a convention. With a ``mix``, some of its sizes are deliberately wrong."""
 
     model: Model
     parameters: Single
-    buffers: Single = 0  # elements beside the parameters: position_ids in files of older releases
+    buffers: Single = 0  # elements besides the parameters: position_ids in files of older releases
     convention: str = ""  # a key of CONVENTIONS
     mix: Mix | None = None
 
@@ -65,13 +68,13 @@ class KnownCount(NamedTuple):
 
     @property
     def right(self) -> int:
-        """The right count of the model; with wrong sizes, the count with the right ones."""
+        """The right number of parameters; if some sizes are wrong, the number with the right sizes."""
         return self.mix.right if self.mix else self.parameters
 
     def beyond(self, model: Model) -> dict[str, int]:
-        """The difference of this count from a model's parameters: the components that differ, and the buffers.
+        """Return the difference of this count from another model's parameters, by component, and the buffers.
 
-        Empty if the count leaves out or adds tensors by its convention.
+        The result is empty if the convention of this count leaves out or adds tensors.
 
         >>> from bertcalc import BertConfig, build
         >>> bert, masked = (build(BertConfig(), name) for name in ("BertModel", "BertForMaskedLM"))
@@ -88,11 +91,11 @@ class KnownCount(NamedTuple):
 
     @property
     def has_decoder(self) -> bool:
-        """Whether the model has a decoder, which can be tied to the word embeddings."""
+        """Whether the model has a decoder that can be tied to the word embeddings."""
         return self.model.cls.task in ("pretraining", "masked-lm", "causal-lm")
 
 
-# Conventions by which a count is right although it is not the number of parameters of a class.
+# Conventions for counts that are right although no class has this number of parameters.
 CONVENTIONS: Mapping[str, str] = {line["name"]: line["description"] for line in _TABLES["conventions"]}
 # Conventions that give so many different counts that a match proves little.
 PROVE_LITTLE = {"labels"}
@@ -109,7 +112,7 @@ PUBLISHED_CONFIGS: Mapping[str, Config] = {
 
 
 class HandCount(NamedTuple):
-    """A published count that is wrong, with its source, its preset and its miscounts."""
+    """A published wrong count, with a description of its source, its preset and its miscounts."""
 
     parameters: int
     description: str
@@ -121,7 +124,7 @@ HAND_COUNTS = tuple(HandCount(**line) for line in _TABLES["hand_counts"])
 
 
 class Claim(NamedTuple):
-    """A published rounded number that is not the count of its model."""
+    """A published rounded number that differs from the count of its model."""
 
     parameters: int
     preset: str
@@ -138,16 +141,16 @@ CLAIMS = tuple(Claim(**line) for line in _TABLES["claims"])
 
 
 class Reading(NamedTuple):
-    """A meaning of a typed number, as a range of parameters."""
+    """A meaning of a typed number, as a range of parameter counts."""
 
-    key: str  # of READINGS
+    key: str  # a key of READINGS
     low: Fraction
     high: Fraction
     rounded: bool  # whether trailing zeros are not significant: 340M is anything from 335 to 345 million
 
     @property
     def exact(self) -> int | None:
-        """The only number in the range, or None."""
+        """The count if the range is a single whole number, otherwise None."""
         return int(self.low) if self.low == self.high and self.low.denominator == 1 else None
 
     @property
@@ -161,7 +164,7 @@ class Reading(NamedTuple):
 
 
 def known_counts(config: Config) -> Iterator[KnownCount]:
-    """The counts of every class of the family: with and without optional pooler and buffers, tied and untied."""
+    """Yield the counts of every class of the family: with and without an optional pooler, buffers and tied weights."""
     family = family_of(config)
     for cls in family.classes:
         for tied in (config.tie_word_embeddings, not config.tie_word_embeddings):
@@ -179,9 +182,9 @@ def known_counts(config: Config) -> Iterator[KnownCount]:
 
 
 def more_counts(config: Config) -> Iterator[KnownCount]:
-    """Counts of every class without embeddings, with a pooler that it lacks, or with all buffers.
+    """Yield further counts of every class: without embedding tables, with both buffers, or with a pooler it lacks.
 
-    They are compared with exact numbers only.
+    ``diagnose`` compares a rounded number only with the counts without embedding tables.
     """
     pooler = family_of(config).base.pooler
     hidden = config.hidden_size
@@ -202,7 +205,11 @@ def more_counts(config: Config) -> Iterator[KnownCount]:
 
 @lru_cache(maxsize=8)
 def mixes(model: Model) -> tuple[KnownCount, ...]:
-    """The model with some sizes of BERT or of a published model of its family; heads follow the hidden size."""
+    """Return variants of the model with some sizes taken from BERT or from a published model of its family.
+
+    A wrong hidden size comes with the other model's number of heads. If the embedding size differs from the hidden
+    size, the first variant makes them equal.
+    """
     config, right = model.config, model.num_parameters()
     mixed: dict[Config, KnownCount] = {}
     if vars(config).get("embedding_size", config.hidden_size) != config.hidden_size:
@@ -222,7 +229,7 @@ def mixes(model: Model) -> tuple[KnownCount, ...]:
                 try:
                     wrong_config = replace(config, **{size: getattr(other, size) for size in (*fields, *heads)})
                     mixed_model = model.changed(config=wrong_config)
-                except InputError:  # its heads do not divide the hidden size, or a change is not possible
+                except InputError:  # the heads do not divide the hidden size, or a change is not possible
                     continue
                 if wrong_config not in mixed:
                     mixed[wrong_config] = KnownCount(
@@ -233,12 +240,12 @@ def mixes(model: Model) -> tuple[KnownCount, ...]:
 
 @lru_cache(maxsize=32)
 def every_count(config: Config, counts: Callable[[Config], Iterator[KnownCount]]) -> tuple[KnownCount, ...]:
-    """All counts that a generator function yields for a configuration, cached."""
+    """Return all counts that a generator function yields for a configuration; the result is cached."""
     return tuple(counts(config))
 
 
 def other_labels(config: Config, count: int) -> Iterator[KnownCount]:
-    """The classes that have this count with another number of labels."""
+    """Yield the classes that have this count with a different number of labels."""
     for name, first, per_label in _by_labels(config):
         labels, rest = divmod(count - first, per_label)
         if not rest and 1 <= labels + 2 <= _MOST_LABELS and labels + 2 != config.num_labels:
@@ -250,7 +257,7 @@ def other_labels(config: Config, count: int) -> Iterator[KnownCount]:
 
 @lru_cache(maxsize=32)
 def _by_labels(config: Config) -> tuple[tuple[str, int, int], ...]:
-    """The classes that depend on the number of labels: name, count with two labels, and the amount each label adds."""
+    """Return the classes that depend on the number of labels, as (name, count with two labels, amount per label)."""
     dependent = []
     for cls in family_of(config).classes:
         if "num_labels" in dict(cls.builds_with):
@@ -263,9 +270,9 @@ def _by_labels(config: Config) -> tuple[tuple[str, int, int], ...]:
 
 @lru_cache(maxsize=1)
 def published_parts() -> Mapping[int, tuple[str, Counted]]:
-    """The parts, modules and tensors of every preset's body, by count; the first of equal counts.
+    """Map counts to parts, modules and tensors of published base models; for equal counts, to the first one.
 
-    Parts that consist only of vectors are left out, as small numbers would match some model by chance.
+    Parts that consist only of vectors are left out, because small numbers would match some model by chance.
     """
     by_count: dict[int, tuple[str, Counted]] = {}
     for name, config in PUBLISHED_CONFIGS.items():
@@ -277,14 +284,14 @@ def published_parts() -> Mapping[int, tuple[str, Counted]]:
 
 
 def backbone(model: Model) -> KnownCount:
-    """The count of a model without its word embeddings, as DeBERTa's authors report it, in rounded numbers."""
+    """Return the count of a model without its word embeddings. DeBERTa's authors report this count, rounded."""
     tensors = model.tensors()
     count = sum(tensor.num_parameters() for tensor in tensors if not selector("word")(tensor))
     return KnownCount(model, count, convention="backbone")
 
 
 def backbones(model: Model) -> Iterator[KnownCount]:
-    """The counts without word embeddings of a model and, as reported for DeBERTa-v3, of its masked language model."""
+    """Yield the counts without word embeddings of a model and its masked language model, as reported for DeBERTa-v3."""
     yield backbone(model)
     for cls in family_of(model.config).classes:
         if cls.task == "masked-lm" and cls.name != model.architecture:
@@ -294,20 +301,23 @@ def backbones(model: Model) -> Iterator[KnownCount]:
 
 @lru_cache(maxsize=1)
 def published_backbones() -> tuple[tuple[str, KnownCount], ...]:
-    """The counts of every preset's body without its word embeddings."""
+    """Return the counts of all published base models without their word embeddings."""
     models = ((name, Model(config, family_of(config).base.name)) for name, config in PUBLISHED_CONFIGS.items())
     return tuple((name, backbone(model)) for name, model in models)
 
 
 @lru_cache(maxsize=1)
 def published_counts() -> Mapping[int, tuple[str, KnownCount]]:
-    """The known counts of every preset without buffers, by count; the first of equal counts."""
+    """Map the counts of published models without buffers to (name, known count); for equal counts, to the first one."""
     return _published(lambda config: (count for count in known_counts(config) if not count.buffers))
 
 
 @lru_cache(maxsize=1)
 def published_otherwise() -> Mapping[int, tuple[str, KnownCount]]:
-    """The counts of every preset with buffers and by other conventions, by count; the first of equal counts."""
+    """Map all counts of published models, including buffers and other conventions, to (name, known count).
+
+    For equal counts, the first one is kept.
+    """
     return _published(lambda config: chain(known_counts(config), more_counts(config)))
 
 
@@ -320,14 +330,17 @@ def _published(counts: Callable[[Config], Iterable[KnownCount]]) -> dict[int, tu
 
 
 def readings(number: Typed) -> list[Reading]:
-    """The meanings of a number, the most literal first: in every unit, then with insignificant trailing zeros."""
+    """Return the meanings of a number, the most literal first.
+
+    First come the meanings in all units, then the meanings with insignificant trailing zeros.
+    """
     meanings = []
-    # 8-bit and training have the same factors as other readings.
+    # 8-bit and training have the same factors as other readings, so they would only repeat them.
     none: tuple[str, ...] = ("bits", *_NUMBERS) if number.unit == "bytes" else ("8-bit", "training")
     none = none if number.unit == "bytes" and number.value >= 10**8 else (*none, *_GIBI)
     keys = [key for key in READINGS if key not in none]
     if number.unit == "bytes":
-        keys.sort(key=("parameters", "mebi").__contains__)  # a number in bytes hardly counts parameters
+        keys.sort(key=("parameters", "mebi").__contains__)  # a number in bytes is rarely a number of parameters
     elif number.unit == "parameters":
         keys = ["parameters", *_NUMBERS, "mebi"]
     for rounded in (False, True):
@@ -341,7 +354,7 @@ def readings(number: Typed) -> list[Reading]:
                 continue  # a whole number is not a quotient, unless its trailing zeros stand for missing digits
             precise = whole or (number.unit == "bytes" and reach * _DIVIDED <= number.value)
             if key in ("float64", "bits", "half", *TRAINING[1:]) and (rounded or not precise):
-                continue  # people do not round these, except for bytes slightly
+                continue  # texts do not round these, except for slightly rounded bytes
             low, high = ((number.value + sign * reach) * factor for sign in (-1, 1))
             meanings.append(Reading(key, max(low, Fraction(0)), high, rounded))
     return meanings

@@ -1,4 +1,4 @@
-"""The counts of a model's parts, modules and tensors, in one layer and in all.
+"""The parameter counts of a model's parts, modules and tensors, in one layer and in all layers.
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.diagnosis.miscounts import counted
@@ -21,14 +21,14 @@ from bertcalc.text.toml_tables import table_beside
 Layers = Literal["all", "one", "others"]
 Heads = Literal["all", "one"]
 
-# The parts that people count in one line: a predicate for their tensors, and a pattern for the line's name.
+# The parts that a line of a hand count may count: a predicate for their tensors, and a pattern for the line's name.
 _TABLE = table_beside(__file__)["parts"]
 PARTS: dict[str, tuple[Selector, str]] = {line["part"]: (selector(line["of"]), line["called"]) for line in _TABLE}
 WHOLE_MODEL = "the whole model"
 WHOLE_OR_BODY = (WHOLE_MODEL, "the model without its head")
 # Patterns for names that mean one particular part, although other patterns match as well.
 SPECIFIC: dict[str, str] = {line["part"]: line["specific"] for line in _TABLE if "specific" in line}
-# The embedding tables, by names that no other table has.
+# Patterns for the names of the embedding tables, without words that fit several tables.
 _TABLES = {
     "word embeddings": r"\bwords?\b|vocab|\bwte\b|token(?!.?type)(?!s?[ _-]?seg)|词(?!元类型)",
     "position embeddings": r"(?<!relative[ _-])\bpos|\bwpe\b|(?<!相对)位置",
@@ -43,9 +43,10 @@ USUAL, TERMS, _OF_HEADS, _OF_LINES = (
 
 
 class Counted(NamedTuple):
-    """A part of the model, by its name in PARTS or Hugging Face's name, in all layers, in one, or in all but one.
+    """A part of the model, named as in PARTS or as in Hugging Face, and its tensors.
 
-    ``heads`` is "one" for the rows of one attention head.
+    ``layers`` says whether all layers are counted, one layer, or all layers except one ("others"). ``heads`` is "one"
+    if only the rows of one attention head are counted.
     """
 
     part: str
@@ -60,7 +61,7 @@ class Counted(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """The tensors that a Counted selects, by name: the same for numeric and symbolic sizes."""
+    """The tensors in a ``Counted``, selected by name, so that their sizes may be numeric or symbolic."""
 
     part: str
     names: frozenset[str]
@@ -69,11 +70,11 @@ class Selection(NamedTuple):
 
     @classmethod
     def of(cls, count: Counted) -> "Selection":
-        """The selection that a count was made from."""
+        """Return the selection of the tensors in a count."""
         return cls(count.part, frozenset(tensor.name for tensor in count.tensors), count.layers, count.heads)
 
     def tensors(self, tensors: Sequence[Tensor], sizes: MiscountSizes) -> tuple[Tensor, ...]:
-        """The tensors that the selection selects, among ``tensors`` of any sizes."""
+        """Select from ``tensors``, which may have numeric or symbolic sizes."""
         if self.part in PARTS:
             return _within(_part(tensors, sizes, self.part), sizes, self.layers, self.heads)
         named = [tensor for tensor in tensors if tensor.name in self.names]
@@ -81,14 +82,14 @@ class Selection(NamedTuple):
 
 
 def table_called(name: str) -> str | None:
-    """The embedding table that a name means, if it means only one table; None if it means all embeddings."""
+    """Return the embedding table that a name means; None if it means several tables or none."""
     tables = [part for part, pattern in _TABLES.items() if re.search(pattern, name, re.I)]
     of_one = len(tables) == 1 and re.search("emb|嵌入|table", name, re.I) and not re.search("norm|归一", name, re.I)
     return tables[0] if of_one else None
 
 
 def parts_of(tensors: Sequence[Tensor], sizes: MiscountSizes, parts: Iterable[str] = PARTS) -> Iterator[Counted]:
-    """The parts of a model in all layers, in one layer, in all layers but one; then in one head."""
+    """Yield the parts of a model in all layers, in one layer and in all layers except one; then for one head."""
     everywhere = [(part, inside) for part in parts if (inside := _part(tensors, sizes, part))]
     places: list[tuple[Layers, Heads]] = [("all", "all"), ("one", "all"), ("others", "all")]
     if sizes.num_attention_heads != 1:
@@ -100,7 +101,7 @@ def parts_of(tensors: Sequence[Tensor], sizes: MiscountSizes, parts: Iterable[st
 
 
 def _part(tensors: Sequence[Tensor], sizes: MiscountSizes, part: str) -> tuple[Tensor, ...]:
-    """The tensors of a part; of a fused matrix that belongs to it only partly, the slices that belong to it."""
+    """Return the tensors of a part. If only slices of a fused matrix belong to the part, they are returned instead."""
     concerned = PARTS[part][0]
     inside: list[Tensor] = []
     for tensor in tensors:
@@ -112,13 +113,16 @@ def _part(tensors: Sequence[Tensor], sizes: MiscountSizes, part: str) -> tuple[T
 
 
 def _within(tensors: Sequence[Tensor], sizes: MiscountSizes, layers: Layers, heads: Heads) -> tuple[Tensor, ...]:
-    """The tensors of all layers, of one layer or of all layers but one: whole tensors, or only the rows of one head."""
+    """Return the tensors of the given layers: whole tensors, or only the rows of one head."""
     inside = tensors if layers == "all" else of_layers(tensors, layers)
     return tuple(inside if heads == "all" else [of_one_head(tensor, sizes) for tensor in inside])
 
 
 def part_counts(tensors: Sequence[Tensor], sizes: MiscountSizes) -> Iterator[Counted]:
-    """The parts of a model that have parameters, then its modules and tensors; the same tensors only once."""
+    """Yield a model's parts with parameters, its modules and tensors, then its parts for one head.
+
+    A set of tensors is yielded only once, under its first name.
+    """
     seen = set()
     parts = list(parts_of(tensors, sizes))
     whole = [count for count in parts if count.heads == "all" and not _is_detail(count.part)]
@@ -130,7 +134,7 @@ def part_counts(tensors: Sequence[Tensor], sizes: MiscountSizes) -> Iterator[Cou
 
 
 def sums_of_two(counts: Sequence[Counted], value: int) -> Iterator[tuple[Counted, Counted]]:
-    """Pairs of parts without a common tensor that add up to a number, both in all layers or both in one."""
+    """Yield pairs of parts without a common tensor that add up to a number, both in all layers or both in one."""
     places: dict[int, list[int]] = {}
     for index, count in enumerate(counts):
         places.setdefault(count.right, []).append(index)
@@ -141,7 +145,7 @@ def sums_of_two(counts: Sequence[Counted], value: int) -> Iterator[tuple[Counted
 
 
 def _stand_together(first: Counted, second: Counted) -> bool:
-    """Whether people would add two counts: of the same layers and heads, without a common tensor."""
+    """Whether a user would add two counts: they have the same layers and heads, and no common tensor."""
     within = [count.layers for count in (first, second) if any(tensor.copies > 1 for tensor in count.tensors)]
     within += [count.layers for count in (first, second) if count.layers != "all"]
     pieces = [
@@ -156,7 +160,7 @@ def _stand_together(first: Counted, second: Counted) -> bool:
 
 
 def _is_detail(part: str) -> bool:
-    """Whether a part is a single tensor, which has a better name in the model, or makes sense only in a hand count."""
+    """Whether a part makes sense only in a hand count, or is a single tensor, which has a better name in the model."""
     if part in _OF_LINES:
         return True
     return part.startswith(("weight of the", "bias of the", "gamma of the", "beta of the")) and part not in _ALWAYS
@@ -166,9 +170,10 @@ _ALWAYS = ("bias of the decoder", "bias of the pooler", "weight of the pooler")
 
 
 def of_layers(tensors: Sequence[Tensor], layers: Layers) -> Iterator[Tensor]:
-    """The tensors of one layer, or of all layers but one; none unless each tensor is repeated in several layers.
+    """Yield the tensors of one layer, or of all layers except one.
 
-    A first layer that differs from the others is never taken as the single layer.
+    There are none unless each tensor is repeated in several layers. A first layer that differs from the others is
+    never the single layer.
     """
     first_layers = [tensor for tensor in tensors if split_layer(tensor.name)[0].endswith(".0")]
     alike = [tensor for tensor in tensors if tensor not in first_layers]
@@ -181,7 +186,7 @@ def of_layers(tensors: Sequence[Tensor], layers: Layers) -> Iterator[Tensor]:
 
 
 def _named(tensors: Sequence[Tensor]) -> Iterator[Counted]:
-    """All modules and tensors under their names in the model, in all layers and in one."""
+    """Yield all modules and tensors under their names in the model, in all layers and in one layer."""
     names = dict.fromkeys(
         ".".join(pieces[:number])
         for pieces in (tensor.name.split(".") for tensor in tensors)

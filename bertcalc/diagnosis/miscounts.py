@@ -1,8 +1,8 @@
-"""The mistakes that people make when they count parameters by hand, as changes of the counted tensors.
+"""Typical mistakes in counting parameters by hand, as changes of the counted tensors.
 
-A count is a list of tensors. A miscount replaces each tensor by nothing, by the tensor with other sides or copies, or
-by several tensors. Miscounts can therefore be applied one after the other; applied to symbolic tensors, they give the
-formula of the change. They are listed in ``miscounts.toml``.
+A count is a list of tensors. A miscount replaces each tensor by nothing, by the tensor with other dimensions or copies,
+or by several tensors. So miscounts can be applied one after the other. Applied to symbolic tensors, they give the
+formula of the change. ``miscounts.toml`` lists them.
 
 >>> from bertcalc import BertConfig, build
 >>> after = MISCOUNTS["positions"].make(counted(build(BertConfig())), MiscountSizes.of(BertConfig()))
@@ -23,12 +23,12 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import AFTER_LAYERS, Place, Shape, Tensor, split_layer
 from bertcalc.text.toml_tables import table_beside
 
-# Multiples to which libraries pad a vocabulary for speed, and multiples to which people round it.
+# Multiples to which libraries pad a vocabulary for speed, and multiples to which texts round it.
 PADDED_TO, ROUNDED_TO = (8, 64, 128), (100, 1_000, 10_000)
 
 
 class MiscountSizes(NamedTuple):
-    """The sizes that miscounts use in the wrong places: numbers or symbols."""
+    """The sizes that miscounts use in the wrong places, as integers or symbols."""
 
     vocab_size: int
     hidden_size: int
@@ -40,7 +40,7 @@ class MiscountSizes(NamedTuple):
 
     @classmethod
     def of(cls, config: Config) -> "MiscountSizes":
-        """The sizes of a configuration."""
+        """Return the sizes of a configuration."""
         words = config.vocab_size
         padded = [-(-words // multiple) * multiple for multiple in PADDED_TO]
         rounded = [(words + multiple // 2) // multiple * multiple or words for multiple in ROUNDED_TO]
@@ -48,16 +48,16 @@ class MiscountSizes(NamedTuple):
 
     @property
     def letters(self) -> dict[str, Any]:
-        """The sizes by their letters."""
+        """The sizes, keyed by their letters V, H, L, A, I and P."""
         return dict(zip("VHLAIP", self, strict=False))
 
     @property
     def padded(self) -> Mapping[int, int]:
-        """The vocabulary padded or rounded to each of PADDED_TO and ROUNDED_TO, by the multiple."""
+        """The padded and rounded vocabulary sizes, keyed by the multiples in PADDED_TO and ROUNDED_TO."""
         return dict(zip((*PADDED_TO, *ROUNDED_TO), self.padded_sizes, strict=True))
 
     def padded_by(self, miscount: str) -> int:
-        """The vocabulary size after the padding that a miscount makes; the real size for other miscounts."""
+        """Return the vocabulary size that a miscount pads or rounds to; the real size for other miscounts."""
         padded = (size for multiple, size in self.padded.items() if miscount == f"padded to {multiple}")
         return next(padded, self.vocab_size)
 
@@ -68,7 +68,7 @@ Change = Callable[[Tensor, MiscountSizes], Iterable[Tensor]]
 class Miscount(NamedTuple):
     """One mistake: its description, the change that it makes to each tensor, and its rarity in bits.
 
-    A mistake of 4 bits is made half as often as one of 3. Exercises use only the ``drawn`` ones.
+    A mistake of 4 bits is made half as often as a mistake of 3 bits. Exercises use only ``drawn`` mistakes.
     """
 
     description: str  # an English sentence without its full stop, with placeholders for ``values``
@@ -78,28 +78,31 @@ class Miscount(NamedTuple):
     drawn: bool = False
 
     def make(self, tensors: Iterable[Tensor], sizes: MiscountSizes) -> tuple[Tensor, ...]:
-        """The tensors that are counted after the miscount."""
+        """Apply the miscount and return the tensors that are counted afterwards."""
         return tuple([after for tensor in tensors for after in self.change(tensor, sizes)])
 
 
 class Habit(NamedTuple):
-    """A single idea of how to count that leads to several miscounts, with its rarity in bits."""
+    """A way of counting that leads to several miscounts at once, with its rarity in bits."""
 
     description: str
-    miscounts: tuple[str, ...]  # those that do not change a model are skipped
+    miscounts: tuple[str, ...]  # miscounts that do not change a model are skipped
     bits: float
 
 
 def counted(model: Model) -> tuple[Tensor, ...]:
-    """The tensors of a model, named without the body's prefix, then those that it lacks (with no elements)."""
+    """Return the tensors of a model, then tensors without elements for parts that a hand count may add.
+
+    Names do not have the prefix of the body.
+    """
     tensors = tuple(tensor._replace(name=model.without_prefix(tensor.name)) for tensor in model.tensors())
     return (*tensors, *_lacking(tensors, model.config))
 
 
 def _lacking(tensors: Sequence[Tensor], config: Any) -> Iterator[Tensor]:
-    """The tensors that people count although the model lacks them, with brackets around their names.
+    """Yield the tensors that a hand count may add although the model lacks them, with brackets around their names.
 
-    A last side of 0 is appended to the shape that people count, so that they have no elements.
+    A last dimension of 0 is appended to the shape that a hand count would use, so they have no elements.
     """
     hidden, words = config.hidden_size, next(filter(selector("word"), tensors)).shape
     wide = words[1:]
@@ -137,17 +140,17 @@ def _has_bias(tensor: Tensor) -> bool:
 
 
 def is_lacking(tensor: Tensor) -> bool:
-    """Whether the model does not have this tensor."""
+    """Whether the model lacks this tensor, which a hand count may add."""
     return tensor.name.startswith("(")
 
 
 def total(tensors: Iterable[Tensor]) -> int:
-    """The number of elements of all tensors."""
+    """Return the number of elements in all tensors, with their copies."""
     return sum([tensor.copies * prod(tensor.shape) for tensor in tensors])
 
 
 def _size(text: str, sizes: MiscountSizes) -> Any:
-    """The value of "H", "2 H" (a product) or "H / A"; of "padded 8", the padded vocabulary."""
+    """Evaluate a size such as "H", "2 H" (a product), "H / A" or "padded 8" (the padded vocabulary)."""
     if text.startswith("padded"):
         return sizes.padded[int(text[7:])]
     above, _sign, below = text.partition(" / ")
@@ -157,16 +160,16 @@ def _size(text: str, sizes: MiscountSizes) -> Any:
 
 
 def _part(tensor: Tensor, parts: int, sizes: MiscountSizes) -> Shape:
-    """The shape of one of ``parts`` equal slices of a projection's output.
+    """Return the shape of a slice if a projection's output is split into equal ``parts``.
 
-    Weights are (out, in) and in is the hidden size; GPT-2's weights are (in, out).
+    Weights are (out, in), where in is the hidden size. GPT-2's weights are (in, out).
     """
     first, *others = tensor.shape
     return (first, others[0] // parts) if others and first == sizes.hidden_size else (first // parts, *others)
 
 
 def is_fused(tensor: Tensor) -> bool:
-    """Whether this tensor of the model holds several matrices, or their biases."""
+    """Whether this tensor of the model fuses several matrices or their biases."""
     return not is_lacking(tensor) and len(_roles(tensor)) > 1
 
 
@@ -175,26 +178,26 @@ def _roles(tensor: Tensor) -> list[str]:
 
 
 def slices(tensor: Tensor, sizes: MiscountSizes) -> tuple[Tensor, ...]:
-    """The parts of a fused matrix or of its bias, such as query, key and value; any other tensor unchanged."""
+    """Split a fused matrix or bias into its parts, such as query, key and value; other tensors stay whole."""
     roles = _roles(tensor)
     shape = _part(tensor, len(roles), sizes) if len(roles) > 1 else tensor.shape
     return tuple(tensor._replace(shape=shape, place=tensor.place._replace(role=role)) for role in roles)
 
 
 def of_one_head(tensor: Tensor, sizes: MiscountSizes) -> Tensor:
-    """One head's rows of a query, key or value, or of a fused matrix."""
+    """Return one head's rows of a query, key or value projection, or of a fused matrix."""
     return tensor._replace(shape=_head(tensor, _size("H / A", sizes), sizes))
 
 
 def _head(tensor: Tensor, size: Any, sizes: MiscountSizes) -> Shape:
-    """The shape of one head's rows of a projection to heads; GPT-2's weights are (in, out)."""
+    """Return the shape of one head's rows in a projection to heads. GPT-2's weights are (in, out)."""
     first, *others = tensor.shape
     width = len(_roles(tensor)) * size
     return (first, width) if others and first == sizes.hidden_size else (width, *others)
 
 
 def _wide(tensor: Tensor, width: Any, sizes: MiscountSizes) -> Sequence[Any]:
-    """The shape with ``width`` in place of the intermediate size."""
+    """Return the shape with ``width`` in place of the intermediate size."""
     wide = 2 * width if tensor.place.role == "up and gate" else width
     if len(tensor.shape) == 1:
         return tensor.shape if tensor.place.role == "down" else (wide,)
@@ -202,7 +205,7 @@ def _wide(tensor: Tensor, width: Any, sizes: MiscountSizes) -> Sequence[Any]:
     return [wide if rows == (side == 0) else tensor.shape[side] for side in (0, 1)]
 
 
-# The new shape of a tensor, by the key of a line in miscounts.toml; the number is the value of the key.
+# Functions that return a tensor's new shape, keyed as in miscounts.toml. Their second argument is the value of the key.
 _SIDES: Mapping[str, Callable[[Tensor, Any, MiscountSizes], Sequence[Any]]] = {
     "rows": lambda tensor, number, sizes: (number, *tensor.shape[1:]),
     "last": lambda tensor, number, sizes: (*tensor.shape[:-1], number),
@@ -219,19 +222,22 @@ def _is_shared(tensor: Tensor, layers: Any) -> bool:
 
 
 def _lacks_first(tensor: Tensor, layers: Any) -> bool:
-    """Whether a tensor is in all layers except the first, and not in ALBERT's, whose names have two numbers."""
+    """Whether a tensor is in all layers except the first.
+
+    This excludes ALBERT's tensors, which have two numbers in their names.
+    """
     return tensor.copies == layers - 1 and tensor.name.count("*") == 1
 
 
 def _layers(tensor: Tensor, count: Any, layers: Any) -> Any:
-    """The copies of a tensor if there are ``count`` layers instead of ``layers``.
+    """Return the copies of a tensor if there are ``count`` layers instead of ``layers``.
 
     Shared layers keep a single copy, and so does a first layer that differs from the others.
     """
     return tensor.copies + (0 if _is_shared(tensor, layers) else count - layers)
 
 
-# The number of copies that are counted, from a tensor and the model's number of layers.
+# Functions that return the counted copies of a tensor, given the tensor and the model's number of layers.
 _COPIES: Mapping[str, Callable[[Tensor, Any], Any]] = {
     "twice": lambda tensor, layers: 2 * tensor.copies,
     "every layer": lambda tensor, layers: tensor.copies if in_layer(tensor) else layers * tensor.copies,
@@ -254,11 +260,12 @@ def _change(
     copies: str = "",
     **sides: str,
 ) -> Change:
-    """The change that a line of miscounts.toml describes; tensor_filter.py selects ``add``, ``out`` and ``of``.
+    """Return the change that a line of miscounts.toml describes.
 
-    ``add`` counts tensors that the model lacks; ``out`` leaves out tensors that it has. The tensors ``of`` get a second
-    tensor ``beside`` them in another place, other ``copies``, or other sides (keys of _SIDES). With ``split``, the
-    parts of a fused matrix are selected separately.
+    ``add``, ``out`` and ``of`` are selectors for tensor_filter.py. ``add`` counts tensors that the model lacks, and
+    ``out`` leaves out tensors that it has. Tensors selected by ``of`` get a second tensor ``beside`` them in another
+    place, other ``copies``, or other dimensions (keys of _SIDES). ``split`` selects the parts of a fused matrix
+    separately.
     """
     added, left_out, changed = selector(add), selector(out), selector(of)
 
@@ -299,7 +306,7 @@ def _change(
 
 
 def _miscounts(name: str, description: str, bits: Any, **change: Any) -> Iterator[tuple[str, Miscount]]:
-    """The miscounts of a line of the table, by name: one for each size if ``bits`` is a table of sizes."""
+    """Yield (name, miscount) for a line of the table: one pair, or a pair for each size if ``bits`` is a table."""
     drawn = change.pop("drawn", False)
     values: dict[str, str] = {key: change.pop(key) for key in ("part", "size") if key in change}
     if not isinstance(bits, dict):

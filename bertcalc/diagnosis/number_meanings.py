@@ -1,4 +1,4 @@
-"""The meanings of a typed number in sentences: the counts, mistakes, files and costs that give it.
+"""The meanings of a typed number in sentences: the counts, mistakes, files and costs that explain it.
 
 >>> from bertcalc import BertConfig
 >>> print(meanings_of(Model(BertConfig()), "85,054,464"))
@@ -55,7 +55,7 @@ class Meanings(NamedTuple):
         return "\n".join(map(str, self.all_sentences()))
 
     def all_sentences(self) -> tuple[Problem, ...]:
-        """The sentences; if there are none, a sentence that nothing simple gives the number."""
+        """The sentences, or a sentence stating that the number has no simple explanation."""
         return self.sentences or (
             Problem.of(N_("There is no simple explanation for {number}."), number=shorten(self.text)),
         )
@@ -63,9 +63,9 @@ class Meanings(NamedTuple):
 
 @checked
 def meanings_of(model: Model, text: str) -> Meanings:
-    """Find out what a number means: "453,634,720 bytes", "110M", "178.79 GMACs", "which vocabulary gives 1e8?".
+    """Explain a number such as "453,634,720 bytes", "110M" or "178.79 GMACs", or answer a question about one.
 
-    Raises InputError if the text has no number.
+    An example of a question is "which vocabulary gives 1e8?". Raises InputError if the text has no number.
     """
     if line := whole_line_of_peft(text):
         trained = amount(f"{line.trained}")
@@ -81,14 +81,14 @@ def meanings_of(model: Model, text: str) -> Meanings:
         labelled = _of_other_labels(type(model.config), int(number.value), written)
         sentences = dict.fromkeys(map(_Key, islice(labelled, _MOST_LABELLED)))
     if not sentences and number.unit is None and number.value > _LEAST_FILE and number.low == number.high:
-        # Without a unit, files of other classes are the last resort, and pickles, whose sizes are only near.
+        # The last resort for a number without a unit: files of other classes, and pickles, which have inexact sizes.
         files = stored_sizes(model, number, written), file_sizes(model, int(number.value), published=False)
         sentences = dict.fromkeys(map(_Key, chain(*files)))
     return Meanings(written, tuple(key.problem for key in sentences)[:_MOST], diagnosis)
 
 
 class _Key:
-    """A sentence that compares equal to any other sentence with the same words, to remove duplicates."""
+    """A sentence that equals any other sentence with the same words; it serves to remove duplicates."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -117,7 +117,7 @@ _LABELLED = re.compile(
     r"(?P<number>[0-9][^\n:=]{0,60})",
     re.IGNORECASE,
 )
-# A question about the bytes of a file, or a line that names one; a number with its unit that is not part of a name.
+# The name of a file; signs of a text about a file's size; a number, perhaps with a unit, that is not part of a name.
 _FILE_NAME = re.compile(r"[\w-]\.(?:bin|safetensors|pth?|ckpt)\b", re.I)
 _ASKS_ABOUT_SIZE = re.compile(rf"\bwhy\b|为什么|为何|{_FILE_NAME.pattern}", re.I)
 _LONGEST_LINE, _FEWEST_DIGITS = 300, 6
@@ -136,13 +136,13 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 _COMPUTES = re.compile(r"[*×^=+]|[0-9] ?x ?[0-9]")
 _BRACKETED = re.compile(r"[\[(][^\])]*[0-9]")  # a shape, a list of numbers
 _ONLY_SHAPE = re.compile(r"(?:torch\.Size\()?[\[(](?P<sizes>[0-9]{1,9}(?: ?, ?[0-9]{1,9}){1,3}),?[\])]\)?")
-# What a notebook or a console shows below the code that counts.
+# The output of a notebook or console below the code that counts.
 _COUNTED_BY_CODE = re.compile(
     r"(?:[^\n0-9]{1,80}\n){0,2}[^\n]{0,200}(?:numel\(|nelement\(|num_parameters\(|count_params\()[^\n]{0,200}\n"
     r"(?:[^\n0-9]{1,80}\n){0,2}"
     r" *(?:Out ?\[[0-9 ]{0,6}\]:)? *(?P<number>[0-9][0-9,_]{3,30})"
 )
-# Words after a number of something else than parameters.
+# Words after a number that show that it does not count parameters.
 COUNTS_OTHER_THINGS = re.compile(
     r"[ -]?(?:(?:more|training|different|unique) )?(?:sentences?|steps?|iterations?|images?|samples?|examples?|rows?"
     r"|users?|times|downloads?|yen|dollars?|USD|EUR|RMB|ms|seconds?|minutes?|hours?|days?|documents?|pages?|pairs?"
@@ -166,7 +166,9 @@ _NUMBER = re.compile(r"(?<![A-Za-z0-9_.-])[0-9](?:[0-9,._']{0,60}[0-9])?(?:e[+-]
 
 
 def whole_line_of_peft(text: str) -> PeftLine | None:
-    """The line that peft prints, if it is the whole text, perhaps after the call that prints it; otherwise None.
+    """Parse the line that peft prints if the text has nothing else; otherwise return None.
+
+    The call that prints the line may stand before it, and short lines such as "Epoch 1/3" around it.
 
     >>> whole_line_of_peft("trainable params: 1 || all params: 4 || trainable%: 25.0")
     PeftLine(trained=1, whole=4, share='25.0')
@@ -177,14 +179,14 @@ def whole_line_of_peft(text: str) -> PeftLine | None:
     return printed_by_peft(printed[0]) if len(printed) == 1 and not around else None
 
 
-_BESIDE_PEFT = re.compile(r"[\w ,:!/-]{1,30}")  # PEFT Model; Epoch 1/3
+_BESIDE_PEFT = re.compile(r"[\w ,:!/-]{1,30}")  # short lines: PEFT Model; Epoch 1/3
 
 
 _PRINTS = "print_trainable_parameters()"
 
 
 def field_asked(text: str) -> str:
-    """The field that a question asks for; empty if the text is a number.
+    """Return the name of the field that a question asks for; empty for other texts.
 
     >>> field_asked("which vocabulary gives 102,267,648?"), field_asked("110M")
     ('vocab_size', '')
@@ -195,7 +197,7 @@ def field_asked(text: str) -> str:
 
 
 def number_asked(text: str) -> str:
-    """The number in a question or after its label, or the whole text.
+    """Return the number in a question or after a label; otherwise the whole text.
 
     >>> number_asked("which vocabulary gives 102,267,648?"), number_asked("12 * 7087872")
     ('102,267,648', '12 * 7087872')
@@ -222,7 +224,7 @@ def number_asked(text: str) -> str:
 
 
 def only_number(text: str) -> str:
-    """The number that a sentence is about: its only exact one, else its only rounded one; empty if it computes.
+    """Return the only exact number in a sentence, or else its only rounded number; empty if there is a calculation.
 
     >>> only_number("My program gives 108853248. Why not 110M?"), only_number("12 x 7,087,872 = 85,054,464")
     ('108853248', '')
@@ -243,7 +245,10 @@ def only_number(text: str) -> str:
 
 
 def _size_of_file(text: str) -> str:
-    """The number of bytes in a line about a file: the only number with a unit, else the only large number, else ""."""
+    """Return the number of bytes in a line about a file: the only number with a unit or else the only large number.
+
+    The result is empty if there is no such number, or if there are several.
+    """
     line = text.strip()
     if len(line) > _LONGEST_LINE or "\n" in line or not _ASKS_ABOUT_SIZE.search(line):
         return ""
@@ -260,7 +265,7 @@ def _sentences(model: Model, number: Typed, written: str, diagnosis: Diagnosis) 
     if number.unit == "bytes":
         matches = diagnosis.matches or diagnosis.parts
         files = () if matches or exact is None else tuple(file_sizes(model, exact, pickled=False))
-        # Other classes have many files: they are looked up only if the number is not the size of a published one.
+        # Other classes have many files. They are searched only if the number is not the size of another weight file.
         stored = () if matches else tuple(stored_sizes(model, number, written, others=not files))
         yield from stored
         if exact is not None:
@@ -295,7 +300,7 @@ def _of_diagnosis(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[
 
 
 def _of_others(written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
-    """Sentences on published numbers, counts of other models, and counts that may have been mistyped."""
+    """Yield sentences on published numbers, counts of other models, and counts that may have been mistyped."""
     for claim in diagnosis.claims:
         message = N_("{number} is published for {preset} ({source}).")
         yield Problem.of(message, number=written, preset=claim.preset, source=claim.source)
@@ -312,7 +317,7 @@ def _of_miscounts(written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
 
 
 def _of_matches(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
-    """Sentences on known counts; of those that a rounded number may mean, the present model's first."""
+    """Yield sentences on known counts; for a rounded number, the count of the present model comes first."""
     entries = [(match, count) for match in diagnosis.matches for count in match.known_counts[:2]]
     if any(match.reading.exact is None for match, _count in entries):
         entries.sort(key=lambda entry: not (entry[1].model == model and entry[1].right == model.num_parameters()))
@@ -360,7 +365,7 @@ _ANOTHER = N_("another model: {preset}")
 
 
 def _of_relatives(number: Typed, written: str) -> Iterator[Problem]:
-    """Sentences on published decoders, such as Llama, that have this number of parameters, or round to it."""
+    """Yield sentences on published decoders, such as Llama, with a count that equals or rounds to the number."""
     for count, name in counts_of_relatives().items():
         if number.low == number.high == count:
             yield Problem.of(N_("{number} is the count of another model: {preset}."), number=written, preset=name)
@@ -369,16 +374,19 @@ def _of_relatives(number: Typed, written: str) -> Iterator[Problem]:
             yield Problem.of(message, number=written, preset=name, count=count)
 
 
-_LEAST_RELATIVE = 10**9  # parameters: a smaller model is one of our own
+_LEAST_RELATIVE = 10**9  # parameters; all published decoders are larger
 
 
 def _is_usual(count: KnownCount) -> bool:
-    """Whether a count is what a model's name means: the base model as it is built, or the only class of a GPT."""
+    """Whether a model's name alone stands for this count: the family's base class, with its pooler if it has one.
+
+    A count by a special convention is not usual.
+    """
     return count.model.cls is count.model.family.base and count.model.add_pooling_layer and not count.convention
 
 
 def _read_as(written: str, key: str, counted: Problem, about: int | None = None) -> Problem:
-    """The sentence on a count; ``about`` is the exact number of parameters if the written number is rounded."""
+    """Return the sentence on a count; ``about`` is the exact number of parameters if the written number is rounded."""
     values = {"number": written, "known": counted, "reading": Problem.of(READINGS[key][0]), "count": f"{about or 0:,}"}
     exactly, rounded = (
         (N_("{number} is the count of {known}."), N_("{number} may mean the count of {known}: {count}."))
@@ -398,7 +406,10 @@ def _explained(written: str, count: KnownCount, explanation: Explanation) -> Pro
 
 
 def _one_label(model: Model, exact: int, written: str) -> Iterator[Problem]:
-    """Sentences on classifiers with one label, such as cross-encoders; a multiple-choice head has the same count."""
+    """Yield sentences on sequence classifiers with one label, such as cross-encoders.
+
+    Other classes with the same count, such as multiple choice, are left out.
+    """
     for count in other_labels(model.config, exact):
         if count.model.config.num_labels == 1 and count.model.cls.task == "sequence-classification":
             message = N_("{number} is the count of {architecture} with one label, as a cross-encoder has.")
@@ -406,7 +417,7 @@ def _one_label(model: Model, exact: int, written: str) -> Iterator[Problem]:
 
 
 def _of_other_labels(own: type[Config], exact: int, written: str) -> Iterator[Problem]:
-    """Sentences on published models with a classifier of another number of labels; the family ``own`` comes first."""
+    """Yield sentences on published models with a different number of labels, beginning with the family of ``own``."""
     for name, config in sorted(PUBLISHED_CONFIGS.items(), key=lambda item: type(item[1]) is not own):
         for count in other_labels(config, exact):
             other = Problem.of(N_("{preset} as {known}"), known=known_in_words(count), preset=name)
@@ -417,7 +428,7 @@ _MOST_LABELLED = 3
 
 
 def _twice(model: Model, number: Typed, written: str) -> Iterator[Problem]:
-    """Sentences for a number that is twice a count, such as 220 million for BERT-base."""
+    """Yield sentences for a number that is twice a count, such as 220 million for BERT-base."""
     reach = number.reach(rounded=True)
     for count in every_count(model.config, known_counts):
         exact = number.low == number.high == 2 * count.total
@@ -428,12 +439,12 @@ def _twice(model: Model, number: Typed, written: str) -> Iterator[Problem]:
 
 
 def _solved(model: Model, field: str, number: Typed, written: str) -> Iterator[Problem]:
-    """The sentence on the value of a field at which the model has a number of parameters, or the nearest value."""
+    """Yield the sentence on the value of a field that leads to a number of parameters, or else on the nearest value."""
     config = model.config
     present = getattr(config, field, None)
     if not isinstance(present, int) or not type(config).has(field):
         return
-    # The hidden size has to be a multiple of the number of heads, and its square counts as well.
+    # The hidden size has to be a multiple of the number of heads. Its count is not linear, because it is also squared.
     step = config.num_attention_heads if field == "hidden_size" else 1
     counts = [_count(model, field, value) for value in (present, present + step)]
     if None in counts or counts[0] == counts[1]:
@@ -446,7 +457,7 @@ def _solved(model: Model, field: str, number: Typed, written: str) -> Iterator[P
         nearest = max(1, round(present + Fraction(number.value - first) / (second - first)))
     right = _count(model, field, nearest)
     if field == "hidden_size" and right and right < number.value / 2:
-        return  # no possible hidden size comes near
+        return  # every possible hidden size is far from the number
     message = (
         N_("With {field} = {value}, {architecture} has {count} parameters.")
         if right == number.value
@@ -457,7 +468,7 @@ def _solved(model: Model, field: str, number: Typed, written: str) -> Iterator[P
 
 
 def _nearest(count: Callable[[int], int], wanted: Fraction) -> int:
-    """The argument from 1 to 4,096 for which an increasing function is nearest to a number."""
+    """Return the argument from 1 to 4,095 for which an increasing function is nearest to a number."""
     after = min(max(1, bisect_left(range(4096), wanted, lo=1, key=lambda steps: Fraction(count(steps)))), 4095)
     return min((max(1, after - 1), after), key=lambda steps: abs(count(steps) - wanted))
 

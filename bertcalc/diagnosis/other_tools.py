@@ -1,8 +1,8 @@
 """The counts of other tools for the same model: their formulas, and the reasons why they differ from the right count.
 
-The formulas come from the cited sources; none of their code is copied. The reasons are miscounts, as in a hand count:
-applied to the model's tensors, they turn the right count into the tool's. So the differences are computed from the
-model rather than stated separately.
+The formulas come from the cited sources; none of their code is copied. The reasons are miscounts, as in a hand count.
+Applied to the model's tensors, they turn the right count into the tool's count. So the differences are computed from
+the model rather than stated separately.
 
 >>> from bertcalc import BertConfig
 >>> dict(tool_counts(BertConfig()))["EleutherAI tied"]
@@ -30,39 +30,39 @@ class Tool(NamedTuple):
     """A published formula for the number of parameters."""
 
     name: str
-    terms: tuple[str, ...]  # with the letters of ``letters``, in the order of the source; their sum is the count
-    miscounts: tuple[str, ...]  # names in REASONS, besides those that every tool makes
+    terms: tuple[str, ...]  # terms of the sum, in the order of the source; ``letters`` explains their letters
+    miscounts: tuple[str, ...]  # names in REASONS, besides the miscounts that every tool makes
     source: str
-    notes: tuple[str, ...] = ()  # the arguments used, and surprises
+    notes: tuple[str, ...] = ()  # the arguments that the evaluation uses, and surprises
     output_matrix: bool = False  # whether it always counts a separate decoder
 
     def count(self, config: Config) -> int:
-        """The tool's count for a configuration."""
+        """Return the tool's count for a configuration."""
         values = letters(MiscountSizes.of(config))
         return int(sum(evaluate(term, values) for term in self.terms))
 
 
 class Correction(NamedTuple):
-    """The amount that undoes one miscount of a tool when it is added: a number, or a SymPy expression."""
+    """The amount to add to undo one miscount of a tool: a number, or a SymPy expression."""
 
     miscount: str  # a name in REASONS
     amount: int
 
 
 def tool_counts(config: Config) -> list[tuple[str, int]]:
-    """Each tool's count for a configuration. The tools do not distinguish Hugging Face's classes."""
+    """Return (tool's name, count) for each tool. The tools do not distinguish Hugging Face's classes."""
     return [(tool.name, tool.count(config)) for tool in TOOLS.values()]
 
 
 def tools_with(number: Typed, config: Config) -> list[str]:
-    """The tools whose formula gives exactly a number."""
+    """Return the names of the tools that count exactly this number."""
     return [name for name, count in tool_counts(config) if number.low == count == number.high]
 
 
 def corrections(tool: Tool, model: Model, sizes: MiscountSizes) -> tuple[Correction, ...]:
-    """The corrections that lead from a tool's count to a model's, without those that are 0 for this model.
+    """Return the corrections that lead from a tool's count to the right count of a model.
 
-    Model and sizes are numeric or symbolic.
+    Corrections that are 0 for this model are left out. Both ``model`` and ``sizes`` are numeric, or both are symbolic.
     """
     tensors = counted(model)
     made = causes(tensors, sizes, _miscounts(tool, tensors), REASONS)
@@ -70,17 +70,17 @@ def corrections(tool: Tool, model: Model, sizes: MiscountSizes) -> tuple[Correct
 
 
 def letters(sizes: MiscountSizes) -> dict[str, Any]:
-    """The values of the letters in the terms of tools: numbers or symbols; W is the padded vocabulary."""
+    """Map the letters in the terms of tools to numbers or symbols. W is the padded vocabulary."""
     return {**sizes.letters, "W": sizes.padded[MEGATRON_PADDING]}
 
 
 def padded_vocab_size(config: Config) -> int:
-    """The number of rows of the word embeddings in Megatron-LM."""
+    """Return the number of rows of the word embeddings in Megatron-LM."""
     return MiscountSizes.of(config).padded[MEGATRON_PADDING]
 
 
 def _miscounts(tool: Tool, tensors: Sequence[Tensor]) -> tuple[str, ...]:
-    """The miscounts of a tool for a model; those that leave out a part come first, so that they remove all of it."""
+    """Return the miscounts of a tool for a model. Miscounts that leave out a part come first, to remove all of it."""
     if not tool.output_matrix:
         head: tuple[str, ...] = ("head",)
     elif any(map(_is_decoder, tensors)):

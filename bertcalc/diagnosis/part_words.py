@@ -1,4 +1,4 @@
-"""Parts, known counts and mistakes in words, as messages that a page can translate.
+"""Descriptions of parts, known counts and mistakes, as messages that a page can translate.
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.diagnosis.layer_parts import parts_of
@@ -23,7 +23,7 @@ from bertcalc.text.problem import Problem
 
 
 def part_in_words(part: Counted, model: Model) -> Problem:
-    """A part of a model in words, with its layers: "of one layer", "of all 12 layers"."""
+    """Describe a part of a model with its layers: "of one layer", "of all 12 layers"."""
     layers = model.final_config.num_hidden_layers
     if part.layers != "all" or layers == 1 or not _is_of_layers(part):
         return part_in_layers(part)
@@ -33,7 +33,10 @@ def part_in_words(part: Counted, model: Model) -> Problem:
 
 
 def part_in_layers(part: Counted) -> Problem:
-    """A part in words, with its layers unless all are counted; a tensor or module by its name or the typed text."""
+    """Describe a part with its layers, unless all layers are counted.
+
+    A tensor or module is described by its name or by the typed text.
+    """
     name = Problem.of(part.part) if part.part in PARTS else Problem.of("{part}", part=part.part)
     if part.heads == "one":
         name = Problem.of(N_("{part} of one head"), part=name)
@@ -46,14 +49,17 @@ def part_in_layers(part: Counted) -> Problem:
 
 
 def _is_of_layers(part: Counted) -> bool:
-    """Whether all tensors of a part are those of layers, which do not share them."""
+    """Whether a part lies in the encoder and at least one of its tensors is repeated in several layers.
+
+    The whole model does not count as such a part.
+    """
     tensors = [tensor for tensor in part.tensors if tensor.num_parameters()]
     in_layers = all(tensor.place.component == "encoder" for tensor in tensors)
     return in_layers and part.part != WHOLE_MODEL and any(tensor.copies > 1 for tensor in part.tensors)
 
 
 def known_in_words(count: KnownCount) -> Problem:
-    """A known count in words: its class, with or without a pooler, tied or untied, and the counting convention."""
+    """Describe a known count: its class, with or without a pooler, tied or untied, and its convention."""
     model, message = count.model, "{architecture}"
     if model.cls.task == "base" and model.cls.pooler:
         message = N_("{architecture} with pooler") if model.add_pooling_layer else N_("{architecture} without pooler")
@@ -77,7 +83,7 @@ def _conventions(known_count: KnownCount) -> Iterator[Problem]:
 
 
 def mistakes_in_words(explanation: Explanation, config: Config) -> Problem:
-    """All mistakes of an explanation as one phrase."""
+    """Describe all mistakes of an explanation in one phrase."""
     return reduce(
         lambda first, second: Problem.of(N_("{first}; {second}"), first=first, second=second),
         _mistakes(explanation, config),
@@ -85,13 +91,13 @@ def mistakes_in_words(explanation: Explanation, config: Config) -> Problem:
 
 
 def _mistakes(explanation: Explanation, config: Config) -> Iterator[Problem]:
-    """Each mistake in words; a wrong size has the name of its field."""
+    """Yield a description of each mistake; a wrong size is described by the name of its field."""
     for cause in explanation:
         miscount = MISCOUNTS.get(cause.miscount)
         if miscount is None:
             yield Problem.of(N_("another size: {name}"), name=cause.miscount)
             continue
-        if cause.miscount != "encoder once":  # which is all that the factor says
+        if cause.miscount != "encoder once":  # the factor below already says this
             yield miscount_in_words(miscount)
         if cause.miscount.endswith("once"):
             message = N_("one layer instead of {layers}: × {layers}")
@@ -99,5 +105,5 @@ def _mistakes(explanation: Explanation, config: Config) -> Iterator[Problem]:
 
 
 def miscount_in_words(miscount: Miscount) -> Problem:
-    """The description of a miscount."""
+    """Return the description of a miscount, with its values filled in."""
     return Problem.of(miscount.description, **miscount.values)

@@ -1,4 +1,4 @@
-"""The line that peft prints for a model with an adapter: trained parameters, all parameters, and the share.
+"""Explain the line that peft prints for a model with an adapter: trained parameters, all parameters, and the share.
 
 >>> from bertcalc import Lora, load
 >>> text = "trainable params: 296,450 || all params: 109,780,228 || trainable%: 0.2700"
@@ -51,18 +51,18 @@ _SHARE = N_("{trainable} of {all} parameters are {share} %, not {written} %.")
 
 
 class PeftLine(NamedTuple):
-    """The numbers of trained and of all parameters, and the share in percent as printed."""
+    """The number of trained parameters, the number of all parameters, and the share in percent as printed."""
 
     trained: int
     whole: int
     share: str
 
     def wrong_share(self) -> Problem | None:
-        """The sentence with the right share if the written share is wrong; None if it is right."""
+        """Return a sentence with the right share if the written share is wrong, otherwise None."""
         digits, _e, exponent = self.share.partition("e")
         places = len(digits.partition(".")[2]) - int(exponent or 0)
         share = Fraction(100 * self.trained, max(self.whole, 1))
-        # Older releases print all digits of a float, the last of which is rounded.
+        # Older releases print all digits of a float, with a rounded last digit.
         if float(share) == float(self.share) or abs(share - Fraction(self.share)) * 10**places <= 1:
             return None
         return Problem.of(
@@ -70,7 +70,7 @@ class PeftLine(NamedTuple):
         )
 
     def meanings(self, model: Model) -> Iterator[Problem]:
-        """Sentences on the model for which peft prints the line, perhaps with a usual adapter, and on "all params"."""
+        """Yield sentences on the model and adapter for which peft prints the line, and on its "all params"."""
         if self.trained == self.whole:
             yield Problem.of(_NO_ADAPTER)
             return
@@ -104,17 +104,20 @@ class PeftLine(NamedTuple):
             yield problem
 
     def _with_adapter(self) -> "PeftLine":
-        """The line with the adapter added to "all params", if it was left out."""
+        """Return the line with the adapter added to "all params", in case it was left out."""
         return self._replace(whole=self.whole + self.trained)
 
     def _usual(self, model: Model, others: Others = "all") -> Model | None:
-        """The model, or with ``others`` another class, with a usual adapter that has both counts."""
+        """Return the model with a usual adapter that has both counts, or None.
+
+        ``others`` selects the counts that are compared for the other classes of its family.
+        """
         trained, whole = (adapter_counts(model, count, others=others) for count in (self.trained, self.whole))
         return next((count.model for count in trained if count.model in [other.model for other in whole]), None)
 
     def _usual_published(self) -> tuple[str, Model] | None:
-        """The published model, with a usual adapter, that has both counts; its name comes first."""
-        # Trained copies are among both counts, so that their difference is the model without its adapter.
+        """Return (name, model) of a published model with a usual adapter that has both counts, or None."""
+        # Both counts include trained copies, so their difference is the model without its adapter.
         parameters = self.whole - self.trained
         if (entry := published_counts().get(parameters)) is None:
             return None
@@ -123,17 +126,17 @@ class PeftLine(NamedTuple):
         return next(((entry[0], model) for model in adapted if model), None)
 
     def _with_labels(self, config: Config) -> Model | None:
-        """A class of the configuration's family with another number of labels and a usual adapter, with both counts."""
+        """Return a model with another number of labels and a usual adapter that has both counts, or None."""
         models = (count.model for count in other_labels(config, self.whole - self.trained))
         return next(filter(None, (self._usual(model, others="nothing") for model in models)), None)
 
     def _published_with_labels(self) -> tuple[str, Model] | None:
-        """The same for the published models."""
+        """Return (name, model) of a published model with another number of labels and both counts, or None."""
         models = ((name, self._with_labels(config)) for name, config in PUBLISHED_CONFIGS.items())
         return next(((name, model) for name, model in models if model), None)
 
     def _same_counts(self, printed: Model) -> Iterator[Problem]:
-        """A sentence on other usual adapters of a model that have the same two counts."""
+        """Yield a sentence on the other usual adapters of a model that have the same two counts, if there are any."""
         base = printed.changed(changes=tuple(change for change in printed.changes if change.resizes))
         same = (count.model for count in adapter_counts(base, self.trained, others="nothing"))
         others = [model for model in same if model != printed and model.num_parameters() == self.whole]
@@ -141,7 +144,7 @@ class PeftLine(NamedTuple):
             yield Problem.of(_SAME, adapters=", ".join(str(model.changes[-1]) for model in others[:_MOST_SAME]))
 
     def _relative(self) -> tuple[str, Model] | None:
-        """The published decoder, such as Llama, with a usual adapter, that has both counts; its name comes first."""
+        """Return (name, model) of a published decoder, such as Llama, with a usual adapter and both counts, or None."""
         name = counts_of_relatives().get(self.whole - self.trained, "")
         base = RELATIVES[name].model if name else None
         printed = self._usual(base, others="nothing") if base else None
@@ -168,7 +171,10 @@ _USUAL_LABELS = 2
 
 
 def printed_by_peft(text: str) -> PeftLine | None:
-    """Parse the first line by peft in a text; None if there is none, or if it trains more parameters than it has."""
+    """Parse the first line by peft in a text.
+
+    Returns None if there is no line by peft, or if it has more trained than total parameters.
+    """
     printed = _PRINTED.search(text)
     if printed is None:
         return None

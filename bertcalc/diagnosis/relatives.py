@@ -1,4 +1,4 @@
-"""Published decoders that consist of a family's layers: Llama of EuroBERT's, GPT-3 of GPT-2's.
+"""Published decoders that are built from the layers of a supported family: Llama from EuroBERT, GPT-3 from GPT-2.
 
 >>> RELATIVES["llama-7b"].model.num_parameters()
 6738415616
@@ -18,12 +18,15 @@ from bertcalc.families.gpt2 import GPT2Config
 from bertcalc.model.model import Model
 from bertcalc.text.problem import Problem
 
-# The words for the size of a model.
+# Words for model sizes, as a regular expression.
 SIZE_NAMES = "tiny|mini|small|medium|base|large|xx?-?large|xl"
 
 
 class Relative:
-    """A published model: its configuration, the class that counts it, and the names of its own classes."""
+    """A published model: its configuration in a supported family, the class that counts it, and its real class names.
+
+    ``classes`` maps class names of the supported family to class names of the published model.
+    """
 
     def __init__(self, config: Config, architecture: str, classes: Mapping[str, str]) -> None:
         self.config = config
@@ -36,9 +39,9 @@ class Relative:
 
 
 def _llama(*sizes: int, prefix: str = "Llama", tied: bool = False) -> Relative:
-    """A model of Llama's architecture.
+    """Return a model with Llama's architecture.
 
-    ``sizes``: hidden size, layers, heads, heads of keys and values, intermediate size, vocabulary.
+    ``sizes`` are the hidden size, layers, attention heads, key and value heads, intermediate size and vocabulary.
     """
     hidden, layers, heads, shared, intermediate, vocabulary = sizes
     config = EuroBertConfig(
@@ -55,12 +58,12 @@ def _llama(*sizes: int, prefix: str = "Llama", tied: bool = False) -> Relative:
 
 
 def _gpt3(hidden: int, layers: int, heads: int) -> Relative:
-    """A model of Brown et al. 2020, Table 2.1."""
+    """Return a model from Brown et al. 2020, Table 2.1."""
     config = GPT2Config(vocab_size=50257, n_embd=hidden, n_layer=layers, n_head=heads, n_positions=2048)
     return Relative(config, "GPT2Model", {"GPT2": "GPT3"})
 
 
-# The sizes of the published files.
+# Sizes as in the published config files.
 RELATIVES: Mapping[str, Relative] = {
     "llama-7b": _llama(4096, 32, 32, 32, 11008, 32000),
     "llama-13b": _llama(5120, 40, 40, 40, 13824, 32000),
@@ -102,7 +105,7 @@ SPELLINGS: Mapping[str, str] = {
 
 @lru_cache(maxsize=1)
 def counts_of_relatives() -> Mapping[int, str]:
-    """The names of the published decoders by their numbers of parameters, with and without the head.
+    """Map numbers of parameters, with and without the head, to the names of the published decoders.
 
     >>> counts_of_relatives()[6_738_415_616], counts_of_relatives()[1_235_814_400]
     ('llama-7b', 'llama-3.2-1b')
@@ -117,12 +120,14 @@ def counts_of_relatives() -> Mapping[int, str]:
 
 @lru_cache(maxsize=64)
 def relative_of(config: Config) -> Relative | None:
-    """The published decoder with this configuration; None if there is none."""
+    """Return the published decoder with this configuration, or None."""
     return next((relative for relative in RELATIVES.values() if relative.config == config), None)
 
 
 def nominal_count(config: Config) -> int | None:
-    """The rounded count in the name of a published decoder, with which texts calculate: 7e9 for Llama-7B.
+    """Return the rounded count in the name of a published decoder, such as 7e9 for Llama-7B; otherwise None.
+
+    Texts often calculate with this count.
 
     >>> nominal_count(RELATIVES["llama-2-70b"].config)
     70000000000
@@ -133,7 +138,7 @@ def nominal_count(config: Config) -> int | None:
 
 
 def renamed(problem: Problem, model: Model | None) -> Problem:
-    """A sentence about a relative, with its class names instead of the family's."""
+    """Replace the family's class names in a sentence about a published decoder by its real class names."""
     relative = relative_of(model.config) if model else None
     return problem if relative is None else _with_classes(problem, relative.classes)
 

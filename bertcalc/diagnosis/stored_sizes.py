@@ -1,4 +1,6 @@
-"""Meanings of a number of bytes: a file that a library writes, or weights in memory; quantized, adapted or resized.
+"""Meanings of a number of bytes: the files that libraries write, and weights in memory.
+
+The model may be quantized, resized or have an adapter.
 
 >>> from bertcalc.model.model import build
 >>> from bertcalc.text.amounts import typed
@@ -27,10 +29,11 @@ from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
 from bertcalc.text.problem import InputError, Problem
 
-_PRECISE = Fraction(1, 200)  # a number that is less precise means too many files
-_MEASURED = Fraction(2, 1000)  # the graph of an ONNX file is measured
+_PRECISE = Fraction(1, 200)  # a less precise number may mean too many files
+_MEASURED = Fraction(2, 1000)  # tolerance for the graph of an ONNX file, as its size is measured
 _LARGEST_HEADER = 200_000  # bytes before the data of a safetensors file
-_LEAST, _MOST = Fraction(1, 4), 64  # bytes for each parameter: of a 2-bit file, and of shared ones in each layer
+# The least bytes per parameter, in a 2-bit file, and the most, in a file that repeats shared parameters in each layer.
+_LEAST, _MOST = Fraction(1, 4), 64
 _FORMATS: dict[SavedFormat, str] = {
     "safetensors": N_("model.safetensors, as save_pretrained writes it"),
     "bin": N_("pytorch_model.bin, as torch.save writes the state_dict"),
@@ -47,21 +50,25 @@ _NEAR_MEMORY = N_("{number} may mean the size of the weights of {model} in memor
 
 
 class StoredSize(NamedTuple):
-    """A size in bytes of a ``file``, or of a quantized model in memory; ``near`` is its relative uncertainty."""
+    """The size in bytes of a ``file`` or, if it is None, of a ``quantized`` model in memory.
+
+    ``near`` is the relative uncertainty of the size.
+    """
 
     bytes: int
     model: Model
     file: Problem | None
     quantized: QuantizedModel | None = None
     near: Fraction = Fraction(0)
-    is_pickle: bool = False  # other releases of PyTorch write somewhat other files
+    is_pickle: bool = False  # the size of a pickle depends slightly on the release of PyTorch
 
     def is_meant(self, number: Typed) -> bool:
+        """Whether a number means this size, within the size's uncertainty."""
         near = self.near if number.low == number.high or not self.is_pickle else max(self.near, _MEASURED)
         return number.low * (1 - near) <= self.bytes <= number.high * (1 + near)
 
     def in_words(self, written: str, number: Typed) -> Problem:
-        """A sentence that names the file or the quantized model of this size."""
+        """Return a sentence on the file or the quantized model of this size."""
         exactly = number.low == number.high == self.bytes
         values = {"number": written, "model": changed_in_words(self.model), "bytes": self.bytes}
         if self.file:
@@ -71,10 +78,10 @@ class StoredSize(NamedTuple):
 
 
 def stored_sizes(model: Model, number: Typed, written: str, *, others: bool = True) -> Iterator[Problem]:
-    """The sentences on a number of bytes: of the model, or else of another class of its family if ``others``.
+    """Yield sentences on the model's files or memory of this size or, with ``others``, on another class of its family.
 
-    The last one says why a quantized model is not smaller. Only an exact number is looked up among changed models and
-    other classes, as many files are nearly as large as others.
+    If a quantized model has this size, the last sentence says why it is not smaller. Only an exact number is compared
+    with changed models and other classes, because many files have nearly the same size.
     """
     if number.high - number.low > _PRECISE * number.value:
         return
@@ -86,7 +93,7 @@ def stored_sizes(model: Model, number: Typed, written: str, *, others: bool = Tr
 
 
 def _meant(model: Model, number: Typed) -> list[StoredSize]:
-    """The sizes that a number may mean: equal ones or, for bytes without an equal size, files of nearly this size."""
+    """Return the sizes that equal a number. If there are none and its unit is bytes, return nearly equal file sizes."""
     near = [size for size in _sizes_near(model, number) if size.is_meant(number)]
     files = [size for size in near if size.file and number.unit == "bytes"]
     return [size for size in near if size.bytes == number.value] or files
@@ -104,7 +111,7 @@ def _sizes_near(model: Model, number: Typed) -> Iterator[StoredSize]:
 
 
 def _near(model: Model, size: int) -> Iterator[Model]:
-    """The changed models whose float32 tensors have nearly this size; only an adapter's trained tensors are saved."""
+    """Yield the changed models with files of nearly this size in float32. An adapter file has only trained tensors."""
     trained = (line for line in adapter_lines(model) if line.amount == "trained")
     for line in (*resized_lines(model), *trained):
         yield from map(line.changed, line.numbers((size - _LARGEST_HEADER) // 4, size // 4))
@@ -115,7 +122,7 @@ def _of_adapter(model: Model) -> StoredSize:
 
 
 def _of_adapted(model: Model) -> Iterator[StoredSize]:
-    """The adapter's own file, if the change is an adapter of peft, and the files that include the adapter."""
+    """Yield the sizes of the adapter's own file, if peft saves one, and of the files that include the adapter."""
     if file_bytes(model, "adapter"):
         yield _of_adapter(model)
         yield StoredSize(file_bytes(model), model, Problem.of(_BOTH))
@@ -128,7 +135,7 @@ def _of_file(model: Model) -> StoredSize:
 
 @lru_cache(maxsize=8)  # up to 2 MB each
 def _of_whole(model: Model) -> tuple[StoredSize, ...]:
-    """The sizes of a model's files, and of the quantized model in memory and on disk."""
+    """Return the sizes of a model's files, and of the quantized model on disk and in memory."""
     return tuple(chain(_of_files(model), *(_of_quantized(model, format) for format in USUAL_FORMATS.values())))
 
 
@@ -154,7 +161,7 @@ def _of_quantized(model: Model, format: QuantizationFormat) -> Iterator[StoredSi
 
 
 def _of_changed(changed: ChangedModel) -> Iterator[StoredSize]:
-    """The sizes of a quantized model, with its adapter if there is one, on disk and in memory. Raises InputError."""
+    """Yield the sizes of a quantized model, with any adapter, on disk and in memory. Raises InputError."""
     stored = changed.base
     assert stored
     margin = Fraction(stored.format.file_margin(stored.model), changed.file_bytes)
@@ -167,13 +174,13 @@ def _of_changed(changed: ChangedModel) -> Iterator[StoredSize]:
 
 
 def sizes_of_steps(changed: ChangedModel, number: Typed, written: str) -> Iterator[Problem]:
-    """Sentences on a number of bytes that is a size of the quantized model; none for other numbers.
+    """Yield sentences on a number of bytes if it is a size of the quantized model.
 
     The last sentence says why the model is not smaller.
     """
     sizes: list[StoredSize] = []
     if changed.base and number.unit in (None, "bytes"):
-        with suppress(InputError):  # the library cannot save it
+        with suppress(InputError):  # the library cannot save the model
             sizes += _of_changed(changed)
     meant = [size for size in sizes if size.bytes == number.value or (number.unit and size.is_meant(number))]
     for size in meant:

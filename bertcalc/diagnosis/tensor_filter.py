@@ -17,12 +17,15 @@ Selector = Callable[[Tensor], bool]
 
 @lru_cache(maxsize=512)
 def selector(text: str) -> Selector:
-    """A predicate for tensors: "," is and, "+" is or and binds tighter, a leading "no" negates; "" selects all."""
+    """Return a predicate for tensors: "," means and, "+" means or and binds tighter, a leading "no" negates.
+
+    An empty text selects all tensors.
+    """
     conditions = [_condition(part) for part in text.split(", ") if part]
     cache: dict[tuple[str, int, Place], bool] = {}
 
     def concerned(tensor: Tensor) -> bool:
-        # Conditions depend only on these, not on sizes or copies.
+        # Conditions depend only on the key, not on sizes or copies.
         key = (tensor.name, len(tensor.shape), tensor.place)
         if (selected := cache.get(key)) is None:
             selected = cache[key] = all(condition(tensor) for condition in conditions)
@@ -50,17 +53,17 @@ def _block(name: str) -> Selector:
 
 
 def in_layer(tensor: Tensor) -> bool:
-    """Whether a tensor is in a layer, not in a projection before the layers or a LayerNorm after them."""
+    """Whether a tensor is in a layer, and not in a projection before the layers or in a LayerNorm after them."""
     return bool(split_layer(tensor.name)[0])
 
 
 def is_bias(tensor: Tensor) -> bool:
-    """Whether a tensor is a bias of a Linear."""
+    """Whether a tensor is a bias of a linear layer, not of a LayerNorm."""
     return tensor.name.endswith(("bias", "bias)")) and tensor.place.role != "norm"
 
 
-_QKV = ("query", "key", "value", "query, key, value", "key, value")  # the last two are fused matrices
-# Any name that is missing here is a role.
+_QKV = ("query", "key", "value", "query, key, value", "key, value")  # the last two are roles of fused matrices
+# Special names in selectors. Any other name is the role of a tensor.
 _NAMED: dict[str, Selector] = {
     **{name: _component(name) for name in ("embeddings", "pooler", "head")},
     **{f"{name} block": _block(name) for name in ("attention", "cross-attention", "feed-forward")},
@@ -72,7 +75,7 @@ _NAMED: dict[str, Selector] = {
     "in layer": in_layer,
     "repeats": lambda tensor: "*" in tensor.name,
     "bias": is_bias,
-    "separate": lambda tensor: " of positions." in tensor.name,  # of position projections that the model lacks
+    "separate": lambda tensor: " of positions." in tensor.name,  # a position projection that the model lacks
     "gamma": lambda tensor: tensor.name.endswith("weight") and tensor.place.role == "norm",
     "beta": lambda tensor: tensor.name.endswith("bias") and tensor.place.role == "norm",
     "matrix": lambda tensor: len(tensor.shape) == 2,

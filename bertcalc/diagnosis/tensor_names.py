@@ -1,4 +1,4 @@
-"""Names of tensors as PyTorch prints them: the tensors that a name selects, and what is wrong with the name.
+"""Look up tensors by their names as PyTorch prints them, and explain wrong names and shapes.
 
 >>> from bertcalc import BertConfig
 >>> model = Model(BertConfig())
@@ -21,7 +21,7 @@ from bertcalc.text.problem import Problem
 from bertcalc.text.suggestions import nearest
 
 _NAME = re.compile(r"\w+\.(?:[\w*{}\[\]]+\.)*(?:weight|bias)")
-# A layer in a name: its number, or what stands for every number, as in layer.i, layer.{i}, layer.[i] and layer.*
+# A layer in a name: its number, or a placeholder for any number, as in layer.i, layer.{i}, layer.[i] and layer.*
 LAYER_NUMBER = r"(?:[0-9]+|\*|[a-zA-Z]|\{\w*\}|\[\w*\])"
 _NO_TENSOR = N_("{architecture} has no tensor {name}.")
 _NO_TENSOR_BUT = N_("{architecture} has no tensor {name}: did you mean {nearest}?")
@@ -29,9 +29,9 @@ _SHAPE = N_("{name} has the shape {shape}, not {written}.")
 
 
 def tensors_called(name: str, model: Model, tensors: Sequence[Tensor]) -> tuple[Tensor, ...] | None:
-    """The tensors whose names are, or end in, ``name``; None if it does not look like a tensor's name.
+    """Return the tensors with names that equal ``name`` or end in it; None if it does not look like a tensor's name.
 
-    ``tensors`` are the counted ones. Tied tensors, which are counted under another name, are found as well.
+    ``tensors`` are the counted tensors. The result also includes tied tensors, which are counted under another name.
     """
     if not _NAME.fullmatch(name):
         return None
@@ -43,7 +43,7 @@ def tensors_called(name: str, model: Model, tensors: Sequence[Tensor]) -> tuple[
 
 
 def _is_end(path: str, name: str, names: Iterable[str], model: Model) -> bool:
-    """Whether a path is the end of a name with the number of one of its layers."""
+    """Whether a path is the end of a tensor's name, with the number of a layer that has this tensor."""
     pieces = name.split(".")
     for start in range(len(pieces)):
         pattern = re.escape(".".join(pieces[start:])).replace(re.escape("*"), f"({LAYER_NUMBER})")
@@ -55,7 +55,7 @@ def _is_end(path: str, name: str, names: Iterable[str], model: Model) -> bool:
 
 
 def no_tensor(name: str, model: Model) -> Problem:
-    """The problem with the name of a tensor that a model does not have, with the nearest name that it has."""
+    """Report that the model has no tensor of this name, and suggest the most similar name."""
     numbers = [int(number) for number in re.findall(r"(?<=\.)[0-9]+(?=\.)", name)]
     layer = min([*numbers[:1], model.final_config.num_hidden_layers - 1])
     names = [tensor.name.replace("*", f"{layer}") for tensor in model.tensors()]
@@ -66,7 +66,7 @@ def no_tensor(name: str, model: Model) -> Problem:
 
 
 def other_shape(name: str, written: Shape, tensors: Sequence[Tensor]) -> Problem | None:
-    """The problem with a shape that none of a name's tensors has; None if one of them has it."""
+    """Report a shape that none of the tensors has; return None if any tensor has it."""
     if not tensors or any(tuple(tensor.shape) == written for tensor in tensors):
         return None
     right = max(tensors, key=lambda tensor: len(tensor.shape) == len(written))

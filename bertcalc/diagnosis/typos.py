@@ -1,4 +1,4 @@
-"""Known counts that may have been mistyped.
+"""Search for known counts that may have been mistyped.
 
 >>> is_slip(109_428_240, 109_482_240)
 True
@@ -13,7 +13,7 @@ from bertcalc.diagnosis.known_counts import KnownCount, every_count, known_count
 
 _SMALLEST = 1_000_000  # smaller counts are too close to each other
 _MOST_SLIPS = 3
-_LONG = 7  # a slip in a longer number keeps its first or its last three digits
+_LONG = 7  # a typing error in a longer number leaves its first or its last three digits unchanged
 
 
 class Slip(NamedTuple):
@@ -25,8 +25,8 @@ class Slip(NamedTuple):
 
 
 def slips_to(present: KnownCount, number: int) -> list[Slip]:
-    """Known counts that a number differs from by a typing error or by 1, the likeliest first."""
-    digits = len(str(number))  # a published count of another length belongs to a model of another size
+    """Return known counts that differ from a number by a typing error or by 1, the likeliest first."""
+    digits = len(str(number))  # a published count with more or fewer digits belongs to a model of another size
     by_count: dict[int, Slip] = {}
     for slip in (Slip(present.total, present), *_candidates(present.model.config)):
         count = slip.meant
@@ -46,7 +46,7 @@ def _candidates(config: Config) -> list[Slip]:
 
 
 def mistyped(number: int) -> Iterator[int]:
-    """The numbers that differ from a number by two exchanged adjacent digits, or by one digit."""
+    """Yield the numbers with two adjacent digits exchanged, then the numbers with one digit replaced."""
     digits = f"{number}"
     for index, digit in enumerate(digits):
         if index and digits[index - 1] != digit and (index > 1 or digit != "0"):

@@ -1,4 +1,4 @@
-"""Read adapter_config.json of peft, or its configuration as Python prints it, and count the adapter.
+"""Read peft's adapter_config.json, or the same configuration as Python prints it, and count the adapter.
 
 >>> print(read_adapter("LoraConfig(target_modules={'query', 'value'}, base_model_name_or_path='bert-base-uncased')"))
 Read as: an adapter_config.json (LORA).
@@ -41,9 +41,9 @@ _ENUM = re.compile(r"<\w{1,40}\.(\w{1,40}): '[^'\n]{0,60}'>|\b(?:TaskType|PeftTy
 _NESTED = re.compile(r"\b[A-Za-z]\w{0,60}\([^()]{0,500}\)")
 _SET = re.compile(r"\{((?:\s*(?:'[^'\n]{0,200}'|\"[^\"\n]{0,200}\")\s*,?){1,500})\}")
 _QUOTED = re.compile(r"""['"]([\w./-]{1,200})['"]""")
-_LEAST = 4  # a call is at least a quarter of the text
+_LEAST = 4  # a call has to be at least a quarter of the text
 
-# Keys that add parameters, with the values at which they have no effect; bertcalc does not count their effect.
+# Keys that add parameters in a way that bertcalc does not count, with the values that have no effect.
 _NOT_COUNTED: Mapping[str, tuple[Any, ...]] = {
     "target_parameters": (None, []),
     "trainable_token_indices": (None, [], {}),
@@ -54,9 +54,10 @@ _NOT_COUNTED: Mapping[str, tuple[Any, ...]] = {
 
 
 def adapter_content(text: str) -> Mapping[str, Any] | None:
-    """The keys of an adapter's configuration: JSON, a dictionary, or a call such as LoraConfig(r=8, ...).
+    """Parse an adapter's configuration: JSON, a dictionary, or a call such as LoraConfig(r=8, ...).
 
-    None if a text is not one. A call that names no base model gets the preset that the text around it names.
+    Returns None for other texts. If a call names no base model, its base model is the preset that the text around it
+    names.
     """
     if len(text) > LARGEST:
         return None
@@ -71,7 +72,7 @@ def adapter_content(text: str) -> Mapping[str, Any] | None:
 
 
 def _calls(text: str) -> Iterator[tuple[str, str]]:
-    """The name and the text of a call that is a large part of a text."""
+    """Yield (class name, call) for each call of a peft configuration that is at least a quarter of the text."""
     for match in _CALL.finditer(text):
         depth = 0
         for sign in _BRACKET.finditer(text, match.end() - 1):
@@ -83,7 +84,7 @@ def _calls(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _plain_values(call: str) -> str:
-    """A call without enumerations, sets and configurations inside it, as a call that can be read as JSON."""
+    """Replace enumerations, sets and nested configurations in a call, so that it can be parsed like JSON."""
     name, bracket, inside = call.partition("(")
     inside = _ENUM.sub(lambda match: json.dumps(match[1] or match[2]), inside)
     inside = _SET.sub(r"[\1]", _NESTED.sub("None", inside))
@@ -97,7 +98,7 @@ def _completed(content: Mapping[str, Any], name: str, text: str) -> Mapping[str,
 
 
 def read_adapter(text: str) -> TextReading:
-    """Read the configuration of an adapter and count it. Raises InputError if the text is none."""
+    """Read the configuration of an adapter and count the adapter. Raises InputError for other texts."""
     content = adapter_content(text)
     if content is None:
         raise wrong(N_("This is not an adapter_config.json: it has no peft_type."))
@@ -131,14 +132,17 @@ def read_adapter(text: str) -> TextReading:
 
 
 def _base(name: Any) -> str | None:
-    """The preset of a name on the Hub, or of a path that ends with it."""
+    """Return the preset with this name on the Hub, or with the name at the end of this path; None if there is none."""
     if not isinstance(name, str):
         return None
     return preset_named(name) or preset_named(re.split(r"[/\\]", name.rstrip("/\\"))[-1])
 
 
 def _of_task(model: Model, content: Mapping[str, Any]) -> Model:
-    """The class that the adapter is for: of its task_type, or the class that peft writes instead."""
+    """Return the model with the class that the adapter was made for.
+
+    The file names this class or gives a task_type that implies it.
+    """
     mapping = content.get("auto_mapping")
     named = mapping.get("base_model_class") if isinstance(mapping, dict) else None
     if isinstance(named, str) and CLASSES.get(named) is model.family:
@@ -148,7 +152,7 @@ def _of_task(model: Model, content: Mapping[str, Any]) -> Model:
 
 
 def _change(content: Mapping[str, Any]) -> PeftChange:
-    """The adapter as a change of a model. Raises InputError if bertcalc does not count it."""
+    """Return the adapter as a change of a model. Raises InputError if bertcalc does not count it."""
     kind = _KINDS.get(f"{content['peft_type']}")
     if kind is None:
         message = N_("bertcalc does not support adapters of this type. It supports {kinds}.")
@@ -181,7 +185,7 @@ def _of_adapted(adapted: Model, model: Model, name: str) -> Iterator[Problem]:
 
 
 def _has_labels(model: Model, copied: Mapping[str, int]) -> bool:
-    """Whether the trained copies have a row for each label."""
+    """Whether peft trains a copy of a head that has a row for each label."""
     if not copied or model.cls.task == "question-answering":
         return False
     with suppress(ConfigError):
@@ -191,7 +195,10 @@ def _has_labels(model: Model, copied: Mapping[str, int]) -> bool:
 
 
 def _without_base(sentence: Problem, change: PeftChange, content: Mapping[str, Any]) -> TextReading:
-    """Count the virtual tokens of prompt, prefix and p-tuning, whose sizes are in the file."""
+    """Count the virtual tokens of prompt tuning, prefix tuning or p-tuning without knowing the base model.
+
+    The file has all the sizes that they need.
+    """
     base = content.get("base_model_name_or_path")
     message = N_("Its base model {name} is not a preset, so its parameters cannot be counted.")
     note = Problem.of(message, name=shorten(f"{base}"))

@@ -1,4 +1,4 @@
-"""Recognize and parse the text of a configuration: JSON, as transformers prints it, or a Python dictionary.
+"""Recognize and parse a configuration in JSON, as printed by transformers, or as a Python dictionary.
 
 >>> config_from_text("BertConfig {'hidden_size': 128, 'is_decoder': False,}  # small")
 {'model_type': 'bert', 'hidden_size': 128, 'is_decoder': False}
@@ -18,7 +18,7 @@ from bertcalc.text.arguments import checked
 from bertcalc.text.loose_json import NAMESPACE, begins_object, class_in_front
 from bertcalc.text.problem import InputError
 
-_READ = 20_000  # characters in which a key is searched
+_READ = 20_000  # characters that are searched for keys
 _KEY = re.compile(r"""["'“]?\b([A-Za-z_]{1,60})["'”]?[ \t]{0,9}[:：=]""")
 _KEYS = SIZE_NAMES | {"model_type", "architectures", "transformers_version", "id2label", "auto_map"}
 _OTHER_KEYS = frozenset({"nbformat", "data_offsets", "weight_map"})
@@ -26,15 +26,16 @@ _OTHER_KEYS = frozenset({"nbformat", "data_offsets", "weight_map"})
 
 @checked
 def config_from_text(text: str) -> dict[str, Any]:
-    """Parse the text of a config.json, in any of the notations that people paste.
+    """Parse the text of a config.json in any common notation.
 
     Args:
-        text: At most 1,000,000 characters of JSON, or 200,000 of another notation: ``BertConfig {...}`` as transformers
-            prints it, whose name gives the model type if there is none; a Python dictionary, or the call
-            ``BertConfig(hidden_size=128)``; comments, single quotes, trailing commas. Nothing in it is executed.
+        text: At most 1,000,000 characters of JSON, or 200,000 characters of another notation: ``BertConfig {...}`` as
+            transformers prints it, a Python dictionary, or the call ``BertConfig(hidden_size=128)``. If there is no
+            model type, the name ``BertConfig`` implies it. Comments, single quotes and trailing commas are allowed.
+            Nothing in the text is executed.
 
     Returns:
-        The keys and values, as they stand in the text.
+        The keys and values as in the text.
 
     Raises:
         ConfigError: The text is not an object, is ambiguous, or is a file that does not describe a model.
@@ -71,12 +72,15 @@ def config_in(text: str) -> str:
     block = block or next((call[0] for call in _DEFAULTS.finditer(text)), "")
     if block.endswith(")"):
         block = _with_class(_PRODUCT.sub(lambda product: f"{int(product[1]) * int(product[2])}", block), text, block)
-    block = "" if _DEFAULTS.fullmatch(block) else block  # no model is built with it
+    block = "" if _DEFAULTS.fullmatch(block) else block  # a default configuration matters only if a model is built
     return block or ("" if begins_object(text) else _object_in(text) or _of_lines(text)) or text
 
 
 def _is_log(text: str) -> bool:
-    """Whether transformers printed a configuration in a log: it is what the log describes, however long the log is."""
+    """Whether a text is a log in which transformers printed one configuration.
+
+    The log describes this configuration, no matter how long it is.
+    """
     printed = {_NAMED_FILE.sub("", block[0]) for block in _PRINTED.finditer(text)}
     lines = [line for line in text.split("\n") if line.strip() and not _IN_OBJECT.match(line)]
     is_about_one = len(printed) == 1 and not any(map(_OF_COUNT.search, lines))
@@ -97,7 +101,10 @@ _LOG_LINE = re.compile(
 
 
 def _block(text: str, start: int, bracket: int, share: int) -> str:
-    """The text from ``start`` to the closing bracket, if it has sizes and is at least 1/``share`` of the whole text."""
+    """Return the text from ``start`` to the closing bracket.
+
+    The result is empty unless this block has sizes and is at least 1/``share`` of the whole text.
+    """
     depth = 0
     for sign in _BRACKET.finditer(text, bracket, bracket + _READ):
         depth += 1 if sign[0] in "([{" else -1
@@ -108,7 +115,10 @@ def _block(text: str, start: int, bracket: int, share: int) -> str:
 
 
 def _with_class(call: str, text: str, written: str) -> str:
-    """The call of a configuration, ``written`` so, with the class that is then built: BertForMaskedLM(config)."""
+    """Add the class that the text builds, as in ``BertForMaskedLM(config)``, to the call of a configuration.
+
+    ``written`` is the call as it stands in the text.
+    """
     before, _call, after = text.partition(written)
     variable = _ASSIGNED.search(before)
     if variable is None or "architectures" in call:
@@ -125,7 +135,7 @@ _ASSIGNED = re.compile(r"([A-Za-z_]\w{0,60})\s{0,20}=\s{0,20}$")
 
 
 def _object_in(text: str) -> str:
-    """The object that makes up at least half of a text; empty if there is none."""
+    """Return the object that makes up at least half of a text; empty if there is none."""
     start, depth, least = -1, 0, len(text.strip()) // 2
     for brace in _BRACE.finditer(text):
         if brace[0] == "{":
@@ -138,7 +148,7 @@ def _object_in(text: str) -> str:
 
 
 def _of_lines(text: str) -> str:
-    """Lines of keys and values, as in YAML, as a JSON object; empty unless at least three of the keys are sizes."""
+    """Convert lines of keys and values, as in YAML, to a JSON object; empty unless at least three keys are sizes."""
     lines = [line.strip() for line in text[:_READ].split("\n") if line.strip()]
     pairs = {match[1]: match[2] for match in map(_LINE.fullmatch, lines) if match}
     sizes = [value for key, value in pairs.items() if key in SIZE_NAMES]
@@ -153,7 +163,7 @@ def _of_lines(text: str) -> str:
 
 
 def _value(text: str) -> str:
-    """A value in JSON; a word without quotes becomes a string."""
+    """Convert a value to JSON; a word without quotes becomes a string."""
     plain = _WORDS.get(text.lower(), text)
     return plain if plain in _WORDS.values() or _NUMBER.fullmatch(plain) else json.dumps(text.strip("'\""))
 
@@ -168,13 +178,13 @@ _CALL = re.compile(rf"\b(?:[A-Z][A-Za-z0-9]{{0,60}}Config\s{{0,9}}[({{]|{NAMESPA
 _LINE = re.compile(r"[-*]? {0,4}[\"']?([A-Za-z_]{1,60})[\"']?[ \t]{0,20}[:=][ \t]{0,20}([\w.+'\"/-]{1,100}),?")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,20})?(?:[eE][+-]?[0-9]{1,3})?")
 _WORDS = {"true": "true", "false": "false", "null": "null", "none": "null"}
-_FEWEST_SIZES, _FEWEST_LINES = 2, 3  # size keys that an object needs, and lines without braces
-_LEAST_CALL, _MOST_CALLS = 4, 20  # a call is at least a quarter of the text; the first 20 are tried
+_FEWEST_SIZES, _FEWEST_LINES = 2, 3  # the fewest sizes in an object, and in lines without braces
+_LEAST_CALL, _MOST_CALLS = 4, 20  # a call has to be at least a quarter of the text; the first 20 calls are tried
 
 
 @checked
 def looks_like_config(text: str) -> bool:
-    """Whether a text is probably a configuration: an object with a key that configurations have. Takes microseconds.
+    """Whether a text is probably a configuration: an object with a typical key. This check takes microseconds.
 
     Example:
         >>> looks_like_config("Model config BertConfig {}"), looks_like_config('{"cells": [], "nbformat": 4}')

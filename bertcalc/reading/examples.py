@@ -12,7 +12,7 @@ from bertcalc.storage.safetensors_file import header_text
 from bertcalc.storage.stored_tensors import StoredTensor
 from bertcalc.text import N_
 
-_DEPTH, _WIDTH = 3, 51  # of the tables that torchinfo prints
+_DEPTH, _WIDTH = 3, 51  # the depth and the width of the first column in torchinfo's tables
 _IN_TENSORFLOW = {
     "LayerNorm.weight": "LayerNorm.gamma",
     "LayerNorm.bias": "LayerNorm.beta",
@@ -32,7 +32,7 @@ def _listing() -> str:
 
 
 def torchinfo_table(model: Module) -> str:
-    """The output of ``torchinfo.summary(model)``."""
+    """Return the output of ``torchinfo.summary(model)``."""
     total, line = model.num_parameters(), "=" * 75
     rows = [f"{model.class_name:{_WIDTH}}--", *_torchinfo_rows(model, 1, Counter())]
     totals = (f"Total params: {total:,}", f"Trainable params: {total:,}", "Non-trainable params: 0")
@@ -40,7 +40,7 @@ def torchinfo_table(model: Module) -> str:
 
 
 def _torchinfo_rows(module: Module, depth: int, numbers: Counter[int]) -> Iterator[str]:
-    """A row for each module inside; at the last depth, a row counts all parameters below it."""
+    """Yield a row for each module inside; at the last depth, a row counts all parameters below it."""
     for _name, child, copies in module.named_children(folded=False):
         for _copy in range(copies):
             numbers[depth] += 1
@@ -58,7 +58,7 @@ def _header() -> str:
 
 
 def _tensorflow() -> str:
-    """The variables of Google's checkpoint, as TensorFlow lists them; matrices are transposed."""
+    """Return the variables of Google's checkpoint as TensorFlow lists them, with transposed matrices."""
     lines = []
     for name, shape in build(DEFAULT_PRESET).named_parameters():
         path = f"bert.{name}".replace("layer.", "layer_")

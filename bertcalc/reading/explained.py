@@ -32,7 +32,7 @@ from bertcalc.text.problem import InputError, Problem, wrong
 
 
 def number_in(text: str, model: Model) -> Typed | None:
-    """Parse a number, a calculation or a question about a number; None if the text is none of them."""
+    """Parse a number, a calculation or a question about a number; return None for any other text."""
     try:
         return amount(number_asked(text.strip()), names=letters(model.config))
     except InputError:
@@ -56,7 +56,7 @@ def read_number(text: str, model: Model) -> TextReading:
 
 
 def number_kind(text: str) -> Kind:
-    """The kind of a text that has a value: a plain number, or a calculation.
+    """Return the kind of a text that has a value: a plain number or a calculation.
 
     >>> number_kind("1.1e8"), number_kind("12 * 7087872")
     ('number', 'calculation')
@@ -69,12 +69,13 @@ def number_kind(text: str) -> Kind:
 
 
 def is_hand_count(text: str, model: Model) -> bool:
-    """Whether a text is a hand count: at least two lines, and most of them, have a name and a value.
+    """Whether a text is a hand count.
 
-    A single line is a hand count if its value is a calculation.
+    At least two lines of a hand count, and more than half of its lines, have a value. A single line is a hand count if
+    its value is a calculation.
 
-    Notes are not hand counts: they also give sizes of the model, bytes, or the counts of several models. A program
-    that computes with names of its own is not one either: the proofreader knows their values.
+    Notes are not hand counts: they also state sizes of the model, bytes, or the counts of several models. A program
+    that defines its own names is not a hand count either. The proofreader evaluates it.
     """
     if too_long(text) or _NOT_COUNTS.search(text) or _are_notes(text):
         return False
@@ -83,7 +84,7 @@ def is_hand_count(text: str, model: Model) -> bool:
     lines = read_lines(text, model.config)
     valued = sum(line.value is not None for line in lines)
     if all(_TOTAL_OF_SUMMARY.fullmatch(line.name) for line in lines if line.value is not None):
-        return False  # the last lines of a summary, perhaps of several
+        return False  # the totals of one or several summaries
     if valued < len(lines) and "\n" not in text.strip():
         return False  # a sentence with equations between commas
     if len(lines) > 1 and len({line.value for line in lines}) == 1:
@@ -93,12 +94,12 @@ def is_hand_count(text: str, model: Model) -> bool:
 
 
 def _names_other_model(text: str, model: Model) -> bool:
-    """Whether a text names a model of other sizes, against which the proofreader checks it."""
+    """Whether a text names a preset with other sizes, so that the proofreader has to check it against this preset."""
     return any(name in PRESETS and PRESETS[name].config != model.config for name in models_named(text))
 
 
 _TOTAL_OF_SUMMARY = re.compile(r"\W*(?:total|trainable|non-trainable)\W{1,3}params\W*", re.I)
-# Shapes of activations, code, the time in a log, operations, tables of Keras and Lightning.
+# Signs of other texts: shapes of activations, code, times in a log, FLOPs, tables of Keras and Lightning.
 _NOT_COUNTS = re.compile(
     r"\(InputLayer\)|\|\s*Name\s*\|\s*Type\s*\|\s*Params|(?:shape['’s]{0,2}|size)\b[^\n]{0,40}torch\.Size\(|\.(?:shape|size\(\))|^\s*(?:class|def|import|from)\s"
     r"|^\s*(?:for\s+\w+\s+in\b|(?:while|if)\b[^\n]*:\s*$|else:\s*$|>>>|In ?\[)|[-+*]=(?!=)"
@@ -118,7 +119,7 @@ _SIZE_VALUE = re.compile(r"(?:[0-9]{1,3}(?:,?[0-9]{3})?|0?\.[0-9]+),?")
 _OTHER_UNIT = re.compile(r"[0-9][0-9.,]*\s?(?:[kMGT]i?B|bytes|[KMGT]?FLOPs?|[GM]?MACs|%)", re.I)
 
 
-# Names that no part of a model has: in lines of a training log, or in prose that continues after a full stop.
+# Signs that a text is not a hand count: names in a training log, and prose that continues after a full stop.
 _OF_TRAINING = re.compile(
     r"\b(?:examples|epochs?|(?:batch|step)s?(?: size)?|learning rate)\b|样本|轮数|学习率|批大小", re.I
 )
@@ -126,9 +127,10 @@ _PROSE = re.compile(r"。[^\s）)”\"]")
 
 
 def _are_notes(text: str) -> bool:
-    """Whether a text is notes: its lines give two or more sizes, counts of two models, or bytes, FLOPs or shares.
+    """Whether a text consists of notes rather than a hand count.
 
-    So is a text that names several models, is about training, is a configuration or consists mostly of sentences.
+    The lines of notes give several sizes, counts of several models, bytes, FLOPs or percentages. A text is also notes
+    if it names several models, is about training, is a configuration, or consists mostly of sentences.
     """
     if len(models_named(text)) > 1 or _PROSE.search(text) or begins_object(text):
         return True
@@ -143,7 +145,7 @@ def _are_notes(text: str) -> bool:
 
 
 def _name_and_value(line: str) -> tuple[str, str] | None:
-    """The name and the value around a line's first colon or equals sign; None if one of them is missing or long."""
+    """Split a line at its first colon or equals sign into name and value; None if either is missing or too long."""
     name, *value = (side.strip() for side in _SIGN.split(line.strip(), maxsplit=1))
     name = _BULLET.sub("", name)
     are_short = value and all(0 < len(side) <= _LONGEST_SIDE for side in (name, *value))
@@ -151,7 +153,7 @@ def _name_and_value(line: str) -> tuple[str, str] | None:
 
 
 _TOTAL_IN_FORMULA = "N"  # as in the formula on the first page
-_FEWEST = 2  # lines of a hand count
+_FEWEST = 2  # the fewest lines of a hand count
 _ONE_LINE = re.compile(r"=[^\n]*[*×^(]")  # a calculation with a name
 
 
@@ -181,7 +183,7 @@ def _right_lines(report: TermsReport) -> int:
 
 
 def _with_head(lines: Sequence[TypedLine], model: Model) -> Model:
-    """The class with a head that a line names, if more lines are right for it: a classifier with 3 labels."""
+    """Return the class for which most lines are right, such as a classifier with 3 labels, if a line names a head."""
     if model.cls is not model.family.base or not any(_HEAD.search(line.name) for line in lines):
         return model
     of_label = model.config.hidden_size + 1
@@ -213,7 +215,7 @@ _MOST_LABELS = 100
 
 
 def _wrong_lines(report: TermsReport, model: Model) -> Iterator[Problem]:
-    """A sentence on each wrong line of a hand count: the right value, and the mistakes that explain it."""
+    """Yield a sentence on each wrong line of a hand count: the right value, and the mistakes that explain the line."""
     for verdict in report.verdicts:
         is_right = verdict.is_right or verdict.is_sum or verdict.line.value is None
         name = shorten(verdict.line.name or verdict.line.text)
@@ -236,7 +238,7 @@ def _wrong_lines(report: TermsReport, model: Model) -> Iterator[Problem]:
 
 
 def _gaps(report: TermsReport) -> Iterator[Problem]:
-    """A sentence on the tensors of each component that no line counts, or that lines count twice."""
+    """Yield a sentence on the tensors of each component that no line counts, or that lines count twice."""
     for gap in report.gaps:
         yield gap.in_words()
 
@@ -272,7 +274,7 @@ def read_program(text: str, _model: Model) -> TextReading:
 
 
 def read_article(text: str, _model: Model) -> TextReading:
-    """Proofread an article; its text says which model it is about. Raises InputError if it is too long."""
+    """Proofread an article. The article itself says which model it is about. Raises InputError if it is too long."""
     report = proofread(text)
     message = N_("Read as: an article. Characters: {characters}. Numbers and calculations: {claims}.")
     sentence = Problem.of(message, characters=len(text), claims=len(report.claims))

@@ -43,7 +43,7 @@ _MOST_ROWS = 20_000
 
 
 class FvcoreTable(NamedTuple):
-    """The tensors of a table with their shapes, its modules with their rounded counts, and the count of the whole."""
+    """The (tensor, shape) and (module, rounded count) pairs of a table, and the rounded total."""
 
     tensors: tuple[tuple[str, Shape], ...]
     modules: tuple[tuple[str, str], ...]
@@ -51,7 +51,7 @@ class FvcoreTable(NamedTuple):
 
 
 def rows_of(text: str) -> FvcoreTable | None:
-    """The rows of a table that fvcore printed; None if a text has none."""
+    """Parse a table that fvcore printed; return None if the text has none."""
     plain = without_ansi(text)
     header = _HEADER.search(plain)
     if header is None:
@@ -71,7 +71,11 @@ def rows_of(text: str) -> FvcoreTable | None:
 
 
 def read_fvcore(table: FvcoreTable) -> TextReading:
-    """The model of a table: that of its tensors if it has all of them, or a published one that agrees with each row."""
+    """Read a table and recognize its model.
+
+    If the table shows all tensors, their shapes determine the model. Otherwise it is the first published model that
+    agrees with every row.
+    """
     sentence = Problem.of(N_("Read as: a table of fvcore with {count} rows."), count=_rows(table))
     tensors = tuple(Tensor(name, shape, 1) for name, shape in table.tensors)
     if _has_all_tensors(table):
@@ -94,7 +98,7 @@ def _rows(table: FvcoreTable) -> int:
 
 
 def _rounds_to(count: int, rounded: str) -> bool:
-    """Whether a count rounds to what a table shows.
+    """Whether a count rounds to the count that a table shows.
 
     >>> _rounds_to(109482240, "0.109G"), _rounds_to(109482240, "0.1G"), _rounds_to(109482240, "109.4M")
     (True, True, False)
@@ -104,7 +108,7 @@ def _rounds_to(count: int, rounded: str) -> bool:
 
 
 def _value(rounded: str) -> tuple[float, float]:
-    """A count that a table shows, and what one in its last digit is worth: 0 if the count is not rounded."""
+    """Return the value of a printed count and the unit of its last digit; the unit is 0 if the count is exact."""
     match = _COUNT.fullmatch(rounded)
     if match is None:
         return math.nan, 0
@@ -122,7 +126,7 @@ def _has_all_tensors(table: FvcoreTable) -> bool:
 
 
 def _published(table: FvcoreTable) -> Iterator[Model]:
-    """The published models that have the table's tensors and counts, and nothing that the table does not show."""
+    """Yield the published models that have the table's tensors and counts, and nothing that the table does not show."""
     for preset in PRESETS.values():
         for cls, pooler in product(Model(preset.config).family.classes, (True, False)):
             with suppress(InputError):
@@ -146,6 +150,6 @@ def _agrees(model: Model, table: FvcoreTable) -> bool:
 
 
 def _outer(name: str) -> Iterator[str]:
-    """The name of a tensor, and those of the modules around it."""
+    """Yield the name of a tensor, then the names of the modules around it, from the inside out."""
     parts = name.split(".")
     return (".".join(parts[:end]) for end in range(len(parts), 0, -1))

@@ -1,4 +1,4 @@
-"""Read the JSON files that come with models: configurations, headers and indices of safetensors, adapters, others.
+"""Read the JSON files that come with models: configurations, safetensors headers and indices, adapters, others.
 
 >>> print(read_json_file('{"word_embedding_dimension": 384, "pooling_mode_mean_tokens": true}'))
 Read as: a JSON file that does not describe a model.
@@ -26,7 +26,7 @@ from bertcalc.transformers4 import pruned_heads
 
 
 def json_kind(text: str) -> Kind | None:
-    """The kind of a JSON file; None if the text is not a JSON object or list."""
+    """Return the kind of a JSON file; None if the text is not a JSON object or a list of objects."""
     content = _content(text)
     if content is None:
         return None
@@ -58,7 +58,7 @@ def _kind(content: Mapping[str, Any]) -> Kind:
 
 
 def read_json_file(text: str) -> TextReading:
-    """Read a JSON file of any kind. Raises InputError."""
+    """Read a JSON file of any kind. Raises InputError if it is not valid."""
     content = read_json(text, LARGEST)
     if isinstance(content, list):
         return _other_file(content, text)
@@ -73,7 +73,7 @@ def read_json_file(text: str) -> TextReading:
 
 
 def read_config(text: str) -> TextReading:
-    """The model of a config.json, without the heads that the file removes. Raises InputError."""
+    """Read a config.json, including its pruned attention heads. Raises InputError if it describes no model."""
     config = config_in(text)
     content = _content(config)
     heads = pruned_heads.heads_by_layer(content) if isinstance(content, dict) else {}
@@ -89,7 +89,7 @@ def read_config(text: str) -> TextReading:
 
 
 def _index(content: Mapping[str, Any], _text: str) -> TextReading:
-    """Read an index, which has names without shapes, the bytes and, if it is recent, the number of parameters."""
+    """Read an index: tensor names without shapes, the total bytes and, in recent files, the number of parameters."""
     names, metadata = content["weight_map"], content.get("metadata")
     files = {file for file in names.values() if isinstance(file, str)}
     sentence = Problem.of(
@@ -113,11 +113,11 @@ def _header(_content: Mapping[str, Any], text: str) -> TextReading:
     return of_tensors("safetensors-header", of_stored(shapes, integers))
 
 
-_INTEGERS = ("I16", "I32", "I64", "U16", "U32", "U64", "BOOL")  # parameters are not integers, except in 8 bits
+_INTEGERS = ("I16", "I32", "I64", "U16", "U32", "U64", "BOOL")  # dtypes of buffers; 8-bit integers may be parameters
 
 
 def _other_file(content: Any, _text: str) -> TextReading:
-    """Read a JSON file that accompanies a model; only the Dense layer of sentence-transformers has parameters."""
+    """Read another JSON file of a model. Only a Dense layer of sentence-transformers has parameters."""
     sentence = Problem.of(N_("Read as: a JSON file that does not describe a model."))
     notes = tuple(filter(None, (other_files.explained(content),)))
     layer = other_files.dense_layer(content) if isinstance(content, dict) else None

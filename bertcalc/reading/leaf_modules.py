@@ -1,4 +1,4 @@
-"""The tensors of the modules that a printed model shows, computed from the arguments that ``print`` writes.
+"""Compute the tensors of printed modules from the arguments that ``print(model)`` shows.
 
 >>> tensors_of("Linear", "in_features=768, out_features=2, bias=True").shapes
 {'weight': (2, 768), 'bias': (2,)}
@@ -17,13 +17,13 @@ from bertcalc.config.activations import ACTIVATIONS
 from bertcalc.families import FAMILIES, build
 from bertcalc.model.modules import NO_TENSORS, Shape
 
-_MOST_DIGITS = 18  # of a size
+_MOST_DIGITS = 18  # the most digits of a size
 _MOST_ARGUMENTS = 40
-_MOST_LAYERS = 100  # of a recurrent module
+_MOST_LAYERS = 100  # the most layers of a recurrent module
 
 
 class LeafTensors(NamedTuple):
-    """The shapes of a module's tensors; ``unsure`` names those that may be absent, as the arguments do not show it."""
+    """The shapes of a module's tensors. ``unsure`` names tensors that may be absent; the arguments do not say."""
 
     shapes: Mapping[str, Shape] = NO_TENSORS
     unsure: tuple[str, ...] = ()
@@ -36,24 +36,24 @@ class Arguments(NamedTuple):
     named: Mapping[str, str]
 
     def sizes(self, at: int, *names: str) -> Shape:
-        """The integers of the argument at a position or under one of its names; empty if it is absent."""
+        """Return the integers in the argument at a position or with one of the names; empty if it is absent."""
         text = next((self.named[name] for name in names if name in self.named), "")
         if not text and at < len(self.positional):
             text = self.positional[at]
         return tuple(int(size) for size in re.findall(r"[0-9]+", text) if len(size) <= _MOST_DIGITS)
 
     def size(self, at: int, *names: str) -> int:
-        """The integer of an argument. Raises ValueError if it is absent or a tuple of several."""
+        """Return the integer in an argument. Raises ValueError if it is absent or has several integers."""
         [size] = self.sizes(at, *names)
         return size
 
     def has(self, name: str, default: bool = True) -> bool:
-        """Whether the flag ``name`` is True; ``default`` if it is absent."""
+        """Return whether the flag ``name`` is True; ``default`` if it is absent."""
         return self.named.get(name, f"{default}") == "True"
 
 
 def arguments_of(text: str) -> Arguments:
-    """Split the arguments of a printed module at the commas outside of brackets.
+    """Split the arguments of a printed module at the commas outside brackets.
 
     >>> arguments_of("(768,), eps=1e-12")
     Arguments(positional=('(768,)',), named={'eps': '1e-12'})
@@ -71,7 +71,7 @@ def arguments_of(text: str) -> Arguments:
 
 
 def tensors_of(kind: str, arguments: str) -> LeafTensors | None:
-    """The tensors of a printed module without children; None if its kind and arguments do not determine them."""
+    """Return the tensors of a printed module without children; None if its class and arguments do not show them."""
     if kind.endswith(_QUIET) and kind not in _RULES:
         return LeafTensors()
     rule = _RULES.get(kind) or next((rule for end, rule in _ENDS.items() if kind.endswith(end)), None)
@@ -94,7 +94,7 @@ def _linear(arguments: Arguments) -> LeafTensors:
 
 
 def _dense(arguments: Arguments) -> LeafTensors:
-    """The tensors of a Dense layer of sentence-transformers, printed as Dense({'in_features': 768, ...})."""
+    """Return the tensors of a Dense layer of sentence-transformers, printed as Dense({'in_features': 768, ...})."""
     sizes = dict(_ENTRY.findall(arguments.positional[0] if arguments.positional else ""))
     if not sizes.keys() >= {"in_features", "out_features"}:
         raise ValueError
@@ -114,7 +114,7 @@ def _conv1d_of_transformers(arguments: Arguments) -> LeafTensors:
 
 
 def _convolution(arguments: Arguments) -> LeafTensors:
-    """The tensors of a convolution, of which PyTorch prints ``bias`` only where it is False."""
+    """Return the tensors of a convolution. PyTorch prints its ``bias`` only if it is False."""
     units, groups = arguments.size(1, "out_channels"), (arguments.sizes(99, "groups") or (1,))[0]
     kernel = arguments.sizes(2, "kernel_size")
     weight = (units, arguments.size(0, "in_channels") // max(1, groups), *kernel)
@@ -144,13 +144,13 @@ def _recurrent_cell(gates: int) -> Callable[[Arguments], LeafTensors]:
 
 
 def _crf(arguments: Arguments) -> LeafTensors:
-    """The tensors of the layer in pytorch-crf, printed as CRF(num_tags=9)."""
+    """Return the tensors of pytorch-crf's layer, printed as CRF(num_tags=9)."""
     tags = arguments.size(99, "num_tags")
     return LeafTensors({"start_transitions": (tags,), "end_transitions": (tags,), "transitions": (tags, tags)})
 
 
 def _own_tensors(arguments: Arguments) -> LeafTensors:
-    """The tensors of a ParameterDict or ParameterList, which prints the size of each."""
+    """Return the tensors of a ParameterDict or ParameterList, which prints the size of each tensor."""
     return LeafTensors({name: size_of(size) for name, size in _PARAMETER.findall(" ".join(arguments.positional))})
 
 
@@ -158,7 +158,7 @@ _PARAMETER = re.compile(r"\((\w{1,100})\): Parameter containing: \[[\w.]{1,60} o
 
 
 def size_of(text: str) -> Shape:
-    """The shape that PyTorch prints as a size.
+    """Parse the size of a tensor in PyTorch's notation.
 
     >>> size_of("768x1")
     (768, 1)
@@ -171,7 +171,7 @@ def _embedding(arguments: Arguments) -> LeafTensors:
 
 
 def _norm(arguments: Arguments) -> LeafTensors:
-    """The tensors of a LayerNorm; older releases of PyTorch do not print whether it has a bias."""
+    """Return the tensors of a LayerNorm. Older releases of PyTorch do not print whether it has a bias."""
     if not arguments.has("elementwise_affine"):
         return LeafTensors()
     shape = arguments.sizes(0, "normalized_shape")
@@ -201,7 +201,10 @@ def _prelu(arguments: Arguments) -> LeafTensors:
 
 
 def _recurrent(gates: int) -> Callable[[Arguments], LeafTensors]:
-    """The rule for an LSTM, GRU or RNN: in each layer and direction, input and recurrent matrices with biases."""
+    """Return the rule for an LSTM, GRU or RNN.
+
+    Each layer and direction has an input matrix and a recurrent matrix, with biases.
+    """
 
     def tensors(arguments: Arguments) -> LeafTensors:
         size, state = arguments.size(0, "input_size"), arguments.size(1, "hidden_size")
@@ -249,7 +252,7 @@ _ENDS: dict[str, Callable[[Arguments], LeafTensors]] = {
     "Embedding": _embedding,
     "EmbeddingBag": _embedding,
 }
-# Suffixes of the names of modules without tensors, in PyTorch and in most programs.
+# Endings of class names whose modules have no tensors, in PyTorch and in most programs.
 _QUIET = (
     *("Activation", "RotaryEmbedding", "Dropout", "Dropout1d", "Dropout2d", "DropPath", "Identity", "Loss"),
     *("Softmax", "LogSoftmax", "Pool1d", "Pool2d", "Flatten", "Unflatten", "ReLU", "GELU", "SiLU", "ELU", "SELU"),
@@ -269,7 +272,7 @@ _QUIET = (
 
 @cache
 def _without_tensors() -> frozenset[str]:
-    """The kinds of modules without tensors and without children in the models of all families, and activations."""
+    """Return the class names of modules without tensors: childless modules of all families, and activations."""
     kinds = {facts.kind for facts in ACTIVATIONS.values() if not facts.parameters}
     for family in FAMILIES.values():
         for _path, module, _copies in build(family.config.default()).modules():

@@ -1,4 +1,4 @@
-"""Read the summaries that PyTorch Lightning prints before training: rows of modules with rounded counts, and a size.
+"""Read the summaries that PyTorch Lightning prints before training: rounded counts of modules, and a size in MB.
 
 >>> table = lightning_table('''  | Name | Type      | Params
 ... ---------------------------------
@@ -39,7 +39,7 @@ _SIZE = re.compile(
     rf"(?P<size>{_COUNT})[ \t]+Total estimated model params size|model params size \(MB\): (?P<rich>{_COUNT})"
 )
 _UNITS = {"K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
-_WIDTHS = (4, 2, 8)  # bytes of a parameter in the precisions that the trainer knows
+_WIDTHS = (4, 2, 8)  # bytes per parameter in the trainer's precisions
 _MOST_ROWS, _MOST_LABELS = 20_000, 1000
 
 
@@ -58,7 +58,10 @@ class LightningTable(NamedTuple):
     total: range
 
     def models(self) -> Iterator[tuple[Model, LightningRow, Sequence[LightningRow]]]:
-        """The published models of a row that agree with the total, and the rows beside it that have parameters."""
+        """Yield the published models of a row that agree with the total.
+
+        Each item is (model, its row, the other rows with parameters).
+        """
         row = next((row for row in self.rows if row.kind in CLASSES), None)
         if row is None:
             return
@@ -74,7 +77,7 @@ class LightningTable(NamedTuple):
 
 
 def lightning_table(text: str) -> LightningTable | None:
-    """The table in a text that PyTorch Lightning printed; None if there is none, or only among prose."""
+    """Parse a table that PyTorch Lightning printed; return None if there is none, or if the text is mostly prose."""
     plain = without_ansi(text)
     header, total, size = (pattern.search(plain) for pattern in (_HEADER, _TOTAL, _SIZE))
     if not (header and total and size):
@@ -90,7 +93,7 @@ def lightning_table(text: str) -> LightningTable | None:
 
 
 def read_lightning(table: LightningTable) -> TextReading:
-    """The published model of a table; otherwise the counts between which the total is."""
+    """Read a table: recognize its published model, or give the range of its total."""
     sentence = Problem.of(N_("Read as: a summary of PyTorch Lightning with {count} rows."), count=len(table.rows))
     low, high = table.total[0], table.total[-1]
     rounded = Problem.of(N_("The table rounds its counts: the total is between {low} and {high}."), low=low, high=high)
@@ -111,7 +114,9 @@ def read_lightning(table: LightningTable) -> TextReading:
 
 
 def _counts(shown: str) -> range:
-    """The counts that a row may mean: from 100 on, Lightning cuts the digits off; below, it rounds to one decimal.
+    """Return the counts that a row may mean.
+
+    Lightning cuts off the decimals of a value from 100 on, and rounds a smaller value to one decimal.
 
     >>> _counts("109 M"), _counts("1.5 K"), _counts("768")
     (range(109000000, 110000000), range(1450, 1551), range(768, 769))
@@ -127,13 +132,16 @@ def _most(shown: str) -> int:
 
 
 def _of_size(shown: str, width: int) -> range:
-    """The counts whose parameters of ``width`` bytes take a number of MB with three decimals."""
+    """Return the counts with this size in MB, a number with three decimals, if a parameter takes ``width`` bytes."""
     size = Decimal(shown.replace(",", "").rstrip(" KMBT")) * 10**6
     return range(ceil((size - 500) / width), floor((size + 500) / width) + 1)
 
 
 def _published(architecture: str, counts: range) -> Iterator[Model]:
-    """The published models of a class that have one of these counts; a number of labels only if no other fits."""
+    """Yield the published models of a class that have one of these counts.
+
+    If the count depends on the number of labels, exactly one number of labels has to fit.
+    """
     for model in published_models(architecture):
         with suppress(InputError):
             one, two = (_with_labels(model, labels).num_parameters() for labels in (1, 2))
@@ -152,7 +160,7 @@ def _with_labels(model: Model, labels: int) -> Model:
 
 
 def _agrees(model: Model, name: str, rows: Sequence[LightningRow]) -> bool:
-    """Whether each module of the model that the table shows has a count that its row may mean."""
+    """Whether the count of each listed module is a count that its row may mean."""
     with suppress(KeyError):
         return all(
             model.get_submodule(row.name.removeprefix(f"{name}.")).num_parameters() in _counts(row.shown)

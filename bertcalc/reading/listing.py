@@ -45,7 +45,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _NOT_NAMES = ("torch.", "tf.", "np.", "numpy.", "param.", "jnp.", "nn.")
 _NUMBER = re.compile(r"(?<![\w.,])[0-9][0-9,_]*(?![\w.,])")
 _AFTER = 80  # characters after a shape in which a count may follow
-_BEFORE = 300  # characters before a shape that may hold its name
+_BEFORE = 300  # characters before a shape that may contain its name
 _MOST_TENSORS = 20_000
 _MOST_DIGITS = 18
 _MORE_BUFFERS = (*BUFFERS, "num_batches_tracked", "running_mean", "running_var", "inv_freq", "masked_bias")
@@ -53,7 +53,7 @@ _SMALLEST_COUNT = 100  # a smaller number after a shape is probably a line numbe
 
 
 class Listing(NamedTuple):
-    """The tensors of a listing, in PyTorch's names, and remarks on its lines."""
+    """The tensors of a listing under PyTorch's names, and contradictions in its lines."""
 
     tensors: tuple[tuple[str, Shape], ...]
     buffers: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class _ListedTensor(NamedTuple):
 
 
 def listed(text: str) -> Listing:
-    """Every name with a shape in a text, each name once."""
+    """Parse every name with a shape in a text. A repeated name is listed once."""
     tensors: dict[str, Shape] = {}
     contradictions: list[Problem] = []
     optimizer, slashes = 0, 0
@@ -99,7 +99,7 @@ def listed(text: str) -> Listing:
     )
 
 
-# A warning of transformers: the model has the second shape.
+# A warning by transformers. The model has the second shape.
 _MISMATCH = re.compile(
     r"found shape torch\.Size\(\[[0-9, ]{0,90}\]\) in the checkpoint and "
     r"(?P<shape>torch\.Size\(\[[0-9, ]{0,90}\]\)) in the model"
@@ -107,7 +107,10 @@ _MISMATCH = re.compile(
 
 
 def of_stored(tensors: Mapping[str, Shape], integers: Collection[str] = ()) -> Listing:
-    """The listing of stored tensors, without those of the optimizer; ``integers`` are names of integer tensors."""
+    """Return the listing of stored tensors, without optimizer states.
+
+    ``integers`` are the names of integer tensors, which are buffers.
+    """
     states = {name for name in tensors if is_of_torch_optimizer(name)}
     plain, quantized = unpacked({name: shape for name, shape in tensors.items() if name not in states})
     buffers = dict.fromkeys((*_buffers(plain), *(name for name in plain if name in integers)))
@@ -119,7 +122,7 @@ def _buffers(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _nameless(text: str) -> list[_ListedTensor]:
-    """The shapes in a text without names, such as the output of ``[p.shape for p in model.parameters()]``."""
+    """Return the shapes in a text without names, such as the output of ``[p.shape for p in model.parameters()]``."""
     if text.count("torch.Size(") < _FEWEST_NAMELESS:
         return []
     shapes = list(_shapes(text))
@@ -152,7 +155,10 @@ def _shapes(text: str) -> Iterator[tuple[int, int, Shape]]:
 
 
 def _with_single_sizes(text: str, shapes: list[tuple[int, int, Shape]]) -> list[tuple[int, int, Shape]]:
-    """Add the shapes of one size, such as 768, of a listing that joins sizes by x: they are in the same column."""
+    """Add the one-dimensional shapes, such as 768, to a listing that joins sizes by x.
+
+    They stand in the same column as the other shapes.
+    """
     columns: set[str] = set()
     lines_with_shapes: set[int] = set()
     for start, _after, _shape in shapes:
@@ -177,7 +183,10 @@ _MOST_COLUMNS = 8
 
 
 def _column(before: str) -> str:
-    """The column of a number, as the text between the last name before it and the number; empty without a name."""
+    """Identify the column of a number by the text between the last name before it and the number.
+
+    The result is empty if there is no name.
+    """
     names = [name for name in islice(_NAME.finditer(before), _MOST_COLUMNS) if _is_name(name[0])]
     return " ".join(["name", *_NUMBER.sub("0", before[names[-1].end() :]).split()]) if names else ""
 
@@ -199,7 +208,7 @@ _GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+")
 
 
 def _name(before: str) -> str:
-    """The name that ends a text in front of a shape, on its line or on the line above."""
+    """Return the last name before a shape, on the same line or on the line above; empty if there is none."""
     lines = before.rstrip(" \t").split("\n")
     for line in reversed(lines[-2:]):
         names = [name for name in _NAME.findall(line) if _is_name(name)]
@@ -214,7 +223,10 @@ _WORDS = ("torch", "shape", "Shape", "Size", "size", "In", "Out")
 
 
 def _is_name(name: str) -> bool:
-    """Whether a word with dots or slashes may name a tensor; those of sentence-transformers begin with a number."""
+    """Whether a word with dots or slashes may name a tensor.
+
+    The names of sentence-transformers' tensors begin with a number.
+    """
     first, _dot, rest = name.partition(".")
     if _ON_THE_HUB.fullmatch(name) and not name.endswith(_OF_TENSORFLOW):
         return False
@@ -226,7 +238,10 @@ _OF_TENSORFLOW = ("kernel", "bias", "gamma", "beta", "weights", "weight", "embed
 
 
 def _written(text: str, shape: Shape) -> int | None:
-    """The count that a line gives after a shape; of several numbers, the product of the shape."""
+    """Return the count that a line gives after a shape, or None.
+
+    If several numbers follow, only the product of the shape can be the count.
+    """
     line = text.split("\n", 1)[0]
     numbers = [int(re.sub(r"\D", "", number)) for number in _NUMBER.findall(line) if len(number) < 25]
     if prod(shape) in numbers:
@@ -236,7 +251,7 @@ def _written(text: str, shape: Shape) -> int | None:
 
 
 def read_listing(text: str) -> TextReading:
-    """Read a listing and compare it with the model of its names and shapes. Raises InputError if it has no tensors."""
+    """Read a listing and recognize its model by names and shapes. Raises InputError if it has no tensors."""
     listing = listed(text)
     counts = counted(text)
     tensors = sum(name.endswith(_ENDINGS) for name, _count in counts)
@@ -265,7 +280,7 @@ _SHAPES_OF_DATA = N_(
 
 
 def _data_in(text: str, names: Sequence[str]) -> list[str]:
-    """The inputs and activations in a listing that consists of them, by their names; empty if it lists a model."""
+    """Return the inputs and activations if a listing consists of them; empty if it lists a model."""
     if names and all(name.startswith(f"{_NAMELESS} ") for name in names):
         labels = [
             line[: shape.start()].removesuffix("torch.Size(").strip(" :：=") for line, shape in _lines_with_shapes(text)
@@ -286,7 +301,7 @@ def _lines_with_shapes(text: str) -> Iterator[tuple[str, re.Match[str]]]:
 
 
 _PRINTED = re.compile(r"(?:\.data)?\.shape$")  # what a program prints: print(outputs.shape)
-# The ends of names of what goes into a model, and of what its modules return; the latter may also name parameters.
+# Endings of the names of model inputs and of module outputs. Parameters may have the names of outputs, too.
 _INPUT = re.compile(
     r"(?:^|[_./])(?:ids|masks?|labels?|class_labels|images?|pixel_values|bbox|boxes|logits|hidden_states?"
     r"|last_hidden_state|pooler_output|embeds(?:_proj)?|offset_mapping|attentions|xpath_\w+_seq)$",
@@ -309,7 +324,7 @@ _LABEL_OF_DATA = re.compile(
 
 
 def is_list_of_counts(text: str, model: Model) -> bool:
-    """Whether a text lists tensors with their numbers of parameters; not if it is a hand count of ``model``."""
+    """Whether a text lists tensors with their numbers of parameters and is not a hand count of ``model``."""
     counts = counted(text)
     tensors = sum(name.endswith(_ENDINGS) for name, _count in counts)
     lines = sum(any(map(str.isalnum, line)) for line in text.split("\n"))
@@ -325,11 +340,11 @@ def is_list_of_counts(text: str, model: Model) -> bool:
 
 
 _ENDINGS = (".weight", ".bias", ".gamma", ".beta")
-_FEWEST_COUNTS = 3  # tensors of a list
+_FEWEST_COUNTS = 3  # the fewest tensors of a list
 
 
 def names_alone(text: str) -> tuple[str, ...]:
-    """The names of tensors in a text that consists of them, such as ``state_dict().keys()``; empty in other texts."""
+    """Return the tensor names if a text consists of them, such as ``state_dict().keys()``; empty for other texts."""
     names = tuple(dict.fromkeys(name for name in _NAME.findall(without_ansi(text)) if name.endswith(_ENDINGS)))
     written = sum(map(len, names))
     return names if len(names) >= _FEWEST_NAMES and 2 * written >= len("".join(text.split())) else ()
@@ -354,7 +369,7 @@ def _of_names(names: tuple[str, ...]) -> TextReading:
 
 
 def _named_model(names: set[str]) -> Model | None:
-    """The model of default sizes with exactly these names, with or without those of tied tensors."""
+    """Return the model of default sizes with exactly these tensor names, with or without tied tensors."""
     family = family_of_names(names)
     layers = max((int(number) for name in names for number in _LAYER_NUMBER.findall(name)), default=0) + 1
     for cls in family.classes:
@@ -376,7 +391,7 @@ _LAYER_NUMBER = re.compile(r"\.([0-9]{1,3})\.")
 
 
 def _of_counts(counts: Counts, text: str) -> TextReading:
-    """Read a list of names and numbers of parameters: with the shapes that follow from them, or only their sum."""
+    """Read a list of names and numbers of parameters: infer the shapes and the model, or else give only the sum."""
     shapes = shapes_of(counts)
     sentence = Problem.of(N_("Read as: a list of {count} tensors with their numbers of parameters."), count=len(counts))
     reading = of_tensors("listing", Listing(shapes, _buffers(dict(shapes))), text)
@@ -435,7 +450,7 @@ _LEFT_OUT = re.compile(r"^[ \t]{0,80}(?:\.{3,12}|…{1,6})[ \t,]{0,9}$|\)…", r
 
 
 def _of_all_layers(recognition: Recognition) -> Iterator[PossibleCount]:
-    """The possible counts of a listing of one layer, which may be an excerpt of a published model or complete."""
+    """Yield the possible counts of a listing of one layer: it may be an excerpt of a published model, or complete."""
     model = recognition.model
     if model.config.num_hidden_layers != 1 or not recognition.agrees:
         return
@@ -455,7 +470,10 @@ _TELLING = (*(field for field in TELLING if field != "num_hidden_layers"), "inte
 
 
 def _under_other_names(listing: Listing) -> Recognition | None:
-    """Recognize a model whose tied matrix is listed only under the head's name, as in families with the head first."""
+    """Recognize a model with a tied matrix that is listed only under the head's name.
+
+    PyTorch lists it like this in families that register the head first.
+    """
     for head, table in _tables_of_heads():
         if head in dict(listing.tensors):
             renamed = [(table if name == head else name, shape) for name, shape in listing.tensors]
@@ -465,7 +483,7 @@ def _under_other_names(listing: Listing) -> Recognition | None:
 
 @cache
 def _tables_of_heads() -> tuple[tuple[str, str], ...]:
-    """Pairs of names: a head's matrix that PyTorch lists instead of the word embeddings, and the word embeddings."""
+    """Return the (head's matrix, word embeddings) pairs of names for which PyTorch lists only the head's matrix."""
     pairs = (
         (listed_name, table)
         for family in FAMILIES.values()
@@ -478,8 +496,8 @@ def _tables_of_heads() -> tuple[tuple[str, str], ...]:
 def _with_ties(recognition: Recognition, listing: Listing, text: str) -> tuple[Recognition, tuple[PossibleCount, ...]]:
     """Decide whether a matrix with two names is tied: a state_dict lists it twice, ``named_parameters()`` once.
 
-    If the text does not show which listing it is, the matrix is assumed to be tied, the default, and both counts are
-    possible.
+    If the text does not show which listing it is, the matrix is assumed to be tied, which is the default. Both counts
+    are then possible.
     """
     model = recognition.model
     tied = with_ties(model, True)

@@ -22,14 +22,14 @@ _INVISIBLE = str.maketrans({"\u00a0": " ", "\u3000": " ", "\u200b": None, "\ufef
 
 
 def checked_length(text: str) -> None:
-    """Refuse a text that is too long. Raises InputError."""
+    """Raise InputError if a text has more than ``LARGEST`` characters."""
     if len(text) > LARGEST:
         message = N_("This text has {length} characters: at most {most} are allowed.")
         raise wrong(message, length=len(text), most=LARGEST)
 
 
 def without_ansi(text: str) -> str:
-    """The text without terminal colors, and with ordinary spaces and line ends.
+    """Remove terminal colors from a text, and normalize its spaces and line ends.
 
     In a text from a notebook's source, the escapes \\n become line ends.
     """
@@ -38,7 +38,7 @@ def without_ansi(text: str) -> str:
     return _ANSI.sub("", text.replace("\r\n", "\n")).translate(_INVISIBLE)
 
 
-# What ptflops, DeepSpeed, calflops and fvcore print in front of a module's arguments: its parameters and operations.
+# The parameters and operations that ptflops, DeepSpeed, calflops and fvcore print before a module's arguments.
 _AMOUNT = r"[0-9][0-9.e+-]{0,20}(?: ?[A-Za-zµ]{1,9})?"
 _SHARE = rf"{_AMOUNT}(?: =|,) [0-9.e+-]{{1,20}}% [A-Za-z]{{3,9}}"
 _SPEED = r"[0-9][0-9.e+-]{0,20} ?[A-Za-z]?FLOPS"
@@ -50,9 +50,10 @@ _PROFILE = re.compile(
 
 
 def plain_lines(text: str) -> list[str]:
-    """The lines without prompts, line numbers, marks of quotes, comments and lists, prefixes of logs, and figures.
+    """Split a text into lines without prompts, line numbers, log prefixes and the figures of profilers.
 
-    <br> ends a line, and so does each module of a model that is printed on one line.
+    Marks of quotes, comments and lists are removed as well. <br> also ends a line, and so does each module of a model
+    that is printed on one line.
     """
     text = without_ansi(text)
     if "% Params" in text or "#params:" in text:
@@ -71,7 +72,7 @@ _FEWEST_STARTS = 3  # modules of a model that is printed on one line
 
 
 def _without_log(lines: Sequence[str]) -> Sequence[str]:
-    """The lines of a printed model without what a logger writes in front of each: the time, the level, a name.
+    """Remove the time, the level and the name that a logger writes before each line of a printed model.
 
     >>> list(_without_log(["1:20 M(", "1:20  (a): A(", "1:21    (b): B()", "1:21    (c): C()", "1:21   )", "1:21 )"]))
     [' M(', '  (a): A(', '    (b): B()', '    (c): C()', '   )', ' )']
@@ -90,7 +91,7 @@ _DIGITS = re.compile("[0-9]+")
 
 
 def _split(line: str) -> Iterator[str]:
-    """A line; if it has several modules of a printed model, a line for each of them, as print() writes them.
+    """Yield a line, or a line for each module if it has several modules of a printed model.
 
     >>> list(_split("model = M( (a): A( (b): B(p=0.1) (c): C() ) ) is ready"))
     ['model =', 'M(', '(a): A(', '(b): B(p=0.1)', '(c): C()', '))', 'is ready']
@@ -114,7 +115,7 @@ def _split(line: str) -> Iterator[str]:
 
 
 def _end_of_module(text: str) -> int:
-    """Where the parenthesis of a module is closed; the end of the text if it is not."""
+    """Return the index after a module's closing parenthesis, or the end of the text if it is not closed."""
     depth = 0
     for place in range(text.index("(", text.index("):")), len(text)):
         depth += (text[place] == "(") - (text[place] == ")")
@@ -139,7 +140,7 @@ _VERB = re.compile(r"\b(?:has|have|is|are|adds?|gives?|takes?|needs?|contains?|m
 
 
 def sentences(text: str) -> int:
-    """The number of lines that are prose: they have a verb, and end with a full stop.
+    """Count the lines of prose: they have a verb and end with a full stop.
 
     >>> sentences("The pooler has 590,592 parameters.\\npooler = 768*768 + 768")
     1

@@ -42,7 +42,10 @@ _MOST_MODULES = 100_000
 
 
 def read_printed(text: str) -> TextReading:
-    """Read the printed model of a text; of several, the one with most lines. Raises InputError if there is none."""
+    """Read the printed model in a text. Raises InputError if there is none.
+
+    Of several models, the longest complete model is read. If none is complete, the longest model is read.
+    """
     trees = printed_models(text)
     if not trees:
         raise wrong(N_("This text has no printed PyTorch model: one begins with a line such as BertModel(."))
@@ -56,7 +59,7 @@ def read_printed(text: str) -> TextReading:
     return reading
 
 
-# The module of sentence-transformers that holds a model of transformers, whose modules it does not print.
+# The module of sentence-transformers that contains a model of transformers. It does not print the model's modules.
 _SENTENCE_TRANSFORMER = re.compile(
     r"\(0\): Transformer\(\{[^\n]{0,2000}?(?:'architecture': '(\w{1,80})'|\}\) with Transformer model: (\w{1,80}))"
 )
@@ -75,7 +78,7 @@ def _reading(tree: PrintedTree, trees: Sequence[PrintedTree]) -> TextReading:
         count = tree.root.num_parameters() - sum(_shared_always(tree).values())
         open_part = bool(tree.unknown()) or not tree.is_complete
         unsure = (() if open_part else _of_unsure(tree, tree.unsure(), count)) or _of_shared(tree, count)
-        if open_part:  # at least the smallest of the possible counts
+        if open_part:  # the model has at least the smallest of the possible counts
             count = min((possible.parameters for possible in unsure), default=count)
         notes += [Problem.of(_NOT_SHOWN), UNKNOWN_CLASS]
         tensors = tuple(tree.root.tensors())
@@ -101,7 +104,7 @@ def _reading(tree: PrintedTree, trees: Sequence[PrintedTree]) -> TextReading:
 
 
 def _completed(tree: PrintedTree, recognition: Recognition) -> Recognition:
-    """Complete a shortened print from a preset with the same sizes; without such a preset, parts stay missing."""
+    """Complete a shortened print from a preset with the same sizes; if there is no preset, parts stay missing."""
     if tree.is_complete or recognition.additional or recognition.reshaped:
         return recognition
     model = recognition.model
@@ -190,12 +193,15 @@ def _recognized(tree: PrintedTree, printed: Mapping[str, Shape]) -> Recognition 
 
 
 def _is_of_family(model: Model, kinds: Iterable[str]) -> bool:
-    """Whether a print of an unknown class has modules of the family: Llama's tensors have the names of EuroBERT's."""
+    """Whether a print of an unknown class has modules of the model's family.
+
+    Names of tensors alone do not show this: Llama's tensors have the same names as EuroBERT's.
+    """
     return any(kind.startswith(model.family.kind) for kind in kinds)
 
 
 def _absent_biases(tree: PrintedTree, cls: str | None) -> set[str]:
-    """The biases that older PyTorch releases do not print, in a family that has none by default."""
+    """Return the biases that older PyTorch releases do not print, if the family has none by default."""
     default = CLASSES[cls].config.default() if cls else None
     has_none = default is not None and default.has("norm_bias") and not vars(default)["norm_bias"]
     return {starred(name) for name in tree.unsure()} if has_none else set()
@@ -216,9 +222,9 @@ def _is_all(root: Module, path: str) -> bool:
 
 
 def _hidden(cls: str | None, kinds: Mapping[str, str], start: str, shapes: Mapping[str, Shape]) -> dict[str, Shape]:
-    """The tensors that ``print`` does not show: those of modules with children, and of DeBERTa's norms.
+    """Return the tensors that ``print`` does not show: in modules with children, and in DeBERTa's norms.
 
-    They get the family's default shapes at first; the search for sizes needs only their names.
+    Their shapes are the family's default shapes, because the search for sizes needs only their names.
     """
     if cls is None:
         return {}
@@ -234,7 +240,7 @@ def _hidden(cls: str | None, kinds: Mapping[str, str], start: str, shapes: Mappi
 
 
 def _known_by(model: Model, tree: PrintedTree) -> set[str]:
-    """The paths of modules whose tensors ``print`` does not show but the model has."""
+    """Return the paths of the modules with tensors that ``print`` does not show but the model has."""
     paths = tuple({_DIGITS.sub("*", path) for path, module, _copies in model.modules() if is_hidden(module) and path})
     return {path for path in tree.unknown() if paths and _DIGITS.sub("*", path).endswith(paths)}
 
@@ -262,7 +268,10 @@ _NOT_SHOWN = N_("print(model) shows neither which modules share a tensor nor ten
 
 
 def _shared_always(tree: PrintedTree) -> dict[str, int]:
-    """The sizes of the tables that print() shows again in the stacks of a model such as T5: each is the shared one."""
+    """Return the sizes of tables that print() repeats in the stacks of a model such as T5, keyed by path.
+
+    All of them are the same shared table.
+    """
     tables = {
         path: weight
         for path, module, _copies in tree.root.modules()
@@ -279,7 +288,7 @@ _STACK_TABLE = re.compile(r"(?<![^.])(?:encoder|decoder)\.embed_tokens$")
 
 
 def _of_shared(tree: PrintedTree, count: int) -> tuple[PossibleCount, ...]:
-    """The counts of an unknown class if its vocabulary-shaped matrices are separate, and if they are shared."""
+    """Return the counts of an unknown class if its vocabulary-shaped matrices are separate, and if they are shared."""
     weights: dict[Shape, list[str]] = {}
     again = _shared_always(tree)
     for path, module, copies in tree.root.modules():
@@ -290,7 +299,7 @@ def _of_shared(tree: PrintedTree, count: int) -> tuple[PossibleCount, ...]:
     tables = [shape for shape, users in weights.items() if len(users) > 1 and any(map(_EMBEDDING.search, users))]
     if not tables:
         return ()
-    vocabulary = max(tables, key=prod)  # smaller tables, such as those of positions, are hardly ever shared
+    vocabulary = max(tables, key=prod)  # smaller tables, such as position embeddings, are hardly ever shared
     if again and not any(user.partition(" ")[0].endswith("shared") for user in weights[vocabulary]):
         return ()
     less = prod(vocabulary) * (len(weights[vocabulary]) - 1)
@@ -306,7 +315,7 @@ _EMBEDDING = re.compile(r"Embedding$")
 
 
 def _of_unsure(tree: PrintedTree, names: Sequence[str], count: int) -> tuple[PossibleCount, ...]:
-    """The counts with and without the biases that older PyTorch releases do not print."""
+    """Return the counts with and without the biases that older PyTorch releases do not print."""
     copies = {path: copies for path, _module, copies in tree.root.modules()}
     shapes = {tensor.name: tensor.shape for tensor in tree.root.tensors()}
     less = sum(copies[name.rpartition(".")[0]] * prod(shapes[name]) for name in names)
@@ -325,20 +334,20 @@ _BIASED, _UNBIASED = N_("if its layers have a bias, which the text does not say"
 
 
 def _with_printed_values(model: Model, modules: Mapping[str, Module], tree: PrintedTree) -> Model:
-    """Set the fields that modules print but shapes do not show: probabilities, epsilons, activations.
+    """Set the fields that only the printed arguments show, not the shapes: probabilities, epsilons, activations.
 
-    ``print`` does not show whether the decoder is tied: the default is assumed.
+    ``print`` does not show whether the decoder is tied, so the default is assumed.
     """
     config = model.config
     if config.has("tie_word_embeddings"):
         with suppress(ConfigError):
             config = replace(config, tie_word_embeddings=type(config).default().tie_word_embeddings)
-    with suppress(ConfigError):  # a class for multiple choice has one label, whatever the field says
+    with suppress(ConfigError):  # a class for multiple choice has one label, no matter what the field says
         usual = model.changed(config=replace(config, num_labels=type(config).default().num_labels))
         config = usual.config if usual.num_parameters() == model.changed(config=config).num_parameters() else config
     for field in fields(config):
         votes = Counter(_printed_values(model.changed(config=config), field.name, modules))
-        for value, _number in votes.most_common():  # a classifier has its own dropout
+        for value, _number in votes.most_common():  # values may differ: a classifier has its own dropout
             with suppress(ConfigError):
                 config = replace(config, **{field.name: value})
                 break
@@ -346,7 +355,7 @@ def _with_printed_values(model: Model, modules: Mapping[str, Module], tree: Prin
 
 
 def _printed_values(model: Model, field: str, modules: Mapping[str, Module]) -> Iterator[Any]:
-    """The values of a field that the text shows, read from the modules whose printed lines depend on the field."""
+    """Yield the values of a field in the text, from the modules with printed arguments that depend on the field."""
     for sample in _samples(model.config, field):
         with suppress(ConfigError):
             changed = model.changed(config=replace(model.config, **{field: sample}))
@@ -366,7 +375,7 @@ def _at(modules: Mapping[str, Module], path: str) -> Module | None:
 
 
 def _value(field: str, old: Module, new: Module, text: Module, *, is_set: bool) -> Iterator[Any]:
-    """The value of a field in a printed line; of a field that is not set, only one that differs from the default."""
+    """Yield the value of a field in a printed line; if the field is not set, only a value that is not the default."""
     if field.endswith(("hidden_act", "activation", "activation_function")) and old.class_name != new.class_name:
         if text.class_name != old.class_name:
             yield from (name for name, facts in ACTIVATIONS.items() if facts.kind == text.class_name)
@@ -383,7 +392,7 @@ def _value(field: str, old: Module, new: Module, text: Module, *, is_set: bool) 
 
 
 def _samples(config: Config, field: str) -> tuple[Any, ...]:
-    """Other values of a field, to see which printed lines depend on it; empty for sizes."""
+    """Return other values of a field, to detect the printed lines that depend on it; empty for sizes."""
     value = getattr(config, field)
     if isinstance(value, float):
         return (0.123 if value != 0.123 else 0.321,)

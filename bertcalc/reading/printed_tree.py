@@ -1,4 +1,4 @@
-"""Read the modules that ``print(model)`` shows, from PyTorch 1 or 2, with noise around and within them.
+"""Parse the modules that ``print(model)`` shows, from PyTorch 1 or 2, with other text around and within them.
 
 >>> text = '''Model(
 ...   (0-1): 2 x Linear(in_features=3, out_features=2, bias=True)
@@ -26,19 +26,22 @@ _MODULE = re.compile(
 _PARAMETER = re.compile(
     r"\((?P<name>\w{1,100})\): Parameter containing: \[(?:\w|\.){1,60} of size (?P<shape>[0-9x]{1,100})"
 )
-_GOES_ON = re.compile(r"\([0-9]|[0-9]+[,)]|[a-z_]{1,40}=|torch\.Size")  # arguments, on the line after their parenthesis
+_GOES_ON = re.compile(r"\([0-9]|[0-9]+[,)]|[a-z_]{1,40}=|torch\.Size")  # arguments on the line after a module's name
 _OWN_SIZES = re.compile(r"[a-z_]{1,40}=|[0-9]{1,9}, [0-9]{1,9}, kernel_size=")
 _OF_LINEAR = re.compile(r"in_features=[0-9]{1,9}, out_features=[0-9]{1,9}, bias=(?:True|False)\b")
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
-_COMMA = re.compile(r",(?=[^\s)])")  # the space after it may have been at the end of a line
+_COMMA = re.compile(r",(?=[^\s)])")  # a comma without a space, which may be lost at the end of a wrapped line
 _ENDS = re.compile(r"\)+[,;.]?")
-_MOST_JOINED = 6  # lines of one module
-_MOST_PROSE = 6  # lines of prose in a row that a printed model may contain
+_MOST_JOINED = 6  # the most lines of one wrapped module
+_MOST_PROSE = 6  # the most lines of prose in a row inside a printed model
 _DEEPEST = 100
 
 
 class PrintedModule(ReadModule):
-    """A module of a printed model; ``known`` is whether its tensors are known, ``unsure`` those that may not exist."""
+    """A module of a printed model.
+
+    ``known`` says whether its tensors are known. ``unsure`` names tensors that may not exist.
+    """
 
     known = True
     unsure: tuple[str, ...] = ()
@@ -48,8 +51,9 @@ class PrintedModule(ReadModule):
 class PrintedTree:
     """A printed model: its root, and the paths of the modules in which lines are missing.
 
-    ``left_out`` are the modules around a line that print() does not write, such as three dots; ``cut`` are modules that
-    the text does not close; ``filled`` are lists whose numbers show how many equal layers were left out.
+    - ``left_out``: modules around a line that print() does not write, such as three dots.
+    - ``cut``: modules that the text does not close.
+    - ``filled``: lists in which the layers' numbers show how many equal layers are left out.
     """
 
     root: Module
@@ -65,7 +69,7 @@ class PrintedTree:
         return not (self.left_out or self.cut or self.headless)
 
     def unknown(self) -> dict[str, str]:
-        """The kinds of the modules whose tensors are not known, by path."""
+        """Return the classes of the modules without known tensors, keyed by path."""
         modules = ((path, module) for path, module, _copies in self.root.modules())
         return {
             path: module.class_name
@@ -74,7 +78,7 @@ class PrintedTree:
         }
 
     def unsure(self) -> list[str]:
-        """The names of the tensors that may not exist: old releases of PyTorch do not print it."""
+        """Return the names of the tensors that may not exist. Old releases of PyTorch do not print whether they do."""
         return [
             f"{path}.{name}" if path else name
             for path, module, _copies in self.root.modules()
@@ -85,7 +89,7 @@ class PrintedTree:
 
 @dataclass
 class _Open:
-    """A module whose closing parenthesis has not come yet."""
+    """A module that is not closed yet."""
 
     name: str
     kind: str
@@ -94,11 +98,11 @@ class _Open:
     path: str
     children: list[tuple[str, int, Module]] = field(default_factory=list)
     parameters: dict[str, Shape] = field(default_factory=dict)
-    is_assumed: bool = False  # whether the parameters are those of a Linear layer of an unknown class
+    is_assumed: bool = False  # whether the parameters assume that an unknown class is a Linear layer
 
 
 class _Line(NamedTuple):
-    """A line, or several wrapped lines as one: its indentation, its text, and the number of the next line."""
+    """A line, or several wrapped lines joined into one: its indentation, its text, and the number of the next line."""
 
     indent: int
     text: str
@@ -106,13 +110,13 @@ class _Line(NamedTuple):
 
 
 def printed_models(text: str) -> list[PrintedTree]:
-    """All printed models in a text, in order."""
+    """Return all printed models in a text, in order."""
     lines = plain_lines(text)
     return list(_Reader(lines).trees()) or _single_module(lines)
 
 
 def _single_module(lines: Sequence[str]) -> list[PrintedTree]:
-    """The module of a text of one line: Linear(in_features=768, out_features=2, bias=True)."""
+    """Read a text of one line, such as Linear(in_features=768, out_features=2, bias=True)."""
     written = [line.strip() for line in lines if line.strip()]
     match = _MODULE.fullmatch(written[0]) if len(written) == 1 else None
     arguments, closed = _arguments(match["rest"]) if match else ("", False)
@@ -123,7 +127,7 @@ def _single_module(lines: Sequence[str]) -> list[PrintedTree]:
 
 
 class _Reader:
-    """Reads the lines in one pass; parentheses and any indentation show the nesting."""
+    """A reader of the lines in one pass. Parentheses and, if present, indentation show the nesting."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
@@ -183,10 +187,11 @@ class _Reader:
             self._stack[-1].parameters[name] = size_of(shape)
 
     def _has_own_tensors(self, arguments: str) -> bool:
-        """Whether a line has the arguments of the module that it begins, although the module also has children.
+        """Add the tensors of the open module if a line has its arguments; return whether it has.
 
-        PyTorch prints a Linear layer with LoRA matrices of older releases of PEFT this way, and other libraries'
-        layers, which have the tensors of a Linear layer whatever their name.
+        PyTorch prints the arguments of a module with children on a separate line. Examples are Linear layers with LoRA
+        matrices from older releases of PEFT, and layers of other libraries. Layers of other libraries have the tensors
+        of a Linear layer under any class name.
         """
         module = self._stack[-1]
         if module.children:
@@ -261,16 +266,16 @@ class _Reader:
             module.children.setdefault(name, child)
         _set_magnitudes(module.children)
         if module.children.keys() >= _OF_PROMPTS:
-            module.children["word_embeddings"].parameters = {}  # those of the base model, which PEFT prints again
+            module.children["word_embeddings"].parameters = {}  # PEFT prints the base model's word embeddings again
         weights = [child.parameters.get("weight") for child in module.children.values()]
         if closed.is_assumed and closed.parameters.get("weight") in weights:
-            closed.parameters = {}  # a wrapper, which prints the sizes of the layer inside it
+            closed.parameters = {}  # a wrapper prints the sizes of the layer inside it
         module.parameters = {**closed.parameters, **_of_attention(closed.kind, module.children)}
         module.known = bool(closed.children or closed.parameters) or closed.kind in ("ModuleList", "Sequential")
         return module
 
     def _without_gaps(self, layers: Sequence[LayerRun], path: str) -> Iterator[LayerRun]:
-        """The layers, filled in where their numbers have a gap between two equal layers."""
+        """Yield the layers; a gap in their numbers is filled with copies of the layer before it."""
         end = 0
         before: Module | None = None
         for start, copies, layer in layers:
@@ -284,7 +289,7 @@ class _Reader:
 
 
 def _set_magnitudes(children: Mapping[str, Module]) -> None:
-    """Set the vectors of PEFT's DoRA, which prints no sizes: one entry for each row of the wrapped matrix."""
+    """Set the sizes of PEFT's DoRA vectors, which ``print`` does not show: one entry per row of the wrapped matrix."""
     base, magnitudes = children.get("base_layer"), children.get("lora_magnitude_vector")
     if base is None or magnitudes is None or base.class_name != "Linear" or "weight" not in base.parameters:
         return
@@ -297,10 +302,10 @@ _OF_PROMPTS = {"base_model", "prompt_encoder", "word_embeddings"}  # PEFT's mode
 
 
 def _is_reindented(lines: Sequence[str]) -> bool:
-    """Whether an editor moved modules to the indentation of those around them; then only parentheses show the nesting.
+    """Whether an editor gave modules the same indentation as the modules around them.
 
-    A printed model that is cut off can also have equal indentations, but it has fewer closing parentheses than opening
-    ones.
+    Only parentheses then show the nesting. A printed model that is cut off can also have equal indentations, but it has
+    fewer closing than opening parentheses.
     """
     printed = [line for line in lines if _MODULE.match(line.lstrip()) or _ENDS.fullmatch(line.strip())]
     is_flat = any(
@@ -311,7 +316,7 @@ def _is_reindented(lines: Sequence[str]) -> bool:
 
 
 def _of_attention(kind: str, children: Mapping[str, Module]) -> dict[str, Shape]:
-    """The tensors of PyTorch's MultiheadAttention that ``print`` does not show: query, key and value in one."""
+    """Return the tensors of PyTorch's MultiheadAttention that ``print`` does not show: fused query, key and value."""
     output = children.get("out_proj") if kind == "MultiheadAttention" else None
     if output is None or "weight" not in output.parameters:
         return {}
@@ -329,7 +334,7 @@ def _leaf(kind: str, arguments: str) -> PrintedModule:
 
 
 def _arguments(rest: str) -> tuple[str, bool]:
-    """The arguments before the parenthesis that closes a module, and whether it is there."""
+    """Return the arguments before a module's closing parenthesis, and whether this parenthesis is present."""
     depth = 1
     for at, sign in enumerate(rest):
         depth += (sign == "(") - (sign == ")")
@@ -343,7 +348,7 @@ def _indent(line: str) -> int:
 
 
 def _joined(lines: Sequence[str], at: int) -> _Line:
-    """The line at a number, with the lines after it if it was wrapped."""
+    """Return the line with this number, joined with the next lines if it was wrapped."""
     first = lines[at]
     text, end = first.strip(), at + 1
     if not (text.startswith("(") or _MODULE.match(text)) or _is_prose(text):
@@ -357,7 +362,7 @@ def _joined(lines: Sequence[str], at: int) -> _Line:
         if _is_balanced(whole):
             return _Line(_indent(first), _COMMA.sub(", ", whole), number + 1)
     match = _MODULE.match(whole)
-    if whole != text and match and not match["rest"]:  # a name that was wrapped before its parenthesis
+    if whole != text and match and not match["rest"]:  # the line was wrapped between a name and its parenthesis
         return _Line(_indent(first), whole, joined)
     return _Line(_indent(first), text, end)
 
@@ -372,7 +377,7 @@ def _is_balanced(text: str) -> bool:
 
 
 def _is_whole(text: str, following: str) -> bool:
-    """Whether a text is a module's whole line, given the line that follows."""
+    """Whether a text is the whole line of a module and does not continue on the following line."""
     if _is_balanced(text):
         return True
     match = _MODULE.match(text)

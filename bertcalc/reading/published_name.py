@@ -1,4 +1,4 @@
-"""Read the name of a published model: a preset, its repository or address on the Hub, or a call of from_pretrained.
+"""Read the name of a published model: a preset, its repository or URL on the Hub, or a call of from_pretrained.
 
 >>> name_in("https://huggingface.co/google-bert/bert-base-uncased/tree/main")
 PublishedName(name='google-bert/bert-base-uncased', architecture='')
@@ -34,24 +34,24 @@ _PATTERNS = tuple(
 
 
 class PublishedName(NamedTuple):
-    """A name that may be that of a published model, and the class that loads it if the text names one."""
+    """A possible name of a published model, and the class that loads it if the text names a class."""
 
     name: str
     architecture: str = ""
 
     @property
     def preset(self) -> str | None:
-        """The preset of this name; None if there is none."""
+        """The preset with this name, or None."""
         return preset_named(self.name)
 
     @property
     def is_repository(self) -> bool:
-        """Whether it has the form of a repository on the Hub, with an owner."""
+        """Whether the name has the form of a repository on the Hub, with an owner."""
         return "/" in self.name
 
 
 def name_in(text: str) -> PublishedName | None:
-    """The name that a text consists of; None if it has more than a name, or another form."""
+    """Return the name if a text consists of a model's name, its URL on the Hub, or a call that loads it; else None."""
     plain = text.strip()
     if len(plain) > _LONGEST:
         return None
@@ -62,7 +62,7 @@ def name_in(text: str) -> PublishedName | None:
 
 
 def read_name(text: str) -> TextReading:
-    """Read the name of a preset. Raises InputError if there is no preset of this name."""
+    """Read the name of a preset. Raises InputError if there is no preset with this name."""
     published = name_in(text)
     if published is None or published.preset is None:
         raise wrong(NO_PRESET, name=shorten(published.name if published else text.strip()))

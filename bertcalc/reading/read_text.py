@@ -46,7 +46,7 @@ from bertcalc.text.problem import wrong
 
 _LONGEST_CALCULATION = 300
 _WORDS = re.compile(r"[^\W\d_]{2,}")
-_FEWEST_WORDS, _FEW_WORDS = 12, 4  # of an article; of one that names a model
+_FEWEST_WORDS, _FEW_WORDS = 12, 4  # the fewest words of an article, and of an article that names a model
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 _SHORT = re.compile(
     r"[0-9] ?(?:(?:million|billion|[kMB]) )?(?:trainable )?(?:param|FLOP|MAC|亿|万|个?参数)|params?:? {1,9}[0-9]",
@@ -60,15 +60,15 @@ _NOTHING = N_(
 
 @checked
 def read(text: str, kind: Kind | None = None, model: Model | None = None) -> TextReading:
-    """Recognize the kind of a text, or take ``kind``, and read it.
+    """Read a text as ``kind``, or recognize its kind first.
 
     Args:
         text: Anything of at most 1,000,000 characters: a number, a calculation, a hand count, an article, a
             config.json, the name of a published model, a printed model, a listing of tensors, a summary of Keras,
             torchinfo or torchsummary, an index or a header of safetensors files, an adapter_config.json. Nothing in it
             is executed.
-        kind: What to read it as; None to recognize it.
-        model: The model against which numbers and hand counts are explained; BERT-base if it is None.
+        kind: The kind of the text; None to recognize it.
+        model: The model that numbers and hand counts are compared with; BERT-base if it is None.
 
     Returns:
         The kind, the model, the number of parameters, and sentences about them.
@@ -87,14 +87,14 @@ def read(text: str, kind: Kind | None = None, model: Model | None = None) -> Tex
     present = build(DEFAULT_PRESET) if model is None else model
     plain = text.translate(_TIMES)
     chosen = kind or kind_of(plain, present)
-    text = text if chosen in ("article", "program") else plain  # which are shown as they are
+    text = text if chosen in ("article", "program") else plain  # articles and programs are shown unchanged
     if chosen in _OF_NUMBERS:
         return _OF_NUMBERS[chosen](text, present)
     return _READERS[chosen](text)
 
 
 def _uncommented(text: str) -> str:
-    """The text; an object of which every line is a comment, without the signs of the comments."""
+    """Remove the comment signs if every line of an object is a comment; other texts stay as they are."""
     lines = [line.lstrip() for line in text.split("\n") if line.strip()]
     is_object = len(lines) > 1 and lines[0].startswith("#") and lines[0].lstrip("# ").startswith("{")
     return _COMMENT.sub("", text) if is_object and all(line.startswith("#") for line in lines) else text
@@ -135,7 +135,7 @@ _READERS: dict[Kind, Callable[[str], TextReading]] = {
 
 
 def kind_of(text: str, model: Model) -> Kind:
-    """Recognize the kind of a text. Raises InputError if it is of no known kind."""
+    """Recognize the kind of a text. Raises InputError if the text is of no known kind."""
     if len(text) <= _LONGEST_CALCULATION and number_in(text, model) and not _is_judged(text):
         return number_kind(number_asked(text))
     if len(text) <= _LONGEST_CALCULATION and whole_line_of_peft(text):
@@ -163,14 +163,14 @@ def kind_of(text: str, model: Model) -> Kind:
     ):
         return "article"
     if text.lstrip()[:1] == "{":
-        return "config"  # whose reader says what is wrong with it
+        return "config"  # the reader of configurations says what is wrong with the text
     if (name := name_in(text)) and name.is_repository:
         raise wrong(NO_PRESET, name=name.name)
     raise wrong(_NOTHING)
 
 
 def _is_judged(text: str) -> bool:
-    """Whether a sentence names a model, or its words tell the proofreader what its only number is."""
+    """Whether a sentence with a single number names a model, or the proofreader can judge this number."""
     number = only_number(text)
     if number and models_named(text):
         return True
@@ -180,7 +180,7 @@ def _is_judged(text: str) -> bool:
 
 
 def _structure(text: str, model: Model) -> Kind | None:
-    """A printed model or a listing, unless the text is prose with some shapes in it."""
+    """Return the kind of a printed model or a listing; None for other texts, such as prose with some shapes in it."""
     if rows_of(text) or lightning_table(text):
         return "listing"
     lines = sum(bool(line.strip()) for line in text.split("\n"))
@@ -196,12 +196,12 @@ def _structure(text: str, model: Model) -> Kind | None:
 
 
 def _is_calculation(text: str) -> bool:
-    """Whether a text has products with ×, but no shapes in brackets or with x."""
+    """Whether the products with × in a text are calculations rather than shapes."""
     return not _BRACKETS.search(text) and ("=" in text or not _NAMED_SHAPE.search(text))
 
 
 _BRACKETS = re.compile(r"[\[(x]")
 _NAMED_SHAPE = re.compile(r"\.(?:weight|bias)\b[^\n]{1,80}×")
 _SHAPES = re.compile(r"[\[(x×]")
-_BESIDE = 3  # tensors beside a quantized weight
-_SHARE = 4  # at least a quarter of the lines are modules or tensors; half of a print is closing parentheses
+_BESIDE = 3  # tensors that are stored beside a quantized weight
+_SHARE = 4  # at least 1/4 of the lines have to be modules or tensors, as half of a print is closing parentheses

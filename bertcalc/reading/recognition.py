@@ -1,4 +1,4 @@
-"""Recognize the model whose tensors were read: its family, class and sizes, and missing or additional tensors.
+"""Recognize a model by its tensors: its family, class and sizes, and missing or additional tensors.
 
 >>> from bertcalc.families import build
 >>> tensors = [StoredTensor(name, "", shape) for name, shape in build("bert-base-uncased").named_parameters()]
@@ -30,10 +30,10 @@ TELLING = ("vocab_size", "hidden_size", "num_hidden_layers", "max_position_embed
 
 
 class UnmatchedPart(NamedTuple):
-    """A module that only the text or only the model has, its parameters, and its number of copies.
+    """A module that only the text or only the model has, or that has different shapes in text and model.
 
-    ``path`` has ``*`` for the number of a layer; ``kind`` is its class, or empty if it is not known. ``parameters`` are
-    those of all copies.
+    ``path`` has ``*`` for the number of a layer. ``kind`` is the module's class, or empty if it is not known.
+    ``modules`` is the number of copies, and ``parameters`` counts all copies.
     """
 
     path: str
@@ -43,11 +43,14 @@ class UnmatchedPart(NamedTuple):
 
 
 class Recognition(NamedTuple):
-    """The model nearest to the tensors of a text, and how they differ.
+    """The model that is most similar to the tensors of a text, and how they differ.
 
-    ``missing`` are parts that only the model has, ``additional`` those that only the text has. ``reshaped`` are parts
-    whose shapes differ; their parameters are the text's minus the model's. ``second_names`` are tensors that the model
-    ties to others. ``guessed`` are fields of the configuration that no shape shows.
+    - ``guessed``: fields of the configuration that no shape shows.
+    - ``missing``: parts that only the model has.
+    - ``additional``: parts that only the text has.
+    - ``reshaped``: parts with different shapes. Their parameters are the text's count minus the model's count.
+    - ``second_names``: tensors that the model ties to other tensors.
+    - ``preset``: the preset that completes a text without all sizes.
     """
 
     model: Model
@@ -56,7 +59,7 @@ class Recognition(NamedTuple):
     additional: tuple[UnmatchedPart, ...] = ()
     reshaped: tuple[UnmatchedPart, ...] = ()
     second_names: tuple[str, ...] = ()
-    preset: str = ""  # whose sizes complete a text that does not show all of them
+    preset: str = ""
 
     @property
     def agrees(self) -> bool:
@@ -65,7 +68,7 @@ class Recognition(NamedTuple):
 
     @property
     def num_parameters(self) -> int:
-        """The parameters of the text: the model's, less what is missing, plus what is additional or reshaped."""
+        """The text's parameter count: the model's count minus missing parts, plus additional and reshaped parts."""
         more = sum(part.parameters for part in (*self.additional, *self.reshaped))
         return self.model.num_parameters() + more - sum(part.parameters for part in self.missing)
 
@@ -76,7 +79,7 @@ class Recognition(NamedTuple):
 
     @property
     def different_parameters(self) -> int:
-        """The parameters of the tensors that differ."""
+        """The parameters of the modules that differ."""
         return sum(part.parameters for part in (*self.missing, *self.additional, *self.reshaped))
 
 
@@ -87,10 +90,10 @@ def recognized(
     kinds: Mapping[str, str] | None = None,
     prepare: Callable[[Model], Model] = lambda model: model,
 ) -> Recognition | None:
-    """The model nearest to some tensors; None if they fit no family.
+    """Return the model that is most similar to some tensors; None if they fit no family.
 
-    ``architecture`` is the class that the text names for the whole; ``body`` a class that it names for a part of it;
-    ``kinds`` has the classes of modules by path; ``prepare`` corrects fields that no shape shows.
+    ``architecture`` is the class that the text names for the whole model, and ``body`` a class that it names for a
+    part. ``kinds`` has the classes of modules, keyed by path. ``prepare`` corrects fields that no shape shows.
     """
     named = architecture or body
     family = CLASSES[named] if named else None
@@ -112,14 +115,14 @@ def recognized(
 
 
 def _untied_heads(model: Model) -> Iterator[Model]:
-    """The classes of a model's family, with the matrix untied that they tie by default."""
+    """Yield the classes of a model's family with untied word embeddings."""
     for cls in model.family.classes:
         with suppress(ConfigError):
             yield Model(replace(model.config, tie_word_embeddings=False), cls.name)
 
 
 def _switched(nearest: Recognition, tensors: Sequence[StoredTensor], kinds: Mapping[str, str]) -> Recognition:
-    """Flip the configuration's flags, such as those for biases, where the model then agrees better with the tensors."""
+    """Flip each flag of the configuration, such as a flag for biases, if the model then fits the tensors better."""
     for field in fields(nearest.model.config):
         config = nearest.model.config
         if isinstance(value := getattr(config, field.name), bool):
@@ -150,7 +153,7 @@ def _compared(
 
 
 def _plain(kinds: Mapping[str, str], tensors: Sequence[StoredTensor], model: Model) -> dict[str, str]:
-    """The kinds of a text's modules, by path without the prefixes of the body and of its wrapper."""
+    """Return the classes of a text's modules, keyed by path without the prefixes of the body and of its wrapper."""
     wrapper = wrapper_of(tensors)
     return {
         model.without_prefix(path.removeprefix(wrapper)).removeprefix(f"{model.family.prefix}."): kinds[path]
@@ -159,7 +162,7 @@ def _plain(kinds: Mapping[str, str], tensors: Sequence[StoredTensor], model: Mod
 
 
 def _unprinted(model: Model, kinds: Mapping[str, str]) -> set[str]:
-    """The tensors that ``print`` does not show, of modules that it shows."""
+    """Return the names of tensors that ``print`` does not show, in modules that it shows."""
     return {
         model.without_prefix(name)
         for path, module, _copies in model.modules(folded=False)
@@ -174,7 +177,7 @@ def is_hidden(module: Module) -> bool:
 
 
 def own_names(path: str, module: Module) -> Iterator[str]:
-    """The full names of a module's own tensors."""
+    """Yield the full names of a module's own tensors."""
     return (f"{path}.{name}" if path else name for name in module.parameters)
 
 
@@ -194,14 +197,14 @@ def _parts(matched: Iterable[TensorMatch], kinds: Mapping[str, str]) -> tuple[Un
 
 
 def _difference(matched: TensorMatch) -> int:
-    """The elements of a tensor; for a tensor that both have, the text's minus the model's."""
+    """Return the elements of a tensor. If text and model have it, return the text's elements minus the model's."""
     if matched.entry is None:
         return prod(matched.shape or ())
     return matched.entry.numbers() - (prod(matched.shape) if matched.shape is not None else 0)
 
 
 def starred(path: str) -> str:
-    """The path with ``*`` for every number of a layer; a module that is only a number keeps it.
+    """Replace every layer number in a path by ``*``; a number at the end stays, as it is the name of a module.
 
     >>> starred("encoder.layer.11.output"), starred("classifier.0")
     ('encoder.layer.*.output', 'classifier.0')
@@ -211,7 +214,7 @@ def starred(path: str) -> str:
 
 
 def without_adapters(path: str) -> str:
-    """The path without the names under which PEFT keeps a module that it wraps.
+    """Remove the parts of a path that PEFT adds for the module inside a wrapper.
 
     >>> without_adapters("attention.self.query.base_layer.weight")
     'attention.self.query.weight'
@@ -220,7 +223,7 @@ def without_adapters(path: str) -> str:
 
 
 def _kind(entries: Sequence[TensorMatch]) -> str:
-    """The kind of a module, if its tensors show it: Linear for a matrix and a bias of as many rows; else empty."""
+    """Return "Linear" for a matrix and a bias with an entry for each of its rows; otherwise an empty string."""
     shapes = {entry.name.rpartition(".")[2]: entry.entry.shape for entry in entries if entry.entry}
     weight, bias = shapes.get("weight", ()), shapes.get("bias", ())
     return "Linear" if shapes.keys() == {"weight", "bias"} and len(weight) == 2 and weight[:1] == bias else ""
@@ -229,7 +232,7 @@ def _kind(entries: Sequence[TensorMatch]) -> str:
 def _of_presets(
     tensors: Sequence[StoredTensor], architecture: str | None, body: str | None, kinds: Mapping[str, str]
 ) -> Recognition | None:
-    """The first preset that has all tensors of a text whose shapes do not show every size; None if there is none."""
+    """Return the first preset with all tensors of a text that does not show every size; None if there is none."""
     named = architecture or body
     for name, preset in PRESETS.items():
         model = Model(preset.config)
@@ -245,11 +248,11 @@ def _of_presets(
     return None
 
 
-_FEWEST, _MOST = 3, 2_000  # tensors of a part of a published model, all of which must agree with it
+_FEWEST, _MOST = 3, 2_000  # the least and the most tensors in an excerpt of a published model
 
 
 def _renamed(model: Model, tensors: Sequence[StoredTensor]) -> Model:
-    """The same model under the name of the family that published these sizes, if its tensors have the same names."""
+    """Return the same model in the family that published these sizes, if its tensors have the same names there."""
     prefixed = {tensor.name.partition(".")[0] for tensor in tensors}
     for preset in PRESETS.values():
         if any(getattr(preset.config, name) != getattr(model.config, name) for name in TELLING):
@@ -261,7 +264,7 @@ def _renamed(model: Model, tensors: Sequence[StoredTensor]) -> Model:
 
 
 def _as(model: Model, config: Config, prefixed: set[str]) -> Model | None:
-    """A model of a preset's family for the same task with the same shapes; None if there is none."""
+    """Return a model of a preset's family for the same task with the same shapes; None if there is none."""
     with suppress(InputError):
         other = Model(config)
         if other.family.prefix not in prefixed and model.family.prefix in prefixed:
@@ -279,7 +282,7 @@ def _bare(model: Model) -> dict[str, Shape]:
 
 
 def with_ties(model: Model, tied: bool) -> Model | None:
-    """The model with tied word embeddings or without; None if its class has nothing to tie, or cannot."""
+    """Return the model with tied or untied word embeddings; None if its class has nothing to tie or rules this out."""
     try:
         other = model.changed(config=replace(model.config, tie_word_embeddings=tied))
     except ConfigError:
@@ -288,5 +291,5 @@ def with_ties(model: Model, tied: bool) -> Model | None:
 
 
 def stored(named: Iterable[tuple[str, Shape]]) -> Iterator[StoredTensor]:
-    """Names and shapes as the tensors of a checkpoint, without a dtype."""
+    """Convert names and shapes to the tensors of a checkpoint, without a dtype."""
     return (StoredTensor(name, "", shape) for name, shape in named)

@@ -1,4 +1,4 @@
-"""Tell the parameters in a list of stored tensors from what libraries store beside them: scales, optimizer states.
+"""Tell parameters from other stored tensors, such as scales and optimizer states.
 
 >>> unpacked({"query.weight": (294912, 1), "query.bias": (768,), "query.weight.absmax": (9216,)})
 ({'query.weight': (768, 768), 'query.bias': (768,)}, 1)
@@ -11,17 +11,17 @@ from math import prod
 
 from bertcalc.model.modules import Shape
 
-# States of PyTorch's optimizers, and those of apex and bitsandbytes, whose names are clear only below a number.
+# Optimizer states of PyTorch, apex and bitsandbytes. The names in _NUMBERED mean optimizer states only below a number.
 _STATES = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "exp_inf", "momentum_buffer", "square_avg", "acc_delta")
 _NUMBERED = ("state1", "state2", "qmap1", "qmap2", "absmax1", "absmax2", "exp_avg_sq_row", "exp_avg_sq_col", "sum")
 _OPTIMIZERS = ("optimizer", "optimizers", "optimizer_states", "optimizer_state_dict", "optim")
-# What bitsandbytes stores beside a weight of 4 bits, under the weight's name.
+# Tensors that bitsandbytes stores beside a 4-bit weight, under the weight's name.
 _OF_FOUR_BITS = ("absmax", "quant_map", "nested_absmax", "nested_quant_map", "offset")
 _DESCRIPTION = ".quant_state.bitsandbytes__"
 
 
 def is_of_torch_optimizer(name: str) -> bool:
-    """Whether a tensor in a checkpoint of PyTorch is a state of the optimizer, not a parameter.
+    """Whether a tensor in a PyTorch checkpoint is an optimizer state, not a parameter.
 
     >>> is_of_torch_optimizer("optimizer.state.0.step"), is_of_torch_optimizer("state.12.exp_avg")
     (True, True)
@@ -32,9 +32,9 @@ def is_of_torch_optimizer(name: str) -> bool:
 
 
 def unpacked(tensors: Mapping[str, Shape]) -> tuple[dict[str, Shape], int]:
-    """The tensors, with quantized weights in their real shapes and without scales, and the number of such weights.
+    """Return the tensors with quantized weights in their real shapes and without scales, and how many are quantized.
 
-    Packed weights of bitsandbytes have a real shape only if the rows are known from a bias; otherwise one dimension.
+    A weight packed by bitsandbytes has its real shape only if a bias shows its rows; otherwise it has one dimension.
     GPTQ and AWQ pack several weights into an int32.
     """
     plain: dict[str, Shape] = {}
@@ -72,7 +72,7 @@ def _with_rows(count: int, bias: Shape) -> Shape:
 
 
 def _of_int32(tensors: Mapping[str, Shape], path: str) -> Shape | None:
-    """The shape of a weight that GPTQ or AWQ packed; None if the tensors beside it do not show it.
+    """Return the shape of a weight packed by GPTQ or AWQ; None if the tensors beside it do not show the shape.
 
     GPTQ packs along the columns, and AWQ along the rows.
     """

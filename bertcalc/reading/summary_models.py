@@ -1,4 +1,4 @@
-"""The model whose parts the rows of a summary count: a published one, or one whose sizes the rows give.
+"""Recognize the model in the rows of a summary: a published model, or a model with sizes computed from the rows.
 
 >>> rows = [SummaryRow("", "BertModel", 0, 0), SummaryRow("", "BertEncoder", 1, 109_482_240)]
 >>> model_of_rows("torchinfo", rows, 109_482_240)[0].config.hidden_size
@@ -28,7 +28,7 @@ SummaryKind = Literal["keras-summary", "torchinfo", "torchsummary"]
 class SummaryRow(NamedTuple):
     """A row: its name if the table has names, its class, its depth in the tree, and its own parameters.
 
-    A ``repeated`` row is another use of a module that an earlier row counts. With ``is_cut``, the count is cut off.
+    A ``repeated`` row is another use of a module that an earlier row counts. ``is_cut`` says that the count is cut off.
     """
 
     name: str
@@ -42,9 +42,9 @@ class SummaryRow(NamedTuple):
 def model_of_rows(
     kind: SummaryKind, counted: Sequence[SummaryRow], total: int
 ) -> tuple[Model, tuple[UnmatchedPart, ...]] | None:
-    """The model of the first row with a known class, and the rows outside it; None if there is none.
+    """Return the model of the first row with a known class, and the rows outside it; None if there is no such row.
 
-    ``counted`` are the rows without repetitions, ``total`` is the table's total.
+    ``counted`` are the rows without repetitions, and ``total`` is the table's total.
     """
     for number, row in enumerate(counted):
         architecture = _class(row.kind)
@@ -72,10 +72,11 @@ def model_of_rows(
 def count_of_tied(
     kind: SummaryKind, rows: Sequence[SummaryRow], total: int
 ) -> tuple[int, tuple[PossibleCount, ...]] | None:
-    """The count of a table whose decoder may be tied to the word embeddings, and the counts if it is and if not.
+    """Return the likely count and the possible counts of a table with a decoder that may be tied, or None.
 
-    The first is without the decoder's matrix if a row names a class that ties it, and the table's total otherwise. None
-    if no row can be tied.
+    The likely count leaves out the decoder's matrix if a row names a class that ties it to the word embeddings.
+    Otherwise it is the table's total. The possible counts are with and without tying. The result is None if no row can
+    be such a decoder.
     """
     words = next((row.parameters for row in rows if row.kind == "Embedding" and row.parameters), 0)
     matrices = [row for row in rows if row.kind == "Linear" and words and row.parameters >= words]
@@ -89,30 +90,30 @@ def count_of_tied(
     return total - words if is_tied else total, possible
 
 
-_FEWEST_WORDS = 100  # of a vocabulary
+_FEWEST_WORDS = 100  # the smallest vocabulary
 
 
 def tied_class(rows: Sequence[SummaryRow]) -> str:
-    """The first known class that the rows name, if it ties its decoder to the word embeddings; otherwise empty."""
+    """Return the first known class in the rows if it ties its decoder to the word embeddings; otherwise empty."""
     architecture = next(filter(None, (_class(row.kind) for row in rows)), "")
     is_tied = architecture and Model(CLASSES[architecture].config.default(), architecture).ties()
     return architecture if is_tied else ""
 
 
 def _class(kind: str) -> str | None:
-    """The known class that a row names, without TensorFlow's prefix TF and with Model for its suffix MainLayer."""
+    """Return the known class that a row names; TensorFlow's prefix TF is removed, and MainLayer becomes Model."""
     name = kind.removeprefix("TF")
     name = f"{name.removesuffix('MainLayer')}Model" if name.endswith("MainLayer") else name
     return name if name in CLASSES else None
 
 
 def _with_count(architecture: str, count: int) -> Model | None:
-    """The preset that has this count with this class, with or without the pooler."""
+    """Return a preset that has this count with this class, with or without the pooler; None if there is none."""
     return next((model for model in published_models(architecture) if _has(model, count)), None)
 
 
 def published_models(architecture: str) -> Iterator[Model]:
-    """The presets of a class's family as models of this class, with and without the pooler.
+    """Yield the presets of a class's family as models of this class, with and without the pooler.
 
     >>> [model.config.hidden_size for model in published_models("BertModel")][:2]
     [768, 768]
@@ -130,7 +131,10 @@ def _has(model: Model, count: int) -> bool:
 
 
 def _counted_again(model: Model) -> Iterator[int]:
-    """The parameters that a table may count twice: tied matrices, as in torchinfo, with their biases, or none."""
+    """Yield numbers of parameters that a table may count twice: tied matrices, tied matrices and biases, or none.
+
+    torchinfo counts tied matrices twice.
+    """
     tied = [module for _path, module, _copies in model.modules() if isinstance(module, Linear) and module.tied]
     for names in ({"weight"}, {"weight", "bias"}):
         yield sum(prod(module.shapes[name]) for module in tied for name in names & module.tied.keys())
@@ -138,7 +142,7 @@ def _counted_again(model: Model) -> Iterator[int]:
 
 
 def _has_rows(model: Model, rows: Sequence[SummaryRow]) -> bool:
-    """Whether the model has a module with the same count for each row of an embedding, matrix or LayerNorm."""
+    """Whether each row for an embedding, a matrix or a LayerNorm corresponds to a module with the same count."""
     counts: Counter[tuple[str, int]] = Counter()
     for _path, module, copies in model.modules():
         if isinstance(module, Linear | Conv1D | Embedding | Norm):
@@ -150,10 +154,10 @@ def _has_rows(model: Model, rows: Sequence[SummaryRow]) -> bool:
 
 
 def _with_head(body: Model, total: int, outside: Sequence[SummaryRow], own_head: bool) -> Model | None:
-    """The class that has the total, with the number of labels in the last row outside the body.
+    """Return the class with this total; the last row outside the body shows the number of labels.
 
-    Of several classes, the class with the most modules named like rows is taken. With ``own_head`` the rows may be the
-    author's own head: then at least one name has to match.
+    Of several classes, the function returns the class with the most modules named like rows. ``own_head`` means that
+    the rows may be a custom head. In this case, at least one name has to match.
     """
     labels = outside[-1].parameters // (body.config.hidden_size + 1)
     names = {row.name for row in outside}
@@ -171,7 +175,7 @@ _MOST_LABELS = 1000
 
 
 def _solved(architecture: str, rows: Sequence[SummaryRow], count: int) -> Model | None:
-    """Read the sizes off the rows: tables from their counts, layers from their number, the rest from the total."""
+    """Compute the sizes from the rows: tables from their counts, layers from their number, the rest from the total."""
     default = Model(CLASSES[architecture].config.default(), architecture)
     norm = next((module for _path, module, _copies in default.modules() if isinstance(module, Norm)), None)
     norms = [row.parameters for row in rows if row.kind.endswith("Norm") and row.parameters]
@@ -204,7 +208,7 @@ def _solved(architecture: str, rows: Sequence[SummaryRow], count: int) -> Model 
 
 
 def _tables(default: Model, rows: Sequence[SummaryRow], width: int) -> dict[str, int] | None:
-    """The sizes that embedding tables show, matched by name or by order; None if a table is missing."""
+    """Return the sizes that embedding tables show, matched by name or by order; None if a table is missing."""
     tables = [(path, module) for path, module, _copies in default.modules() if isinstance(module, Embedding)]
     table_rows = [row for row in rows if row.kind == "Embedding" and row.parameters]
     if len(tables) > len(table_rows) or not width:
@@ -216,7 +220,8 @@ def _tables(default: Model, rows: Sequence[SummaryRow], width: int) -> dict[str,
         if module.place.role in _FIELDS:
             sizes[_FIELDS[module.place.role]] = counted // width
         elif module.place.role == "relative position":
-            sizes["num_attention_heads"] = counted // module.parameters["weight"][0]  # a bias for each distance
+            # The table has a bias for each distance and head.
+            sizes["num_attention_heads"] = counted // module.parameters["weight"][0]
     positions, types = sizes.get("max_position_embeddings"), sizes.get("type_vocab_size")
     if positions and types and types > positions and not any(named):
         sizes |= {"max_position_embeddings": types, "type_vocab_size": positions}  # in the order of the forward pass
@@ -224,14 +229,14 @@ def _tables(default: Model, rows: Sequence[SummaryRow], width: int) -> dict[str,
 
 
 def _tokens_within(default: Model, sizes: Mapping[str, int]) -> dict[str, int]:
-    """Set the special tokens that the vocabulary does not have to 0: no count depends on them."""
+    """Return 0 for special tokens beyond the vocabulary, because no count depends on them."""
     tokens = {name: token for name, token in vars(default.config).items() if name.endswith("_token_id")}
     words = sizes.get("vocab_size", default.config.vocab_size)
     return {name: 0 for name, token in tokens.items() if isinstance(token, int) and token >= words}
 
 
 def _fitting(default: Model, values: dict[str, Any], pooler: bool, count: int) -> Iterator[Model]:
-    """The models with these sizes and this count, solved for intermediate_size or the number of layers."""
+    """Yield the models with these sizes and this count, solving for intermediate_size or the number of layers."""
 
     def model(**assumed: int) -> Model:
         fields = default.config.under_own_names({**values, **assumed})

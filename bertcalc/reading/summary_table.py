@@ -27,7 +27,7 @@ _OF_TORCHINFO = re.compile(
     r"(?P<bars>[│|├└─+ ]{0,200})(?P<kind>[A-Za-z_][\w.]*)(?: \((?P<name>[^()]{1,80})\))?"
     r"(?:: (?P<depth>[0-9]{1,3})-[0-9]{1,6})?(?P<rest> .*|)"
 )
-_BRANCH = re.compile(r"^(?:[│|] {4})*(?:[├└]─|\+ )[A-Za-z_]", re.MULTILINE)  # in a table without depth-idx
+_BRANCH = re.compile(r"^(?:[│|] {4})*(?:[├└]─|\+ )[A-Za-z_]", re.MULTILINE)  # a row in a table without depth-idx
 _ROOT_OF_TORCHINFO = re.compile(r"(?P<kind>[A-Za-z_][\w.]*)(?: \((?P<name>[^()]{1,80})\))?(?P<rest>  .*|)")
 _OF_TORCHSUMMARY = re.compile(r" {0,80}(?P<kind>[A-Za-z_][\w.]*)-(?P<number>[0-9]{1,6}) (?P<rest>.*)")
 _OF_KERAS = re.compile(
@@ -39,14 +39,14 @@ _TOTAL = re.compile(r"Total params:? {0,20}(?P<count>[0-9][0-9,_]{0,29})", re.IG
 _HEAD = re.compile(re.escape("Layer (type"))
 _QUOTE = re.compile(r"^ {0,40}(?:[>#]|//) ", re.MULTILINE)
 _CELL = re.compile(r"(?P<name>[A-Za-z_][\w./:-]*…?) {0,3}\((?P<kind>[A-Za-z_][\w.>]*…?)\)?")
-_CUT = "…"  # after a text that does not fit into a cell of Keras 3
+_CUT = "…"  # ends a text that does not fit into a cell of Keras 3
 _REPEATED = "(recursive)"
-_UNBUILT = "(unbuilt)"  # Keras 3, of a layer that has not got its first input yet
+_UNBUILT = "(unbuilt)"  # Keras 3 prints this for a layer before its first input
 _MOST_ROWS = 20_000
 
 
 class SummaryTable(NamedTuple):
-    """The rows of a summary, and the total that it writes; None if it is cut off."""
+    """The rows of a summary, and its total; ``total`` is None if the total is cut off."""
 
     kind: SummaryKind
     rows: tuple[SummaryRow, ...]
@@ -54,7 +54,7 @@ class SummaryTable(NamedTuple):
 
 
 def table_kind(text: str) -> SummaryKind | None:
-    """Which program wrote a table; None if the text has none."""
+    """Return the program that wrote a table; None if the text has no table."""
     if "Param #" not in text or "Layer (type" not in text:
         return "keras-summary" if _is_headless(text) else None
     if "depth-idx" in text or _BRANCH.search(text):
@@ -65,7 +65,7 @@ def table_kind(text: str) -> SummaryKind | None:
 
 
 def _is_headless(text: str) -> bool:
-    """Whether a text is a Keras summary whose first lines are missing: rows between a rule and the total."""
+    """Whether a text is a Keras summary without its first lines: rows between a rule and the total."""
     rule, total = None if _BRANCH.search(text) else _RULE.search(text), _TOTAL.search(text)
     rows = text[rule.end() : total.start()].split("\n") if rule and total else []
     return any((match := _OF_KERAS.match(line)) and _count(match["rest"]) for line in rows)
@@ -75,7 +75,7 @@ _RULE = re.compile(r"^ {0,20}={20}", re.MULTILINE)
 
 
 def table_of(text: str) -> SummaryTable:
-    """The rows and the total of a summary. Raises InputError if there is none."""
+    """Parse the rows and the total of a summary. Raises InputError if the text has no summary."""
     plain = _QUOTE.sub("", without_ansi(text))
     kind = table_kind(plain)
     if kind is None:
@@ -93,7 +93,7 @@ def table_of(text: str) -> SummaryTable:
 
 
 def _completed(rows: tuple[SummaryRow, ...], total: int) -> tuple[SummaryRow, ...]:
-    """The rows; if a single count is cut off, it follows from the total."""
+    """If exactly one count is cut off, compute it from the total; other rows stay as they are."""
     if sum(row.is_cut for row in rows) != 1 or any(row.depth > 1 for row in rows):
         return rows
     rest = total - sum(row.parameters for row in rows)
@@ -127,7 +127,7 @@ def _torchsummary(lines: Iterable[str]) -> Iterator[SummaryRow]:
 
 
 def _keras(lines: Sequence[str]) -> Iterator[SummaryRow]:
-    """The rows of Keras 2, or of Keras 3, which draws boxes.
+    """Yield the rows of Keras 2, or of Keras 3, which draws boxes.
 
     A class or a shape that does not fit into its column continues on the next line, which has no count.
     """
@@ -145,7 +145,7 @@ def _keras(lines: Sequence[str]) -> Iterator[SummaryRow]:
 
 
 def _boxes(lines: Sequence[str]) -> Iterator[SummaryRow]:
-    """The rows of a table in boxes: a line with a number begins a row, the others continue its first cell."""
+    """Yield the rows of a table in boxes: a line with a number begins a row, other lines continue its first cell."""
     rows: list[tuple[str, str]] = []
     for line in lines:
         cells = [cell.strip() for cell in line.strip().strip("│┃").split("│")]
@@ -167,7 +167,7 @@ _FEWEST_CELLS = 3  # the layer, its shape, its number
 
 
 def read_table(text: str) -> TextReading:
-    """Read a summary and compare its counts with models. Raises InputError if there is none."""
+    """Read a summary and recognize its model by its counts. Raises InputError if the text has no summary."""
     table = table_of(text)
     if not table.rows:
         raise wrong(N_("This summary has no rows: paste the lines below its header as well."))
@@ -238,7 +238,7 @@ _SENTENCES: dict[SummaryKind, str] = {
 
 
 def _empty_containers(table: SummaryTable) -> Iterator[str]:
-    """Modules of torchinfo that always have parameters, but neither a number nor rows below them in the table."""
+    """Yield the classes of torchinfo's modules that should have parameters but have neither a number nor rows below."""
     rows = table.rows if table.kind == "torchinfo" else ()
     for row, following in zip_longest(rows, rows[1:]):
         is_leaf = following is None or following.depth <= row.depth
@@ -254,7 +254,7 @@ _EMPTY = N_("The table has neither a number nor rows for {names}, so its total m
 
 
 def _tree(table: SummaryTable) -> Module:
-    """A tree with a module for each row, with the row's parameters."""
+    """Return a tree with a module for each row, which has the row's parameters."""
     first = table.rows[0] if table.rows and not table.rows[0].depth else SummaryRow("", "Model", 0, 0)
     root = ReadModule(first.kind, "")
     stack: list[tuple[int, Module]] = [(0, root)]

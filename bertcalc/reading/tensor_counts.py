@@ -1,6 +1,7 @@
-"""Read lists of tensor names with their numbers of parameters, which have no shapes.
+"""Read lists of tensor names with numbers of parameters but without shapes.
 
-The shapes follow from the names: a bias shows the hidden size, and the word embeddings divided by it the vocabulary.
+The shapes follow from the names: a bias shows the hidden size, and the word embeddings divided by the hidden size show
+the vocabulary.
 
 >>> counted("| classifier.weight | 1,536 |\\nclassifier.bias: 2\\nTotal: 1,538")
 (('classifier.weight', 1536), ('classifier.bias', 2))
@@ -31,15 +32,15 @@ _ENTRY = re.compile(
     r"[`'\"]?[ \t]*[|:=,>\-]*[ \t]*[|:=>]?[ \t]*"
     r"(?P<count>[0-9]{1,3}(?:[,_][0-9]{3}){1,5}|[0-9]{1,18})(?![\w.%]|[,_][0-9]| ?[-+*/^x×(\[] ?[0-9])"
 )
-_BUCKETS = "relative_attention_num_buckets"  # its table has also a size of unknown heads: the default is assumed
-_LARGEST = 2**40  # of a size
+_BUCKETS = "relative_attention_num_buckets"  # assumed to be the default, as its table also depends on the unknown heads
+_LARGEST = 2**40  # the largest size
 
-Sizes = Mapping[str, int]  # by letter
+Sizes = Mapping[str, int]  # keyed by letter
 Counts = tuple[tuple[str, int], ...]
 
 
 def counted(text: str) -> Counts:
-    """The names of tensors in a text with the number of parameters after each; each name once."""
+    """Return the (name, number of parameters) pairs in a text; a repeated name is listed once."""
     counts: dict[str, int] = {}
     for line in without_ansi(text).split("\n"):
         match = _ENTRY.search(line[:1_000])
@@ -49,7 +50,10 @@ def counted(text: str) -> Counts:
 
 
 def shapes_of(counts: Counts) -> tuple[tuple[str, Shape], ...]:
-    """The shapes of tensors from their names and numbers of parameters; a vector where nothing shows the shape."""
+    """Infer the shapes of tensors from their names and numbers of parameters.
+
+    A tensor becomes a vector if nothing shows its shape.
+    """
     wrapper = wrapper_of(stored((name, ()) for name, _count in counts))
     inside = {name: name.removeprefix(wrapper) for name, _count in counts}
     family = family_of_names(list(inside.values()))
@@ -70,7 +74,10 @@ _LAYER = re.compile(r"\.[0-9]+\.")
 
 @cache
 def _symbolic_shapes(family: str) -> Mapping[str, tuple[Any, ...]]:
-    """The shapes in letters of a family's tensors, by name; without names whose shape depends on the class."""
+    """Return the symbolic shapes of a family's tensors, keyed by name.
+
+    Names with shapes that depend on the class are left out.
+    """
     shapes: dict[str, set[tuple[Any, ...]]] = {}
     for model in _models(FAMILIES[family]):
         for tensor in model.tensors():
@@ -88,7 +95,10 @@ def _models(family: Family) -> Iterator[Model]:
 
 
 def _solved(equations: list[tuple[tuple[Any, ...], int]], sizes: dict[str, int]) -> dict[str, int]:
-    """The sizes by letter; an equation with one unknown letter gives it, in as many rounds as there are letters."""
+    """Solve the equations for the sizes, keyed by letter.
+
+    Each round solves the equations with a single unknown letter. The rounds end when no equation gives a new size.
+    """
     distinct = list(dict.fromkeys(equations))
     is_new = True
     while is_new:
@@ -102,7 +112,7 @@ def _solved(equations: list[tuple[tuple[Any, ...], int]], sizes: dict[str, int])
 
 
 def _root(shape: tuple[Any, ...], count: int, letter: str, sizes: Sizes) -> dict[str, int]:
-    """The size at which a shape has ``count`` elements; empty if no integer fits."""
+    """Return the size at which a shape has ``count`` elements, keyed by its letter; empty if no integer fits."""
     low, high = 1, min(max(count, 1), _LARGEST)
     while low < high:
         middle = (low + high) // 2
@@ -115,7 +125,7 @@ def _elements(shape: Iterable[Any], sizes: Sizes) -> Fraction:
 
 
 def _shape(name: str, count: int, symbols: tuple[Any, ...] | None, sizes: Sizes, counts: Mapping[str, int]) -> Shape:
-    """The shape of a tensor: from its symbols, or of a matrix whose bias has as many entries as it has rows."""
+    """Return the shape of a tensor: from its symbols or, for a matrix, from the length of its bias; else a vector."""
     if symbols and _known(symbols, sizes) and _elements(symbols, sizes) == count:
         sides = [side.value(sizes) for side in symbols]
         if all(side.denominator == 1 for side in sides):

@@ -64,12 +64,17 @@ class PossibleCount(NamedTuple):
 class TextReading:
     """The result of reading a text: its kind, its model and its counts.
 
-    ``sentence`` says so in one line. ``model`` is the model that the text describes or is most like, if bertcalc counts
-    it; ``modules`` and ``tensors`` are those of the text. ``num_parameters`` is the text's count; with ``is_at_least``,
-    parts of it are not known. ``possible_counts`` are all counts that a text may mean if it leaves something open.
-    ``missing``, ``additional`` and ``reshaped`` are the text's differences from the model; ``preset`` is the preset
-    whose sizes complete a text that does not show all of them. ``detail`` has the result of another part of bertcalc:
-    the diagnosis of a number, the verdicts on a hand count, the report on an article, the model with an adapter.
+    - ``kind`` and ``sentence``: what the text is, as a key and as a sentence.
+    - ``model``: the supported model that the text describes, or that is most similar to it.
+    - ``modules`` and ``tensors``: the modules and tensors in the text.
+    - ``num_parameters``: the text's count. If ``is_at_least`` is true, parts of the count are not known.
+    - ``possible_counts``: all counts that the text may mean if it leaves something open.
+    - ``missing``, ``additional`` and ``reshaped``: the differences of the text from the model.
+    - ``guessed``: fields of the configuration that the text does not show.
+    - ``preset``: the preset that completes a text without all sizes.
+    - ``notes``: further sentences.
+    - ``detail``: a result from another part of bertcalc. It is the diagnosis of a number, the verdicts on a hand count,
+      the report on an article, or the model with an adapter.
     """
 
     kind: Kind
@@ -94,7 +99,7 @@ class TextReading:
         return self.model is not None and not (self.missing or self.additional or self.reshaped)
 
     def sentences(self) -> list[Problem]:
-        """All sentences about the text, each with its values, so that it can be translated."""
+        """Return all sentences about the text, as messages with values that can be translated."""
         of_count = (*self._of_count(), *self._of_guesses())
         return [self.sentence, *of_count, *self._of_differences(), *self._of_conditions(), *self.notes]
 
@@ -152,7 +157,7 @@ _POSSIBLE = N_("Possible: {count} parameters, {condition}.")
 
 
 def of_ties(model: Model, count: int) -> Iterator[PossibleCount]:
-    """The counts of a text whose decoder may be tied or not; ``count`` is its count when read as ``model``."""
+    """Yield the counts of a text if its decoder is tied and if not; ``count`` is its count if read as ``model``."""
     counts = {tied: with_ties(model, tied) for tied in (True, False)}
     tied, untied = counts[True], counts[False]
     if tied is None or untied is None:
@@ -163,7 +168,7 @@ def of_ties(model: Model, count: int) -> Iterator[PossibleCount]:
 
 
 def of_tie(tied: int, untied: int, name: str) -> tuple[PossibleCount, ...]:
-    """The counts of a text if the matrix ``name`` is tied, and if it is separate."""
+    """Return the counts of a text if the matrix ``name`` is tied, and if it is separate."""
     return (
         PossibleCount(tied, Problem.of(N_("if {name} is tied to the word embeddings"), name=name)),
         PossibleCount(untied, Problem.of(N_("if {name} is a separate matrix"), name=name)),
@@ -171,7 +176,7 @@ def of_tie(tied: int, untied: int, name: str) -> tuple[PossibleCount, ...]:
 
 
 def sizes_of(model: Model) -> str:
-    """The sizes of a model by letter: V = 30,522, H = 768, ..."""
+    """Return the sizes of a model with their letters: V = 30,522, H = 768, ..."""
     return ", ".join(f"{letter} = {size:,}" for letter, size in letters(model.config).items())
 
 

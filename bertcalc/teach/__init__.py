@@ -1,1 +1,4 @@
-"""Counting exercises: drawn from a seed, with free-form answers; wrong answers are explained by miscounts."""
+"""Lessons, lectures and counting exercises.
+
+Exercises are drawn from a seed and take free-form answers. Miscounts explain wrong answers.
+"""

@@ -25,15 +25,15 @@ from bertcalc.text.amounts import Typed, amount
 from bertcalc.text.arithmetic import LONGEST, evaluate
 from bertcalc.text.problem import InputError, wrong
 
-_MOST_MISCOUNTS = 2  # to search for in one answer
-_MOST_TOLD = 3  # explanations to show
-# A rounded answer whose range is wider than this share of the right number is too imprecise.
+_MOST_MISCOUNTS = 2  # the most miscounts that are searched in one answer
+_MOST_TOLD = 3  # the most explanations that are shown
+# A rounded answer is too imprecise if its range is wider than this share of the right number.
 _ROUGH = Fraction(1, 10)
 State = Literal["right", "rounded", "wrong", "unreadable"]
 
 
 class Verdict(NamedTuple):
-    """The state of an answer, remarks, and explanations if it is wrong, each a tuple of miscounts."""
+    """The state of an answer, remarks, and explanations if it is wrong; an explanation has a sentence per mistake."""
 
     state: State
     remarks: tuple[Sentence, ...] = ()
@@ -41,16 +41,17 @@ class Verdict(NamedTuple):
 
     @property
     def counts(self) -> bool:
+        """Whether the answer is accepted as right."""
         return self.state in ("right", "rounded")
 
 
 def check(exercise: Exercise, answer: str | Collection[str], names: Mapping[str, int] | None = None) -> Verdict:
-    """Check a typed answer or chosen options; ``names`` are the values of letters that may stand for sizes."""
+    """Check a typed answer or chosen options. ``names`` maps the letters that the answer may use to their sizes."""
     right = exercise.right
     try:
         if isinstance(right, frozenset):
             return _fields(right, frozenset(answer))
-        text = str(answer)[: LONGEST + 1]  # one character too many is enough to be refused
+        text = str(answer)[: LONGEST + 1]  # with one character too many, a text is already refused
         if isinstance(right, tuple):
             return _shape(right, list(_read_shapes(text, names or {})))
         return _number(exercise, right, text, amount(text, exercise.unit, names))
@@ -82,7 +83,7 @@ def _is_rough(read: Typed | Reading, right: int) -> bool:
 
 
 def _with_zeros_unknown(read: Typed) -> Reading:
-    """The reading in which trailing zeros are not significant: 110M means the same as 1.1e8."""
+    """Return the reading in which trailing zeros are not significant: 110M means the same as 1.1e8."""
     return [reading for reading in readings(read) if reading.key == "parameters"][-1]
 
 
@@ -90,9 +91,9 @@ _TOO_SMALL, _TOO_LARGE = Sentence(N_("It is too small.")), Sentence(N_("It is to
 
 
 def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Sentence, ...]]:
-    """Explanations of a wrong number: the exercise's own mistakes, then the fewest miscounts that lead to it."""
+    """Explain a wrong number by the exercise's own mistakes, then by the fewest miscounts that lead to it."""
     if read.value <= 0:
-        return []  # no way of counting gives it
+        return []  # no miscount leads to such a number
     reasons: list[tuple[Sentence, ...]] = [
         (mistake.reason,) for mistake in exercise.mistakes if read.means(mistake.amount)
     ]
@@ -106,7 +107,7 @@ def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Sentence
             explanations = [
                 causes
                 for causes in explain_tensors(tensors, sizes, amount, _MOST_MISCOUNTS, chance=False)
-                # A part of a single layer looks shared by all layers; and tensors are never added to a part.
+                # A part of one layer looks as if all layers shared it. Tensors are never added to a part.
                 if not (exercise.path and any(cause.miscount.endswith(("not shared", "added")) for cause in causes))
             ]
             reasons += [tuple(_sentence(cause.miscount) for cause in causes) for causes in explanations]
@@ -121,7 +122,7 @@ def _sentence(miscount: str) -> Sentence:
 
 
 def _read_shapes(text: str, names: Mapping[str, int]) -> Iterator[list[Fraction]]:
-    """All possible readings of a shape: a comma may separate sides or thousands."""
+    """Yield all possible readings of a shape. A comma may separate dimensions or thousands."""
     inside = text.strip().removeprefix("torch.Size").strip("()[] ").rstrip(",")
     readable = False
     for separator in ("[×x*;]", r",\s+", ",", r"\s+", "$"):

@@ -1,4 +1,4 @@
-"""Draw models for exercises: small ones for mental arithmetic, ones with round sizes, published ones."""
+"""Draw models for exercises: small models for mental arithmetic, models with round sizes, and published models."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -56,7 +56,7 @@ _BATCHES: Mapping[str, tuple[tuple[int, int], ...]] = {
 
 
 def config(random: Random, level: Level, family: Family) -> Config:
-    """Draw a model of a family."""
+    """Draw the configuration of a model of a family."""
     sizes: dict[str, Any] = {field: random.choice(values) for field, values in _SIZES[level].items()}
     if level == "hard":
         published = [name for name in _PUBLISHED if type(PRESETS[name].config) is family.config]

@@ -1,4 +1,4 @@
-"""Generate exercises: a seed and a level determine the sheet; right answers are computed from the model.
+"""Generate exercises. A seed and a level determine the sheet, and the right answers are computed from the model.
 
 >>> [exercise.kind for exercise in sheet(7, "easy")][:4]
 ['tensor', 'shape', 'layer', 'model']
@@ -29,15 +29,15 @@ from bertcalc.text import N_
 from bertcalc.text.amounts import Unit
 from bertcalc.text.arguments import checked, unknown
 
-# Increase this with any change that alters the sheets of existing links; every sheet shows its version.
+# Increase this with every change that alters the sheets of existing links. Every sheet shows its version.
 VERSION = 1
 LARGEST_SEED = 999_999
-BERT = next(iter(FAMILIES))  # for links without a family
+BERT = next(iter(FAMILIES))  # the family in links that do not name one
 
 
 @checked
 def sheet(seed: int, level: Level, family: str = BERT) -> tuple[Exercise, ...]:
-    """Draw one exercise of each kind about models of a family, independently of each other."""
+    """Draw one exercise of each kind about models of a family. Each exercise is drawn independently."""
     if family not in FAMILIES:
         raise unknown(_NO_FAMILY, family, FAMILIES)
     return tuple(exercise(seed, level, kind, family) for kind in KINDS)
@@ -52,7 +52,7 @@ _NO_FAMILY = (
 @lru_cache(maxsize=1024)
 def exercise(seed: int, level: Level, kind: Kind, family: str = BERT) -> Exercise:
     """Draw one exercise of a sheet."""
-    # With a text as seed, every machine and every version of Python draws the same numbers.
+    # With a string as seed, every machine and every version of Python draws the same numbers.
     return _KINDS[kind](Random(f"{VERSION} {level} {seed} {kind}"), level, FAMILIES[family])
 
 
@@ -61,7 +61,7 @@ _TASKS: Mapping[Level, tuple[Task, ...]] = {
     "medium": ("sequence-classification", "token-classification", "masked-lm"),
     "hard": ("masked-lm", "pretraining", "multiple-choice", "token-classification"),
 }
-# Modules and steps by meaning; those that a family lacks are skipped.
+# Modules and steps, keyed by meaning. Meanings that a family lacks are skipped.
 _PARTS: Mapping[Level, tuple[str, ...]] = {
     "easy": ("layer", "layer attention", "embeddings", "pooler"),
     "medium": ("layer", "layer attention", "embeddings"),
@@ -93,7 +93,7 @@ _PRODUCTS: Mapping[Level, Mapping[str, str]] = {
     "hard": {"layer": N_("one layer"), "": N_("the whole model")},
 }
 _OPTIMIZERS: Mapping[Optimizer, str] = {"sgd": "SGD", "momentum": N_("SGD with momentum"), "adamw": "AdamW"}
-# Fields that can change the number of parameters or FLOPs, and fields that students may think can.
+# Fields that can change the number of parameters or FLOPs, and fields that students may wrongly believe to do so.
 _FIELDS = (
     "vocab_size",
     "hidden_size",
@@ -121,7 +121,7 @@ def _classes(level: Level, family: Family) -> tuple[str, ...]:
 
 
 def _paths(model: Model, meanings: Iterable[str]) -> dict[str, str]:
-    """The paths of the model's modules and steps, by meaning; one layer stands for all."""
+    """Return the paths of the model's modules and steps, keyed by meaning; one layer stands for all layers."""
     names = {step.key: step.name for step in model.steps(Batch())}
     layer, inside = split_layer(names["attention.scores"])
     tops = {key.split(".")[0]: name.split(".")[0] for key, name in names.items() if "." in name}
@@ -169,10 +169,10 @@ def _architecture(random: Random, level: Level, family: Family) -> Exercise:
 
 
 def _count(kind: Kind, model: Model, question: Sentence, path: str = "") -> Exercise:
-    """An exercise that asks for the number of elements of the model, or of one copy of a module or tensor."""
+    """Return an exercise that asks for the number of elements in the model, or in one copy of a module or tensor."""
     empty = Exercise(kind, model, question, 0, "parameters", path=path)
     tensors = tuple(asked(empty, counted(model)))
-    # A tensor is not a module.
+    # ``submodule`` accepts the path of a module, but not of a tensor.
     right = total(tensors) if kind == "tensor" else submodule(model, path).num_parameters()
     layers = model.config.num_hidden_layers
     mistakes = [Mistake(_EVERYWHERE, layers * right)] if "*" in path else []
@@ -186,7 +186,7 @@ _WITH_BIAS = Sentence(N_("the bias is counted as well, but it is a separate tens
 
 
 def _others(right: int, mistakes: Iterable[Mistake]) -> tuple[Mistake, ...]:
-    """The mistakes that give a number other than the right one and 0."""
+    """Return the mistakes that lead to a number other than the right number and 0."""
     return tuple(mistake for mistake in mistakes if mistake.amount not in (0, right))
 
 
@@ -236,7 +236,7 @@ def _flops_mistakes(model: Model, batch: Batch, path: str) -> Iterator[Mistake]:
 
 
 def _cost(steps: Iterable[Step], path: str, convention: Convention = PYTORCH) -> int:
-    """The cost of one copy of a module or step; 0 if none of the steps belongs to it."""
+    """Return the cost of one copy of a module or step; 0 if none of the steps belongs to it."""
     return next((row.cost for row in by_name(steps, convention) if row.name == path), 0)
 
 
@@ -314,7 +314,7 @@ _ASKED: Mapping[Unit, str] = {
 
 
 def change(of: Unit, field: str, model: Model, batch: Batch) -> int:
-    """The effect of a small change of a field on the number of parameters, or on the FLOPs of a forward pass."""
+    """Return the effect of a small change of a field on the number of parameters, or on the FLOPs of a forward pass."""
     field_effect = effect(field, model, *batch.shape)
     return field_effect.parameters if of == "parameters" else field_effect.flops
 
@@ -340,7 +340,7 @@ def _error(random: Random, level: Level, family: Family) -> Exercise:
 
 
 def _wrong_places(exercise: Exercise) -> list[tuple[str, str]]:
-    """The wrong lines of a worked count; empty if the miscount removes a line or adds tensors."""
+    """Return the wrong lines of a worked count; empty if the miscount removes a line or adds tensors."""
     right = by_place(exercise.tensors, exercise.model)
     wrong = by_place(exercise.miscounted(), exercise.model)
     if set(wrong) != set(right) or len(exercise.miscounted()) > len(exercise.tensors):

@@ -27,8 +27,10 @@ from bertcalc.text.suggestions import nearest
 class Vocabulary(NamedTuple):
     """The names that a lecture can use.
 
-    ``parts`` map their arguments to the valid options (None: any text), ``placeholders`` are those of its texts, and a
-    screen can start from one of ``presets``.
+    - ``parts``: live parts. Each maps its arguments to their valid options, or to None if any text is valid.
+    - ``sliders``: the sliders that a screen can show.
+    - ``placeholders``: the placeholders in its texts.
+    - ``presets``: the models that a screen can start from.
     """
 
     parts: Mapping[str, Mapping[str, Collection[str] | None]]
@@ -45,9 +47,9 @@ class Show(NamedTuple):
 
 
 class Screen(NamedTuple):
-    """A screen: its name in the link, texts (with placeholders), parts, sliders and speaker's notes.
+    """A screen: its name in the link, texts with placeholders, live parts, sliders and speaker's notes.
 
-    A screen with a preset starts from that model; without one, the present model stays.
+    A screen with a preset starts from this model. Without a preset, the present model stays.
     """
 
     name: str
@@ -68,7 +70,7 @@ class Lecture(NamedTuple):
 
 
 def read(data: bytes, vocabulary: Vocabulary) -> Lecture:
-    """Read the lecture in a TOML file. Raises InputError."""
+    """Read the lecture in a TOML file. Raises InputError if the file is not valid."""
     try:
         content = tomllib.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
@@ -127,7 +129,7 @@ def _show(where: str, content: dict[str, Any], vocabulary: Vocabulary) -> Show:
 
 
 class _TomlTable:
-    """A table of the file and where it is, for messages. The methods raise InputError."""
+    """A table of the file, and its location for error messages. The methods raise InputError."""
 
     def __init__(self, where: str, content: Mapping[str, Any]) -> None:
         self.where = where
@@ -154,7 +156,7 @@ class _TomlTable:
         return value
 
     def template(self, key: str, placeholders: Collection[str], default: str | None = None) -> str:
-        """The text of a key. Raises InputError for unknown placeholders."""
+        """Return the text of a key. Raises InputError for unknown placeholders."""
         value = self.text(key, default)
         try:
             names = list(_placeholders(value))
@@ -170,7 +172,7 @@ class _TomlTable:
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """The strings of a list; empty if the key is missing."""
+        """Return the strings in a list; empty if the key is missing."""
         value = self._content.get(key, [])
         if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
             raise wrong(N_("{where}: {key} must be a list of strings."), where=self.where, key=key)
@@ -190,7 +192,7 @@ class _TomlTable:
 
 
 def _placeholders(text: str) -> Iterator[str]:
-    """The contents of all braces in a text. Raises ValueError for an unmatched brace."""
+    """Yield the contents of all braces in a text. Raises ValueError for an unmatched brace."""
     for _text, name, form, conversion in Formatter().parse(text):
         if name is not None:
             yield name + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")

@@ -1,4 +1,4 @@
-"""The texts at each stop of the walk: a short label, an explanation, and questions that learners ask there.
+"""The texts at each stop of the walk through a model: a label, an explanation, and questions that learners ask.
 
 The texts are in lessons.toml, in English with placeholders in braces; the caller translates them.
 """
@@ -16,14 +16,17 @@ _Condition = Callable[[Stop, Config], bool]
 
 
 class Lesson(NamedTuple):
-    """The label of a box in the picture, and the explanation of what happens there."""
+    """The label of a box in the picture, and an explanation of this stop."""
 
     label: str
     text: str
 
 
 class Question(NamedTuple):
-    """A question for the stops whose keys end with one of ``keys``, under conditions on them."""
+    """A question for stops with a key that ends in one of ``keys``.
+
+    All conditions in ``when`` have to hold, and no condition in ``unless``.
+    """
 
     keys: tuple[str, ...]
     question: str
@@ -33,11 +36,12 @@ class Question(NamedTuple):
 
 
 def lesson(stop: Stop) -> Lesson:
+    """Return the label and the explanation of a stop."""
     return _LESSONS[_special(stop) or _text_key(stop.key)]
 
 
 def _special(stop: Stop) -> str:
-    """The key of a stop's texts if they depend on more than the stop's own key; "" for other stops."""
+    """Return the key of a stop's texts if they depend on more than the stop's own key; otherwise an empty string."""
     module = stop.steps[0].module
     if stop.steps[0].operation == "unused" and stop.key == "embeddings.position":
         return "embeddings.unused position"
@@ -60,7 +64,10 @@ def has_lesson(key: str) -> bool:
 
 
 def _text_key(key: str) -> str:
-    """The key of the texts for a stop: its own, that of attention for cross-attention, or "everywhere" and its role."""
+    """Return the key of a stop's texts: the stop's key, if there are texts for it, or else a more general key.
+
+    Cross-attention uses the texts of attention. Other stops use the texts for their role under "everywhere".
+    """
     in_attention = key.replace("cross-attention", "attention")
     return next(
         (candidate for candidate in (key, in_attention) if candidate in _LESSONS),
@@ -69,6 +76,7 @@ def _text_key(key: str) -> str:
 
 
 def questions(stop: Stop, config: Config) -> Iterator[Question]:
+    """Yield the questions that fit a stop and the configuration."""
     for question in _QUESTIONS:
         if not stop.key.endswith(question.keys):
             continue
@@ -83,7 +91,7 @@ def _has_bias(stop: Stop, _config: Config) -> bool:
     return any(tensor.name.rpartition(".")[2] == "bias" for tensor in stop.tensors)
 
 
-# The conditions of questions, on a stop and the configuration.
+# The conditions of questions: predicates of a stop and the configuration.
 _CONDITIONS: Mapping[str, _Condition] = {
     "padding": lambda _stop, config: config.pad_token_id is not None,
     "absolute positions": lambda _stop, config: not version_of(config).distances,

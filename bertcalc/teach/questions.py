@@ -39,7 +39,7 @@ class Sentence(NamedTuple):
 
 
 class Mistake(NamedTuple):
-    """A wrong number that a student may arrive at, and the reason, without a full stop."""
+    """A wrong number that a student may get, and the reason, without a full stop."""
 
     reason: Sentence
     amount: int
@@ -54,6 +54,7 @@ class TrainingMemory(NamedTuple):
     parts: tuple[Part, ...]
 
     def num_bytes(self) -> dict[Part, int]:
+        """Return the bytes of each selected part."""
         sizes = parts(self.parameters, StateSizes(elements=self.parameters), self.precision, self.optimizer)
         return {part: sizes[part] for part in self.parts}
 
@@ -65,13 +66,13 @@ class Exercise(NamedTuple):
     model: Model
     question: Sentence
     right: int | Shape | frozenset[str]  # a number, a shape, or the fields of ``options`` that change something
-    unit: Unit | None = None  # of a number
-    batch: Batch | None = None  # of an exercise about a forward pass
-    path: str = ""  # of the module or step in question, as in the tree
+    unit: Unit | None = None  # the unit of a number
+    batch: Batch | None = None  # the batch, if the exercise is about a forward pass
+    path: str = ""  # the path in the tree of the module or step in question
     tensors: tuple[Tensor, ...] = ()  # the counted tensors
     mistakes: tuple[Mistake, ...] = ()  # in addition to MISCOUNTS
     options: tuple[str, ...] = ()  # fields to choose from
-    miscount: str = ""  # the one in the worked count
+    miscount: str = ""  # the miscount in the worked count
     place: tuple[str, str] | None = None  # the component and the part with the miscount
     memory: TrainingMemory | None = None
 
@@ -80,33 +81,33 @@ class Exercise(NamedTuple):
         return self.model.config
 
     def sizes(self) -> dict[str, int]:
-        """The sizes of the model and of the batch that the question states, by field."""
+        """Return the sizes of the model and the batch that the question states, keyed by field."""
         labels = self.kind in ("architecture", "field")
         fields = [field for field in sizes_of(type(self.config)) if field != "num_labels" or labels]
         values = {field: getattr(self.config, field) for field in fields}
         return values | (self.batch.sizes() if self.batch else {})
 
     def published(self) -> str | None:
-        """The name of the preset with these sizes, or None."""
+        """Return the name of the preset with these sizes, or None."""
         labels = self.config.num_labels
         return next(
             (name for name, preset in PRESETS.items() if replace(preset.config, num_labels=labels) == self.config), None
         )
 
     def explained(self) -> tuple[Tensor, ...]:
-        """Tensors included in the correct count."""
+        """Return the tensors in the right answer: all tensors, or the tensors of the line with the miscount."""
         if self.place is None:
             return self.tensors
         places = _places(self.model)
         return tuple(tensor for tensor in self.tensors if places.get(tensor.name) == self.place)
 
     def miscounted(self) -> tuple[Tensor, ...]:
-        """The tensors of the worked count, with its miscount."""
+        """Return the tensors of the worked count, including its miscount."""
         return MISCOUNTS[self.miscount].make(self.tensors, MiscountSizes.of(self.config))
 
 
 def by_place(tensors: Iterable[Tensor], model: Model) -> dict[tuple[str, str], int]:
-    """The terms of a count: the number of elements in each (component, part) of a model, numeric or symbolic."""
+    """Return the terms of a count: the number of elements, or its formula, in each (component, part) of a model."""
     places = _places(model)
     return summed((places[tensor.name], tensor.num_parameters()) for tensor in tensors if tensor.name in places)
 
@@ -117,7 +118,7 @@ def _places(model: Model) -> Mapping[str, tuple[str, str]]:
 
 
 def asked(exercise: Exercise, tensors: Iterable[Tensor]) -> Iterator[Tensor]:
-    """The tensors that an exercise asks about: all of the model's, or one copy of those at its path."""
+    """Yield the tensors that an exercise asks about: all tensors, or one copy of each tensor at its path."""
     for tensor in tensors:
         if not exercise.path:
             yield tensor
@@ -126,5 +127,5 @@ def asked(exercise: Exercise, tensors: Iterable[Tensor]) -> Iterator[Tensor]:
 
 
 def shown(path: str, model: Model) -> str:
-    """A path for readers, with the number of the first layer in place of ``*``."""
+    """Return a path for readers, with the number of the first layer in place of ``*``."""
     return path.replace("*", f"{model.body().first_layer(path) or model.first_layer(path)}")

@@ -11,13 +11,13 @@ from bertcalc.export.formats import LATEX_CODE, latex_escaped
 
 
 class WrittenExercise(NamedTuple):
-    """The texts of an exercise: question, lines of a worked count, answer, and lines of the solution."""
+    """The texts of an exercise: question, sizes, lines of a worked count, options, answer, and solution."""
 
     title: str
     question: str
     sizes: str
-    worked_lines: tuple[str, ...]  # a worked count
-    options: tuple[str, ...]  # to choose from
+    worked_lines: tuple[str, ...]  # the lines of a worked count
+    options: tuple[str, ...]  # the options to choose from
     answer: str
     solution: tuple[str, ...]
 
@@ -32,7 +32,7 @@ class Sheet(NamedTuple):
 
 
 def markdown(sheet: Sheet, *, solutions: bool) -> str:
-    """Write the sheet in Markdown, with answers and solutions, or with blanks."""
+    """Write the sheet in Markdown, with answers and solutions or with blanks."""
     blocks = [f"# {sheet.title}", sheet.note]
     for number, item in enumerate(sheet.items, 1):
         blocks += [f"## {number}. {item.title}", item.question, item.sizes]
@@ -47,7 +47,7 @@ def _list(form: str, lines: Sequence[str]) -> list[str]:
 
 
 def latex(sheet: Sheet, *, solutions: bool, chinese: bool) -> str:
-    """Write the sheet as a LaTeX document; a Chinese sheet needs XeLaTeX for its characters."""
+    """Write the sheet as a LaTeX document. A Chinese sheet needs XeLaTeX for its characters."""
     lines = ["% !TEX program = xelatex"] if chinese else []
     lines += [r"\documentclass[11pt,a4paper]{article}", r"\usepackage[margin=2.5cm]{geometry}"]
     lines += [r"\usepackage{amsmath,amssymb}", *([r"\usepackage{ctex}"] if chinese else [])]
@@ -73,7 +73,7 @@ _PIECES = re.compile(r"(`[^`]*`|\$[^$]*\$|\*\*[^*]*\*\*)")
 
 
 def _tex(text: str) -> str:
-    """Convert Markdown to LaTeX: formulas unchanged, code in monospace with breaks after dots and underscores."""
+    """Convert Markdown to LaTeX. Formulas stay unchanged, and code may break after dots and underscores."""
     return "".join(map(_piece, _PIECES.split(text)))
 
 

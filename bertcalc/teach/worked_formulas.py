@@ -1,4 +1,4 @@
-"""Work out exercises line by line, from the same tensors and steps with symbolic sizes.
+"""Work out exercises line by line, from the model's tensors and steps with symbolic sizes.
 
 >>> from bertcalc.teach.exercises import sheet
 >>> [line] = worked(sheet(1, "easy")[0])
@@ -46,12 +46,12 @@ class WorkedLine(NamedTuple):
     result: str
 
     def latex(self) -> str:
-        """The line as one equation, without repeated sides."""
+        """Return the line as one equation, without repeated sides."""
         return " = ".join(dict.fromkeys(part for part in (self.letters, self.numbers, self.result) if part))
 
 
 def worked(exercise: Exercise) -> tuple[WorkedLine, ...]:
-    """The solution: the terms of a count and their sum, one equation, or the effect of each field."""
+    """Return the solution: the terms of a count and their sum, one equation, or the effect of each field."""
     match exercise.kind:
         case "shape" | "step":
             return (_shape(exercise),)
@@ -66,7 +66,7 @@ def worked(exercise: Exercise) -> tuple[WorkedLine, ...]:
 
 
 def worked_wrong(exercise: Exercise) -> tuple[WorkedLine, ...]:
-    """The worked count with one wrong line, without letters, which would reveal it."""
+    """Return the worked count with one wrong line. It has no letters, because they would reveal the wrong line."""
     wrong = MISCOUNTS[exercise.miscount].make(_symbolic(exercise), SYMBOLIC_SIZES)
     return tuple(line._replace(letters="") for line in _terms(exercise, exercise.miscounted(), wrong))
 
@@ -85,7 +85,7 @@ def _terms(exercise: Exercise, tensors: Iterable[Tensor], symbolic: Iterable[Ten
 
 
 def _total(exercise: Exercise) -> WorkedLine:
-    """The sum of the terms: the formula of the module, or those of the model's components."""
+    """Return the line with the sum: the formula of the module, or the sum of the model's component formulas."""
     result = sum(tensor.num_parameters() for tensor in exercise.tensors)
     if exercise.path:
         return _line(_TOGETHER, formula(exercise.model, path=exercise.path), exercise, result)
