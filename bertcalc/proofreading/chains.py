@@ -221,7 +221,16 @@ def _disagreement(first: ChainSide, other: ChainSide) -> Judged:
                 return _divided(first.value, other)
     if other.unit == "bytes":
         return _scaled_bytes(first, other) or _other_bytes(first, other) or UNKNOWN
-    return _in_binary_millions(first, other) or gives(first.value, shorten(other.text))
+    return _in_binary_millions(first, other) or gives(first.value, _in_full(other))
+
+
+def _in_full(side: ChainSide) -> str:
+    """A side as a reader writes it; a calculation with its value: 12 × 7,675,392 = 92,104,704."""
+    if not side.is_calculation or side.letters:
+        return shorten(side.text)
+    grouped = re.sub("(?<![0-9.])[0-9]{4,}", lambda digits: f"{int(digits[0]):,}", side.text)
+    spaced = re.sub(r"\s*([*+])\s*", lambda sign: f" {sign[1]} ".replace("*", "×"), grouped)
+    return f"{shorten(spaced)} = {in_words(side.value)}"
 
 
 def _in_binary_millions(first: ChainSide, other: ChainSide) -> Judged | None:

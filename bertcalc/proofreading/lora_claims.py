@@ -111,7 +111,7 @@ _TRAINED = re.compile(
     re.I,
 )
 _PER_LAYER = re.compile(
-    r"\b(?:per|each|every|one|a|single|in a)[ -](?:\w+[ -])?(?:layer|block)\b|每[一个]?层|单层|一层", re.I
+    r"\b(?:per|each|every|one|a|single|in a)[ -](?:\w+[ -])?(?:layer|block|attention)\b|每[一个]?层|单层|一层", re.I
 )
 _TOTAL_OF_ONE = re.compile(r"\bper[ -]layer total|total (?:per|for each|in each) layer|每一?层(?:总|合计|共)", re.I)
 _PER_MATRIX = re.compile(
@@ -175,7 +175,8 @@ class LoraClaims:
         if judged.verdict == "right" and judged.counts is not None and not is_chance:
             return None
         setting = self._setting(entry, last, headers, context)
-        if "c_attn" in context.sentence and not any("c_attn" in path for path, _module, _copies in model.modules()):
+        is_joined = any("c_attn" in path for path, _module, _copies in model.modules())
+        if "c_attn" in context.sentence and not is_joined:
             return None  # the sentence is about GPT-2, not about this model
         if not setting.ranks:
             return None
@@ -198,6 +199,8 @@ class LoraClaims:
             return None
         if not _is_other_setting(side, meant, model):
             return None
+        if entry.computes and is_joined and "c_attn" not in self._text:
+            return None  # the text adapts query, key and value one by one
         described = meant.in_words(model)
         reason = Problem.of(_IS_RIGHT_FOR, right=in_words(Fraction(meant.value)), part=described)
         reasons = (*judged.reasons, reason) if is_arithmetic else (reason,)

@@ -171,6 +171,9 @@ def _claim(finding: Finding, text: str, start: int, end: int) -> CheckedClaim:
     )  # fmt: skip
 
 
+_VARIANT = re.compile(r"cased|chinese|multilingual|中文", re.I)
+
+
 class _Verdicts:
     """The verdicts on a text's numbers, in the text's order; a verdict may depend on earlier verdicts."""
 
@@ -240,9 +243,9 @@ class _Verdicts:
             and not is_arithmetic(Finding(entry, model, judged))
         ):
             judged = UNKNOWN  # a model that is only named by a letter in the header
-        if is_of_another(judged) and model and self._names_its_model(entry, context):
-            of_main = self._about.model and judge_total(entry.best, context, self._about.model)
-            judged = of_main if of_main and of_main.verdict == "right" else total_is(model)
+        is_of_other_name = is_of_another(judged) and self._names_its_model(entry, context)
+        if model and (is_of_other_name or is_total_of_model(judged)):
+            judged = self._of_named_elsewhere(entry, context) or total_is(model)
         if judged.verdict == "wrong" and self._follows_arrow(entry, judged):
             judged = UNKNOWN  # the count of a changed model: 85,054,464 -> 42,527,232
         row = self._around.row(entry)
@@ -250,7 +253,10 @@ class _Verdicts:
         judged = self._operations(entry, context, judged, model) or judged
         judged = self._of_training(entry, context, judged, model) or judged
         judged = self._of_cache(entry, context, judged, model) or judged
-        judged = printed or self._lora.judge(entry, context, judged, model, row.headers) or judged
+        lora = self._lora.judge(entry, context, judged, model, row.headers)
+        if lora and lora.verdict == "wrong" and self._repeats_calculation(entry):
+            lora = UNKNOWN  # perhaps for other targets
+        judged = printed or lora or judged
         judged = self._size(entry, context, model, published) or judged
         judged = (
             self._difference(entry, context, model)
@@ -303,6 +309,20 @@ class _Verdicts:
         if finding.judged.verdict == "conditional" and _is_sum_of_sentence(entry, context):
             finding = finding._replace(judged=finding.judged._replace(verdict="right", right_value=None, reasons=()))
         self._earlier.add(finding, is_result=entry.computes or judged.counted is not None)
+
+    def _of_named_elsewhere(self, entry: WrittenNumber, context: Context) -> Judged | None:
+        """Judge an exact total beside just "BERT-base" by the variants that the text names."""
+        if entry.best.reach or _VARIANT.search(context.line):
+            return None
+        others = filter(None, (self._about.model, *self._about.others()))
+        judged = (judge_total(entry.best, context, other) for other in others)
+        return next((verdict for verdict in judged if verdict and verdict.verdict == "right"), None)
+
+    def _repeats_calculation(self, entry: WrittenNumber) -> bool:
+        """Whether a number repeats the result of an earlier calculation that is not wrong."""
+        earlier = (finding for finding in self._findings if finding.entry.computes)
+        same = (finding.judged.verdict for finding in earlier if finding.entry.best.value == entry.best.value)
+        return not entry.computes and any(verdict != "wrong" for verdict in same)
 
     def _printed(self, entry: WrittenNumber, context: Context, model: Model | None) -> Judged | None:
         """Judge a number that peft printed for the model that the program above it loads."""

@@ -24,6 +24,7 @@ from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.named_parts import names_part_but_whole
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged
 from bertcalc.text import N_
+from bertcalc.text.amounts import typed
 from bertcalc.text.problem import Problem
 
 # The values that training keeps for each parameter, and their bytes in float32.
@@ -100,8 +101,12 @@ _PER_PARAMETER = re.compile(
 _WIDTHS = (1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 24)
 _IN_MIXED = (18, 20)
 _SENTENCE_END = re.compile(r"[。!?！？;；\n]|\.(?=\s)")
+_STATED_COUNT = re.compile(
+    r"(?P<count>(?<![0-9.,])[0-9]{1,3}(?:,[0-9]{3}){0,3}(?:\.[0-9]{1,4})?\s?(?:[MBK]|million|billion|亿|万))\s?(?:个)?(?:param|参数)",
+    re.I,
+)
 _BYTES = re.compile(r"[0-9][0-9.,]*\s?~?(?:[KMGT]i?B|bytes|字节)\b", re.I)
-_NEAR_LINES, _MOST_EMPTY, _MOST_BEFORE, _MOST_AFTER = 6, 2, 200, 60
+_NEAR_LINES, _MOST_EMPTY, _MOST_BEFORE, _MOST_AFTER, _MOST_BEFORE_COUNT = 6, 2, 200, 60, 600
 _NEAR, _LAST_DIGITS, _ROUNDED = Fraction(3, 100), Fraction(1, 1000), Fraction(1, 80)
 _FARTHEST, _LEAST_NAMED = 20, 10**4
 
@@ -169,12 +174,20 @@ class TrainingClaims:
             return UNKNOWN if judged.verdict == "wrong" and "moments" in parts and not entry.computes else None
         self._kept.append(_JudgedBytes(entry.line, entry.end, expected, model))
         by_width = _judged(entry.stated, expected, model, judged)
+        if by_width and by_width.verdict == "wrong" and self._is_of_stated_count(entry):
+            return UNKNOWN
         is_open = not entry.computes or (
             judged.verdict == "unknown"
             and by_width
             and (by_width.verdict == "right" or not _is_of_any_width(entry.stated, model))
         )
         return by_width if is_open else None
+
+    def _is_of_stated_count(self, entry: WrittenNumber) -> bool:
+        """Whether a size is some bytes for each parameter of the last count before it: 150M parameters: 1,200 MB."""
+        before = self._text[max(0, entry.start - _MOST_BEFORE_COUNT) : entry.start]
+        stated = [typed(match["count"]).value for match in _STATED_COUNT.finditer(before)]
+        return bool(stated) and any(stated[-1] * width == entry.stated.value for width in _WIDTHS)
 
     def fits(self, entry: WrittenNumber, other: Model) -> bool:
         """Whether the last judged number is right for a different model."""

@@ -271,3 +271,57 @@ def test_a_percentage_is_the_share_of_the_two_numbers_beside_it(text: str) -> No
     assert not proofread(text.format("0.27")).of("wrong")
     [claim] = proofread(text.format("2.7")).of("wrong")
     assert float(claim.right_value or 0) == pytest.approx(100 * 294_912 / 109_777_152)
+
+
+def test_a_written_linear_has_biases() -> None:
+    dense = count(real().pooler)
+    [claim] = claims(f"BERT 的输出投影：`nn.Linear(768, 768)` → {dense:,}个（含bias）")
+    assert claim.verdict == "right"
+    assert rights(f"BERT-base query: (768, 768) → {dense:,}")  # a shape alone has no bias
+
+
+def test_the_total_of_a_texts_model_is_right_beside_another_name() -> None:
+    total = count(real(**CHINESE))
+    text = f'model = BertModel.from_pretrained("bert-base-chinese")\n# 实际参数个数为{total} = 0.1B（bert_base版本）'
+    assert not rights(text)
+
+
+def test_a_calculation_with_the_teachers_size_is_the_teachers() -> None:
+    text = (
+        "目标：BERT-base（440MB）→ 移动端模型\n\n学生模型架构（4层BERT变体）：\n- 层数：4层\n- 隐层维度：384\n"
+        "- FFN维度：1536\n\n- Embedding层：30522×768≈23M"
+    )
+    assert not rights(text)
+
+
+def test_field_names_of_gpt_2_are_no_bert() -> None:
+    gpt = real("GPT2Model", vocab_size=50304, n_positions=1024, n_layer=16)
+    table = count(gpt.get_submodule("wte"))
+    text = (
+        "- n_layer = 16\n- n_embd = 768\n- n_head = 12\n- vocab_size = 50,304\n- block_size = 1024\n\n"
+        f"Token embeddings: 50,304 × 768 = {table:,}\nAll layers: 16 × 12 × 768² = 113,246,208\n"
+        f"LM head: 768 × 50,304 = {table:,}\n\nTotal: = {2 * table + 113_246_208 + 786_432:,}"
+    )
+    assert proofread(text).assumed
+    assert not rights(text)
+
+
+def test_memory_of_a_stated_count_is_not_compared_with_the_models() -> None:
+    sizes = "Model: 600 MB\nGradients: 600 MB\nOptimizer (Adam): 1200 MB"
+    text = f"GPT-2 small has 124M parameters.\n\n**Example (150M params, FP32):**\n{sizes}"
+    assert not rights(text)
+    total = count(real("GPT2Model"))
+    assert rights(f"GPT-2 training (FP32):\nOptimizer (Adam): {4 * total / 1e6:.0f} MB") == [8 * total]
+
+
+def test_a_repeated_result_of_lora_is_not_compared_with_other_targets() -> None:
+    text = (
+        "LoRA on GPT-2 small, r = 8, per projection: 8 * (768 + 768) = 12,288.\n"
+        "Per attention (Q, K, V, O): 4 * 12,288 = 49,152.\nPer layer: **49,152** params."
+    )
+    assert not rights(text)
+
+
+def test_a_wrong_chain_shows_its_sides_as_numbers() -> None:
+    [claim] = proofread("BERT: 2*768*3072 = 768*3071 + 2").of("wrong")
+    assert str(claim.reason) == "The calculation gives 4,718,592, not 768 × 3,071 + 2 = 2,358,530."

@@ -626,7 +626,8 @@ def _evaluated(
 
 def _bytes_of_each(tokens: Sequence[_Token], index: int, operands: Sequence[Operand]) -> Typed | None:
     """The bytes of a last factor such as 2B in 16 × 128 × 2B; None for 8 × 7B, where B means billions."""
-    if not re.fullmatch(r"[1248]\s?B", tokens[index].text) or tokens[index - 1].text.strip() not in _TIMES_SIGNS:
+    is_factor = index > 0 and tokens[index - 1].text.strip() in _TIMES_SIGNS
+    if not is_factor or not re.fullmatch(r"[1248]\s?B", tokens[index].text):
         return None
     is_many = prod(operand.value for operand in operands) >= _LEAST_OF_NUMBERS
     return _typed(f"{tokens[index].text[0]} bytes") if is_many else None

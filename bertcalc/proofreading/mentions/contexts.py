@@ -208,7 +208,7 @@ def _triple(match: re.Match[str]) -> str:
 
 # A short first sentence that is a heading: Feed forward. The first layer maps ...
 _RUN_IN = re.compile(
-    r"\s{0,3}(?:[-*•]\s|[0-9]{1,2}[.)、]\s?)?[(（\[]?([^\W\d][\w-]{1,80}(?: [\w-]{1,30}){0,3}) ?"
+    r"\s{0,3}(?:[-*•]\s{1,4}|[0-9]{1,2}[.)、]\s?)?[(（\[]?([^\W\d][\w-]{1,80}(?: {1,3}[\w-]{1,30}){0,4}) ?"
     r"[)）\]]?[.:：。]\s?(?=[\w(])"
 )
 
@@ -245,6 +245,8 @@ _GOES_ON = re.compile(
 )
 # A word between a question and the number that answers it.
 _ANSWER = re.compile(r"^\W*(?:solution|answer|ans|result|a|解|答|答案|解答|结果)?\W*$", re.I)
+# A word before the calculation of the item above it.
+_OF_ITEM = re.compile(r"\W*(?:(?:total |number of )?param(?:eter)?s(?: per (?:layer|block))?|参数量?)\W*", re.I)
 _QUESTION = re.compile(r"^\W*(?:Q|Question|问题?)[0-9]{0,2}\W+", re.I)
 # The sizes of a model after its name, which do not describe the number: bert-medium (8 layers, hidden 512) 41.4M
 _SIZES_OF_MODEL = re.compile(
@@ -381,6 +383,8 @@ class Surroundings:
             yield from (_trimmed(piece[-_MOST_BEFORE:]) for piece in pieces[1:2])
         if (not re.search(r"[^\W\d_]{2}", before) or _ANSWER.match(before)) and entry.line:
             yield from self._above(entry.line)
+        elif _OF_ITEM.fullmatch(before) and entry.line and _ITEM.match(self._lines[entry.line - 1]):
+            yield _run_in(self._lines[entry.line - 1][:80])
         if entry.computes and (inside := _LAYERS_INSIDE.search(self._text, entry.start, entry.end)):
             yield inside[0]
         if entry.start:
