@@ -1,6 +1,6 @@
-"""Time of a search for models within a budget: ``python -m benchmarks.design``.
+"""The time of a search for models within a budget: ``python -m benchmarks.design``.
 
-Each figure is shown beside a floor from the same run: the sixteen counts with which a search begins.
+Each figure is shown beside a floor from the same run: the sixteen counts that every search begins with.
 """
 
 from benchmarks.core import microseconds
@@ -22,7 +22,7 @@ SPACES = {
 
 
 def main() -> None:
-    """Print the table."""
+    """Run each search, and print the table."""
     case = Case(Model(BertConfig()))
     for budget in BUDGETS:
         count = QUANTITIES[budget.quantity].of

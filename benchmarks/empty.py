@@ -1,1 +1,1 @@
-"""The floor of the server's start: an empty app."""
+"""The floor of the server's start-up time: an empty app."""

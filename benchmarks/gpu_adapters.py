@@ -1,10 +1,11 @@
 """The memory of training adapters on an NVIDIA GPU: ``python -m benchmarks.gpu_adapters``, with bitsandbytes 0.50.2.
 
-LoRA (rank 8, query and value) of BertForSequenceClassification with random weights, 128 tokens, AdamW. The second step
-of the usual loop is measured. bertcalc's peak is shown beside the bytes that PyTorch was asked for and those that it
-allocated, in blocks of at least 512 bytes. cuBLAS gets no workspace.
+The model is BertForSequenceClassification with random weights and LoRA (rank 8, query and value), 128 tokens, AdamW.
+The second step of the usual loop is measured. bertcalc's peak is shown beside the bytes requested from PyTorch and the
+bytes that PyTorch allocated, in blocks of at least 512 bytes. cuBLAS gets no workspace.
 
-bertcalc's peak includes the 4 bytes of AdamW's step counter for each trained tensor, which are in CPU memory here.
+bertcalc's peak includes the 4 bytes of AdamW's step counter for each trained tensor. PyTorch stores them in CPU memory
+here.
 """
 
 import gc
@@ -31,7 +32,10 @@ LORA = Lora(r=8, target_modules=["query", "value"], task_type="SEQ_CLS")
 
 
 def nf4(dtype: Dtype) -> BitsAndBytesConfig:
-    """A configuration for 4-bit weights that compute in ``dtype``; the head is trained, so it stays in float32."""
+    """Return a configuration for 4-bit weights that compute in ``dtype``.
+
+    The head is trained, so it stays in float32.
+    """
     return BitsAndBytesConfig(
         load_in_4bit=True,
         bnb_4bit_quant_type="nf4",
@@ -40,7 +44,7 @@ def nf4(dtype: Dtype) -> BitsAndBytesConfig:
     )
 
 
-# The base, and the precision of the step.
+# The quantization of the base model, and the precision of the step.
 WAYS: dict[str, tuple[BitsAndBytesConfig | None, Precision]] = {
     "float32": (None, "fp32"),
     "float32, AMP": (None, "amp-bf16"),
@@ -51,14 +55,14 @@ WAYS: dict[str, tuple[BitsAndBytesConfig | None, Precision]] = {
 
 
 def ours(preset: str, base: BitsAndBytesConfig | None, plan: Plan, batch: Batch) -> int:
-    """bertcalc's peak in bytes."""
+    """Return bertcalc's peak in bytes."""
     model: Any = load(preset, "BertForSequenceClassification")
     changed = model.quantized(base).adapted(LORA).packed("float32") if base else model.adapted(LORA)
     return int(peak_bytes(changed, plan, *batch.shape))
 
 
 def real_model(folder: str, base: BitsAndBytesConfig | None) -> Any:
-    """The real model with peft's adapter, on the GPU."""
+    """Return the real model with peft's adapter, on the GPU."""
     options: dict[str, Any] = {"dtype": torch.float32, "attn_implementation": "eager", "device_map": {"": 0}}
     if base:
         arguments = {**vars(base), "llm_int8_skip_modules": ["classifier"]}
@@ -69,7 +73,7 @@ def real_model(folder: str, base: BitsAndBytesConfig | None) -> Any:
 
 
 def measure(real: Any, batch: Batch, *, amp: bool) -> tuple[int, int]:
-    """The peaks of the bytes that a step requests and of those that it allocates."""
+    """Return the peaks of requested and of allocated bytes in a training step."""
     optimizer = torch.optim.AdamW([tensor for tensor in real.parameters() if tensor.requires_grad], foreach=False)
     ids = torch.randint(5, 30_000, (batch.batch_size, batch.sequence_length), device="cuda")
     inputs = {"input_ids": ids, "labels": torch.zeros(batch.batch_size, dtype=torch.long, device="cuda")}
@@ -89,7 +93,7 @@ def measure(real: Any, batch: Batch, *, amp: bool) -> tuple[int, int]:
 
 
 def rows(preset: str) -> Iterator[str]:
-    """The rows of a model's table."""
+    """Yield the rows of a model's table."""
     with TemporaryDirectory() as folder:
         config = load(preset).config
         sizes = {
@@ -124,5 +128,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    os.environ |= {"CUBLAS_WORKSPACE_CONFIG": ":0:0", "CUBLASLT_WORKSPACE_SIZE": "0"}  # read at the first product
+    # CuBLAS reads them at the first matrix product.
+    os.environ |= {"CUBLAS_WORKSPACE_CONFIG": ":0:0", "CUBLASLT_WORKSPACE_SIZE": "0"}
     main()

@@ -1,8 +1,8 @@
 """The waits of a reader beside a hostile visitor: ``python -m benchmarks.hostile``, six minutes, only on loopback.
 
-A reader moves a slider on Parameters, first alone, then while a hostile client does what no browser does. The server's
-soft limit is 1,024 open files, as on most systems, and its proxy for other hosts never answers. Name trials to run only
-those: ``python -m benchmarks.hostile floods messages``.
+A reader moves a slider on Parameters, first alone, then beside a hostile client, which does what no browser does. The
+server's soft limit is 1,024 open files, as on most systems, and its proxy for other hosts never answers. Name trials to
+run only those: ``python -m benchmarks.hostile floods messages``.
 """
 
 import argparse
@@ -43,7 +43,7 @@ Rows = Iterator[tuple[str, str]]
 
 
 class Target(NamedTuple):
-    """The server, its host and port, its process, and its log."""
+    """The server under test: its sessions' side, its (host, port), its process and its log file."""
 
     server: Server
     place: tuple[str, int]
@@ -56,7 +56,9 @@ class Target(NamedTuple):
 
 
 async def moves(target: Target, least: float = 0.0) -> str:
-    """Median, p95 and longest wait in ms of a reader who moves the slider twice a second, and the most threads.
+    """Move the slider twice a second.
+
+    Return the reader's median, p95 and longest wait in ms, and the peak thread count.
 
     The numbers in brackets are the server's CPU time until the answer, which other programs do not affect.
     """
@@ -91,7 +93,7 @@ def _percentiles(figures: list[float]) -> str:
 
 
 def send(stream: str, payload: bytes, count: int, a_second: float) -> None:
-    """Send a message over ``count`` connections, ``a_second`` times a second on each; reopen those that are closed."""
+    """Send a message over ``count`` connections, ``a_second`` times a second on each. Reopen closed connections."""
 
     async def sender() -> None:
         while True:
@@ -116,7 +118,7 @@ def send(stream: str, payload: bytes, count: int, a_second: float) -> None:
 
 
 def other_sites(place: tuple[str, int]) -> None:
-    """Send WebSocket handshakes from a page of another site, one after the other."""
+    """Send WebSocket handshakes with the origin of another site, one after the other."""
     while True:
         with suppress(OSError), socket.create_connection(place) as opened:
             opened.sendall(ANOTHER_SITE)
@@ -144,19 +146,19 @@ def doing(function: Callable[..., None], *arguments: object) -> Iterator[None]:
 
 
 def nothing(target: Target) -> Rows:
-    """The waits of a reader alone."""
+    """Measure the waits of a reader alone."""
     asyncio.run(moves(target))
     yield "nothing", asyncio.run(moves(target))
 
 
 def sites(target: Target) -> Rows:
-    """The waits during handshakes that would make Streamlit ask another host."""
+    """Measure the waits during handshakes that would make Streamlit ask another host."""
     with doing(other_sites, target.place):
         yield "handshakes of another site, one after the other", asyncio.run(moves(target))
 
 
 def uploads(target: Target) -> Rows:
-    """The waits during uploads, which are refused."""
+    """Measure the waits during uploads, which the server refuses."""
     before = target.server.memory()
     with doing(put_files, target.place):
         yield "20 uploads of 100 MB", asyncio.run(moves(target, least=SECONDS))
@@ -164,7 +166,7 @@ def uploads(target: Target) -> Rows:
 
 
 def messages(target: Target) -> Rows:
-    """The waits during messages that are large, that would become many objects, or that cannot be parsed."""
+    """Measure the waits during messages that are large, that would become many objects, or that cannot be parsed."""
     for size in (16_000_000, 1_900_000, 60_000):
         message = BackMsg()
         widget = message.rerun_script.widget_states.widgets.add()
@@ -184,7 +186,7 @@ def messages(target: Target) -> Rows:
 
 
 def floods(target: Target) -> Rows:
-    """The waits during floods of ordinary messages."""
+    """Measure the waits during floods of ordinary messages."""
     message = BackMsg()
     message.rerun_script.query_string = "vocab_size=21128"
     for count, a_second in ((5, 0.0), (5, 40.0), (20, 10.0)):
@@ -196,7 +198,7 @@ def floods(target: Target) -> Rows:
 
 
 def half(target: Target) -> Rows:
-    """The waits beside incomplete requests, and of a reader who arrives after them."""
+    """Measure the waits beside incomplete requests, and 15 seconds later."""
     with ExitStack() as stack:
         for _ in range(HALF):
             opened = stack.enter_context(socket.create_connection(target.place))
@@ -208,7 +210,7 @@ def half(target: Target) -> Rows:
 
 
 def network(target: Target) -> Rows:
-    """How many sessions of a class survive when its Wi-Fi fails for five seconds."""
+    """Count how many sessions of a class survive when its Wi-Fi fails for five seconds."""
     yield f"{CLASS} sessions lose the network for 5 s: that many find their session again", asyncio.run(_lose(target))
 
 
@@ -232,7 +234,7 @@ async def _lose(target: Target) -> str:
 
 
 def verify(target: Target) -> Rows:
-    """The waits when Verify's process hangs or dies."""
+    """Measure the waits when Verify's process hangs or dies."""
     asyncio.run(verified(target))
     for worker in workers(target.process):
         worker.suspend()
@@ -249,7 +251,7 @@ def workers(process: psutil.Process) -> list[psutil.Process]:
 
 
 async def verified(target: Target) -> str:
-    """The wait, in milliseconds, of a reader who opens Verify with a model that is not cached."""
+    """Return the wait, in milliseconds, of a reader who opens Verify with a model that is not cached."""
     began = time.perf_counter()
     async with connection(target.server) as opened:
         reader = Session(time.monotonic_ns() % 1000, "verify", opened, ours=True)
@@ -258,7 +260,7 @@ async def verified(target: Target) -> str:
 
 
 async def beside_verify(target: Target) -> str:
-    """The waits of a reader while another reader waits for Verify."""
+    """Measure the waits of a reader while another reader waits for Verify."""
     other = asyncio.create_task(verified(target))
     waited = await moves(target)
     if other.done():

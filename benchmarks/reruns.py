@@ -1,7 +1,8 @@
-"""CPU for each rerun of a page, beside another checkout: ``python -m benchmarks.reruns ../other --pages memory``.
+"""CPU time per rerun of a page, compared with another checkout: ``python -m benchmarks.reruns ../other --pages
+memory``.
 
-One session on each server moves its slider without pause, ten moves in turns, so that changes in the machine's speed
-affect both. The one-slider app is the floor.
+One session on each server moves its slider without pause. The servers take turns of ten moves, so that changes in the
+machine's speed affect both. The one-slider app is the floor.
 """
 
 import argparse
@@ -16,12 +17,12 @@ from benchmarks.load import FLOOR, Server, Session, connection, row
 from pages.ui.shell.navigation import PAGES
 from tests.browser.launch import ROOT, running_server
 
-MOVES = 10  # in a turn
-WARM_UP = 30  # moves
+MOVES = 10  # moves per turn
+WARM_UP = 30  # moves before measuring
 
 
 async def measure(servers: Sequence[Server], page: str, turns: int) -> list[float]:
-    """The CPU time in ms of a rerun on each server, in the median turn; the first server is the floor."""
+    """Return the CPU time of a rerun on each server in ms, from the median turn. The first server is the floor."""
     spent: list[list[float]] = [[] for _server in servers]
     async with AsyncExitStack() as stack:
         sessions = []
@@ -41,7 +42,7 @@ async def measure(servers: Sequence[Server], page: str, turns: int) -> list[floa
 
 
 def main() -> None:
-    """Print the table."""
+    """Measure the pages of the command line in both checkouts, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("other", type=Path, help="the root of the other checkout")
     parser.add_argument("--pages", nargs="+", default=[name or "parameters" for name in PAGES])

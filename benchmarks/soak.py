@@ -1,12 +1,14 @@
 """Hours of use in half an hour: ``python -m benchmarks.soak --minutes 30 --sessions 20``.
 
 Each reader opens a page with a model and a language, moves a slider a few times at random moments, leaves, and comes
-again with another model. Most open any page with a preset of any family, some open Any model with a class whose formula
-is known; one in ten has a class discovered, and one in twenty leaves during the discovery. As in benchmarks/load.py,
-every answer is checked: its sizes, language and total have to be the reader's own. At the end, the log must have no
-tracebacks, no reader may have waited while the server worked for many others, and the server's memory must not have
-grown after the first third of the time, in which all pages are opened and caches filled; once all have left, no process
-that the server started and no open file may remain. ``--pages explain`` sends all readers to the named pages.
+back with another model. Most readers open any page with a preset of any family. Some open Any model with a class that
+has a shipped formula. One in ten has a class discovered, and one in twenty leaves during the discovery. As in
+benchmarks/load.py, every answer is checked: its sizes, language and total must belong to the reader's model.
+
+At the end, the log must have no tracebacks, and no reader may have waited while the server worked for many others. The
+server's memory must not have grown after the first third of the time, in which all pages are opened and caches filled.
+Once all readers have left, no process that the server started and no open file may remain. ``--pages explain`` sends
+all readers to the named pages.
 """
 
 import argparse
@@ -38,10 +40,10 @@ from tests.browser.launch import running_server
 
 MOST_MOVES = 12
 MEAN_PAUSE = 3.0  # seconds between the moves of one reader
-GROWTH = 1.05  # at most, of the median memory from the second third of the time to the last
-MORE_FILES = 5  # at most, open at the end
-TURN = 2.0  # at most, the server's seconds of CPU for each reader until a reader has an answer: four of Explain's moves
-# Classes that are discovered in seconds, and their field for the number of layers.
+GROWTH = 1.05  # limit on the ratio of the last third's median memory to the second third's
+MORE_FILES = 5  # limit on additional open files at the end
+TURN = 2.0  # limit on the server's CPU seconds per reader until a reader has an answer: four of Explain's moves
+# Classes that are discovered in seconds, with their field for the number of layers.
 DISCOVERED = {
     ("gpt2", "GPT2LMHeadModel"): "n_layer",
     ("bloom", "BloomForCausalLM"): "n_layer",
@@ -57,7 +59,7 @@ REFUSALS = (
 
 
 class Reader(Session):
-    """A reader who waits as long as a busy machine takes; the server's CPU time until the answer is what counts."""
+    """A reader who waits as long as a busy machine needs. Only the server's CPU time until the answer is checked."""
 
     patience = 600.0
 
@@ -83,7 +85,8 @@ class Discovering(Reader):
 
 
 class State(NamedTuple):
-    """A sample of the server: its memory in MB, the number of its processes and their MB, open files, threads."""
+    """A sample of the server: its memory in MB, its child processes and their memory in MB, its open files and threads.
+    """
 
     memory: float
     workers: int
@@ -93,7 +96,7 @@ class State(NamedTuple):
 
 
 def state(server: psutil.Process) -> State:
-    """The present state; a process that ends meanwhile is not counted."""
+    """Return the current state. Child processes that end meanwhile are not counted."""
     taken = []
     for process in server.children(recursive=True):
         with suppress(psutil.NoSuchProcess):
@@ -102,33 +105,36 @@ def state(server: psutil.Process) -> State:
 
 
 class Soak:
-    """Readers on a server until the time is up, and the measurements."""
+    """Readers who use a server until the time is up, and the measurements."""
 
     def __init__(self, server: tuple[str, int], minutes: float, pages: Sequence[str]) -> None:
         self.server, self.process = Server(server), psutil.Process(server[1])
         self.pages = pages
         self.seconds = 60 * minutes
         self.until = time.monotonic() + self.seconds
-        self.waited: list[float] = []  # for each move
-        self.worked: list[float] = []  # the server's seconds of CPU until each answer, whatever else the machine does
+        self.waited: list[float] = []  # seconds of each move
+        self.worked: list[float] = []  # the server's CPU seconds until each answer, which other programs do not affect
         self.done: Counter[str] = Counter()
         self.states: list[State] = []
 
     async def run(self, sessions: int, seed: int) -> bool:
-        """Run the readers; return whether memory stayed the same, and all processes and files are gone at the end."""
+        """Run the readers.
+
+        Return whether memory stayed constant, no process or file is left, and no reader waited too long.
+        """
         await self.server.ready()
         first = state(self.process)
         watching = asyncio.create_task(self._watch())
         await asyncio.gather(*(self._read(Random(seed + number)) for number in range(sessions)))
         await watching
         await asyncio.sleep(max(FORGOTTEN, IDLE + 10))
-        async with connection(self.server) as socket:  # the server discards the others when a reader arrives
+        async with connection(self.server) as socket:  # the server discards old sessions when a reader arrives
             await Session(0, "", socket, ours=True).open()
         await asyncio.sleep(5)
         return self._report(first, state(self.process)) and max(self.worked) <= TURN * sessions
 
     async def _read(self, reader: Random) -> None:
-        """Simulate one reader, who comes again and again."""
+        """Simulate one reader, who comes back again and again."""
         while time.monotonic() < self.until:
             number, draw = reader.randrange(10**6), reader.random() if ANY_MODEL in self.pages else 1.0
             if draw < 0.15:
@@ -173,7 +179,7 @@ class Soak:
                 await self._move(reader, session)
 
     async def _watch(self) -> None:
-        """Print and record the state of the server, thirty times."""
+        """Print and record the state of the server thirty times."""
         titles = ("minute", "server, MB", "processes", "theirs, MB", "open files", "threads", "moves")
         print(row(*titles), "|---" * len(titles) + "|", sep="\n")
         began = time.monotonic()
@@ -201,7 +207,7 @@ class Soak:
 
 
 def of_sidebar(reader: Random) -> Model:
-    """A random preset with another valid vocabulary size and number of layers."""
+    """Return a random preset with another valid vocabulary size and number of layers."""
     while True:
         model = OfSidebar(reader.randrange(20_000, 200_000), reader.choice(LAYERS), reader.choice([*PRESETS]))
         with suppress(ConfigError):
@@ -210,7 +216,7 @@ def of_sidebar(reader: Random) -> Model:
 
 
 def any_model(reader: Random) -> Model:
-    """A class whose formula is known, with another value of the size that matters most."""
+    """Return a class with a shipped formula, and another value of its most important size."""
     while True:
         formula = formula_of(*reader.choice([*shipped_classes()]))
         if formula.unexplained:
@@ -222,14 +228,14 @@ def any_model(reader: Random) -> Model:
 
 
 def tracebacks(log: str) -> Sequence[str]:
-    """The last line of each traceback."""
+    """Return the last line of each traceback."""
     return [
         next((line for line in after.splitlines()[1:] if line[:1].strip()), "") for after in log.split("Traceback")[1:]
     ]
 
 
 def main() -> None:
-    """Start a server, use it, and report."""
+    """Start a server, run the readers, and print the report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--sessions", type=int, default=20)
@@ -240,7 +246,7 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         try:
-            with running_server(log) as running:  # it fails at the end if the log has a traceback
+            with running_server(log) as running:  # fails at the end if the log has a traceback
                 steady = asyncio.run(Soak(running, options.minutes, pages).run(options.sessions, options.seed))
         except BaseException:
             print(log.read_text()[-20_000:], Counter(tracebacks(log.read_text())))
