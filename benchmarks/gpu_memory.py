@@ -40,8 +40,9 @@ HALVINGS = 4  # bisections of the interval between allocated and reserved memory
 
 
 class Measured(NamedTuple):
-    """Bytes of a run: the peak of allocated memory, what is allocated after the model is deleted, the peak of reserved
-    memory.
+    """Bytes of a run.
+
+    ``allocated`` and ``reserved`` are peaks. ``workspaces`` is still allocated after the model is deleted.
     """
 
     allocated: int
@@ -50,8 +51,7 @@ class Measured(NamedTuple):
 
 
 def ways(model: Model) -> Iterator[tuple[str, Plan | Inference]]:
-    """Yield every way to run a model: training, also with gradient checkpointing if the family supports it, and
-    inference.
+    """Yield every way to run a model: training, with gradient checkpointing if the family supports it, and inference.
     """
     recomputes = [kind for kind in ("none", "full") if kind in ("none", *family_of(model.config).recomputes)]
     for precision, attention, recompute in product(("fp32", "bf16"), ("eager", "fused"), recomputes):

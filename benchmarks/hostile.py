@@ -43,7 +43,7 @@ Rows = Iterator[tuple[str, str]]
 
 
 class Target(NamedTuple):
-    """The server under test: its sessions' side, its (host, port), its process and its log file."""
+    """The server under test: its client interface, its (host, port), its process and its log file."""
 
     server: Server
     place: tuple[str, int]

@@ -1,9 +1,4 @@
-"""CPU time per rerun of a page, compared with another checkout: ``python -m benchmarks.reruns ../other --pages
-memory``.
-
-One session on each server moves its slider without pause. The servers take turns of ten moves, so that changes in the
-machine's speed affect both. The one-slider app is the floor.
-"""
+"""CPU time per rerun, compared with another checkout: ``python -m benchmarks.reruns ../other --pages memory``."""
 
 import argparse
 import asyncio

@@ -85,8 +85,7 @@ class Discovering(Reader):
 
 
 class State(NamedTuple):
-    """A sample of the server: its memory in MB, its child processes and their memory in MB, its open files and threads.
-    """
+    """A sample of the server: its memory, child processes and their memory, open files and threads; memory in MB."""
 
     memory: float
     workers: int
