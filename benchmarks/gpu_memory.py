@@ -51,7 +51,9 @@ class Measured(NamedTuple):
 
 
 def ways(model: Model) -> Iterator[tuple[str, Plan | Inference]]:
-    """Yield every way to run a model: training, with gradient checkpointing if the family supports it, and inference.
+    """Yield every way to run a model.
+
+    Training comes with gradient checkpointing as well if the family supports it. Inference follows.
     """
     recomputes = [kind for kind in ("none", "full") if kind in ("none", *family_of(model.config).recomputes)]
     for precision, attention, recompute in product(("fp32", "bf16"), ("eager", "fused"), recomputes):

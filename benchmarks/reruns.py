@@ -1,4 +1,4 @@
-"""CPU time per rerun, compared with another checkout: ``python -m benchmarks.reruns ../other --pages memory``."""
+"""CPU time per rerun beside another checkout: ``python -m benchmarks.reruns ../other --pages memory``."""
 
 import argparse
 import asyncio

@@ -85,7 +85,10 @@ class Discovering(Reader):
 
 
 class State(NamedTuple):
-    """A sample of the server: its memory, child processes and their memory, open files and threads; memory in MB."""
+    """A sample of the server; memory is in MB.
+
+    ``workers`` counts the server's child processes.
+    """
 
     memory: float
     workers: int

@@ -17,10 +17,10 @@ _MEASURED = "measured"
 
 
 def most_allocated(run: Callable[[], object], there: Iterable[torch.Tensor]) -> int:
-    """Run a function twice and return the peak of allocated bytes in the second run, including the tensors in
-    ``there``.
+    """Run a function twice and return the peak of allocated bytes in the second run.
 
-    The first run is profiled too: the profiler reports the release of a block only if it has recorded its allocation.
+    The tensors in ``there`` are counted as allocated before. The first run is profiled too: the profiler reports the
+    release of a block only if it has recorded its allocation.
     """
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as watched:
         run()

@@ -110,7 +110,9 @@ class Live(TorchDispatchMode):  # type: ignore[misc]  # torch's types are not fo
                 weakref.finalize(storage, self._released, storage._cdata).atexit = False
 
     def _move(self, at: int) -> None:
-        """Stop counting a Python number's CPU tensor that moves to the meta device: a device would create it only once.
+        """Stop counting the CPU copy of a Python number that moves to the meta device.
+
+        A real device would hold the tensor once.
         """
         self.live -= self._followed[at]
         self._followed[at] = 0

@@ -33,8 +33,9 @@ def test_what_is_kept_free_is_not_usable() -> None:
 
 
 def test_a_run_on_a_gpu_needs_more_than_its_tensors() -> None:
-    """Least memory in runs on an H100 with expandable segments (benchmarks/gpu_memory.md): (bertcalc's MiB, MiB
-    needed).
+    """Each pair is bertcalc's peak and the least memory that a run needs, in MiB.
+
+    Measured on an H100 with expandable segments (benchmarks/gpu_memory.md).
     """
     for ours, needed in ((7_046, 7_146), (7_156, 7_527), (7_166, 7_450), (7_145, 7_430), (7_164, 7_420)):
         assert Device("", needed * 2**20).for_tensors <= ours * 2**20

@@ -245,8 +245,9 @@ def test_the_most_that_fits_fits_the_real_model_and_one_more_does_not(
 @examples(8)
 @given(st.integers(1, 12), st.integers(1, 2), ways)
 def test_the_longest_sequence_needs_no_part_of_a_table(longest: int, batch: int, how: Plan | Inference) -> None:
-    """The longest sequence uses the whole table of distances without slicing, so it needs less than shorter ones
-    suggest.
+    """The longest sequence uses the whole table of distances without slicing it.
+
+    It therefore needs less memory than shorter sequences suggest.
     """
     config = replace(WITH_DISTANCES, max_position_embeddings=longest)
     if isinstance(how, Plan):
