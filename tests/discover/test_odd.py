@@ -1,4 +1,4 @@
-"""Code of transformers that raises unexpected exceptions: the reader gets a sentence, and never a traceback."""
+"""Exceptions in transformers' code become a message for the reader, never a traceback."""
 
 import re
 from itertools import product
@@ -16,19 +16,19 @@ from tests.examples import sampled
 
 
 class SpeechlessError(Exception):
-    """Its message cannot be read."""
+    """An exception with a message that cannot be read."""
 
     def __str__(self) -> str:
         raise KeyError("no words")
 
 
 ERRORS = [RecursionError("too deep"), AssertionError(), SystemExit(3), SpeechlessError()]
-# Fields, each with the number of reads before the first that raises.
+# The attributes that raise, each with the number of reads that succeed before.
 PLACES = [("n_layer", 0), ("n_layer", 30), ("model_type", 5), ("to_dict", 0)]
 
 
 def odd(error: BaseException, where: str, after: int) -> Any:
-    """A configuration class that raises an error when a field is read more than ``after`` times."""
+    """Return a configuration class that raises an error once an attribute is read more than ``after`` times."""
     times = 0
 
     class OddConfig(transformers.GPT2Config):  # type: ignore[misc]
@@ -83,6 +83,6 @@ def test_what_transformers_announces_is_said_as_well() -> None:
     assert said("a\nb:\nc").endswith(": a")
     assert str(not_built(ValueError("a\nb"), line=-1)).endswith(": b")
     assert said("word " * 99).endswith("word wor ...")
-    with pytest.raises(Refused) as refused:  # the next line says how
+    with pytest.raises(Refused) as refused:  # the next line of transformers' message says how to fix it
         discover(DiscoveryRequest("pe_video"))
     assert "You can install it with pip: `pip install timm`." in str(refused.value)
