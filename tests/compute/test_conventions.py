@@ -1,4 +1,4 @@
-"""Other people's conventions: their published figures, and what is known about how they differ from PyTorch's count."""
+"""Conventions of other tools: their published figures, and known differences from PyTorch's count."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -34,7 +34,7 @@ def test_nanogpts_notebook() -> None:
 
 
 def test_electras_layer_is_the_sum_of_its_own_list() -> None:
-    """flops_computation.py, per token: a LayerNorm takes 5 for each element, but the first one 5 in all."""
+    """flops_computation.py, per token: a LayerNorm takes 5 for each element, but the first LayerNorm takes 5 in all."""
     softmax, dropout, norm, activation = 5, 4, 5, 8
     one, two = (BertConfig(num_hidden_layers=layers) for layers in (1, 2))
     batch, s, h, i, heads = 3, 50, one.hidden_size, one.intermediate_size, one.num_attention_heads
@@ -46,7 +46,10 @@ def test_electras_layer_is_the_sum_of_its_own_list() -> None:
 
 
 def test_electras_embeddings_and_logits_are_the_sum_of_its_own_list() -> None:
-    """flops_computation.py, per token: a layer is what a second one adds; logits are at 5/32 of the tokens."""
+    """flops_computation.py, per token.
+
+    A layer is the difference to a second layer. Logits are computed at 5/32 of the tokens.
+    """
     softmax, dropout, norm, activation = 5, 4, 5, 8
     one, two = (BertConfig(num_hidden_layers=layers) for layers in (1, 2))
     batch, s, h, v = 2, 64, one.hidden_size, one.vocab_size
@@ -83,7 +86,7 @@ def test_kaplans_training_is_that_of_the_dense_layers(config: Config, batch: int
 
 
 def letters_of(call: Call) -> dict[str, int]:
-    """The sizes of a call that formulas have letters for."""
+    """The sizes of a call that have a symbol in formulas."""
     return {field: size for field in CALL_LETTERS if (size := getattr(call, field)) is not None}
 
 
@@ -135,7 +138,7 @@ def test_scores_and_context_overtake_just_after_the_crossover(
     config = replace(config, max_position_embeddings=10**6, num_labels=2)
     formula = crossover(letters(Model(config, architecture), convention), convention, others)
     assert formula is not None
-    length = int(value(formula, config))  # the last whole length that is not beyond it
+    length = int(value(formula, config))  # the largest integer length up to the crossover
 
     def ahead(length: int) -> Fraction:
         parts = by_part(run(Model(config, architecture), Call(1, length)), convention)

@@ -235,8 +235,9 @@ def test_old_formulas_for_flops_stay_as_long_as_they_agree() -> None:
 
 
 def test_where_old_formulas_hold_is_looked_for_again() -> None:
-    """After the conditions of a formula are removed, the search restores those that are needed for a right count or a
-    model.
+    """A search restores the conditions that were removed from a formula.
+
+    These are the conditions without which the count is wrong, or there is no model.
     """
     earlier = shipped("electra", "ElectraForMaskedLM")
     assert earlier is not None

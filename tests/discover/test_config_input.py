@@ -244,9 +244,7 @@ def test_the_limits_of_one_thread_are_none_for_another() -> None:
 
 
 def test_a_field_that_differs_between_layers_can_be_changed() -> None:
-    """transformers raises an exception when the field is read from the whole configuration, but accepts it as an
-    argument.
-    """
+    """transformers accepts the field as an argument, but raises an exception when it is read from the configuration."""
     config = transformers.CONFIG_MAPPING["embedding_gemma2_text"]
     changes = {"head_dim": 128, "num_key_value_heads": 1}
     assert merge_changes(config, transformers.EmbeddingGemma2TextModel, {}, changes, process_time() + 60) == changes

@@ -1,4 +1,4 @@
-"""Data that is built once for each structure is what it would be if it were built for each model."""
+"""Data built once for each structure equals the data built for each model."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -25,7 +25,7 @@ INKS = tuple(COLORS["light"].items())
 
 @st.composite
 def alike(draw: st.DrawFn) -> tuple[str, Model, Model]:
-    """A preset, and two models of one structure whose sizes are stops of the sliders."""
+    """Draw a preset and two models of the same structure with sizes from the sliders' stops."""
     preset = draw(st.sampled_from(list(PRESETS)))
     config = PRESETS[preset].config
     architecture = draw(st.sampled_from([cls for cls, family in CLASSES.items() if family is family_of(config)]))
@@ -43,7 +43,7 @@ def alike(draw: st.DrawFn) -> tuple[str, Model, Model]:
 
 
 def operations(node: Any) -> list[Any]:
-    """The operations of a node, each with its arguments by their places: equal nodes may be two objects."""
+    """The operations of a node, with indices in place of nested nodes, since equal nodes may be two objects."""
     places: dict[LiveNode, int] = {}
     listed: list[Any] = []
 
@@ -62,7 +62,7 @@ def operations(node: Any) -> list[Any]:
 
 
 def leaves(data: Any) -> Iterator[Any]:
-    """All values of data, and the expressions of those that are live."""
+    """Yield all values in the data, and the operations of live values."""
     match data:
         case LiveText():
             yield from (operations(data.node), str(data), *map(str, data.parts))

@@ -1,4 +1,4 @@
-"""The proof of memory: PyTorch's hooks agree with us, and a wrong count would be seen."""
+"""The proof of memory: PyTorch's hooks agree with bertcalc, and a wrong count is detected."""
 
 from dataclasses import replace
 from itertools import product
