@@ -1,4 +1,4 @@
-"""The bytes that training keeps of each parameter, as PyTorch's Adam keeps them."""
+"""The bytes per parameter during training, as PyTorch's Adam keeps them."""
 
 from functools import cache
 

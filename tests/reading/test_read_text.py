@@ -1,4 +1,4 @@
-"""Whatever is pasted is recognized, or refused in one sentence, in time."""
+"""Pasted text is recognised, or refused with one message, within a time limit."""
 
 import json
 import re
@@ -318,7 +318,7 @@ FFN: 12*(2*768*3072 + 768 + 3072) = 56,669,184
 LayerNorms of the layers: 36,864
 Total: 108,854,784"""
     _read_as, counted, *corrections = str(bertcalc.read(text)).split("\n")
-    assert counted.startswith("4 of 5 lines are right. They sum to 108,854,784;")  # the total is the sum
+    assert counted.startswith("4 of 5 lines are right. They sum to 108,854,784;")  # the total equals the sum
     assert corrections == [
         "attention: 28,348,416 is right for attention of all 12 layers. "
         "The mistake: the biases of the attention are left out.",
