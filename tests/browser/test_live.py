@@ -16,7 +16,7 @@ import pytest
 from playwright.sync_api import Page
 
 import pages.ui.session.scale
-import pages.ui.widgets.bars  # noqa: F401  # both register what they mirror
+import pages.ui.widgets.bars  # noqa: F401  # both imports register mirrored functions
 from bertcalc.change_steps.effect_formulas import argument_sizes, live_effect
 from bertcalc.change_steps.effects import changed_models, effect
 from bertcalc.change_steps.step_texts import read_steps

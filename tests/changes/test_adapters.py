@@ -229,7 +229,7 @@ def test_bitfit_trains_biases_alone() -> None:
         ),
         (lambda: PromptTuning(20), "peft adds virtual tokens to a model only for a task"),
         (
-            lambda: Lora(bias="every"),  # type: ignore[arg-type]  # what is tested
+            lambda: Lora(bias="every"),  # type: ignore[arg-type]  # the invalid value is under test
             "bias 'every' is not possible: it must be none, all or lora_only.",
         ),
     ],

@@ -24,7 +24,7 @@ from tests.oracle import Case
 CHINESE = PRESETS["bert-base-chinese"].config
 
 
-def of(text: str, config: Config = BertConfig(), architecture: str = "BertModel") -> Diagnosis:  # noqa: B008 # frozen
+def of(text: str, config: Config = BertConfig(), architecture: str = "BertModel") -> Diagnosis:  # noqa: B008 # the default is frozen
     model = Model(config, architecture)
     return diagnose(KnownCount(model, model.num_parameters()), typed(text))
 

@@ -51,7 +51,7 @@ def test_whatever_a_configuration_raises_is_said(
     try:
         assert discover(DiscoveryRequest("gpt2", "GPT2Model", printed=True)).tensors
     except Refused as refused:
-        assert re.search(f"{type(error).__name__}|KeyError", str(refused))  # noqa: PT017 # it may also be found
+        assert re.search(f"{type(error).__name__}|KeyError", str(refused))  # noqa: PT017 # discovery may also succeed
 
 
 def test_a_class_that_leaves_or_is_in_a_broken_file_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

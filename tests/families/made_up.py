@@ -31,7 +31,7 @@ def made_up(**changes: object) -> Family:
         classes=(base, cls),
         presets={"made-up-base": bert.FAMILY.presets["bert-base-uncased"]._replace(config=MadeUpConfig())},
     )
-    return replace(family, **changes)  # type: ignore[arg-type]  # whatever a test wants to break
+    return replace(family, **changes)  # type: ignore[arg-type]  # a test may break any part
 
 
 def lacks(*_asked: object, **_named: object) -> NoReturn:
@@ -86,7 +86,7 @@ def main() -> None:
     from tests.pages.apptest import open_app, texts, without_marks
     from tests.pages.places import said
 
-    WORKER.listen = lacks  # type: ignore[method-assign]  # nothing has to import PyTorch to say so
+    WORKER.listen = lacks  # type: ignore[method-assign]  # saves importing PyTorch
     config = MadeUpConfig.default()
     model = build(config, MADE_UP)
     only = shown(model.num_parameters(), forward_flops(model, 1, 128))

@@ -86,7 +86,7 @@ def test_the_formula_of_a_structure_is_that_of_each_model(case: tuple[str, Model
     _preset, first, second = case
     build = formula_parts._total_formula
     build(first, INKS, translator())
-    plain: Any = build.__wrapped__  # type: ignore[attr-defined]  # of functools.wraps
+    plain: Any = build.__wrapped__  # type: ignore[attr-defined]  # set by functools.wraps
     assert [*leaves(build(second, INKS, translator()))] == [*leaves(plain(second, INKS, translator()))]
 
 
@@ -94,8 +94,8 @@ def test_the_formula_of_a_structure_is_that_of_each_model(case: tuple[str, Model
 @given(alike(), st.integers(1, 10**9))
 def test_the_bars_of_a_structure_are_those_of_each_model(case: tuple[str, Model, Model], limit: int) -> None:
     preset, first, second = case
-    build, plain = bars._parameter_bars, bars._parameter_bars.__wrapped__  # type: ignore[attr-defined]  # as above
-    frame, plain_frame = bars._bars_frame, bars._bars_frame.__wrapped__  # type: ignore[attr-defined]  # as above
+    build, plain = bars._parameter_bars, bars._parameter_bars.__wrapped__  # type: ignore[attr-defined]  # likewise
+    frame, plain_frame = bars._bars_frame, bars._bars_frame.__wrapped__  # type: ignore[attr-defined]  # likewise
     arguments = (preset, "", INKS, translator())
     frame(build(first, *arguments), limit, translator())
     expected = plain(second, *arguments)

@@ -24,7 +24,7 @@ for _name in ("silu_backward", "mish_backward"):
     _CUDA_KERNELS.impl(_name, lambda *_args: None, "CUDA")
 
 
-class Autocasted(torch.Tensor):  # type: ignore[misc]  # torch's types are not followed
+class Autocasted(torch.Tensor):  # type: ignore[misc]  # mypy does not follow torch's types
     """A tensor on the meta device with the dispatch keys of CUDA."""
 
     __torch_function__ = torch._C._disabled_torch_function_impl

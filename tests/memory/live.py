@@ -49,7 +49,7 @@ def tops(live: Iterable[int]) -> list[int]:
     return [*found, last] if grows else found
 
 
-class Live(TorchDispatchMode):  # type: ignore[misc]  # torch's types are not followed
+class Live(TorchDispatchMode):  # type: ignore[misc]  # mypy does not follow torch's types
     """Dispatch mode that follows the storages of all tensors returned by operations. Views share one storage.
 
     ``phase`` is stored with each moment; the caller sets it.

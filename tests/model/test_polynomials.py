@@ -3,7 +3,7 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc.model import formula  # noqa: F401  # tells SymPy of polynomials
+from bertcalc.model import formula  # noqa: F401  # registers bertcalc's polynomials with SymPy
 from bertcalc.model import formula_printers as printers
 from bertcalc.model.polynomials import LetterPolynomial
 

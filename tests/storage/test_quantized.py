@@ -221,4 +221,4 @@ def test_what_is_not_possible_is_refused(ask: Any, words: str) -> None:
 def test_gguf_takes_the_names_that_llama_quantize_has_for_its_mixes() -> None:
     """QUANT_OPTIONS of tools/quantize/quantize.cpp in llama.cpp: "alias for Q4_K_M"."""
     for bits in (3, 4, 5):
-        assert bertcalc.Gguf(f"Q{bits}_K") == bertcalc.Gguf(f"Q{bits}_K_M")  # type: ignore[arg-type]  # a name that is read
+        assert bertcalc.Gguf(f"Q{bits}_K") == bertcalc.Gguf(f"Q{bits}_K_M")  # type: ignore[arg-type]  # an alias
