@@ -128,6 +128,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    # CuBLAS reads them at the first matrix product.
+    # cuBLAS reads them at the first matrix product.
     os.environ |= {"CUBLAS_WORKSPACE_CONFIG": ":0:0", "CUBLASLT_WORKSPACE_SIZE": "0"}
     main()

@@ -40,7 +40,7 @@ HALVINGS = 4  # bisections of the interval between allocated and reserved memory
 
 
 class Measured(NamedTuple):
-    """Bytes of a run.
+    """The memory of a run in bytes.
 
     ``allocated`` and ``reserved`` are peaks. ``workspaces`` is still allocated after the model is deleted.
     """
@@ -51,9 +51,9 @@ class Measured(NamedTuple):
 
 
 def ways(model: Model) -> Iterator[tuple[str, Plan | Inference]]:
-    """Yield every way to run a model.
+    """Yield every way to run a model: training plans, then settings for inference.
 
-    Training comes with gradient checkpointing as well if the family supports it. Inference follows.
+    Plans with gradient checkpointing are included if the family supports it.
     """
     recomputes = [kind for kind in ("none", "full") if kind in ("none", *family_of(model.config).recomputes)]
     for precision, attention, recompute in product(("fp32", "bf16"), ("eager", "fused"), recomputes):

@@ -114,7 +114,7 @@ class Soak:
         self.pages = pages
         self.seconds = 60 * minutes
         self.until = time.monotonic() + self.seconds
-        self.waited: list[float] = []  # seconds of each move
+        self.waited: list[float] = []  # seconds from each move to its answer
         self.worked: list[float] = []  # the server's CPU seconds until each answer, which other programs do not affect
         self.done: Counter[str] = Counter()
         self.states: list[State] = []

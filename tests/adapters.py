@@ -112,7 +112,7 @@ def running_prompts(
     config = model.config
     named = config.own_name("hidden_size") in NAMES_OF_WIDTH
     width = {} if named and draw(st.booleans()) else {"token_dim": config.hidden_size}
-    # Peft does not find the number of heads, either.
+    # peft does not find the number of heads, either.
     hidden = {} if named else {"num_attention_heads": config.num_attention_heads}
     count = draw(st.integers(1, max(1, min(6, config.longest - 9))))
     return Adapter(

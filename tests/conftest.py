@@ -55,7 +55,7 @@ def _here(_hear: object, function: Callable[..., Any], *given: Any, **named: Any
 
 @pytest.fixture(scope="session")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
-    """Start a server for all tests that can share one. Return its address and process id."""
+    """Start a server for all tests that can share one. Yield its address and process id."""
     from tests.browser.launch import running_server
 
     with running_server(tmp_path_factory.mktemp("server") / "log") as found:
@@ -63,7 +63,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sort the tests, mark the slow ones, and let tests of a server or browser run twice.
+    """Sort the tests, mark the slow tests, and rerun failed tests of a server or browser once.
 
     Tests that ask transformers 4 come first, so that usually only one worker starts it. ``make test`` leaves out tests
     that are marked as slow. A test of a real server or a real browser gets a second try because the machine may be busy

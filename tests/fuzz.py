@@ -830,7 +830,7 @@ def peak(kind: Kind, text: str) -> int:
 
 
 def main() -> None:
-    """Fuzz the kinds of the command line. Print a line for each kind, and its faults."""
+    """Fuzz the kinds of input named on the command line. Print a line for each kind, and its faults."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("kinds", nargs="*", metavar="kind", help=", ".join(KINDS))
     parser.add_argument("--minutes", type=float, default=1, help="for each kind")

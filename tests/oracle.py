@@ -24,7 +24,7 @@ from bertcalc.model.family import TARGETS
 from bertcalc.model.model import Model
 from bertcalc.proof.real_model import with_values
 
-# DeBERTa's loss searches for the sequences that have labels
+# DeBERTa's loss searches for the sequences that have labels.
 torch.fx.experimental._config.meta_nonzero_assume_all_nonzero = True
 transformers.logging.set_verbosity_error()  # BertLMHeadModel warns about every configuration without is_decoder
 

@@ -45,7 +45,7 @@ PROGRAMS = {"apt-get": 'echo "apt-get $@"', "fc-list": "", "uname": "echo Linux"
 
 @pytest.mark.parametrize(("target", "package"), [("font", "fonts-noto-cjk"), ("browser", "chromium-headless-shell")])
 def test_what_is_installed_with_apt_is_said_before(target: str, package: str, tmp_path: Path) -> None:
-    """On a machine with only the programs that make itself needs."""
+    """The machine has only the programs that make itself needs."""
     programs, environment = tmp_path / "bin", tmp_path / "venv"
     for folder in (programs, environment / "bin"):
         folder.mkdir(parents=True)

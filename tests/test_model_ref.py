@@ -40,7 +40,7 @@ def test_the_present_model_is_the_one_that_is_given(present: Model, other: Model
 
 @given(st.lists(models(), min_size=1, max_size=3))
 def test_nothing_but_changed_numbers_needs_an_escape_in_an_address(models: list[Model]) -> None:
-    """Queries in Python and in browsers: letters, digits and ``- _ . ~`` are kept, and a space becomes a plus."""
+    """In queries, Python and browsers keep letters, digits and ``- _ . ~``, and a space becomes a plus."""
     text = write([*map(item_of, models), ModelRef(PRESENT), *map(ModelRef, PRESETS)])
     assert quote_plus(text).replace("+", " ") == text
 

@@ -36,7 +36,7 @@ CONSTRAINTS = pinned("constraints.txt")
 
 
 def test_every_installed_package_has_its_version() -> None:
-    """Except pip and packages pinned in the Makefile: nginx, and the tools of two of its commands."""
+    """Exempt are pip and the packages pinned in the Makefile: nginx, and the tools of two of its commands."""
     asked = set(re.findall(r"([\w-]+)==", (ROOT / "Makefile").read_text()))
     here = {name_of(one.name): one.version.partition("+")[0] for one in distributions()}
     names = here.keys() - {"pip", "bertcalc", "setuptools", *map(name_of, asked)}

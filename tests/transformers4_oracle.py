@@ -100,7 +100,7 @@ def cost(case: dict[str, Any]) -> list[int]:
 
 
 def live(case: dict[str, Any]) -> list[int]:
-    """Return the peaks and troughs of live memory in a training step, or in a forward pass if there is no plan."""
+    """Return the local maxima of live memory in a training step, or in a forward pass if there is no plan."""
     config = transformers.BertConfig(**case["config"])
     config._attn_implementation = "eager"
     with torch.device("meta"), no_init_weights():

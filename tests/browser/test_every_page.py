@@ -111,10 +111,10 @@ HEADINGS = ("page-has-heading-one", "heading-order", "empty-heading")
 # Only contrast is different in dark mode, and it is the same in each language.
 APPEARANCES: dict[str, Literal["light", "dark"]] = {"en": "light", "zh": "dark"}
 
-# axe-core's rules for each language and size. The contrast check takes longer than all others together. Its result is
-# the same at every size, and the other results are the same in each language and in narrow windows, so these checks are
-# repeated only on some pages. One phone is enough. Chromium lets the keyboard focus scrollable elements, which axe does
-# not know.
+# axe-core's rules for each language and size. The contrast check takes longer than all other rules together, and its
+# result is the same at every size. A page has the same elements in each language and in narrow windows, so they are
+# checked again only on some pages. One phone is enough. Chromium lets the keyboard focus scrollable elements, which axe
+# does not know.
 EVERYTHING: dict[str, Any] = {"rules": {"scrollable-region-focusable": {"enabled": False}}}
 CONTRAST: dict[str, Any] = {"runOnly": ["color-contrast"]}
 AT_ANOTHER_SIZE: dict[str, Any] = {"rules": {**EVERYTHING["rules"], "color-contrast": {"enabled": False}}}
@@ -129,9 +129,9 @@ MORE: dict[str, dict[Size, dict[str, Any]]] = {
 LOOKED_AT_AGAIN = sampled(PAGES, 5)
 TURNS = [[*LANGUAGES], [*LANGUAGES][::-1]]
 
-# Most words of a page look alike. Unless all words are checked, contrast is checked for the first two of each look:
-# text colour, size, weight and background. Words that are too small to be seen or disabled do not represent other
-# words.
+# Most words of a page look alike. Unless all words are checked, contrast is checked for the first two words of each
+# look: text colour, size, weight and background. Words that are disabled or too small to be seen do not stand for
+# others.
 _MARK = """(all) => {
     axe.configure({ rules: [{ id: "color-contrast", selector: all ? "*" : "[data-contrast]" }] });
     if (all) return;

@@ -14,7 +14,7 @@ from tests.examples import sampled
 def test_it_asks_for_the_server_once_and_has_the_files_when_it_draws(
     browser: Browser, server: str, address: str
 ) -> None:
-    """No address below a page's address belongs to the server, except below the first page."""
+    """The server's endpoints are not below the address of a page, except of the first page."""
     with browser.new_context() as context:
         page = context.new_page()
         paths: list[str] = []

@@ -57,7 +57,7 @@ def test_a_choice_goes_into_the_link_and_back_takes_it_out(chinese: Page, server
 
 @pytest.mark.parametrize("locale", ["en-GB", "de-DE", "zh-TW"])
 def test_another_browser(page: Page, visit: Open, locale: str) -> None:
-    """The language is overridden: in a new browser context, all scripts would be compiled again."""
+    """Override the browser's language. A new browser context would compile all scripts again."""
     hand = page.context.new_cdp_session(page)
     agent = page.evaluate("navigator.userAgent")
     hand.send("Emulation.setUserAgentOverride", {"userAgent": agent, "acceptLanguage": locale})

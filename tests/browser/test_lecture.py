@@ -302,7 +302,7 @@ def test_no_label_of_the_picture_leaves_its_box_on_a_tablet(look: Look, address:
 
 
 def test_on_a_phone_all_can_be_read_and_stepped(visit: Open, page: Page) -> None:
-    """In portrait and in landscape."""
+    """The test covers portrait and landscape."""
     page.set_viewport_size({"width": 390, "height": 844})
     visit("lecture?screen=one-layer")
     readable(page, 7, 390, 844)

@@ -178,7 +178,10 @@ def test_an_impossible_pair_in_a_link_is_explained(visit: Open) -> None:
 
 
 def test_wrong_values_are_named_and_back_to_them_does_no_harm(visit: Open) -> None:
-    """Also for fields whose controls are not drawn yet: a folded section is drawn once it has a changed value."""
+    """The test includes fields without a visible control.
+
+    A folded section is drawn once one of its values has changed.
+    """
     wrong = "hidden_size=inf&num_labels=inf&layer_norm_eps=two&batch_size=inf&lng=zh"
     page = visit(f"layers?vocab_size=21128&num_hidden_layers=6&{wrong}")
     expect(page.get_by_text("hidden_size=inf in the link is not possible")).to_be_visible()

@@ -26,7 +26,10 @@ def test_every_answer_has_the_headers(server: str, path: str) -> None:
 
 
 def test_nothing_that_is_refused_is_done_and_no_other_host_is_asked(visit: Open, page: Page, server: str) -> None:
-    """From the first byte on. test_every_page.py checks each page further."""
+    """The test records all errors and requests from the first byte on.
+
+    test_every_page.py checks each page further.
+    """
     hosts = set()
     errors = []
 

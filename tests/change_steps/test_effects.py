@@ -59,7 +59,7 @@ def test_an_adapter_on_quantized_weights_stays_in_float32() -> None:
     _before, quantized, adapted = effects(bert, [NF4, Lora(r=8)])
     assert adapted.memory_bytes - quantized.memory_bytes == 4 * 294_912
     assert (quantized.trained, adapted.trained) == (None, 294_912)
-    # Tests/memory/test_quantized_peaks.py checks this peak.
+    # tests/memory/test_quantized_peaks.py checks this peak.
     packed = bert.changed(changes=(PackWeights(NF4), Lora(r=8)))
     assert adapted.peak == peak(changes_of(packed, PLAN, *BATCH.shape)).live
 

@@ -33,7 +33,7 @@ EVERY_LAYER: tuple[Any, ...] = (1, 3, {0: [0, 1], 3: [2]}, {1: [1], 2: [3]}, {0:
 
 
 def asked(model: Changed, heads: Any) -> dict[str, Any]:
-    """The question about the model that prune_heads leaves."""
+    """Return the program that lets transformers 4 describe the model after prune_heads."""
     family = CLASSES[model.architecture]
     layers = 1 if family.name == "albert" else 4
     by_layer = {layer: list(range(heads)) for layer in range(layers)} if isinstance(heads, int) else heads

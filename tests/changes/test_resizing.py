@@ -91,7 +91,7 @@ def possible(model: Changed) -> bool:
 @examples(24)
 @given(models() | models(2) | models(3))
 def test_tensors_and_print_are_those_of_the_real_model(model: Changed) -> None:
-    """Also changes in any order. The real model is changed in the same order."""
+    """Changes are combined in any order. The real model is changed in the same order."""
     assume(possible(model))
     ours, real = facts(model.ours()), facts(model.real())
     assert ours.tensors == real.tensors

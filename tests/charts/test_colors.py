@@ -37,7 +37,10 @@ def test_backgrounds_are_those_of_the_theme() -> None:
 
 @pytest.mark.parametrize("look", ["light", "dark"])
 def test_parts_that_stand_beside_each_other_differ_to_colour_blind_eyes_too(look: str) -> None:
-    """Machado et al. 2009, severity 1, and CIE76 in Lab, in which a distance of about 2 is just noticeable."""
+    """Colour blindness is simulated after Machado et al. 2009, severity 1. Distances are CIE76 in Lab.
+
+    A distance of about 2 is just noticeable.
+    """
     inks = {area: linear(ink) for area, ink in AREA_COLORS[look].items()}
     for one, other in combinations(inks, 2):
         for eyes in EYES:

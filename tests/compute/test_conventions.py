@@ -29,12 +29,12 @@ def test_the_rules_give_what_was_published(published: PublishedFigure) -> None:
 
 
 def test_nanogpts_notebook() -> None:
-    """GPT-2 small at 1,024 tokens: 291,648,307,200 forward, three times that with backward."""
+    """GPT-2 small at 1,024 tokens takes 291,648,307,200 FLOPs forward, and three times that with backward."""
     assert RULES["nanoGPT"].flops(BertConfig(vocab_size=50257), 1, 1024, []) == 3 * 291_648_307_200
 
 
 def test_electras_layer_is_the_sum_of_its_own_list() -> None:
-    """flops_computation.py, per token: a LayerNorm takes 5 for each element, but the first LayerNorm takes 5 in all."""
+    """flops_computation.py counts 5 per element of a LayerNorm, but 5 in all for the first LayerNorm, per token."""
     softmax, dropout, norm, activation = 5, 4, 5, 8
     one, two = (BertConfig(num_hidden_layers=layers) for layers in (1, 2))
     batch, s, h, i, heads = 3, 50, one.hidden_size, one.intermediate_size, one.num_attention_heads
@@ -46,9 +46,10 @@ def test_electras_layer_is_the_sum_of_its_own_list() -> None:
 
 
 def test_electras_embeddings_and_logits_are_the_sum_of_its_own_list() -> None:
-    """flops_computation.py, per token.
+    """The figures are those of flops_computation.py, per token.
 
-    A layer is the difference to a second layer. Logits are computed at 5/32 of the tokens.
+    The cost of a layer is the difference between models with two layers and one. Logits are computed at 5/32 of the
+    tokens.
     """
     softmax, dropout, norm, activation = 5, 4, 5, 8
     one, two = (BertConfig(num_hidden_layers=layers) for layers in (1, 2))

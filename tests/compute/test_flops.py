@@ -288,7 +288,10 @@ def test_masked_positions_are_those_of_googles_data_preparation(length: int, mas
 
 
 def test_published_figures() -> None:
-    """calflops and formulas.md: 22.35 GFLOPs for bert-base at 128 tokens; DeepSpeed's BERT-large at batch 80."""
+    """The figures are from calflops and formulas.md: 22.35 GFLOPs for bert-base at 128 tokens.
+
+    DeepSpeed's figure is for BERT-large with a batch size of 80.
+    """
     base = build(BertConfig())
     assert round(forward_flops(base, 1, 128) / 1e9, 2) == 22.35
     assert training_flops(base, 1, 128) == 3 * forward_flops(base, 1, 128)

@@ -65,7 +65,7 @@ def test_what_costs_neither_parameters_nor_compute_nor_memory() -> None:
 
 
 def test_a_cross_attention_that_never_runs_computes_nothing() -> None:
-    """FlopCounterMode on the real classes: sequence classification takes no encoder_hidden_states."""
+    """Sequence classification takes no encoder_hidden_states, as FlopCounterMode shows on the real classes."""
     for architecture, runs in (("BertForSequenceClassification", False), ("BertLMHeadModel", True)):
         found = effect("add_cross_attention", Model(BertConfig(is_decoder=True), architecture), 1, 128)
         assert found.parameters == 12 * (4 * (768 * 768 + 768) + 2 * 768)

@@ -29,7 +29,7 @@ def planted(preset: str, architecture: str, change: str) -> int:
             tensors = {"": sum(tensors.values()) // int(argument)}
             continue
         if operation == "+":
-            # Eval is safe: planted_counts.csv is part of the repository.
+            # ``eval`` is safe: planted_counts.csv is part of the repository.
             tensors[step] = eval(argument, {"__builtins__": {}})
             continue
         assert concerned, step

@@ -29,7 +29,7 @@ def miscounts(found: TermsReport) -> list[list[tuple[str, int]]]:
 
 
 def test_a_total_has_as_many_mistakes_as_a_whole_count() -> None:
-    """The rule of thumb VH + 12LH²: only the matrices, without positions, token types and the pooler."""
+    """The rule of thumb VH + 12LH² counts only matrices, without positions, token types and the pooler."""
     config = BertConfig()
     [verdict] = check(build(config), config, read("total = 30522*768 + 12*(4*768*768 + 8*768*768)", config)).verdicts
     assert verdict.counted

@@ -23,7 +23,7 @@ class SpeechlessError(Exception):
 
 
 ERRORS = [RecursionError("too deep"), AssertionError(), SystemExit(3), SpeechlessError()]
-# The attributes that raise, each with the number of reads that succeed before.
+# (attribute, number of successful reads) pairs: the next read raises.
 PLACES = [("n_layer", 0), ("n_layer", 30), ("model_type", 5), ("to_dict", 0)]
 
 

@@ -1,4 +1,4 @@
-"""Comparisons that follow the sliders: at other sizes, they equal the comparison of that model."""
+"""Comparisons that follow the sliders equal comparisons that are computed for the new sizes."""
 
 import random
 

@@ -381,7 +381,7 @@ def test_everything_has_a_meaning_and_nothing_else_has() -> None:
 
 
 def test_a_cache_of_bert_base_has_the_published_size() -> None:
-    """2 x 12 layers x 768 hidden units x 4 bytes for each token: 73,728 bytes."""
+    """For each token, 2 x 12 layers x 768 hidden units x 4 bytes are 73,728 bytes."""
     call = Call(1, 128)
     case = Case(BertConfig(is_decoder=True))
     [cache] = [entry for entry in ours(case, call) if entry.name == "past_key_values"]

@@ -171,7 +171,7 @@ def test_questions_are_asked_where_they_arise() -> None:
 
 
 def test_004_heads_one_by_one_are_one_matrix() -> None:
-    """The write-up's (768 x 64) x 3 x 12 for query, key and value, without biases."""
+    """The write-up counts (768 x 64) x 3 x 12 for query, key and value, without biases."""
     attention = submodule(build(BertConfig()), "encoder.layer.*.attention.self")
     assert isinstance(attention, Attention)
     assert factors(per_head(attention)) == {"weight": (12, 3, 64, 768), "bias": (12, 3, 64)}

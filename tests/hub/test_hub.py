@@ -114,7 +114,7 @@ def test_large_files_lie_in_the_hubs_own_places(url: str, right: bool) -> None:
 
 
 def test_what_huggingface_hub_lacks(hub: Server, models: Path) -> None:
-    """Why bertcalc sends its own requests. Once this test fails, the library may suffice."""
+    """This is why bertcalc sends its own requests. Once this test fails, the library may suffice."""
     folder = models / "some" / "loose"
     folder.mkdir(exist_ok=True)
     one = '{"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}'

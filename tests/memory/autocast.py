@@ -1,9 +1,9 @@
 """Emulate torch.autocast for CUDA on the meta device: PyTorch's own dispatcher makes every cast, without a GPU.
 
 ``Autocasted`` has the dispatch keys of CUDA, so PyTorch's autocast casts it. PyTorch asks for a tensor's device in two
-situations that cannot be told apart in any other way. Autocast asks before a cast, and needs the answer CUDA. Autograd
-records the device of an operation's output as soon as it exists, and of a parameter at its first use. The autograd
-engine needs a device that exists.
+situations, and gives no other sign of either. Autocast asks before a cast, and needs the answer CUDA. Autograd records
+the device of an operation's output as soon as it exists, and of a parameter at its first use. The autograd engine needs
+a device that exists.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
-"""Simulate training runs in the environment with bitsandbytes.
+"""Run training steps of real models in the environment with bitsandbytes.
 
 Each line of stdin is a pickled ``Run`` of tests/memory/test_quantized_peaks.py in base64. The answer is one line on
-stdout: the local maxima of the run's live memory.
+stdout: the local maxima of live memory in the run.
 """
 
 import base64

@@ -47,7 +47,7 @@ def possible(plan: Plan, model: Model) -> Plan:
 
 
 def test_the_seed_figures() -> None:
-    """seed_figures.md, 004: 75,641,856 parameters in float32 take 302.6 MB or 288.6 MiB."""
+    """By seed_figures.md, the 75,641,856 float32 parameters of write-up 004 take 302.6 MB or 288.6 MiB."""
     count = weight_bytes(75_641_856, 32)
     assert (round(count / 10**6, 1), round(count / 2**20, 1)) == (302.6, 288.6)
     assert weight_bytes(3, 4) == 2
@@ -56,9 +56,10 @@ def test_the_seed_figures() -> None:
 @pytest.mark.parametrize("recompute", RECOMPUTE)
 @given(batch=st.integers(1, 8), length=st.integers(1, 512))
 def test_korthikanti_et_al(recompute: Any, batch: int, length: int) -> None:
-    """Korthikanti's formulas plus 16 bytes a token: mean and standard deviation of two LayerNorms.
+    """Saved activations are Korthikanti's formulas plus 16 bytes a token.
 
-    With full recomputation, these are not saved, either.
+    The 16 bytes are the mean and the standard deviation of two LayerNorms. With full recomputation, these are not
+    saved, either.
     """
     plan = Plan("mixed-18", fused_dropout=True, recompute=recompute)
     model = Model(BertConfig())

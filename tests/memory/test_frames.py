@@ -105,7 +105,7 @@ def test_a_debugger_that_keeps_every_frame_changes_no_byte(run: str) -> None:
 
 @runs
 def test_a_garbage_collector_that_never_runs_changes_no_byte(run: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in Python implementations without reference counts: everything is in a cycle."""
+    """Everything is in a reference cycle, as if Python had no reference counts."""
     alone = changes(run)
     gc.disable()
     gc.freeze()

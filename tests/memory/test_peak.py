@@ -448,7 +448,7 @@ def class_config(architecture: str) -> Config:
 
 
 def test_the_figures_of_the_issue_that_asked_for_them() -> None:
-    """Measured on the real models, in the loop that keeps only the loss."""
+    """The figures were measured on the real models, in the loop that keeps only the loss."""
     words = build(BertConfig(), "BertForMaskedLM")
     assert training_peak_bytes(words, 123, 128, keep_outputs=False) == 21_303_645_672
     for vocab_size, largest in ((30522, 90), (119547, 46)):

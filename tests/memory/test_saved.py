@@ -92,7 +92,7 @@ def test_eager_attention_keeps_what_the_hooks_see(run: tuple[Case, Call], dtype:
 @examples(20)
 @given(passes(["GPT2DoubleHeadsModel", "DebertaModel", "DebertaV2Model"]))
 def test_what_few_classes_have_is_kept_as_the_hooks_see(run: tuple[Case, Call]) -> None:
-    """Representations of choices, the convolution, and copies made for matrix products."""
+    """The classes save representations of choices, the convolution, and copies made for matrix products."""
     case, call = run
     real = case.real().train()
     real.set_attn_implementation("eager")
@@ -235,7 +235,10 @@ def test_what_depends_on_the_labels_is_refused(sparse: bool) -> None:
 
 
 def test_one_byte_masks_are_the_difference_between_96_and_84() -> None:
-    """formulas.md: per layer, in units of s b h, at a s / h = 2 in float32, with the CPU's masks and with CUDA's."""
+    """By formulas.md, the figures are per layer in units of s b h, at a s / h = 2 in float32.
+
+    96 is with the CPU's masks, 84 with CUDA's.
+    """
     config = BertConfig(hidden_size=768, num_attention_heads=12)
     longer, shorter = build(replace(config, num_hidden_layers=13)), build(config)
     sequence, unit = 128, 128 * 768

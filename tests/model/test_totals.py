@@ -82,7 +82,7 @@ def test_every_part_is_that_of_the_real_model(case: Case) -> None:
 @examples(40)
 @given(cases(), st.booleans(), st.booleans())
 def test_parameters_outside_of_embeddings_are_those_of_transformers(case: Case, trainable: bool, outside: bool) -> None:
-    """Also if a head lists the word embeddings first, as its decoder's weight (XLM-RoBERTa)."""
+    """This holds even if a head lists the word embeddings first, as its decoder's weight (XLM-RoBERTa)."""
     assert case.ours().num_parameters(trainable, outside) == case.real().num_parameters(trainable, outside)
     whole = case.ours().num_parameters(only_trainable=trainable)
     assert whole == case.real().num_parameters(trainable)

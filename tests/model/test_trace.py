@@ -1,4 +1,4 @@
-"""The program language for architectures other than BERT, defined here and compared with the real models."""
+"""Programs for architectures other than BERT, written in this file and compared with the real models."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ SMALL = {"vocab_size": 50, "pad_token_id": 0}
 
 
 def albert(t: Trace, c: Any) -> None:
-    """One group of tensors for all runs; embeddings narrower than the layers."""
+    """ALBERT: one group of tensors for all runs, and embeddings narrower than the layers."""
     with t.module("embeddings", "AlbertEmbeddings", component="embeddings", order=EMBEDDINGS):
         ids, types = t.inputs("input_ids", "token_type_ids")
         width = c.embedding_size
@@ -53,7 +53,7 @@ ALBERT = ("attention_dropout", "output_dropout", "query", "key", "value", "dense
 
 
 def distilbert(t: Trace, c: Any) -> None:
-    """Modules are registered in another order than they run."""
+    """DistilBERT: modules are registered in another order than they run."""
     with t.module("embeddings", "Embeddings", component="embeddings"):
         (ids,) = t.inputs("input_ids")
         x = t.embedding("word_embeddings", ids, c.vocab_size, c.dim, role="word", padding_idx=c.pad_token_id)
@@ -78,7 +78,7 @@ def distilbert(t: Trace, c: Any) -> None:
 
 
 def gpt2(t: Trace, c: Any) -> None:
-    """Transposed weights, a fused projection, a tied head without a bias."""
+    """GPT-2: transposed weights, a fused projection, and a tied head without a bias."""
     width = c.n_embd
     with t.module("transformer", "GPT2Model"):
         (ids,) = t.inputs("input_ids")
@@ -104,7 +104,7 @@ def gpt2(t: Trace, c: Any) -> None:
 
 
 def modernbert(t: Trace, c: Any) -> None:
-    """Different layers, no biases, a gated feed-forward network, a fused projection, rotary positions."""
+    """ModernBERT: different layers, no biases, a gated feed-forward network, a fused projection, rotary positions."""
     width, eps, heads = c.hidden_size, c.norm_eps, c.num_attention_heads
     t.ordered("embeddings", "layers", "final_norm", "rotary_emb")
     with t.module("embeddings", "ModernBertEmbeddings", component="embeddings"):

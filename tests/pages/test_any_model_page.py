@@ -578,7 +578,7 @@ def test_further_conditions_are_not_read_as_a_sum(model_type: str, end: str) -> 
 
 
 def test_the_least_memory_is_that_of_weights_gradients_and_adams_states() -> None:
-    """124,439,808 parameters of 4 bytes, and of 16 bytes in training."""
+    """Each of the 124,439,808 parameters takes 4 bytes as a weight, and 16 bytes in training."""
     app = open_app("any_model.py", model_type="gpt2", model_class="GPT2Model")
     [caption] = [str(caption.value) for caption in app.caption if "in 4 bits" in str(caption.value)]
     caption = re.sub("<[^>]*>", "", caption)

@@ -228,7 +228,7 @@ def test_numbers_have_units_of_their_size() -> None:
 
 
 def test_training_opens_with_the_pre_training_of_bert() -> None:
-    """Devlin et al. 2019, appendix A.2: 1,000,000 steps of 256 sequences with 512 tokens."""
+    """Devlin et al. 2019, appendix A.2, train for 1,000,000 steps of 256 sequences with 512 tokens."""
     app = open_app("compute.py", compute="time", architecture="BertForPreTraining")
     controls = ("trained_batch", "trained_length", "steps")
     assert [app.number_input(key=key).value for key in controls] == [256, 512, 1_000_000]

@@ -419,7 +419,7 @@ def test_one_head_is_named() -> None:
 
 
 def test_a_part_stands_before_adapters_with_as_many_parameters() -> None:
-    """The weights of one head's query, key and value, which LoRA of rank 4 equals in number."""
+    """The number counts the weights of one head's query, key and value. LoRA of rank 4 trains as many parameters."""
     app = open_app("explain.py", number="147,456")
     assert cells(app)[0][0] == "weights of query, key and value of one head of one layer"
     assert "Lora(r=4, " in app.success[1].value

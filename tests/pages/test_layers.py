@@ -1,4 +1,4 @@
-"""The Step by step page."""
+"""The Step by step page: the walk to the real total, with shapes, formulas and explanations."""
 
 import re
 

@@ -130,14 +130,14 @@ def test_an_option_is_looked_for_in_the_model_and_the_layer_of_the_link() -> Non
 
 
 def test_a_whole_number_can_have_an_exponent() -> None:
-    """Both in a size of the model and in a number that Streamlit itself reads."""
+    """This holds for a size of the model and for a number that Streamlit itself reads."""
     app = open_app("compute.py", vocab_size="2.1e4", batch_size="1e1", sequence_length="64")
     assert not texts(app)
     assert (present(app).vocab_size, app.session_state["batch_size"]) == (21_000, 10)
 
 
 def test_a_field_of_other_families_is_named_and_the_preset_stays() -> None:
-    """With a replacement value to show, and without."""
+    """The test covers a field with a replacement value to show, and a field without."""
     app = open_app(preset="albert-base-v2", position_embedding_type="relative_key")
     [message] = texts(app)
     assert "AlbertConfig supports absolute positions only" in message

@@ -52,9 +52,9 @@ def test_weights_have_both_units() -> None:
 
 
 def test_mebi_parameters_are_no_megabytes() -> None:
-    """The mistake of a public write-up, which calls 75,641,856 parameters 72.1 MB.
+    """A public write-up calls 75,641,856 parameters 72.1 MB.
 
-    The test uses the model's own count.
+    The test makes this mistake with the model's own count.
     """
     [said] = [caption.value for caption in memory("weights").caption if "common mistake" in caption.value]
     said = re.sub("<[^>]*>", "", said)
@@ -192,7 +192,7 @@ def test_the_published_formula_and_the_reasons() -> None:
 
 
 def test_inference_counts_a_decoders_cache() -> None:
-    """Keys and values of 12 layers, each with 2 · 512 · 768 elements of 2 bytes."""
+    """The cache holds the keys and values of 12 layers, each with 2 · 512 · 768 elements of 2 bytes."""
     decoder = memory("inference", is_decoder="true", dtype="bfloat16", sequence_length="512", temporaries="true")
     found = peak_bytes(Model(BertConfig(is_decoder=True)), Inference("bfloat16"), 1, 512)
     assert decoder.metric[0].value == size(found)
@@ -509,7 +509,7 @@ def test_the_thin_mark_does_not_cross_the_name_of_a_part() -> None:
 
 
 def test_a_gpu_without_bfloat16_is_named() -> None:
-    """Its compute capability is 7.x; bfloat16 needs 8.0."""
+    """The GPU has compute capability 7.x; bfloat16 needs 8.0."""
     warning = "T4 16 GB has no bfloat16"
     assert warning in str(memory("fit", training_dtype="amp-bf16").warning[0].value)
     assert warning in str(memory("fit", training_dtype="bf16").warning[0].value)

@@ -1,4 +1,4 @@
-"""The Verify page."""
+"""The Verify page: proofs against the real classes, published counts, and runs with real weights."""
 
 from types import SimpleNamespace
 

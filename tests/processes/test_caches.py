@@ -16,7 +16,7 @@ MOST = 30e6  # limit on the bytes of one cache
 
 
 def test_no_cache_comes_to_more_than_its_share() -> None:
-    """A separate process: models opened by other tests would distort the sizes."""
+    """The sizes are measured in a separate process: models opened by other tests would distort them."""
     run = subprocess.run([sys.executable, "-m", weigh_caches.__name__], capture_output=True, text=True, check=True)
     weights = json.loads(run.stdout)
     assert len(weights) > 60
@@ -33,7 +33,7 @@ def test_what_has_no_bound_does_not_grow_with_the_models_that_people_look_at() -
 
 
 def test_searches_are_kept_by_their_number_of_combinations() -> None:
-    """The limit counts combinations: 250,000 took 330 MB."""
+    """The cache of searches is limited by their number of combinations: 250,000 took 330 MB."""
     for vocab_size in range(20_000, 20_014):
         config = BertConfig(vocab_size=vocab_size)
         explain.search(tuple(counted(Model(config))), MiscountSizes.of(config), explain.MOST_BITS)

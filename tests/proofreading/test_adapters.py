@@ -159,7 +159,7 @@ def test_all_params_near_those_that_peft_prints_are_wrong(whole: int) -> None:
 
 
 def test_early_peft_did_not_train_a_copy_of_the_question_answering_head() -> None:
-    """https://github.com/huggingface/peft/issues/801, August 2023."""
+    """See https://github.com/huggingface/peft/issues/801, August 2023."""
     text = """BERT-base for questions.
 
 config = LoraConfig(task_type="QUESTION_ANS", r=16, lora_alpha=32)

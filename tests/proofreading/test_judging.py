@@ -392,7 +392,7 @@ def test_a_column_called_decoder_has_the_layers_of_a_decoder() -> None:
 
 
 def test_the_last_row_of_all_layers_may_be_the_whole_model() -> None:
-    """GPT-2 without the LayerNorm after its layers."""
+    """The wrong total omits the LayerNorm after GPT-2's layers."""
     table = "GPT-2 small\n\n| part | count |\n|---|---|\n| **全部（12 个 block）** | 85,054,464 + 39,383,808 = {} |"
     [claim] = proofread(table.format("124,438,272")).claims
     assert claim.verdict == "wrong"

@@ -423,7 +423,7 @@ def test_integer_tensors_of_a_header_are_no_parameters() -> None:
 @pytest.mark.parametrize("place", ["optimizer.", "optimizer_state_dict.", ""])
 @pytest.mark.parametrize("optimizer", [torch.optim.Adam, torch.optim.SGD, torch.optim.Adadelta, torch.optim.Adamax])
 def test_the_states_of_an_optimizer_are_no_parameters(place: str, optimizer: Any) -> None:
-    """A checkpoint with the states that PyTorch keeps after a step."""
+    """The listing is a checkpoint with the states that PyTorch keeps after a step."""
     size = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 9}
     real = transformers.BertForSequenceClassification(transformers.BertConfig(vocab_size=50, **size))
     steps = optimizer(real.parameters(), **({"momentum": 0.9} if optimizer is torch.optim.SGD else {}))

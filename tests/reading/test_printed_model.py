@@ -246,7 +246,7 @@ def test_layers_that_a_person_left_out_are_read_by_their_numbers() -> None:
 
 
 def test_a_person_who_prints_one_layer_means_all_of_them() -> None:
-    """As in the first of the texts that the project started with."""
+    """The first of the texts that the project started with shortens a print in this way."""
     lines = one_by_one(str(bertcalc.build("bert-base-uncased"))).split("\n")
     start = lines.index("      (1): BertLayer(")
     end = next(number for number, line in enumerate(lines) if number > start and line == "    )")
@@ -418,7 +418,7 @@ def test_a_module_that_prints_its_sizes_is_counted(module: torch.nn.Module) -> N
 
 
 def test_the_crf_of_pytorch_crf_is_counted() -> None:
-    """It has start_transitions, end_transitions and transitions (pytorch-crf 0.7.2, torchcrf/__init__.py)."""
+    """The CRF has start_transitions, end_transitions and transitions (pytorch-crf 0.7.2, torchcrf/__init__.py)."""
     reading = bertcalc.read(
         "Tagger(\n  (classifier): Linear(in_features=8, out_features=9)\n  (crf): CRF(num_tags=9)\n)"
     )
@@ -447,7 +447,7 @@ def test_a_model_with_dynamic_int8_layers_is_the_model() -> None:
     ["{'max_seq_length': 256}) with Transformer model: BertModel", "{'task': None, 'architecture': 'BertModel'})"],
 )
 def test_a_sentence_transformer_says_that_its_model_is_not_printed(words: str) -> None:
-    """The prints of sentence-transformers 2 and 6. None of the modules in them has a parameter."""
+    """The texts are prints of sentence-transformers 2 and 6. None of the modules in them has a parameter."""
     reading = bertcalc.read(f"SentenceTransformer(\n  (0): Transformer({words}\n  (1): Normalize()\n)")
     assert reading.num_parameters is None
     assert "does not show the modules of BertModel inside the Transformer. print(model[0].auto_model)" in str(reading)

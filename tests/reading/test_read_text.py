@@ -225,7 +225,7 @@ def test_two_sizes_without_braces_are_no_configuration() -> None:
 
 
 def test_an_adapter_is_counted_with_its_model() -> None:
-    """PEFT's own count for these targets: 12 x 2 x 8 x (768 + 768)."""
+    """PEFT itself counts 12 x 2 x 8 x (768 + 768) for these targets."""
     reading = bertcalc.read(json.dumps({**ADAPTER, "base_model_name_or_path": "google-bert/bert-base-uncased"}))
     assert reading.num_parameters == 109_482_240 + 294_912
     assert bertcalc.read(json.dumps(ADAPTER)).num_parameters is None

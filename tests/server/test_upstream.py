@@ -95,7 +95,7 @@ def test_each_says_why_it_is_used_and_what_is_lost() -> None:
 
 
 def test_no_other_module_names_them() -> None:
-    """Neither by an import, nor by a private attribute, nor in a string."""
+    """Other modules name them neither by an import, nor by a private attribute, nor in a string."""
     paths = [ROOT / "app.py", *(path for room in ("bertcalc", "pages") for path in (ROOT / room).rglob("*.py"))]
     documented = {"streamlit", "streamlit.starlette", "streamlit.delta_generator", "streamlit.errors"}
     words = {

@@ -43,7 +43,7 @@ NF4: dict[str, Any] = {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4"}
     ],
 )
 def test_files_that_were_measured_in_public(size: int, mebibytes: float) -> None:
-    """https://github.com/microsoft/onnxruntime/issues/10340; its unit MB is 2^20 bytes."""
+    """The sizes are from https://github.com/microsoft/onnxruntime/issues/10340; the unit MB there is 2^20 bytes."""
     assert size / 2**20 == pytest.approx(mebibytes, rel=0.002)
 
 
@@ -60,7 +60,7 @@ def test_pytorch_writes_dynamic_int8(architecture: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("architecture", sampled([name for _family, name in CLASSES], 3))
 def test_transformers_leaves_the_same_layers(architecture: str) -> None:
-    """Both for a tied and for an untied decoder."""
+    """This holds for tied and for untied decoders."""
     model = small(architecture)
     for tied in (True, False) if model.config.has("tie_word_embeddings") else (True,):
         changed = model if tied else model.replace(tie_word_embeddings=False)
@@ -89,7 +89,7 @@ def test_effective_bits() -> None:
 
 
 def test_documented_layouts() -> None:
-    """One matrix of 768 rows and 3,072 columns in groups of 128, computed by hand."""
+    """The expected sizes are computed by hand, for a matrix of 768 rows and 3,072 columns in groups of 128."""
     scales, zeros = 2 * 24 * 768, 24 * 768 // 2
     for form, more in ((bertcalc.AwqConfig(), 0), (bertcalc.GPTQConfig(), 4 * 3072)):
         pieces = [piece for piece in form.pieces(BERT, "F16") if piece.source.endswith(".0.output.dense.weight")]
@@ -219,6 +219,6 @@ def test_what_is_not_possible_is_refused(ask: Any, words: str) -> None:
 
 
 def test_gguf_takes_the_names_that_llama_quantize_has_for_its_mixes() -> None:
-    """QUANT_OPTIONS of tools/quantize/quantize.cpp in llama.cpp: "alias for Q4_K_M"."""
+    """QUANT_OPTIONS in llama.cpp's tools/quantize/quantize.cpp lists them, such as "alias for Q4_K_M"."""
     for bits in (3, 4, 5):
         assert bertcalc.Gguf(f"Q{bits}_K") == bertcalc.Gguf(f"Q{bits}_K_M")  # type: ignore[arg-type]  # an alias

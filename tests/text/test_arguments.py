@@ -493,7 +493,7 @@ def test_a_wrong_call_says_what_would_be_right(call: Callable[[], object], words
 
 
 def test_arrays_of_numpy_and_pytorch_are_columns_and_values() -> None:
-    """They give the same rows as a list."""
+    """Arrays give the same rows as a list."""
     like = build(bertcalc.columns(SMALL, num_hidden_layers=[1, 2])).num_parameters()
     for some in (TWO, torch.tensor([1, 2])):
         counts = build(bertcalc.columns(SMALL, num_hidden_layers=some)).num_parameters()
@@ -533,7 +533,7 @@ def test_each_name_says_something_of_its_own() -> None:
 
 
 def test_adam_takes_the_memory_of_adamw() -> None:
-    """The real step, in which torch.optim.Adam counts as AdamW."""
+    """bertcalc treats torch.optim.Adam as AdamW, so a real step must take the same memory with both."""
     moments = []
     for kind in (torch.optim.Adam, torch.optim.AdamW):
         with torch.device("meta"):

@@ -14,9 +14,7 @@ from tests.examples import examples
 
 
 def as_copied(latex: str) -> str:
-    """Return a formula as a browser copies it: the text of KaTeX's MathML, its LaTeX annotation, and the text of its
-    HTML.
-    """
+    """Return a formula as a browser copies it: KaTeX's MathML text, its LaTeX annotation, and its HTML text."""
     seen = re.sub(r"[\s{}^]", "", latex.replace(r"\times", "×"))
     return f"{seen}{latex}{seen}"
 
