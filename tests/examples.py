@@ -24,8 +24,8 @@ def sampled(cases: Iterable[Case], every: int, begin: int = 0) -> list[Case]:
 def crossed(every: int, *axes: Iterable[Any]) -> list[tuple[Any, ...]]:
     """Return one in ``every`` combinations of the axes, or all combinations under a profile that draws more examples.
 
-    Consecutive combinations differ in every axis. Each value occurs in at least one combination; if that is not
-    possible, ValueError is raised.
+    It selects the combinations with indices that add up to a multiple of ``every``. ValueError is raised if a value
+    would occur in none of them.
     """
     lists = [[*axis] for axis in axes]
     places = [*product(*(range(len(values)) for values in lists))]

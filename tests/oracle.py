@@ -82,7 +82,10 @@ def real_config(config: Config) -> Any:
 
 
 def facts(model: Any) -> Facts:
-    """Return the facts of a real model or of bertcalc's model. The latter's "parameters" are the shapes themselves."""
+    """Return the facts of a real model or of bertcalc's model.
+
+    In bertcalc's model, a "parameter" is a shape, not a tensor.
+    """
     tensors = [(name, tuple(getattr(tensor, "shape", tensor))) for name, tensor in model.named_parameters()]
     return Facts(tensors, model.num_parameters(), str(model))
 

@@ -29,7 +29,7 @@ CELLS = (
 
 @pytest.fixture(scope="module")
 def executed() -> Any:
-    """A notebook whose cells a kernel has executed."""
+    """A notebook after a kernel has executed its cells."""
     v4: Any = nbformat.v4  # nbformat has no types for it
     notebook = v4.new_notebook(cells=[v4.new_code_cell(cell) for cell in CELLS])
     resources = {"metadata": {"path": str(Path(__file__).parents[2])}}

@@ -15,7 +15,7 @@ def term(page: Page, label: str) -> Locator:
 
 
 def tip(page: Page) -> Locator:
-    """The tooltip that is shown."""
+    """The visible tooltip."""
     return page.get_by_role("tooltip")
 
 

@@ -548,7 +548,7 @@ def test_a_model_with_adapters_is_known(text: str, architecture: str, amount: st
 def test_adapters_of_another_class_are_known_where_nothing_explains_a_number() -> None:
     first, *_more = of("109,777,152", architecture="BertForSequenceClassification").changed
     assert first.model.architecture == "BertModel"
-    # The count of a token classifier with these adapters.
+    # It is also the count of a token classifier with adapters.
     found = of("109,483,010", architecture="BertForSequenceClassification")
     assert not found.matches
     assert [cause.miscount for cause in found.miscounted[0].explanation] == ["pooler bias"]

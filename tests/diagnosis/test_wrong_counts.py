@@ -5,11 +5,11 @@ Their numbers were computed from the mistakes with plain arithmetic, not with th
 miscounts joined by "+". "|" separates causes that no number can distinguish. Other causes are "known" (a correct count
 of something), "typing" and "nothing".
 
-The source names the counts of an examiner who had not seen the code. At first, the leading explanation was right for 80
-to 88 % of them, and wrong for 2 to 15 %, mostly for rounded numbers. All of these counts were known while the
-explanations were written, so this test guards the result and says nothing about unseen counts. Two more examiners wrote
-200 counts that the authors of the explanations have not seen. A fourth person found the leading explanation right for
-192 of them and wrong for 2; the other 6 had no explanation.
+The source names the counts of an examiner who had not seen the code. At first, the explanations in front included the
+true cause for 80 to 88 % of them, and were wrong for 2 to 15 %, mostly for rounded numbers. All of these counts were
+known while the explanations were written, so this test guards the result and says nothing about unseen counts. Two more
+examiners wrote 200 counts that the authors of the explanations have not seen. A fourth person judged 192 of them
+explained correctly in front, 2 incorrectly, and 6 not at all.
 """
 
 import csv

@@ -121,7 +121,8 @@ def refusal(model_type: str, cls: str, given: dict[str, Any]) -> str:
 def counted(monkeypatch: pytest.MonkeyPatch, result: Any) -> list[Any]:
     """Replace the worker process.
 
-    Return a list that records whether each request asks for FLOPs. Each request returns ``result`` or raises it.
+    Each request returns ``result``, raises it, or returns the value of calling it. The returned list records whether
+    each request asks for FLOPs.
     """
     calls: list[Any] = []
 

@@ -47,7 +47,7 @@ def said(name: str) -> str:
 
 @pytest.fixture
 def both_taken() -> Iterator[Callable[[], None]]:
-    """Let two threads read slow headers until the returned function is called."""
+    """Let two threads read slow headers until the yielded function is called."""
     told = threading.Event()
 
     def leave() -> None:

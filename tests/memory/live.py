@@ -23,7 +23,7 @@ from bertcalc.memory.plan import Plan
 from tests.memory import autocast
 
 RELEASE = "release"
-# Operations whose kernel creates tensors itself, mapped to the functions that replace them.
+# Operations with a kernel that creates tensors itself, mapped to the functions that replace them.
 WITH_TEMPORARIES: dict[Any, Any] = {}
 
 

@@ -1,4 +1,4 @@
-"""The Parameters page, whose figures are compared with the real model."""
+"""The Parameters page: its figures equal the real model's."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The Modules page, whose text and figures are compared with the real model."""
+"""The Modules page: its text and figures equal the real model's."""
 
 from collections import defaultdict
 from dataclasses import replace

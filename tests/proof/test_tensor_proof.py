@@ -1,4 +1,4 @@
-"""The proof of tensors detects errors: here the models differ on purpose."""
+"""The proof of tensors detects errors. The tests make the models differ on purpose."""
 
 from dataclasses import replace
 from typing import Any
