@@ -26,7 +26,7 @@ def main() -> None:
     case = Case(Model(BertConfig()))
     for budget in BUDGETS:
         count = QUANTITIES[budget.quantity].of
-        floor = 16 * microseconds(lambda count=count: count(case), 20)  # type: ignore[misc]  # the default binds the loop variable
+        floor = 16 * microseconds(lambda count=count: count(case), 20)  # type: ignore[misc]  # binds ``count``
         for name, constraints in SPACES.items():
             candidates = search(case, budget, constraints).candidates
             time = microseconds(lambda b=budget, c=constraints: search(case, b, c, 60), 1)  # type: ignore[misc]
