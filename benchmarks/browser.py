@@ -1,8 +1,8 @@
-"""Measure waiting times in Chromium, and the time until the server is up: ``python -m benchmarks.browser``.
+"""Waiting times in Chromium, and the time until the server is up: ``python -m benchmarks.browser``.
 
-bertcalc's pages and the floors (minimal apps to compare with) take turns in the same run, in the same browser and with
-the same settings, so that changes in the machine's speed affect all of them. A wait ends with the last change on the
-page: the script has ended, and nothing is written or drawn afterwards.
+bertcalc's pages and the floors (minimal apps for comparison) take turns in one run, in the same browser and with the
+same settings. Changes in the machine's speed therefore affect all of them. A wait ends with the last change on the
+page: the script has ended, and nothing is written or drawn after it.
 """
 
 import argparse
@@ -28,7 +28,7 @@ VISITS = 5
 STARTS = 5
 QUIET = 400  # milliseconds without a change after which a page counts as drawn
 
-# Note the time of every change of the document and of every canvas; charts and tables are drawn on canvases.
+# Record the time of every change of the document and of every canvas, on which charts and tables are drawn.
 _WATCH = """() => {
   window.lastChange = 0;
   const note = () => { window.lastChange = performance.now(); };
@@ -36,7 +36,8 @@ _WATCH = """() => {
   const draw = CanvasRenderingContext2D.prototype.clearRect;
   CanvasRenderingContext2D.prototype.clearRect = function (...box) { note(); return draw.apply(this, box); };
 }"""
-# The time from ``began`` until the last change, once the script has ended and nothing changed for ``quiet`` ms.
+# The time from ``began`` until the last change. It resolves once the script has ended and nothing changed for ``quiet``
+# ms.
 _SETTLED = """([began, quiet]) => new Promise((settled, failed) => {
   setTimeout(() => failed(new Error("nothing has changed for a minute")), 60000);
   const look = () => {
@@ -52,13 +53,13 @@ _SETTLED = """([began, quiet]) => new Promise((settled, failed) => {
 
 
 def settled(page: Page, began: float = 0.0) -> float:
-    """Milliseconds from ``began``, a time on the page's clock, until the page's last change."""
+    """Wait until the page is drawn. Return the milliseconds from ``began`` on the page's clock to its last change."""
     waited: float = page.evaluate(_SETTLED, [began, QUIET])
     return waited
 
 
 def opened(browser: Browser, url: str) -> tuple[Page, float]:
-    """Open a page with an empty browser cache; also return the milliseconds until it is drawn completely."""
+    """Open a page with an empty browser cache. Return it with the milliseconds until it is drawn completely."""
     page = browser.new_context(viewport={"width": 1280, "height": 720}).new_page()
     page.add_init_script(f"({_WATCH})()")
     page.goto(url)
@@ -66,22 +67,22 @@ def opened(browser: Browser, url: str) -> tuple[Page, float]:
 
 
 def visit(browser: Browser, url: str) -> float:
-    """Milliseconds from a first visit until the page is drawn completely."""
+    """Return the milliseconds of a first visit, until the page is drawn completely."""
     page, waited = opened(browser, url)
     page.context.close()
     return waited
 
 
 def cpu(server: int) -> float:
-    """Milliseconds of CPU time that a server (a process id) has used."""
+    """Return the CPU time that a server has used, in milliseconds."""
     times = psutil.Process(server).cpu_times()
     return 1000 * float(times.user + times.system)
 
 
 def switch(page: Page, address: str) -> float | None:
-    """Milliseconds from choosing a page in the navigation, or in one of its menus, to the page's last change.
+    """Switch to a page in the navigation or one of its menus. Return the milliseconds until the page's last change.
 
-    None if only older links lead to the page.
+    Return None if the navigation has no link to the page.
     """
     link = page.locator(f'a[href$="/{address}"], a[href*="/{address}?"]').first
     menus = page.get_by_role("navigation").get_by_role("button").all()
@@ -90,27 +91,27 @@ def switch(page: Page, address: str) -> float | None:
         page.wait_for_timeout(QUIET)
     if not link.count():
         return None
-    link.click(trial=True)  # only waits until the link can be clicked
+    link.click(trial=True)  # waits until the link can be clicked
     began: float = page.evaluate("() => performance.now()")
     link.dispatch_event("click")
     return settled(page, began)
 
 
 def start(script: str, folder: Path) -> float:
-    """Seconds from the command to start the server until it is up."""
+    """Return the seconds from the command that starts the server until it is up."""
     began = time.perf_counter()
     with running_server(folder / "start", script):
         return time.perf_counter() - began
 
 
 def alternately(times: int, measures: Sequence[Callable[[], float]]) -> list[float]:
-    """The median of each measure; the measures take turns."""
+    """Return the median of each measure. The measures take turns."""
     rows = [[measure() for measure in measures] for _time in range(times)]
     return [median(column) for column in zip(*rows, strict=True)]
 
 
 def main() -> None:
-    """Print the tables."""
+    """Measure the starts and pages of the command line, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", nargs="+", default=[name or "parameters" for name in PAGES])
     parser.add_argument("--quick", action="store_true", help="measure two pages, a few times")

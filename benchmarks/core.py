@@ -1,6 +1,6 @@
-"""Measure the time of a count, and of counting a column of models: ``python -m benchmarks.core``.
+"""The time to count one model, and a column of models: ``python -m benchmarks.core``.
 
-Each figure is shown beside a floor from the same run: the same sum of products written by hand, in plain Python and in
+Each figure is shown beside a floor from the same run: the same sum of products, written by hand in plain Python and in
 NumPy, without a module tree, names and shapes.
 """
 
@@ -17,17 +17,17 @@ ROWS = 100_000
 
 
 def by_hand(h: Any, layers: Any, i: Any) -> Any:
-    """The parameter count of BertModel as a single expression; sizes are numbers or columns."""
+    """Count BertModel's parameters with one expression, for integers or columns."""
     return (30522 + 512 + 2 + 2) * h + layers * (4 * h * h + 2 * h * i + 9 * h + i) + h * h + h
 
 
 def microseconds(function: Callable[[], object], number: int) -> float:
-    """The microseconds per call: the median of 11 batches of ``number`` calls."""
+    """Return the microseconds per call: the median over 11 batches of ``number`` calls each."""
     return median(repeat(function, number=number, repeat=11)) / number * 1e6
 
 
 def main() -> None:
-    """Print the table."""
+    """Measure the counts, and print the table."""
     config = BertConfig()
     random = np.random.default_rng(0)
     heads = random.integers(1, 33, ROWS)

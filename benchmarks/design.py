@@ -1,6 +1,6 @@
-"""Measure the time of a search for models within a budget: ``python -m benchmarks.design``.
+"""The time of a search for models within a budget: ``python -m benchmarks.design``.
 
-Each figure is shown beside a floor from the same run: the sixteen counts with which a search begins.
+Each figure is shown beside a floor from the same run: the sixteen counts that every search begins with.
 """
 
 from benchmarks.core import microseconds
@@ -22,11 +22,11 @@ SPACES = {
 
 
 def main() -> None:
-    """Print the table."""
+    """Run each search, and print the table."""
     case = Case(Model(BertConfig()))
     for budget in BUDGETS:
         count = QUANTITIES[budget.quantity].of
-        floor = 16 * microseconds(lambda count=count: count(case), 20)  # type: ignore[misc]  # a default binds
+        floor = 16 * microseconds(lambda count=count: count(case), 20)  # type: ignore[misc]  # binds ``count``
         for name, constraints in SPACES.items():
             candidates = search(case, budget, constraints).candidates
             time = microseconds(lambda b=budget, c=constraints: search(case, b, c, 60), 1)  # type: ignore[misc]

@@ -1,7 +1,7 @@
-"""Drag a slider in Chromium, and measure the painted frames, the shown stops, and the time from input to number.
+"""Dragging a slider in Chromium: frames painted, stops shown, and the time from input to number.
 
-Run ``python -m benchmarks.drag``. A script in the page moves the slider of layers to the next stop in each frame, back
-and forth. For comparison, the one-slider app shows how long Streamlit's own slider takes.
+``python -m benchmarks.drag``. For comparison, the one-slider app shows how long Streamlit's own slider takes. A script
+in the page moves the slider for the number of layers to the next stop in each frame, back and forth.
 """
 
 import argparse
@@ -70,19 +70,19 @@ class Drag(NamedTuple):
     waits: list[float]
 
     def wait(self, share: float) -> float:
-        """The wait in milliseconds that this share of the inputs did not exceed."""
+        """Return the wait in ms that this share of the inputs did not exceed."""
         return sorted(self.waits or [float("nan")])[int(share * (len(self.waits) - 1))]
 
 
 def drag(page: Page) -> Drag:
-    """Drag a page's slider of layers for ``SECONDS``."""
+    """Drag the slider for the number of layers on a page."""
     seen = page.evaluate(_DRAG, SECONDS)
     settled(page)
     return Drag(seen["frames"] / seen["seconds"], seen["shown"] / seen["moves"], seen["waits"])
 
 
 def press(page: Page) -> float:
-    """The median milliseconds from a key press to the new number, with Streamlit's own slider."""
+    """Return the median of the milliseconds from a key press to the new number, with Streamlit's own slider."""
     page.get_by_role("slider").first.focus()
     waits = []
     for _press in range(12):
@@ -93,7 +93,7 @@ def press(page: Page) -> float:
 
 
 def main() -> None:
-    """Print the table."""
+    """Drag the slider on each page, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", nargs="+", default=list(PAGES))
     options = parser.parse_args()
@@ -101,7 +101,7 @@ def main() -> None:
         app, _server = stack.enter_context(running_server(Path(folder) / "app"))
         floor, _floor = stack.enter_context(running_server(Path(folder) / "floor", FLOOR))
         browser = stack.enter_context(running_browser(compiles=True))
-        opened(browser, app)  # a fresh server's first page
+        opened(browser, app)  # the first page of a new server takes longer
         least = press(opened(browser, floor)[0])
         print(row("page", "frames a second", "stops shown in the next frame", "input to number, ms, median / p95"))
         print("|---" * 4 + "|")

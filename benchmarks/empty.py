@@ -1,1 +1,1 @@
-"""An empty app, the floor for the server's start."""
+"""The floor of the server's start-up time: an empty app."""

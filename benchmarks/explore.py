@@ -1,8 +1,8 @@
-"""Measure the time of a map of 100,000 models, for each quantity: ``python -m benchmarks.explore``.
+"""The time of a map of 100,000 models, for each quantity: ``python -m benchmarks.explore``.
 
-Each figure is shown beside a floor from the same run: the same quantity of the same models as a single NumPy
-expression, written by hand, without tree, steps and names. The models differ in everything that a map changes: hidden
-size, heads, intermediate size and layers are columns, so nothing can be counted once for many models.
+Each figure is shown beside a floor from the same run: the same quantity of the same models as one NumPy expression,
+written by hand, without tree, steps and names. Hidden size, heads, intermediate size and layers are columns, so that
+nothing can be counted once for many models.
 """
 
 from collections.abc import Callable
@@ -21,24 +21,24 @@ _BATCH, _LENGTH = 8, 128
 
 
 def parameters(h: Any, heads: Any, layers: Any) -> Any:
-    """Parameters of BertModel with an intermediate size of 4 h; they do not depend on ``heads``."""
+    """The parameters of BertModel with an intermediate size of 4 h. They do not depend on ``heads``."""
     return by_hand(h, layers, 4 * h)
 
 
 def forward(h: Any, heads: Any, layers: Any) -> Any:
-    """FLOPs of a forward pass."""
+    """The FLOPs of a forward pass."""
     return layers * 4 * _BATCH * _LENGTH * h * (6 * h + _LENGTH) + 2 * _BATCH * h * h
 
 
 def activations(h: Any, heads: Any, layers: Any) -> Any:
-    """Bytes that autograd saves for the backward pass."""
+    """The bytes that autograd saves for the backward pass."""
     tokens = _BATCH * _LENGTH
     layer = 4 * tokens * (3 * heads * _LENGTH + 10 * h + 8 * h + 4)
     return layers * layer + 4 * _BATCH * (3 * h * _LENGTH + h + 2 * _LENGTH)
 
 
 def training_memory(h: Any, heads: Any, layers: Any) -> Any:
-    """The approximate bytes of a training step with AdamW; bertcalc computes the exact peak of the step."""
+    """The approximate bytes of a training step with AdamW. bertcalc computes the peak over the step."""
     return 16 * parameters(h, heads, layers) + activations(h, heads, layers)
 
 
@@ -52,7 +52,7 @@ FLOORS: dict[str, Callable[[Any, Any, Any], Any]] = {
 
 
 def main() -> None:
-    """Print the table."""
+    """Measure each quantity, and print the table."""
     random = np.random.default_rng(0)
     heads, layers = random.integers(1, 33, ROWS), random.integers(1, 49, ROWS)
     hidden = 64 * heads

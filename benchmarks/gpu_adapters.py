@@ -1,11 +1,11 @@
-"""Measure the memory of training adapters on an NVIDIA GPU: ``python -m benchmarks.gpu_adapters``.
+"""The memory of training adapters on an NVIDIA GPU: ``python -m benchmarks.gpu_adapters``, with bitsandbytes 0.50.2.
 
-Needs bitsandbytes 0.50.2. It trains LoRA (rank 8, query and value) of BertForSequenceClassification with random
-weights, 128 tokens and AdamW, and measures the second step of the usual loop. bertcalc's peak is shown beside the bytes
-that PyTorch was asked for, and the bytes that it allocated, in blocks of at least 512 bytes. cuBLAS gets no workspace.
+The model is BertForSequenceClassification with random weights and LoRA (rank 8, query and value), 128 tokens, AdamW.
+The second step of the usual loop is measured. bertcalc's peak is shown beside the bytes requested from PyTorch and the
+bytes that PyTorch allocated, in blocks of at least 512 bytes. cuBLAS gets no workspace.
 
-bertcalc's peak includes the 4 bytes of AdamW's step counter for each trained tensor. Here, the counters are in CPU
-memory.
+bertcalc's peak includes the 4 bytes of AdamW's step counter for each trained tensor. PyTorch stores them in CPU memory
+here.
 """
 
 import gc
@@ -32,7 +32,10 @@ LORA = Lora(r=8, target_modules=["query", "value"], task_type="SEQ_CLS")
 
 
 def nf4(dtype: Dtype) -> BitsAndBytesConfig:
-    """A configuration for 4-bit weights that compute in ``dtype``; the head is trained, so it stays in float32."""
+    """Return a configuration for 4-bit weights that compute in ``dtype``.
+
+    The head is trained, so it stays in float32.
+    """
     return BitsAndBytesConfig(
         load_in_4bit=True,
         bnb_4bit_quant_type="nf4",
@@ -52,14 +55,14 @@ WAYS: dict[str, tuple[BitsAndBytesConfig | None, Precision]] = {
 
 
 def ours(preset: str, base: BitsAndBytesConfig | None, plan: Plan, batch: Batch) -> int:
-    """bertcalc's peak in bytes."""
+    """Return bertcalc's peak in bytes."""
     model: Any = load(preset, "BertForSequenceClassification")
     changed = model.quantized(base).adapted(LORA).packed("float32") if base else model.adapted(LORA)
     return int(peak_bytes(changed, plan, *batch.shape))
 
 
 def real_model(folder: str, base: BitsAndBytesConfig | None) -> Any:
-    """The real model with peft's adapter, on the GPU."""
+    """Return the real model with peft's adapter, on the GPU."""
     options: dict[str, Any] = {"dtype": torch.float32, "attn_implementation": "eager", "device_map": {"": 0}}
     if base:
         arguments = {**vars(base), "llm_int8_skip_modules": ["classifier"]}
@@ -70,7 +73,7 @@ def real_model(folder: str, base: BitsAndBytesConfig | None) -> Any:
 
 
 def measure(real: Any, batch: Batch, *, amp: bool) -> tuple[int, int]:
-    """The peak of the bytes that a step requests, and the peak of the bytes that it allocates."""
+    """Return the peaks of requested and of allocated bytes in a training step."""
     optimizer = torch.optim.AdamW([tensor for tensor in real.parameters() if tensor.requires_grad], foreach=False)
     ids = torch.randint(5, 30_000, (batch.batch_size, batch.sequence_length), device="cuda")
     inputs = {"input_ids": ids, "labels": torch.zeros(batch.batch_size, dtype=torch.long, device="cuda")}
@@ -90,7 +93,7 @@ def measure(real: Any, batch: Batch, *, amp: bool) -> tuple[int, int]:
 
 
 def rows(preset: str) -> Iterator[str]:
-    """The rows of a model's table."""
+    """Yield the rows of a model's table."""
     with TemporaryDirectory() as folder:
         config = load(preset).config
         sizes = {
@@ -125,5 +128,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    os.environ |= {"CUBLAS_WORKSPACE_CONFIG": ":0:0", "CUBLASLT_WORKSPACE_SIZE": "0"}  # read at the first product
+    # cuBLAS reads them at the first matrix product.
+    os.environ |= {"CUBLAS_WORKSPACE_CONFIG": ":0:0", "CUBLASLT_WORKSPACE_SIZE": "0"}
     main()

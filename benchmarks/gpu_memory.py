@@ -1,13 +1,12 @@
-"""Measure the memory that an NVIDIA GPU needs beyond bertcalc's peaks: ``python -m benchmarks.gpu_memory``.
+"""The memory that an NVIDIA GPU needs beyond bertcalc's peaks: ``python -m benchmarks.gpu_memory``.
 
-Real models with random weights run three steps of the usual loop; the third step is measured. A cell of the first table
-has bertcalc's peak, PyTorch's ``max_memory_allocated`` without cuBLAS's workspaces, and the excess in percent. The last
-column has the most memory that was reserved but not allocated, in gaps between blocks.
+Real models with random weights take three steps of the usual loop; the third is measured. A cell of the first table has
+bertcalc's peak, PyTorch's ``max_memory_allocated`` without cuBLAS's workspaces, and the excess in percent. The last
+column has the largest amount of memory that was reserved but not allocated, in gaps between blocks.
 
-The second table has the least memory with which a run succeeds. Batches that fill 7 and 14 GiB according to bertcalc
-run with less and less memory, until PyTorch runs out of it. PYTORCH_ALLOC_CONF=expandable_segments:True selects the
-other mode of PyTorch's allocator. ``--peaks`` or ``--needs`` measures only one table; ``--presets`` selects other
-models.
+The second table has the least memory with which a run succeeds. Batches that fill 7 and 14 GiB by bertcalc's peak run
+with less and less memory until PyTorch runs out of it. PYTORCH_ALLOC_CONF=expandable_segments:True selects the other
+mode of PyTorch's allocator. ``--peaks`` or ``--needs`` measures only one table; ``--presets`` selects other models.
 """
 
 import argparse
@@ -37,11 +36,14 @@ FILLED = (7 * 2**30, 14 * 2**30)
 LENGTH = 128
 DEVICE = "cuda"
 STEPS = 3
-HALVINGS = 4  # how often the interval between allocated and reserved memory is halved
+HALVINGS = 4  # bisections of the interval between allocated and reserved memory
 
 
 class Measured(NamedTuple):
-    """The bytes of a run: peak allocated memory, memory allocated after the model is deleted, peak reserved memory."""
+    """The memory of a run in bytes.
+
+    ``allocated`` and ``reserved`` are peaks. ``workspaces`` is still allocated after the model is deleted.
+    """
 
     allocated: int
     workspaces: int
@@ -49,7 +51,10 @@ class Measured(NamedTuple):
 
 
 def ways(model: Model) -> Iterator[tuple[str, Plan | Inference]]:
-    """Yield every way to run a model: training, with gradient checkpointing if the family has it, and inference."""
+    """Yield every way to run a model: training plans, then settings for inference.
+
+    Plans with gradient checkpointing are included if the family supports it.
+    """
     recomputes = [kind for kind in ("none", "full") if kind in ("none", *family_of(model.config).recomputes)]
     for precision, attention, recompute in product(("fp32", "bf16"), ("eager", "fused"), recomputes):
         plan = Plan(precision, attention=attention, recompute=recompute, fused_dropout=True)  # type: ignore[arg-type]
@@ -59,7 +64,7 @@ def ways(model: Model) -> Iterator[tuple[str, Plan | Inference]]:
 
 
 def on_device(model: Model, how: Plan | Inference) -> Any:
-    """The real model on the GPU."""
+    """Return the real model on the GPU."""
     dtype = PRECISIONS[how.precision].dtype if isinstance(how, Plan) else how.dtype
     with torch.device(DEVICE):
         real = real_model(model).to(getattr(torch, dtype))
@@ -68,7 +73,7 @@ def on_device(model: Model, how: Plan | Inference) -> Any:
 
 
 def batch_of(model: Model, batch_size: int) -> dict[str, torch.Tensor]:
-    """Token ids, and labels for a class that takes them."""
+    """Return token ids, and labels for a class that takes them."""
     ids = torch.randint(0, model.config.vocab_size, (batch_size, LENGTH), device=DEVICE)
     batch = {"input_ids": ids}
     if model.cls.per_token:
@@ -79,7 +84,7 @@ def batch_of(model: Model, batch_size: int) -> dict[str, torch.Tensor]:
 
 
 def run(model: Model, how: Plan | Inference, batch_size: int) -> None:
-    """Run ``STEPS`` steps; afterwards, PyTorch's statistics describe the last step."""
+    """Run a few steps. Afterwards, PyTorch's peak statistics describe the last step."""
     real = on_device(model, how)
     batch = batch_of(model, batch_size)
     if isinstance(how, Inference):
@@ -106,7 +111,7 @@ def run(model: Model, how: Plan | Inference, batch_size: int) -> None:
 
 
 def measure(model: Model, how: Plan | Inference, batch_size: int, limit: int | None = None) -> Measured | None:
-    """The memory of a run; None if the run fails because PyTorch may use at most ``limit`` bytes."""
+    """Measure the memory of a run. Return None if it runs out of memory within ``limit`` bytes."""
     total = torch.cuda.mem_get_info()[1]
     torch.cuda.set_per_process_memory_fraction(1.0 if limit is None else limit / total)
     try:
@@ -121,7 +126,7 @@ def measure(model: Model, how: Plan | Inference, batch_size: int, limit: int | N
 
 
 def peaks(models: list[tuple[str, Model]]) -> None:
-    """Print the first table."""
+    """Print the table of bertcalc's and PyTorch's peaks."""
     print(f"| model | class | how | {' | '.join(f'{count} x {LENGTH}' for count in BATCHES)} | gaps, at most |")
     print(f"|---|---|---|{'---|' * len(BATCHES)}---|")
     off: list[float] = []
@@ -146,7 +151,7 @@ def peaks(models: list[tuple[str, Model]]) -> None:
 
 
 def needs(models: list[tuple[str, Model]]) -> None:
-    """Print the second table."""
+    """Print the table of the least memory with which each run succeeds."""
     print("| model | class | how | batch | ours | a run needs | more |\n|---|---|---|---|---|---|---|")
     excess: list[float] = []
     every = [(preset, model, *plan) for preset, model in models for plan in ways(model)]
@@ -176,7 +181,7 @@ def _mib(count: int) -> str:
 
 
 def main() -> None:
-    """Print the requested tables."""
+    """Print the tables that the command line selects."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--peaks", action="store_true")
     parser.add_argument("--needs", action="store_true")

@@ -1,9 +1,8 @@
-"""Measure how long a reader waits while a client attacks the server: ``python -m benchmarks.hostile``.
+"""The waits of a reader beside a hostile visitor: ``python -m benchmarks.hostile``, six minutes, only on loopback.
 
-The benchmark takes six minutes and uses only the loopback interface. A reader moves a slider on Parameters, first
-alone, then while a hostile client sends requests that no browser sends. The server's soft limit is 1,024 open files, as
-on most systems, and its proxy for other hosts never answers. To run only some trials, name them:
-``python -m benchmarks.hostile floods messages``.
+A reader moves a slider on Parameters, first alone, then beside a hostile client, which does what no browser does. The
+server's soft limit is 1,024 open files, as on most systems, and its proxy for other hosts never answers. Name trials to
+run only those: ``python -m benchmarks.hostile floods messages``.
 """
 
 import argparse
@@ -33,8 +32,8 @@ from tests.browser.launch import running_server
 
 MOVES = 20
 SECONDS = 20.0
-HALF = 1_100  # the number of incomplete requests
-CLASS = 200  # the number of sessions that lose the network
+HALF = 1_100  # incomplete requests
+CLASS = 200  # sessions that lose the network
 PANEL = "$$STREAMLIT_INTERNAL_KEY_panel__events"
 ANOTHER_SITE = (
     b"GET /_stcore/stream HTTP/1.1\r\nHost: a\r\nOrigin: https://example.org\r\nConnection: Upgrade\r\n"
@@ -44,7 +43,7 @@ Rows = Iterator[tuple[str, str]]
 
 
 class Target(NamedTuple):
-    """The server, its host and port, its process, and its log."""
+    """The server under test: its client interface, its (host, port), its process and its log file."""
 
     server: Server
     place: tuple[str, int]
@@ -57,10 +56,11 @@ class Target(NamedTuple):
 
 
 async def moves(target: Target, least: float = 0.0) -> str:
-    """The median, p95 and longest wait in ms of a reader who moves the slider twice a second, and the most threads.
+    """Move the slider twice a second.
 
-    The numbers in brackets are the server's CPU time until the answer, which other programs do not affect. The reader
-    makes ``MOVES`` moves, and moves for at least ``least`` seconds.
+    Return the reader's median, p95 and longest wait in ms, and the peak thread count.
+
+    The numbers in brackets are the server's CPU time until the answer, which other programs do not affect.
     """
     waited: list[float] = []
     worked: list[float] = []
@@ -93,7 +93,7 @@ def _percentiles(figures: list[float]) -> str:
 
 
 def send(stream: str, payload: bytes, count: int, a_second: float) -> None:
-    """Send a message over ``count`` connections, ``a_second`` times a second on each; reopen closed connections."""
+    """Send a message over ``count`` connections, ``a_second`` times a second on each. Reopen closed connections."""
 
     async def sender() -> None:
         while True:
@@ -118,7 +118,7 @@ def send(stream: str, payload: bytes, count: int, a_second: float) -> None:
 
 
 def other_sites(place: tuple[str, int]) -> None:
-    """Send WebSocket handshakes that come from a page of another site, one after the other."""
+    """Send WebSocket handshakes with the origin of another site, one after the other."""
     while True:
         with suppress(OSError), socket.create_connection(place) as opened:
             opened.sendall(ANOTHER_SITE)
@@ -134,7 +134,7 @@ def put_files(place: tuple[str, int]) -> None:
 
 @contextmanager
 def doing(function: Callable[..., None], *arguments: object) -> Iterator[None]:
-    """Run a function in a separate process while the body runs."""
+    """Run a function in another process while the body runs."""
     process = multiprocessing.get_context("spawn").Process(target=function, args=arguments)
     process.start()
     time.sleep(3)
@@ -146,19 +146,19 @@ def doing(function: Callable[..., None], *arguments: object) -> Iterator[None]:
 
 
 def nothing(target: Target) -> Rows:
-    """The waits of a reader alone."""
+    """Measure the waits of a reader alone."""
     asyncio.run(moves(target))
     yield "nothing", asyncio.run(moves(target))
 
 
 def sites(target: Target) -> Rows:
-    """The waits during handshakes that would make Streamlit ask another host."""
+    """Measure the waits during handshakes that would make Streamlit ask another host."""
     with doing(other_sites, target.place):
         yield "handshakes of another site, one after the other", asyncio.run(moves(target))
 
 
 def uploads(target: Target) -> Rows:
-    """The waits during uploads, which the server refuses."""
+    """Measure the waits during uploads, which the server refuses."""
     before = target.server.memory()
     with doing(put_files, target.place):
         yield "20 uploads of 100 MB", asyncio.run(moves(target, least=SECONDS))
@@ -166,7 +166,7 @@ def uploads(target: Target) -> Rows:
 
 
 def messages(target: Target) -> Rows:
-    """The waits during messages that are large, would create many objects, or cannot be parsed."""
+    """Measure the waits during messages that are large, that would become many objects, or that cannot be parsed."""
     for size in (16_000_000, 1_900_000, 60_000):
         message = BackMsg()
         widget = message.rerun_script.widget_states.widgets.add()
@@ -186,7 +186,7 @@ def messages(target: Target) -> Rows:
 
 
 def floods(target: Target) -> Rows:
-    """The waits during floods of ordinary messages."""
+    """Measure the waits during floods of ordinary messages."""
     message = BackMsg()
     message.rerun_script.query_string = "vocab_size=21128"
     for count, a_second in ((5, 0.0), (5, 40.0), (20, 10.0)):
@@ -198,7 +198,7 @@ def floods(target: Target) -> Rows:
 
 
 def half(target: Target) -> Rows:
-    """The waits of a reader who arrives after many incomplete requests, and 15 seconds later."""
+    """Measure the waits beside incomplete requests, and 15 seconds later."""
     with ExitStack() as stack:
         for _ in range(HALF):
             opened = stack.enter_context(socket.create_connection(target.place))
@@ -210,7 +210,7 @@ def half(target: Target) -> Rows:
 
 
 def network(target: Target) -> Rows:
-    """The number of a class's sessions that survive when its Wi-Fi fails for five seconds."""
+    """Count how many sessions of a class survive when its Wi-Fi fails for five seconds."""
     yield f"{CLASS} sessions lose the network for 5 s: that many find their session again", asyncio.run(_lose(target))
 
 
@@ -234,7 +234,7 @@ async def _lose(target: Target) -> str:
 
 
 def verify(target: Target) -> Rows:
-    """The waits when the process of the page Verify hangs or dies."""
+    """Measure the waits when Verify's process hangs or dies."""
     asyncio.run(verified(target))
     for worker in workers(target.process):
         worker.suspend()
@@ -246,12 +246,12 @@ def verify(target: Target) -> Rows:
 
 
 def workers(process: psutil.Process) -> list[psutil.Process]:
-    """The child processes that build real models."""
+    """The processes that build the real model."""
     return [child for child in process.children(recursive=True) if "bertcalc.processes.worker" in child.cmdline()]
 
 
 async def verified(target: Target) -> str:
-    """The wait, in milliseconds, of a reader who opens Verify with a model that is not cached."""
+    """Return the wait, in milliseconds, of a reader who opens Verify with a model that is not cached."""
     began = time.perf_counter()
     async with connection(target.server) as opened:
         reader = Session(time.monotonic_ns() % 1000, "verify", opened, ours=True)
@@ -260,7 +260,7 @@ async def verified(target: Target) -> str:
 
 
 async def beside_verify(target: Target) -> str:
-    """The waits of a reader while another reader waits for Verify."""
+    """Measure the waits of a reader while another reader waits for Verify."""
     other = asyncio.create_task(verified(target))
     waited = await moves(target)
     if other.done():

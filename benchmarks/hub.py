@@ -1,6 +1,6 @@
-"""Measure the waits while four readers read repositories designed to block the server: ``python -m benchmarks.hub``.
+"""Four readers at once read repositories that are made to block the server: ``python -m benchmarks.hub``.
 
-Meanwhile, another reader moves a slider on Parameters. The Hub is simulated by a server on this machine.
+Meanwhile another reader moves the slider on Parameters. The Hub is a server on this machine.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from tests.hub.hub_server import endless_body, serving, slow_body, slow_headers
 READERS = 4
 QUIET = 10.0  # seconds of moves before the others read from the Hub
 PAUSE = 0.1  # seconds between two moves
-# The repositories; every reader reads each of them completely.
+# The repositories. Every reader reads each of them completely.
 MODELS = {
     "shards": "20 shards of 55,000 tensors",
     "largest": "one file of 4 MB, 60,000 tensors",
@@ -35,7 +35,7 @@ MODELS = {
 
 
 class Asking(Session):
-    """A reader who reads models from the Hub, on the page Bring anything."""
+    """A reader who reads models from the Hub on the Bring anything page."""
 
     button = ""
 
@@ -44,7 +44,7 @@ class Asking(Session):
         super().__init__(2 * number, "bring", *rest, ours=True, suffix=f"&bring=hub&repo_id=some/{name}")  # type: ignore[arg-type]
 
     async def ask(self) -> tuple[float, str]:
-        """Press the button; return the seconds until the answer, and its text."""
+        """Press the button. Return the seconds until the answer, and its text."""
         self.alerts.clear()
         self._widgets[self.button] = WidgetState(id=self.button, trigger_value=True)
         began = time.perf_counter()
@@ -63,14 +63,14 @@ class Asking(Session):
 
 
 def shard(number: int, tensors: int) -> bytes:
-    """A safetensors file with ``tensors`` tensors that have no elements."""
+    """Return a safetensors file of tensors without elements."""
     empty = {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
     header = json.dumps({f"{number}.{tensor}": empty for tensor in range(tensors)}, separators=(",", ":")).encode()
     return len(header).to_bytes(8, "little") + header
 
 
 def serve(folder: Path, address: Connection) -> None:
-    """Serve the simulated Hub; this runs in a separate process."""
+    """Serve the Hub until the parent process sends a message. Runs in a separate process."""
     for name in MODELS:
         (folder / "some" / name).mkdir(parents=True)
         (folder / "some" / name / "config.json").write_text('{"architectures": ["BertModel"]}')
@@ -87,7 +87,7 @@ def serve(folder: Path, address: Connection) -> None:
 
 
 async def measure(server: Server) -> None:
-    """Print the waits of the moving reader (median / p95 / longest), and the memory of the server process."""
+    """Print the waits of the reader who moves (median / p95 / longest), and the memory of the server process."""
     await server.ready()
     async with AsyncExitStack() as stack:
         mover = Session(0, "", await stack.enter_async_context(connection(server)), ours=True)
@@ -118,7 +118,7 @@ async def _moves(server: Server, mover: Session, until: "asyncio.Future[Any]", l
 
 
 def main() -> None:
-    """Start the simulated Hub and a server that reads from it, and measure."""
+    """Start the Hub and a server that reads from it, and measure the waits."""
     ours, theirs = multiprocessing.Pipe()
     with TemporaryDirectory() as folder:
         hub = multiprocessing.Process(target=serve, args=(Path(folder) / "hub", theirs))

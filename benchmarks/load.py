@@ -1,11 +1,11 @@
-"""Measure the real server under many sessions at once, over its WebSocket: ``python -m benchmarks.load``.
+"""Many sessions at once on the real server, over its WebSocket: ``python -m benchmarks.load``.
 
-Every session has its own configuration and language, and moves a slider at random times. It checks each answer: the
-sizes in the sidebar, the language, and the total (if the page shows it) must belong to this session. The one-slider app
-gets the same load in the same run. Nothing leaves the loopback interface.
+Every session has its own configuration and language, and moves a slider at random moments. It checks each answer: the
+sizes in the sidebar, the language, and the total, if the page shows it, must belong to this session. The one-slider app
+is loaded in the same way in the same run. Nothing leaves the loopback interface.
 
-If a move is due before the previous move is answered, it is sent late, but its latency counts from the time at which it
-was due. A slow server therefore cannot hide its latency by receiving fewer requests.
+A move that is due before the previous one is answered is sent late, and its latency counts from its due time. A slow
+server therefore cannot hide its latency by receiving fewer requests.
 """
 
 import argparse
@@ -37,8 +37,8 @@ from tests.component_data import sent_to
 FLOOR = "benchmarks/one_slider.py"
 SESSIONS = (1, 10, 50, 100, 200)
 SECONDS = 4.0
-LONGER = 5  # the factor for the time with the most sessions, so that a growing queue becomes visible
-MEAN_PAUSE = 5.0  # seconds between the moves of a session in a class
+LONGER = 5  # factor on the duration with the most sessions, so that a growing queue becomes visible
+MEAN_PAUSE = 5.0  # seconds between the moves of one session in a class
 LEAST_PAUSE = 0.5
 TOTAL_PAGES = ("", "layers", "sweep", ANY_MODEL, "verify", "tools")  # the pages that show the total
 LONGEST = 120.0  # seconds after which a waiting session counts as starved
@@ -46,7 +46,7 @@ FORGOTTEN = 125.0  # seconds after which Streamlit has discarded a session that 
 
 
 def model_of(number: int, page: str) -> Model:
-    """The model of the reader with this number on a page."""
+    """Return the model of reader ``number`` on a page."""
     vocab_size, layers = 20_000 + number, 1 + number % 24
     if page != ANY_MODEL:
         return OfSidebar(vocab_size, layers)
@@ -55,10 +55,10 @@ def model_of(number: int, page: str) -> Model:
 
 
 class Session:
-    """A simulated reader: an open WebSocket, with its own model and language.
+    """One reader: an open WebSocket with its own model and language.
 
-    ``ours``: whether the app is bertcalc; the floor has a single slider, and neither language nor link. ``suffix`` is
-    appended to the link. ``model`` defaults to ``model_of(number, page)``.
+    ``ours`` is False for the floor, an app with one slider, one language and no link. ``suffix`` is appended to the
+    link. By default, ``model`` follows from the reader's number.
     """
 
     patience = LONGEST
@@ -78,14 +78,14 @@ class Session:
         self.model = model or (model_of(number, page) if ours else OneSlider())
         self.random = Random(number)
         self._socket = socket
-        self.id = ""  # the id of Streamlit's session
+        self.id = ""  # id of Streamlit's session
         self._page_hash = ""
         self._widgets: dict[str, WidgetState] = {}
-        self._slider = ""  # the id of the floor's slider
-        self._panel = ""  # the id of bertcalc's panel
-        self._program = ""  # the name of the live program, which a browser sends back with each event
+        self._slider = ""  # id of the floor's slider
+        self._panel = ""  # id of bertcalc's panel
+        self._program = ""  # id of the program for live numbers, which a browser reports as loaded
         self._events = 0
-        self.received = 0  # the bytes of the last answer
+        self.received = 0  # bytes of the last answer
         self._first_page = ""
 
     @property
@@ -94,17 +94,17 @@ class Session:
         return f"{self.model.count():,}"
 
     async def open(self) -> None:
-        """Open the link to the page, which starts the first run."""
+        """Open the link to the page, which causes the first run."""
         await self._run()
 
     async def move(self) -> None:
-        """Move the slider, usually the slider of layers, to a different stop."""
+        """Move the slider to another stop."""
         await self._move_to(self._next_place())
 
     async def drag(self, seconds: float) -> float:
-        """Drag the slider for ``seconds``, and return the milliseconds from its release to the answer.
+        """Drag the slider for ``seconds``. Return the milliseconds from its release to the answer.
 
-        During a drag, the browser computes the page and sends nothing, like Streamlit's own slider.
+        During a drag, the browser computes the page and sends nothing. Streamlit's own slider sends nothing either.
         """
         await asyncio.sleep(seconds)
         began = time.perf_counter()
@@ -131,7 +131,7 @@ class Session:
         del self._widgets[event.id]
 
     async def see_total(self) -> None:
-        """Go to a page that shows the total, if the present page does not show it."""
+        """Go to a page that shows the total, unless the current page shows it."""
         if self.ours and self.page not in TOTAL_PAGES:
             self.page, self._page_hash = "", self._first_page
             self._widgets.clear()
@@ -151,7 +151,7 @@ class Session:
             self._check(await self._answer())
 
     async def _answer(self) -> list[bytes]:
-        """The messages of a run until the script has finished."""
+        """Receive the messages of a run until the script has finished."""
         answer: list[bytes] = []
         self.received = 0
         while True:
@@ -217,9 +217,9 @@ class Session:
 
 
 class Server:
-    """One or several servers of the same app, with the processes that they start.
+    """One or more servers of the same app, with the processes that they start.
 
-    ``running`` has the address and the process id of each server.
+    ``running`` holds (address, process id) pairs.
     """
 
     def __init__(self, *running: tuple[str, int]) -> None:
@@ -227,11 +227,11 @@ class Server:
         self._servers = [psutil.Process(process) for _url, process in running]
 
     def cpu(self) -> float:
-        """The seconds of CPU time used so far."""
+        """Return the seconds of CPU time used so far."""
         return sum(sum(process.cpu_times()[:2]) for process in self._processes())
 
     def memory(self, *, alone: bool = False) -> float:
-        """Resident memory in MB; with ``alone``, without the processes that the servers started."""
+        """Return the resident memory in MB. With ``alone``, processes that the servers started do not count."""
         return sum(process.memory_info().rss for process in (self._servers if alone else self._processes())) / 1e6
 
     async def ready(self) -> None:
@@ -246,9 +246,9 @@ class Server:
 
 
 class Load(NamedTuple):
-    """The measurements for a number of sessions on a page: times in milliseconds, and the client's share of a core.
+    """Measurements of a page with a fixed number of sessions: times in milliseconds, and the client's share of a core.
 
-    ``sent`` has the kB that the WebSocket transfers for a visit and for a move, without files.
+    ``sent`` is the kB that the WebSocket transfers for a visit and for a move, without files.
     """
 
     reruns_per_second: float
@@ -258,16 +258,16 @@ class Load(NamedTuple):
     sent: tuple[float, float]
 
     def latency(self, percent: int) -> float:
-        """A percentile of the latencies."""
+        """Return a percentile of the latencies in milliseconds."""
         ordered = sorted(self.latencies)
         return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)]
 
 
 class Loads(NamedTuple):
-    """A page under load; ``loads`` is keyed by the number of sessions.
+    """A page under load, keyed by the number of sessions.
 
-    The last group of sessions arrives at once: ``opening`` is the number of seconds until all have the page, ``memory``
-    the MB with all sessions.
+    The last sessions arrive at once: ``opening`` is the seconds until all have the page. ``memory`` is in MB with all
+    sessions.
     """
 
     loads: dict[int, Load]
@@ -280,7 +280,7 @@ async def load(
 ) -> Loads:
     """Load a page with growing numbers of sessions.
 
-    ``seconds`` maps the number of sessions to the duration; the page "mixed" means all pages at once. With ``drag``,
+    ``seconds`` maps the number of sessions to the duration. The page "mixed" means all pages at once. With ``drag``,
     each move is a drag of that many seconds, and its latency counts from the release.
     """
     everywhere = [*PAGES]
@@ -299,7 +299,7 @@ async def load(
                 sessions.append(Session(number, address, socket, ours=ours))
             await asyncio.gather(*(session.open() for session in sessions[arrivals.start :]))
             opened = time.perf_counter() - began
-            if not arrivals.start:  # fill the caches, which is not part of a rerun
+            if not arrivals.start:  # fills the caches, which is not part of a rerun
                 await asyncio.gather(*(session.move() for session in sessions[: 2 * len(server.streams)]))
             loads[count] = await _moves(server, sessions, seconds[count], drag)
         memory = server.memory()
@@ -308,22 +308,22 @@ async def load(
 
 
 def connection(server: Server, number: int = 0, again: str = "") -> connect:
-    """Open a WebSocket like a browser, without compression (Streamlit's default).
+    """Open a WebSocket as a browser does, without compression, which is Streamlit's default.
 
-    Sessions are spread over the servers in pairs, with a session in each language. ``again`` is the id of a session
-    that lost its connection.
+    Sessions are spread over the servers in pairs, one in each language. ``again`` is the id of a session that lost its
+    connection.
     """
     return connect(
         server.streams[number // 2 % len(server.streams)],
         subprotocols=[Subprotocol(name) for name in (["streamlit", "none", again] if again else ["streamlit"])],
         compression=None,
         max_size=None,
-        open_timeout=LONGEST,  # the default is 10 s, which a busy machine may take
+        open_timeout=LONGEST,  # a busy machine may need more than the default of 10 s
     )
 
 
 async def _moves(server: Server, sessions: Sequence[Session], seconds: float, drag: float) -> Load:
-    # With few sessions, each session moves more often: otherwise there would be too little to measure.
+    # A few sessions move more often: otherwise there would be too few moves to measure.
     pause = min(MEAN_PAUSE, max(LEAST_PAUSE, len(sessions) / 10))
     latencies: list[float] = []
     visit = sessions[-1].received
@@ -339,7 +339,8 @@ async def _moves(server: Server, sessions: Sequence[Session], seconds: float, dr
                 await session.move()
                 latencies.append(1000 * (time.perf_counter() - due))
             due += session.random.expovariate(1 / pause)
-            if not drag and due < began + seconds < time.perf_counter():  # time is up: count the wait, send nothing
+            # Too late: no reader would wait for it any more.
+            if not drag and due < began + seconds < time.perf_counter():
                 latencies.append(1000 * (time.perf_counter() - due))
                 return
             if time.perf_counter() > began + seconds:
@@ -354,12 +355,12 @@ async def _moves(server: Server, sessions: Sequence[Session], seconds: float, dr
 
 
 def row(*cells: str) -> str:
-    """A row of a Markdown table."""
+    """Format a row of a Markdown table."""
     return f"| {' | '.join(cells)} |"
 
 
 def _table(counts: Sequence[int], rows: dict[str, Loads], cell: Callable[[Load, int], str], opened: bool) -> str:
-    """A Markdown table with a row for each page and a column for each number of sessions."""
+    """Format a Markdown table with a row for each page and a column for each number of sessions."""
     arrivals = counts[-1] - (counts[-2] if len(counts) > 1 else 0)
     titles = ["sessions", *(f"{count:,}" for count in counts), *([f"{arrivals} come at once, s"] if opened else [])]
     lines = [row(*titles), "|---" * len(titles) + "|"]
@@ -370,7 +371,7 @@ def _table(counts: Sequence[int], rows: dict[str, Loads], cell: Callable[[Load, 
 
 
 def report(counts: Sequence[int], floor: Loads, rows: dict[str, Loads], memory: dict[str, float]) -> str:
-    """The tables for benchmarks/README.md."""
+    """Format the tables for benchmarks/README.md."""
     rows = {"a slider and a number": floor, **rows}
 
     def latency(load: Load, _count: int) -> str:
@@ -402,7 +403,7 @@ def report(counts: Sequence[int], floor: Loads, rows: dict[str, Loads], memory: 
 
 
 async def come(server: Server, page: str, count: int) -> str:
-    """Seconds until 50 %, 95 % and all of the readers who arrive at once have the page."""
+    """Let ``count`` readers arrive at once. Return the seconds until 50 %, 95 % and all of them have the page."""
     waited: list[float] = []
     began = time.perf_counter()
 
@@ -417,7 +418,7 @@ async def come(server: Server, page: str, count: int) -> str:
 
 
 async def cold(app: Server, page: str, count: int) -> str:
-    """A table row with the waits on a server that has just started, and the waits after it is idle."""
+    """Return a row with the waits on a server that has just started, and once it is idle."""
     first = await come(app, page, count)
     await app.ready()
     return row(page or "parameters", first, await come(app, page, count))
@@ -426,9 +427,9 @@ async def cold(app: Server, page: str, count: int) -> str:
 async def measure(
     app: Server, floor: Server, names: Sequence[str], seconds: Mapping[int, float], *, drag: float, left: bool
 ) -> str:
-    """Load every page in turn, with Verify and the mix of all pages last; return the report.
+    """Load every page in turn and return the report. Verify and "mixed" (all pages at once) come last.
 
-    With ``left``, this also measures the memory after all sessions have left, which takes some minutes.
+    With ``left``, the memory after all sessions have left is measured as well, which takes some minutes.
     """
     await app.ready()
     memory = {"when it is ready": app.memory()}
@@ -454,7 +455,7 @@ async def _left(app: Server, memory: dict[str, float], when: str, rows: dict[str
 
 
 def main() -> None:
-    """Print the tables."""
+    """Run the benchmark with the command line's options, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sessions", type=int, nargs="+", default=SESSIONS)
     parser.add_argument("--pages", nargs="+", default=[name or "parameters" for name in PAGES] + ["mixed"])

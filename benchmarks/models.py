@@ -11,29 +11,29 @@ from bertcalc.discover.results.shipped import shipped
 from bertcalc.discover.results.size_steps import write_sizes
 from bertcalc.families.presets import DEFAULT_PRESET
 
-ANY_MODEL = "any_model"  # the address of the page Any model, which has its own model
+ANY_MODEL = "any_model"  # the page that has its own model
 LAYERS = range(1, 25)
 
 
 class Model(Protocol):
-    """A model with a moving slider (its field and places), and with sizes that differ from the defaults."""
+    """A model with a slider to move (its field and stops), and with sizes that differ from the default."""
 
     field: str
     places: Sequence[int]
     sizes: dict[str, int]
 
     def link(self) -> dict[str, str]:
-        """The URL parameters of the link to the model."""
+        """The parameters of the link."""
 
     def size(self, field: str) -> int | None:
-        """The value that a field's slider should show, if it is known."""
+        """The value that a field's slider should show, or None if it is unknown."""
 
     def count(self) -> int:
         """The number of parameters that the page should show."""
 
 
 class OneSlider:
-    """The model of the one-slider app, which has neither link nor panel."""
+    """The model of the floor, which has neither link nor panel."""
 
     field = "num_hidden_layers"
     places: Sequence[int] = LAYERS
@@ -52,7 +52,7 @@ class OneSlider:
 
 
 class OfSidebar:
-    """A preset with changed sizes: the model of every page except Any model."""
+    """A preset with other sizes: the model of every page except Any model."""
 
     field = "num_hidden_layers"
     places: Sequence[int] = LAYERS
@@ -77,17 +77,17 @@ class OfSidebar:
 
 
 def formula_of(model_type: str, cls: str) -> Discovered:
-    """The formula of a class that is shipped with bertcalc."""
+    """The shipped formula of a class."""
     formula = shipped(model_type, cls)
     assert formula
     return formula
 
 
 class OfAnyModel:
-    """A class on the page Any model with changed sizes.
+    """A class on the Any model page with other sizes.
 
-    ``formula`` is the class's formula. With ``fields`` of a config.json, the page has to discover the formula; without
-    them, it uses the shipped formula.
+    ``formula`` is the formula of the class. If the fields of a config.json are passed in ``fields``, the page has to
+    discover the formula itself. Otherwise it uses the shipped formula.
     """
 
     def __init__(
@@ -110,7 +110,8 @@ class OfAnyModel:
         return parameters | ({"fields": json.dumps(self._fields, separators=(",", ":"))} if self._fields else {})
 
     def size(self, field: str) -> int | None:
-        return self._formula.completed(**{**self._fields, **self.sizes}).get(field)  # also sizes that follow others
+        # Includes sizes that follow from other sizes.
+        return self._formula.completed(**{**self._fields, **self.sizes}).get(field)
 
     def count(self) -> int:
         return self._formula.count(**{**self._fields, **self.sizes})

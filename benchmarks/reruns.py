@@ -1,8 +1,4 @@
-"""Compare the CPU time per rerun with another checkout: ``python -m benchmarks.reruns ../other --pages memory``.
-
-Each server has a session that moves its slider without pause. The servers take turns of ten moves, so that changes in
-the machine's speed affect all of them. The one-slider app is the floor.
-"""
+"""CPU time per rerun beside another checkout: ``python -m benchmarks.reruns ../other --pages memory``."""
 
 import argparse
 import asyncio
@@ -16,12 +12,12 @@ from benchmarks.load import FLOOR, Server, Session, connection, row
 from pages.ui.shell.navigation import PAGES
 from tests.browser.launch import ROOT, running_server
 
-MOVES = 10  # the number of moves in a turn
-WARM_UP = 30  # the number of moves before the measurement
+MOVES = 10  # moves per turn
+WARM_UP = 30  # moves before measuring
 
 
 async def measure(servers: Sequence[Server], page: str, turns: int) -> list[float]:
-    """The CPU time in ms of a rerun on each server, in the median turn; the first server is the floor."""
+    """Return the CPU time of a rerun on each server in ms, from the median turn. The first server is the floor."""
     spent: list[list[float]] = [[] for _server in servers]
     async with AsyncExitStack() as stack:
         sessions = []
@@ -41,7 +37,7 @@ async def measure(servers: Sequence[Server], page: str, turns: int) -> list[floa
 
 
 def main() -> None:
-    """Print the table."""
+    """Measure the pages of the command line in both checkouts, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("other", type=Path, help="the root of the other checkout")
     parser.add_argument("--pages", nargs="+", default=[name or "parameters" for name in PAGES])

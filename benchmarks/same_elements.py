@@ -29,7 +29,7 @@ def bars(count: int, height: int) -> None:
 
 
 def page() -> None:
-    """Draw the elements of Parameters."""
+    """Draw the elements of the Parameters page."""
     with st.container(horizontal=True):
         for component in ("Parameters", "embeddings", "encoder", "pooler"):
             st.metric(component, f"{layers * 7_087_872:,}", "5 %")

@@ -1,14 +1,14 @@
-"""Simulate hours of use in half an hour: ``python -m benchmarks.soak --minutes 30 --sessions 20``.
+"""Hours of use in half an hour: ``python -m benchmarks.soak --minutes 30 --sessions 20``.
 
-Each reader opens a page with a model and a language, moves a slider a few times at random times, leaves, and returns
-with a different model. Most readers open any page with a preset of any family. Some open Any model with a class that
-has a shipped formula. One in ten waits for the discovery of a formula, and one in twenty leaves during the discovery.
-As in benchmarks/load.py, every answer is checked: its sizes, language and total must be the reader's own.
+Each reader opens a page with a model and a language, moves a slider a few times at random moments, leaves, and comes
+back with another model. Most readers open any page with a preset of any family. Some open Any model with a class that
+has a shipped formula. One in ten has a class discovered, and one in twenty leaves during the discovery. As in
+benchmarks/load.py, every answer is checked: its sizes, language and total must belong to the reader's model.
 
 At the end, the log must have no tracebacks, and no reader may have waited while the server worked for many others. The
 server's memory must not have grown after the first third of the time, in which all pages are opened and caches filled.
-After all readers have left, no process that the server started may remain, and at most five more files may be open than
-at the start. ``--pages explain`` sends all readers to the named pages.
+Once all readers have left, no process that the server started and no open file may remain. ``--pages explain`` sends
+all readers to the named pages.
 """
 
 import argparse
@@ -39,11 +39,11 @@ from pages.ui.shell.navigation import PAGES
 from tests.browser.launch import running_server
 
 MOST_MOVES = 12
-MEAN_PAUSE = 3.0  # seconds between the moves of a reader
-GROWTH = 1.05  # the maximum growth of the median memory from the second third of the time to the last
-MORE_FILES = 5  # the maximum number of additional open files at the end
-TURN = 2.0  # the maximum CPU seconds of the server per reader until a reader has an answer: four of Explain's moves
-# Classes with formulas that are discovered in seconds, and their field for the number of layers.
+MEAN_PAUSE = 3.0  # seconds between the moves of one reader
+GROWTH = 1.05  # limit on the ratio of the last third's median memory to the second third's
+MORE_FILES = 5  # limit on additional open files at the end
+TURN = 2.0  # limit on the server's CPU seconds per reader until a reader has an answer: four of Explain's moves
+# Classes that are discovered in seconds, with their field for the number of layers.
 DISCOVERED = {
     ("gpt2", "GPT2LMHeadModel"): "n_layer",
     ("bloom", "BloomForCausalLM"): "n_layer",
@@ -59,13 +59,13 @@ REFUSALS = (
 
 
 class Reader(Session):
-    """A reader who waits as long as a busy machine takes: the test limits the server's CPU time, not the wait."""
+    """A reader who waits as long as a busy machine needs. Only the server's CPU time until the answer is checked."""
 
     patience = 600.0
 
 
 class Discovering(Reader):
-    """A reader who waits for a formula, or for a message that the discovery is refused."""
+    """A reader who waits for a formula, or for a message that refuses one."""
 
     refused = ""
 
@@ -85,7 +85,10 @@ class Discovering(Reader):
 
 
 class State(NamedTuple):
-    """A sample of the server: its memory in MB, its child processes and their MB, open files, and threads."""
+    """A sample of the server; memory is in MB.
+
+    ``workers`` counts the server's child processes.
+    """
 
     memory: float
     workers: int
@@ -95,7 +98,7 @@ class State(NamedTuple):
 
 
 def state(server: psutil.Process) -> State:
-    """The present state of the server; child processes that end meanwhile are not counted."""
+    """Return the current state. Child processes that end meanwhile are not counted."""
     taken = []
     for process in server.children(recursive=True):
         with suppress(psutil.NoSuchProcess):
@@ -104,33 +107,36 @@ def state(server: psutil.Process) -> State:
 
 
 class Soak:
-    """Runs readers on a server until the time is up, and records the measurements."""
+    """Readers who use a server until the time is up, and the measurements."""
 
     def __init__(self, server: tuple[str, int], minutes: float, pages: Sequence[str]) -> None:
         self.server, self.process = Server(server), psutil.Process(server[1])
         self.pages = pages
         self.seconds = 60 * minutes
         self.until = time.monotonic() + self.seconds
-        self.waited: list[float] = []  # seconds for each move
-        self.worked: list[float] = []  # the server's CPU seconds until each answer, whatever else the machine does
+        self.waited: list[float] = []  # seconds from each move to its answer
+        self.worked: list[float] = []  # the server's CPU seconds until each answer, which other programs do not affect
         self.done: Counter[str] = Counter()
         self.states: list[State] = []
 
     async def run(self, sessions: int, seed: int) -> bool:
-        """Run the readers; return whether the measurements are within their limits (memory, processes, files, CPU)."""
+        """Run the readers.
+
+        Return whether memory stayed constant, no process or file is left, and no reader waited too long.
+        """
         await self.server.ready()
         first = state(self.process)
         watching = asyncio.create_task(self._watch())
         await asyncio.gather(*(self._read(Random(seed + number)) for number in range(sessions)))
         await watching
         await asyncio.sleep(max(FORGOTTEN, IDLE + 10))
-        async with connection(self.server) as socket:  # the server discards sessions that left when a reader arrives
+        async with connection(self.server) as socket:  # the server discards old sessions when a reader arrives
             await Session(0, "", socket, ours=True).open()
         await asyncio.sleep(5)
         return self._report(first, state(self.process)) and max(self.worked) <= TURN * sessions
 
     async def _read(self, reader: Random) -> None:
-        """Simulate a reader who comes again and again."""
+        """Simulate one reader, who comes back again and again."""
         while time.monotonic() < self.until:
             number, draw = reader.randrange(10**6), reader.random() if ANY_MODEL in self.pages else 1.0
             if draw < 0.15:
@@ -175,7 +181,7 @@ class Soak:
                 await self._move(reader, session)
 
     async def _watch(self) -> None:
-        """Print and record the state of the server, thirty times."""
+        """Print and record the state of the server thirty times."""
         titles = ("minute", "server, MB", "processes", "theirs, MB", "open files", "threads", "moves")
         print(row(*titles), "|---" * len(titles) + "|", sep="\n")
         began = time.monotonic()
@@ -203,7 +209,7 @@ class Soak:
 
 
 def of_sidebar(reader: Random) -> Model:
-    """A random preset with a random valid vocabulary size and number of layers."""
+    """Return a random preset with another valid vocabulary size and number of layers."""
     while True:
         model = OfSidebar(reader.randrange(20_000, 200_000), reader.choice(LAYERS), reader.choice([*PRESETS]))
         with suppress(ConfigError):
@@ -212,7 +218,7 @@ def of_sidebar(reader: Random) -> Model:
 
 
 def any_model(reader: Random) -> Model:
-    """A random class with a shipped formula, and a random value of the size that matters most."""
+    """Return a class with a shipped formula, and another value of its most important size."""
     while True:
         formula = formula_of(*reader.choice([*shipped_classes()]))
         if formula.unexplained:
@@ -224,14 +230,14 @@ def any_model(reader: Random) -> Model:
 
 
 def tracebacks(log: str) -> Sequence[str]:
-    """The last line of each traceback."""
+    """Return the last line of each traceback."""
     return [
         next((line for line in after.splitlines()[1:] if line[:1].strip()), "") for after in log.split("Traceback")[1:]
     ]
 
 
 def main() -> None:
-    """Start a server, use it, and report."""
+    """Start a server, run the readers, and print the report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--sessions", type=int, default=20)
@@ -242,7 +248,7 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         try:
-            with running_server(log) as running:  # it fails at the end if the log has a traceback
+            with running_server(log) as running:  # fails at the end if the log has a traceback
                 steady = asyncio.run(Soak(running, options.minutes, pages).run(options.sessions, options.seed))
         except BaseException:
             print(log.read_text()[-20_000:], Counter(tracebacks(log.read_text())))

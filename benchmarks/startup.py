@@ -1,7 +1,8 @@
-"""Measure the CPU time of a start: ``python -m benchmarks.startup``.
+"""CPU time of a start: ``python -m benchmarks.startup``.
 
-The import of the library and the command for a model are shown beside a Python process that does nothing. Each figure
-is the minimum of several runs: other programs on the machine can only add to it, and the first run compiles modules.
+Importing the library and running the command for one model are shown beside a Python process that does nothing. The
+figure is the minimum of several runs: other programs on the machine can only add to it, and the first run compiles
+modules.
 """
 
 import os
@@ -19,7 +20,7 @@ STARTS = {
 
 
 def milliseconds(*arguments: str) -> float:
-    """The CPU time in milliseconds of a Python process with these arguments."""
+    """Return the CPU time of a Python process with these arguments, in milliseconds: the minimum over all runs."""
     times = []
     for _run in range(RUNS):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -30,7 +31,7 @@ def milliseconds(*arguments: str) -> float:
 
 
 def main() -> None:
-    """Print the table."""
+    """Measure each start, and print the table."""
     floor = milliseconds("-c", "pass")
     print(f"{'a Python that does nothing':40}{floor:6.0f} ms")
     for name, arguments in STARTS.items():

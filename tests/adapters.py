@@ -1,4 +1,4 @@
-"""Random adapters as peft's configurations and as ours."""
+"""Random adapters, as peft's configurations and as bertcalc's changes."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,10 @@ PATTERNS = (
 
 
 class Adapter(NamedTuple):
-    """An adapter: its class here, its arguments, which peft takes as well, and what peft needs beside them."""
+    """An adapter: its class in bertcalc, its arguments, and further arguments that only peft needs.
+
+    peft and bertcalc take the same ``arguments``.
+    """
 
     kind: type[Change]
     arguments: dict[str, Any]
@@ -39,17 +42,17 @@ class Adapter(NamedTuple):
         return self.kind(**self.arguments)
 
     def theirs(self) -> Any:
-        """peft's configuration. It appends to the lists that it is given: they are copied."""
+        """Return peft's configuration. Lists are copied because peft appends to them."""
         copies = {name: list(value) if isinstance(value, list) else value for name, value in self.arguments.items()}
         return KINDS[self.kind](**copies, **self.more)
 
     def added(self, real: Any) -> Any:
-        """The real model with the adapter, in peft's wrapper."""
+        """Return the real model with the adapter, in peft's wrapper."""
         return with_peft(real, self.theirs())
 
 
 def with_peft(real: Any, config: Any) -> Any:
-    """A real model in peft's wrapper. What peft and PyTorch warn of does not change it."""
+    """Wrap a real model with peft. Warnings of peft and PyTorch are ignored: they do not change the model."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return peft.get_peft_model(real, config)
@@ -62,7 +65,7 @@ def adapters(
     kinds: Sequence[type[Change]] = (Lora, Lora, Lora, *KINDS),
     tasks: Sequence[str | None] = TASKS,
 ) -> Adapter:
-    """An adapter of any kind. peft refuses about half of them."""
+    """Draw an adapter of any kind. peft refuses about half of them."""
     kind = draw(st.sampled_from(kinds))
     arguments: dict[str, Any] = {"task_type": draw(st.sampled_from(tasks))}
     if kind in (Lora, IA3, LNTuning):
@@ -80,14 +83,14 @@ def adapters(
             arguments |= {"encoder_hidden_size": draw(_WIDTH), "encoder_num_layers": draw(st.integers(1, 3))}
             arguments["encoder_reparameterization_type"] = draw(st.sampled_from(["MLP", "LSTM"]))
             if arguments["encoder_reparameterization_type"] == "MLP":
-                del arguments["encoder_num_layers"]  # peft warns that it ignores it
+                del arguments["encoder_num_layers"]  # peft warns that it ignores this argument
     if kind in (PromptTuning, PrefixTuning, PromptEncoder):
         arguments["num_virtual_tokens"] = draw(st.integers(1, 30))
     return Adapter(kind, arguments)
 
 
 def running_adapters(model: Model) -> st.SearchStrategy[Adapter]:
-    """An adapter that peft adds to the modules of a model, without a head of peft's."""
+    """Adapters without a head of their own that peft can add to the modules of a model."""
 
     def is_possible(adapter: Adapter) -> bool:
         try:
@@ -103,13 +106,14 @@ def running_adapters(model: Model) -> st.SearchStrategy[Adapter]:
 def running_prompts(
     draw: st.DrawFn, model: Model, kinds: Sequence[type[Change]] = (PromptTuning, PromptEncoder, PrefixTuning)
 ) -> Adapter:
-    """Virtual tokens for the task of a model, as wide as its hidden vectors."""
+    """Draw virtual tokens for the task of a model, as wide as its hidden size."""
     task = TASK_TYPES.get(model.cls.task, "FEATURE_EXTRACTION")
     adapter = draw(adapters(model, kinds, (task,)))
     config = model.config
     named = config.own_name("hidden_size") in NAMES_OF_WIDTH
     width = {} if named and draw(st.booleans()) else {"token_dim": config.hidden_size}
-    hidden = {} if named else {"num_attention_heads": config.num_attention_heads}  # peft does not find them, either
+    # peft does not find the number of heads, either.
+    hidden = {} if named else {"num_attention_heads": config.num_attention_heads}
     count = draw(st.integers(1, max(1, min(6, config.longest - 9))))
     return Adapter(
         kind=adapter.kind, arguments={**adapter.arguments, **width, "num_virtual_tokens": count}, more=hidden
@@ -120,7 +124,7 @@ _WIDTH = st.none() | st.integers(1, 40)
 
 
 def _names(model: Model, *, most: int = 3) -> st.SearchStrategy[list[str]]:
-    """Ends of names of modules, or whole names."""
+    """Lists of module names: full names, or their last one or two parts."""
     paths = [path for path, _module, _copies in model.modules(folded=False) if path]
     ends = sorted({".".join(path.split(".")[-length:]) for path in paths for length in (1, 2)})
     leaves = [end for end in ends if not end.rpartition(".")[2].isdecimal()]

@@ -1,4 +1,4 @@
-"""Models of one structure, whose numbers follow from the same formulas."""
+"""Models with the same structure, so that the same formulas hold for them."""
 
 import random
 
@@ -10,7 +10,7 @@ from bertcalc.model.model import Model
 
 
 def alike_models(rng: random.Random) -> tuple[Model, Model]:
-    """A random model, and one of the same structure that a few sliders away from it."""
+    """Return a random model and a model with the same structure, a few slider moves away."""
     while True:
         family = rng.choice(list({family.name: family for family in CLASSES.values()}.values()))
         preset = rng.choice(list(family.presets))
@@ -25,5 +25,5 @@ def alike_models(rng: random.Random) -> tuple[Model, Model]:
 
 
 def sizes_of(model: Model, **call: int) -> dict[str, int]:
-    """The sizes of a model and of a call, as the browser has them."""
+    """Return the sizes of a model and of a call, as the browser receives them."""
     return {field: value for field, value in model.config.shared().items() if type(value) is int} | call

@@ -1,9 +1,9 @@
-"""What a page sends to a custom component."""
+"""The data that a page sends to a custom component."""
 
 import json
 from typing import Any
 
 
 def sent_to(component: Any) -> Any:
-    """The data in a component's message: bytes of JSON from ``component(...)``, otherwise JSON."""
+    """Return the data in a component's message. ``component(...)`` sends JSON as bytes, other components as text."""
     return json.loads(component.bytes or component.json)

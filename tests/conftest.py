@@ -1,4 +1,4 @@
-"""What every test needs before it imports anything."""
+"""Pytest settings and fixtures for all tests. This file is loaded before any test module."""
 
 import gc
 import os
@@ -12,14 +12,14 @@ from bertcalc.discover import discovery_worker
 from bertcalc.processes.worker import WORKER
 from tests.slow import listed
 
-gc.disable()  # while everything is imported and collected: a quarter of that time; see pytest_collection_finish
-# The real classes are built from configurations alone; nothing is ever fetched.
+gc.disable()  # imports and collection are a quarter faster without; pytest_collection_finish enables it again
+# The real classes are built from configurations alone; tests never download anything.
 os.environ["HF_HUB_OFFLINE"] = "1"
-# The models are tiny: more threads would wait for each other, and waiting is work here.
+# The models are tiny: more threads would wait for each other, and waiting threads use the CPU.
 os.environ["OMP_NUM_THREADS"] = "1"
 
-# No deadline: the first model of a run loads PyTorch. On CI the examples are the same in every run, so that a red
-# build is red for everyone who repeats it; on a developer's machine each run looks at new ones.
+# No deadline: the first model of a run loads PyTorch. On CI, the examples are the same in every run, so that a failure
+# can be reproduced. On a developer's machine, each run draws new examples.
 settings.register_profile("bertcalc", deadline=None, max_examples=25, derandomize=bool(os.environ.get("CI")))
 # For make test-thorough.
 settings.register_profile("all", deadline=None, max_examples=600)
@@ -30,9 +30,10 @@ settings.load_profile("bertcalc")
 
 @pytest.fixture(scope="session", autouse=True)
 def _pytorch_here() -> Iterator[None]:
-    """Pages ask PyTorch in this process, which has imported it: another one takes seconds to do so.
+    """Run the PyTorch functions of pages in this process, which has already imported PyTorch.
 
-    That they ask another one else, and what that does, is in tests/processes/test_worker.py and tests/browser.
+    A separate process would need seconds for the import. tests/processes/test_worker.py and tests/browser test the
+    separate process.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(WORKER, "listen", _here)
@@ -41,10 +42,11 @@ def _pytorch_here() -> Iterator[None]:
 
 @pytest.fixture
 def discovering_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A class is discovered in this process, likewise; the other one is in tests/discover/test_discovery_worker.py."""
+    """Discover classes in this process. tests/discover/test_discovery_worker.py tests the separate process."""
     monkeypatch.setattr(discovery_worker.WORKER, "listen", _here)
     monkeypatch.setattr(discovery_worker, "limit_memory", lambda: None)
-    monkeypatch.setattr(discovery_worker, "limit_time", lambda _seconds: None)  # the limit would stay, and end pytest
+    # The limit would stay set and end pytest.
+    monkeypatch.setattr(discovery_worker, "limit_time", lambda _seconds: None)
 
 
 def _here(_hear: object, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
@@ -53,7 +55,7 @@ def _here(_hear: object, function: Callable[..., Any], *given: Any, **named: Any
 
 @pytest.fixture(scope="session")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
-    """The address and the process of a server that all tests share which need none of their own."""
+    """Start a server for all tests that can share one. Yield its address and process id."""
     from tests.browser.launch import running_server
 
     with running_server(tmp_path_factory.mktemp("server") / "log") as found:
@@ -61,10 +63,11 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What asks transformers 4 comes first, so that most of it is in one worker, which starts it once.
+    """Sort the tests, mark the slow tests, and rerun failed tests of a server or browser once.
 
-    Slow tests are marked, so that make test leaves them out. A test of a real server or a real browser gets a second
-    try: the machine may be busy with other tests. The summary lists what needed it.
+    Tests that ask transformers 4 come first, so that usually only one worker starts it. ``make test`` leaves out tests
+    that are marked as slow. A test of a real server or a real browser gets a second try because the machine may be busy
+    with other tests. The summary lists each test that needed it.
     """
     items.sort(key=lambda item: not hasattr(getattr(item, "module", None), "ask_transformers4"))
     slow = listed()
@@ -76,6 +79,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is imported by now stays: a full collection of garbage takes 0.2 s where it looks through it."""
+    """Exclude all imported objects from garbage collection: a full collection that visits them takes 0.2 s."""
     gc.freeze()
     gc.enable()

@@ -1,4 +1,4 @@
-"""How many examples of a property are drawn: 24 times as many in ``make test-thorough`` as in ``make test``."""
+"""Number of examples per property: ``make test-thorough`` draws 24 times as many as ``make test``."""
 
 from collections.abc import Iterable
 from itertools import product
@@ -6,25 +6,26 @@ from typing import Any, TypeVar
 
 from hypothesis import settings
 
-_USUAL = 25  # what the number is said for: the profile that tests/conftest.py begins with
+_USUAL = 25  # examples per property in the default profile of tests/conftest.py
 Case = TypeVar("Case")
 
 
 def examples(number: int) -> settings:
-    """Settings with so many examples, and with more of them under a profile that has more."""
+    """Return settings with this number of examples, scaled up under a profile that draws more."""
     return settings(max_examples=max(1, number * settings().max_examples // _USUAL))
 
 
 def sampled(cases: Iterable[Case], every: int, begin: int = 0) -> list[Case]:
-    """One in so many of some cases that take long; all of them under a profile that has more examples."""
+    """Return every ``every``-th case from ``begin`` on, or all cases under a profile that draws more examples."""
     usual = settings().max_examples <= _USUAL
     return [*cases][begin % every :: every] if usual else [*cases]
 
 
 def crossed(every: int, *axes: Iterable[Any]) -> list[tuple[Any, ...]]:
-    """One in so many combinations, a different value of each axis next time; all of them if there are more examples.
+    """Return one in ``every`` combinations of the axes, or all combinations under a profile that draws more examples.
 
-    Each value is in one of them at least: raises ValueError where that is not possible.
+    It selects the combinations with indices that add up to a multiple of ``every``. ValueError is raised if a value
+    would occur in none of them.
     """
     lists = [[*axis] for axis in axes]
     places = [*product(*(range(len(values)) for values in lists))]

@@ -1,11 +1,12 @@
-"""Broken input in bulk for all that people can type, paste, upload or put into a link: ``python -m tests.fuzz``.
+"""Fuzz every kind of input that a user can type, paste, upload or put into a link: ``python -m tests.fuzz``.
 
-Each kind of input has a reader. Within a time limit, it must take the input, or refuse it with its own exception and a
-sentence that can be shown. Anything else is a fault: it is printed with the input, and the exit status is 1.
+Each kind of input has a reader. Within a time limit, the reader must accept the input, or refuse it with its own
+exception and a message that can be shown. Anything else is a fault. The command prints each fault with its input, and
+its exit status is then 1.
 
     python -m tests.fuzz [--minutes N] [--seed N] [kind ...]
 
-The same seed draws the same inputs. tests/README.md has the number of inputs tried and the faults found.
+The same seed draws the same inputs. tests/README.md lists the numbers of inputs tried and of faults.
 """
 
 import argparse
@@ -79,8 +80,8 @@ _PRESENT = KnownCount(_MODEL, _MODEL.num_parameters())
 _SIZES = {letter: getattr(_CONFIG, field) for field, letter in LETTERS.items()}
 _UNITS: tuple[Unit | None, ...] = (None, "parameters", "FLOPs", "bytes")
 PAGES = Path(__file__).parents[1] / "pages"
-_PATIENCE = 15.0  # seconds of a reader whose model is discovered
-# Classes with all kinds of formulas and conditions.
+_PATIENCE = 15.0  # seconds that a discovery may take
+# Classes that together cover all kinds of formulas and conditions.
 _SIZED = (
     "gpt2 GPT2LMHeadModel",
     "llama LlamaForCausalLM",
@@ -94,9 +95,9 @@ _SIZED = (
 
 
 class Kind(NamedTuple):
-    """A kind of input, with its reader. Inputs are mutated from ``seeds`` and ``words``; ``large`` ones come first."""
+    """A kind of input and its reader. Inputs are mutated from ``seeds`` and ``words``; ``large`` inputs come first."""
 
-    read: Callable[[str], bool]  # returns whether the input was taken, and raises for a fault
+    read: Callable[[str], bool]  # whether the input was accepted; raises an exception for a fault
     seconds: float  # limit of CPU time for one input
     seeds: Sequence[str]  # real inputs
     words: Sequence[str]
@@ -104,14 +105,14 @@ class Kind(NamedTuple):
 
 
 def show(problem: Problem) -> None:
-    """Do what a page does with a problem: its sentence must be short, and text that can be sent."""
+    """Check that a problem can be shown: its message is short, and can be encoded as UTF-8."""
     sentence = str(problem)
     assert len(sentence) < 2_000, sentence
     sentence.encode()
 
 
 def read_amount(text: str) -> bool:
-    """An amount of any unit."""
+    """Read an amount in every unit."""
     taken = False
     for unit in _UNITS:
         try:
@@ -125,7 +126,7 @@ def read_amount(text: str) -> bool:
 
 
 def read_count(text: str) -> bool:
-    """A number of parameters, and its explanation."""
+    """Read a parameter count and explain it."""
     try:
         number = typed(text)
     except InputError:
@@ -135,7 +136,7 @@ def read_count(text: str) -> bool:
 
 
 def read_calculation(text: str) -> bool:
-    """A formula, with and without letters."""
+    """Evaluate a formula, without symbols and with the sizes of a model."""
     taken = False
     for names in ({}, _SIZES):
         try:
@@ -147,7 +148,7 @@ def read_calculation(text: str) -> bool:
 
 
 def read_terms(text: str) -> bool:
-    """A hand count, line by line; it may be too long."""
+    """Check a hand count line by line. The text may be too long."""
     if problem := count_lines.problem(text):
         show(problem)
     report = hand_count.check(_MODEL, _CONFIG, count_lines.read(text, _CONFIG))
@@ -158,7 +159,7 @@ def read_terms(text: str) -> bool:
 
 
 def read_answer(text: str) -> bool:
-    """An answer to every exercise of a sheet."""
+    """Check the text as an answer to every exercise of a sheet."""
     verdicts = [answers.check(exercise, text, _SIZES) for exercise in sheet(1, "medium") if not exercise.options]
     for verdict in verdicts:
         for remark in verdict.remarks:
@@ -167,7 +168,7 @@ def read_answer(text: str) -> bool:
 
 
 def read_pasted_text(text: str) -> bool:
-    """Anything that is pasted into the box, recognized, and its sentences."""
+    """Recognise and read pasted text of any kind, and format all messages about it."""
     try:
         reading = read_any(text)
     except InputError as error:
@@ -181,7 +182,7 @@ def read_pasted_text(text: str) -> bool:
 
 
 def read_writeup(text: str) -> bool:
-    """A write-up whose numbers are checked; the exports are made as well."""
+    """Check the numbers of a write-up, and export the report."""
     try:
         report = proofread(text)
     except InputError as error:
@@ -193,7 +194,7 @@ def read_writeup(text: str) -> bool:
 
 
 def read_json(text: str) -> bool:
-    """A config.json."""
+    """Read a config.json of a built-in family."""
     try:
         reading = read_config(text_of(text.encode("utf-8", "surrogatepass")))
     except InputError as error:
@@ -206,7 +207,7 @@ def read_json(text: str) -> bool:
 
 
 def read_any_json(text: str) -> bool:
-    """A config.json of any model type, before anything is built."""
+    """Read a config.json of any model type, without building a model."""
     try:
         config = read_pasted(text)
     except InputError as error:
@@ -218,7 +219,7 @@ def read_any_json(text: str) -> bool:
 
 
 def read_discovery(text: str) -> bool:
-    """A config.json of any model type, and its formula, for a reader who does not wait long."""
+    """Read a config.json of any model type and search for its formula, for at most 15 seconds."""
     until = time.monotonic() + _PATIENCE
 
     def wanted() -> None:
@@ -239,7 +240,7 @@ def read_discovery(text: str) -> bool:
 
 
 def read_sizes(text: str) -> bool:
-    """The sizes in a link to Any model, after the class that has them; then a move of some of the sliders."""
+    """Read a class name followed by the sizes of a link to the Any model page. Then move some of the sliders."""
     name, _, written = text.rpartition(" ")
     kind, cls = name.split(" ") if name in _SIZED else ("gpt2", "GPT2LMHeadModel")
     discovery = shipped(kind, cls)
@@ -266,7 +267,7 @@ def read_sizes(text: str) -> bool:
 
 
 def read_model(text: str) -> bool:
-    """The model of a link, of any family. The model shown instead of an impossible one has a link, too."""
+    """Read the model in a link, of any family. The model that replaces an impossible one must have a link, too."""
     model, problems = chosen_model.read(dict(parse_qsl(text, keep_blank_values=True)))
     for problem in problems:
         show(problem)
@@ -276,7 +277,7 @@ def read_model(text: str) -> bool:
 
 
 def read_command(text: str) -> bool:
-    """A line of arguments for the command, and below it, the file for --config."""
+    """Run the command with a line of arguments. Any further lines are the file for ``--config``."""
     line, _, file = text.partition("\n")
     arguments = line.replace("\0", "").split()
     with TemporaryDirectory() as folder, redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as errors:
@@ -286,7 +287,7 @@ def read_command(text: str) -> bool:
             arguments += ["--config", str(path)]
         try:
             status: object = command(arguments)
-        except SystemExit as end:  # of argparse: a wrong number, or --help
+        except SystemExit as end:  # raised by argparse: an invalid number, or --help
             status = end.code
     if status == 2:
         assert errors.getvalue().strip()
@@ -299,7 +300,7 @@ def read_command(text: str) -> bool:
 
 
 def read_safetensors(text: str) -> bool:
-    """A file of weights: its header if the text begins with a brace, or else the whole file."""
+    """Read a file of weights. The text is the header if it begins with a brace, and the whole file otherwise."""
     header = text.encode("utf-8", "surrogatepass")
     raw = text[:1] != "{"
     file = header if raw else len(header).to_bytes(8, "little") + header
@@ -314,7 +315,7 @@ def read_safetensors(text: str) -> bool:
 
 
 def _data_bytes(header: str) -> int:
-    """The bytes that would follow a header in its file, so that some headers are right."""
+    """Return how many bytes of data must follow a header, so that some of the drawn headers are valid."""
     try:
         end = max(entry["data_offsets"][1] for name, entry in json.loads(header).items() if name != "__metadata__")
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
@@ -323,7 +324,7 @@ def _data_bytes(header: str) -> int:
 
 
 def read_repository(text: str) -> bool:
-    """A name on the Hub: if it is taken, its URL is that of a file of this model."""
+    """Check a repository name on the Hub. The URL of a valid name must point to a file of that repository."""
     from huggingface_hub import hf_hub_url
 
     name = text.strip()
@@ -338,7 +339,7 @@ def read_repository(text: str) -> bool:
 
 
 def read_models(text: str) -> bool:
-    """The models of a comparison."""
+    """Read the models of a comparison."""
     items, wrong = model_ref.read(text)
     for refused in wrong:
         show(refused.problem)
@@ -353,7 +354,7 @@ def read_models(text: str) -> bool:
 
 
 def read_link(text: str) -> bool:
-    """The problems of a link, before any page is drawn."""
+    """Find the problems of a link before any page is drawn."""
     rejected = link.rejections(dict(parse_qsl(text, keep_blank_values=True)))
     for name, _text, message, values in rejected:
         message.format(name=name, text="", **values).encode()
@@ -361,7 +362,7 @@ def read_link(text: str) -> bool:
 
 
 def read_page(text: str) -> bool:
-    """A link to a page, which is drawn to its end, and then again, as after a click."""
+    """Open a link to a page, run the page to its end, and rerun it, as after a click."""
     from streamlit.testing.v1 import AppTest
 
     page, _, query = text.partition("?")
@@ -379,7 +380,7 @@ def read_page(text: str) -> bool:
 
 
 def read_text(text: str) -> bool:
-    """Somebody else's text in Markdown and in every format: it has no markup, and is read back."""
+    """Escape untrusted text for Markdown and other formats: it must contain no markup, and be read back unchanged."""
     for write in (code, literal):
         markdown = read(f"a $x$ {write(text)}, {code(text)}")
         assert not markdown.made
@@ -391,7 +392,7 @@ def read_text(text: str) -> bool:
 
 
 def read_place(text: str) -> bool:
-    """Somebody else's text in one of the places that take it: what the page shows of it, and what it exports."""
+    """Enter untrusted text in one of the places that accept it. Check what the page shows and exports."""
     place, _, payload = text.partition("?")
     if place not in PLACES:
         place = list(PLACES)[len(text) % len(PLACES)]
@@ -405,7 +406,7 @@ def read_place(text: str) -> bool:
         raise
 
 
-_OPEN: dict[str, Any] = {}  # pages, which stay open, as a reader's do
+_OPEN: dict[str, Any] = {}  # open pages by place; they stay open, as in a browser
 
 
 def _addresses() -> list[str]:
@@ -413,26 +414,26 @@ def _addresses() -> list[str]:
 
 
 def _sizes_of(name: str) -> dict[str, int]:
-    """The sizes of a class of ``_SIZED``."""
+    """The sizes of a class in ``_SIZED``."""
     discovery = shipped(*name.split(" "))
     assert discovery is not None
     return discovery.fields
 
 
 def _own_fields(family: Family) -> dict[str, object]:
-    """The values that can be changed in the first preset of a family, by the family's field names."""
+    """The editable values of a family's first preset, keyed by the family's own field names."""
     model = chosen_model.ChosenModel().reset(next(iter(family.presets)))
     return {model.config.own_name(name): value for name, value in model.values().items()}
 
 
 def _links_of_models() -> list[str]:
-    """Every preset, and every field of every family."""
+    """Links with every preset and every field of every family."""
     whole = [urlencode(_own_fields(family)) for family in FAMILIES.values()]
     return [*whole, *(f"preset={name}&num_hidden_layers=3" for name in PRESETS)]
 
 
 def _lines() -> list[str]:
-    """Arguments of ``python -m bertcalc``: every preset, every field, every class; and files of every family."""
+    """Arguments of ``python -m bertcalc`` with every preset, field and class, and files of every family."""
     lines = ["--help", "--batch-size 32 --sequence-length 64 --json", "bert-base-uncased --hidden-size=1024"]
     for family in FAMILIES.values():
         [(preset, start), *_more] = family.presets.items()
@@ -444,7 +445,7 @@ def _lines() -> list[str]:
 
 
 def _large_lines() -> Iterator[str]:
-    """The largest models that are possible, in large batches; and the largest files."""
+    """Arguments for the largest possible models with large batches, and the largest files."""
     for family in list(FAMILIES.values())[::5]:
         config = next(iter(family.presets.values())).config
         limits = {config.own_name(field): most for field, (_least, most) in DIMENSIONS.items() if config.has(field)}
@@ -514,7 +515,7 @@ _HOSTILE = (
 
 
 def _names_of_link() -> list[str]:
-    """Every name that a link can have, with values that are possible for some of them."""
+    """Every parameter that a link can have, with values that are possible for some parameters."""
     values = {
         Number: ("0", "1", "7", "512", "65536", "999999999999999", "-5"),
         Switch: ("true", "false"),
@@ -530,7 +531,7 @@ def _names_of_link() -> list[str]:
 
 
 def _header(config: Config) -> str:
-    """The header of a file with a model's tensors."""
+    """The safetensors header of a model's file."""
     end, tensors = 0, {}
     for name, shape in Model(config).named_parameters():
         begin, end = end, end + 4 * prod(shape)
@@ -539,7 +540,7 @@ def _header(config: Config) -> str:
 
 
 def _large_json() -> Iterator[str]:
-    """Files of many structures, as long as is read."""
+    """JSON files of various structures, up to the maximum length."""
     yield "[" * 999_999
     yield '{"a":' * 199_999
     yield "[" + "1," * 499_000 + "1]"
@@ -554,7 +555,7 @@ def _large_json() -> Iterator[str]:
 
 
 def _large_headers() -> Iterator[str]:
-    """Headers of many structures, as long as is read; and the length of a header that does not follow."""
+    """Headers of various structures, up to the maximum length, and the length of a header that is missing."""
     empty = {"dtype": "U8", "shape": [0], "data_offsets": [0, 0]}
     yield json.dumps({f"t{number}": empty for number in range(60_000)})
     yield json.dumps({f"encoder.layer.{number}.x": empty for number in range(50_000)})
@@ -569,7 +570,7 @@ def _large_headers() -> Iterator[str]:
 
 
 def _large_terms() -> Iterator[str]:
-    """The lines with the longest search, as many as are read and more."""
+    """The lines that are slowest to search, up to the maximum number of lines and beyond."""
     for name in ("", "attention", "LayerNorm", "model", "*"):
         yield "\n".join(f"{name} = {109_482_241 + 7 * line}" for line in range(40))
         yield "\n".join(f"{name} = L*4*H*H + {line + 1}*H + 12345" for line in range(500))
@@ -578,7 +579,10 @@ def _large_terms() -> Iterator[str]:
 
 
 def _large_links() -> Iterator[str]:
-    """Far more than an address can hold: it comes over the WebSocket. Streamlit ignores a thousand parameters."""
+    """Links far longer than an address can be: they arrive over the WebSocket.
+
+    Streamlit ignores a thousand parameters.
+    """
     yield "&".join(f"hiden_size{number}=1" for number in range(1_000))
     yield "&".join(f"{name}{name}=1" for name in link.KNOWN)
     yield f"{'hidden_size' * 100_000}=1"
@@ -587,7 +591,7 @@ def _large_links() -> Iterator[str]:
 
 
 def _large_pages() -> Iterator[str]:
-    """The largest possible model, on every page."""
+    """Links to every page with the largest possible model."""
     limits = "&".join(f"{field}={most}" for field, (_least, most) in DIMENSIONS.items())
     for name in _addresses():
         yield f"{name}?{limits}&batch_size=65536&sequence_length=1000000&is_decoder=true&add_cross_attention=true"
@@ -779,7 +783,11 @@ KINDS: dict[str, Kind] = {
 
 
 class Outcome(NamedTuple):
-    """The numbers of inputs tried and taken, an input for each fault, and the slowest inputs with their seconds."""
+    """The result of fuzzing one kind of input.
+
+    It holds the numbers of inputs tried and accepted, an input for each fault, and (seconds, input) pairs of the
+    slowest inputs.
+    """
 
     tried: int
     taken: int
@@ -788,8 +796,8 @@ class Outcome(NamedTuple):
 
 
 def fuzz(kind: Kind, random: Random, seconds: float = math.inf, most: int | None = None) -> Outcome:
-    """Try the large inputs, then mutated ones until the time is up."""
-    kind.read(kind.seeds[0])  # imports what it needs
+    """Try the large inputs first, then mutated inputs until the time is up or ``most`` inputs have been tried."""
+    kind.read(kind.seeds[0])  # loads the reader's imports before anything is timed
     mutator = Mutator(random, kind.seeds, kind.words)
     until, tried, taken = time.monotonic() + seconds, 0, 0
     faults: dict[str, str] = {}
@@ -812,7 +820,7 @@ def fuzz(kind: Kind, random: Random, seconds: float = math.inf, most: int | None
 
 
 def peak(kind: Kind, text: str) -> int:
-    """The peak of the bytes that are allocated to read a text, without the text itself."""
+    """Return the peak of the bytes allocated while reading a text, without the text itself."""
     tracemalloc.start()
     with suppress(Exception):
         kind.read(text)
@@ -822,7 +830,7 @@ def peak(kind: Kind, text: str) -> int:
 
 
 def main() -> None:
-    """Print a line for each kind, and its faults."""
+    """Fuzz the kinds of input named on the command line. Print a line for each kind, and its faults."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("kinds", nargs="*", metavar="kind", help=", ".join(KINDS))
     parser.add_argument("--minutes", type=float, default=1, help="for each kind")
@@ -830,7 +838,7 @@ def main() -> None:
     options = parser.parse_args()
     if unknown := set(options.kinds) - KINDS.keys():
         parser.error(f"no such kind: {', '.join(unknown)}")
-    logging.disable(logging.WARNING)  # Streamlit says that there is no browser
+    logging.disable(logging.WARNING)  # Streamlit warns that there is no browser
     wrong = False
     for name in options.kinds or KINDS:
         outcome = fuzz(KINDS[name], Random(options.seed), 60 * options.minutes)

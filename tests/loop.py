@@ -1,4 +1,4 @@
-"""Running a coroutine in a test."""
+"""Run a coroutine in a test."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -9,6 +9,9 @@ R = TypeVar("R")
 
 
 def finished(coroutine: Coroutine[Any, Any, R]) -> R:
-    """What the coroutine returns; in a thread of its own, as Playwright leaves a loop running in that of the tests."""
+    """Return the coroutine's result.
+
+    It runs in a separate thread, since Playwright leaves an event loop in the main thread.
+    """
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, coroutine).result()

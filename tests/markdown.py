@@ -1,4 +1,4 @@
-"""What a reader of Markdown sees, by a parser that is none of ours (markdown-it-py)."""
+"""The text that a reader of Markdown sees, parsed by markdown-it-py independently of bertcalc."""
 
 import re
 from typing import NamedTuple
@@ -10,7 +10,7 @@ _DIRECTIVE = re.compile(r":[a-z-]+\[")
 
 
 class Read(NamedTuple):
-    """A text as it is read: all that is seen of it, what of that is code, what is not, and what else was made of it."""
+    """Parsed Markdown: all visible text, its code spans, its other text, and the tags of all other elements."""
 
     seen: str
     code: list[str]
@@ -19,9 +19,9 @@ class Read(NamedTuple):
 
 
 def read(markdown: str) -> Read:
-    """Read a text as CommonMark with GitHub's tables. Code in the label of a directive counts as words there.
+    """Parse CommonMark with GitHub's tables. Code in the label of a Streamlit directive counts as text.
 
-    Streamlit ends such a label at the first bracket, wherever that is.
+    Streamlit ends such a label at the first bracket, even inside code.
     """
     code: list[str] = []
     words: list[str] = []

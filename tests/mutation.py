@@ -1,10 +1,10 @@
-"""Texts that are nearly right: real ones cut, doubled, spliced and sprinkled with what breaks readers."""
+"""Inputs that are almost valid: real texts, cut, doubled, spliced, and sprinkled with characters that break parsers."""
 
 from collections.abc import Sequence
 from random import Random
 
 LONGEST = 20_000
-# What readers stumble over: limits of numbers, signs that look alike, directions, halves of characters, separators.
+# Extreme numbers, look-alike characters, direction marks, halves of characters, and separators.
 NASTY = (
     *("0", "-1", "1", "9" * 19, "9" * 400, "1e308", "1e-999", "1e999999", "NaN", "Infinity", "inf", "-0", "0x10", "١٢"),
     *("\0", "\n", "\r\n", "\t", "\u2028", "\u202e", "\u200b", "\ufeff", "\ufffd", "é", "e\u0301", "İ", "ß", "中", "🧮"),
@@ -15,7 +15,7 @@ NASTY = (
 
 
 class Mutator:
-    """Draws texts from seeds and words; the same numbers from the same ``random``."""
+    """Draws texts from seeds and words. The same state of ``random`` draws the same texts."""
 
     def __init__(self, random: Random, seeds: Sequence[str], words: Sequence[str] = ()) -> None:
         self._random = random
@@ -23,7 +23,7 @@ class Mutator:
         self._words = (*words, *NASTY)
 
     def draw(self) -> str:
-        """A seed with a few changes, or words in any order."""
+        """Return a seed with a few changes, or words in random order."""
         draw = self._random
         if draw.random() < 0.15:
             return "".join(draw.choices(self._words, k=draw.randint(0, 30)))

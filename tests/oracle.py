@@ -1,4 +1,4 @@
-"""The real models to compare with: transformers' classes on PyTorch's meta device (shapes, but no memory)."""
+"""The real models to compare with: transformers' classes on PyTorch's meta device, with shapes but without data."""
 
 import atexit
 import inspect
@@ -24,15 +24,16 @@ from bertcalc.model.family import TARGETS
 from bertcalc.model.model import Model
 from bertcalc.proof.real_model import with_values
 
-torch.fx.experimental._config.meta_nonzero_assume_all_nonzero = True  # DeBERTa's loss looks which sequences have labels
-transformers.logging.set_verbosity_error()  # BertLMHeadModel remarks on every configuration without is_decoder
+# DeBERTa's loss searches for the sequences that have labels.
+torch.fx.experimental._config.meta_nonzero_assume_all_nonzero = True
+transformers.logging.set_verbosity_error()  # BertLMHeadModel warns about every configuration without is_decoder
 
 
-BASES = tuple(family.base.name for family in FAMILIES.values())  # the classes that are the body alone
+BASES = tuple(family.base.name for family in FAMILIES.values())  # the model classes without a head
 
 
 class Case(NamedTuple):
-    """The arguments of ``build``, which are those of the real class."""
+    """The arguments of ``build``, which are also the real class's arguments."""
 
     config: Config
     architecture: str = "BertModel"
@@ -44,7 +45,7 @@ class Case(NamedTuple):
 
     @property
     def options(self) -> dict[str, bool]:
-        """Keyword arguments beside the configuration: only BertModel has any."""
+        """Keyword arguments besides the configuration. Only BertModel has any."""
         return {} if self.add_pooling_layer else {"add_pooling_layer": False}
 
     @property
@@ -52,11 +53,11 @@ class Case(NamedTuple):
         return Model(*self)
 
     def ours(self) -> Model:
-        """As ``build`` gives it, which refuses add_pooling_layer where there is no such option."""
+        """The model from ``build``, which refuses add_pooling_layer for classes without that option."""
         return build(self.config, self.architecture, add_pooling_layer=self.add_pooling_layer)
 
     def real(self, device: str = "meta") -> Any:
-        """Built as ``from_pretrained`` builds it: what would fill the weights, half of the time, is left out."""
+        """The real model, built as by ``from_pretrained`` but without initialising weights, which halves the time."""
         with torch.device(device), no_init_weights():
             model = getattr(transformers, self.architecture)(real_config(self.config), **self.options)
         model.tie_weights()
@@ -66,7 +67,7 @@ class Case(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """All that bertcalc claims to know about a model."""
+    """Everything that bertcalc claims to know about a model."""
 
     tensors: list[tuple[str, tuple[int, ...]]]
     total: int
@@ -81,13 +82,16 @@ def real_config(config: Config) -> Any:
 
 
 def facts(model: Any) -> Facts:
-    """Of a real model or of ours, whose "parameters" are the shapes themselves."""
+    """Return the facts of a real model or of bertcalc's model.
+
+    In bertcalc's model, a "parameter" is a shape, not a tensor.
+    """
     tensors = [(name, tuple(getattr(tensor, "shape", tensor))) for name, tensor in model.named_parameters()]
     return Facts(tensors, model.num_parameters(), str(model))
 
 
 class Output(NamedTuple):
-    """An output of a real forward pass: its name, its place in a tuple, its class, and the tensors in it, in order."""
+    """An output of a real forward pass: its name (None in a tuple), its class, and (shape, dtype) pairs in order."""
 
     name: str | None
     kind: str
@@ -95,13 +99,16 @@ class Output(NamedTuple):
 
 
 def flat(entry: Entry, named: bool) -> Output:
-    """One of our outputs in the same form."""
+    """Convert one of bertcalc's outputs to the same form."""
     tensors = [(shape, str(entry.dtype)) for copies, shape in entry.tensors for _copy in range(copies)]
     return Output(entry.name if named else None, entry.container or ("Tensor" if tensors else "NoneType"), tensors)
 
 
 def real_outputs(case: Case, call: Call) -> list[Output]:
-    """What the real forward method returns, with numbers: for small models a tenth of the time of the meta device."""
+    """Run the real forward method and return its outputs.
+
+    Small models run on the CPU in a tenth of the meta device's time.
+    """
     with torch.no_grad():
         returned = _eager(case)(**numbered(arguments(case, call)))
     pairs = [(None, value) for value in returned] if isinstance(returned, tuple) else list(returned.items())
@@ -110,14 +117,17 @@ def real_outputs(case: Case, call: Call) -> list[Output]:
 
 @lru_cache(8)
 def _eager(case: Case) -> Any:
-    """The real model with an attention that gives its scores, which a call leaves as it was; its numbers are any."""
+    """Return the real model with the attention that returns its weights.
+
+    Calls do not change the model; its weights are arbitrary.
+    """
     real = case.real("cpu")
     real.set_attn_implementation("eager")
     return real
 
 
 def numbered(given: dict[str, Any]) -> dict[str, Any]:
-    """Arguments of the meta device with numbers: the first word, the first label, and no padding."""
+    """Replace tensors on the meta device by tensors with data: token 0, label 0, and no padding."""
     return {
         name: torch.full_like(value, int(name == "attention_mask"), device="cpu") if torch.is_tensor(value) else value
         for name, value in given.items()
@@ -125,7 +135,10 @@ def numbered(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def arguments(case: Case, call: Call, *, masked: bool = True) -> dict[str, Any]:
-    """The keyword arguments that a call stands for; ``masked``, with a mask where else numbers were read."""
+    """Return the forward method's keyword arguments for a call.
+
+    With ``masked``, a mask is added if the method would otherwise read the values of token ids.
+    """
     batch, length = call.batch.shape
     accepted = inspect.signature(getattr(transformers, case.architecture).forward).parameters
     ids = (batch, call.num_choices, length) if class_of(case.architecture).takes_choices else (batch, length)
@@ -149,7 +162,7 @@ def arguments(case: Case, call: Call, *, masked: bool = True) -> dict[str, Any]:
 
 
 def unmasked(case: Case, call: Call) -> dict[str, Any]:
-    """The same without a mask, unless the forward method fails without one."""
+    """Return the same arguments without a mask, unless the forward method fails without one."""
     return arguments(case, call, masked=False)
 
 
@@ -158,7 +171,7 @@ def meta(shape: tuple[int, ...], dtype: torch.dtype = torch.int64) -> torch.Tens
 
 
 def tensors_in(value: Any) -> list[tuple[tuple[int, ...], str]]:
-    """Shape and dtype of every tensor of an output: of a tuple, or of a cache, which holds layers."""
+    """Return the (shape, dtype) pairs of all tensors in an output. Tuples and caches are searched recursively."""
     if isinstance(value, torch.Tensor):
         return [(tuple(value.shape), str(value.dtype).removeprefix("torch."))]
     if value is None:
@@ -171,7 +184,7 @@ def tensors_in(value: Any) -> list[tuple[tuple[int, ...], str]]:
 
 
 def transformers4_python() -> Path:
-    """The interpreter of the environment that has transformers 4."""
+    """The Python interpreter of the environment with transformers 4."""
     root = Path(__file__).parents[1]
     python = Path(os.environ.get("BERTCALC_TRANSFORMERS4_PYTHON", root / ".venv-transformers4" / "bin" / "python"))
     if not python.exists():
@@ -181,15 +194,15 @@ def transformers4_python() -> Path:
 
 @cache
 def _transformers4() -> subprocess.Popen[str]:
-    """One process answers all questions of a run: it takes seconds to start."""
+    """Start the process that answers all questions of a run, once: it takes seconds to start."""
     command = [transformers4_python(), Path(__file__).with_name("transformers4_oracle.py")]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    atexit.register(process.communicate)  # nothing more to ask, so that it ends
+    atexit.register(process.communicate)  # closes stdin, so that the process ends
     return process
 
 
 def ask_transformers4(questions: list[dict[str, Any]]) -> list[Any]:
-    """The answers of tests/transformers4_oracle.py; what stops it is on stderr."""
+    """Return the answers of tests/transformers4_oracle.py. Its errors are on stderr."""
     process = _transformers4()
     assert process.stdin
     assert process.stdout
@@ -199,7 +212,7 @@ def ask_transformers4(questions: list[dict[str, Any]]) -> list[Any]:
 
 
 def owned(real: Any) -> dict[str, torch.Tensor]:
-    """The parameters of a real model by name; one that is shared by a table has the table's, wherever that comes."""
+    """The parameters of a real model, keyed by name. A tensor shared with an embedding table gets the table's name."""
     names: dict[torch.Tensor, list[str]] = {}
     for name, tensor in real.named_parameters(remove_duplicate=False):
         names.setdefault(tensor, []).append(name)
@@ -211,12 +224,12 @@ def owned(real: Any) -> dict[str, torch.Tensor]:
 
 
 def layers_of(config: Config) -> int:
-    """How many layers have tensors of their own."""
+    """Return how many layers have their own tensors."""
     return 1 if config.has("num_hidden_groups") else config.num_hidden_layers
 
 
 def possible(case: Case, recompute: Recompute) -> Recompute:
-    """None at all where transformers cannot run the layers of a family again."""
+    """Return the requested recomputation, or "none" if transformers does not support it for the architecture."""
     known = CLASSES[case.architecture].recomputes
     can = getattr(transformers, case.architecture).supports_gradient_checkpointing
     assert can == ("full" in known)
@@ -224,11 +237,11 @@ def possible(case: Case, recompute: Recompute) -> Recompute:
 
 
 def bare(name: str, architecture: str) -> str:
-    """A real name of a class without the prefix that it gives its body, if it has a head."""
+    """A tensor or module name without the prefix that a class with a head gives to its base model."""
     return name.removeprefix(f"{CLASSES[architecture].prefix}.")
 
 
 def component_of(name: str) -> str:
-    """The component that a tensor or module of BERT is in, by its real name."""
+    """The component of BERT that a tensor or module belongs to."""
     top = bare(name, "BertModel").split(".")[0]
     return top if top in ("embeddings", "encoder", "pooler") else "head"

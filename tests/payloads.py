@@ -1,4 +1,4 @@
-"""Texts that others may send, each of which says ``evil``, and what somebody would like to be made of them."""
+"""Malicious texts, each with the word ``evil``, and the markup that an attacker would like them to become."""
 
 PAYLOADS = (
     "a\n\n[x](//evil)",

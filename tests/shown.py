@@ -1,11 +1,11 @@
-"""What the links of links.txt show, to be kept before a change and compared after it.
+"""Record what the links of links.txt show, and compare it after a change.
 
     python -m tests.shown record FILE
     python -m tests.shown compare FILE [BEGINNING]
 
-compare looks at the links that begin so: all, or /memory for a page.
-FILE is compressed JSON: for each link a list of lines, in the page's order, with all that a reader can read, hear or
-choose. Left out is how it is drawn: ids, widths, styles, and the controls that nobody sees.
+``compare`` checks the links that begin with BEGINNING: by default all; ``/memory`` selects one page. FILE is compressed
+JSON: for each link a list of lines in page order, with everything that a reader can read, hear or choose. Appearance is
+left out: ids, widths, styles, and invisible controls.
 """
 
 import gzip
@@ -27,11 +27,11 @@ from tests.component_data import sent_to
 from tests.pages.apptest import ROOT
 
 LINKS = Path(__file__).parent / "links.txt"
-_MOST, _WIDEST = 40, 400  # lines of a difference that are printed, and characters of each
+_MOST, _WIDEST = 40, 400  # lines to print per difference, and characters per line
 _FAILED = "failed:"
-_UNSEEN = re.compile(r"unseen-|lecture-state$|present$")  # keys: what holds the link's values
+_UNSEEN = re.compile(r"unseen-|lecture-state$|present$")  # keys of controls that hold the link's values
 _SILENT = {"bertcalc_page_end", "bertcalc_stepping"}  # components that draw nothing
-# Fields of Streamlit's messages: what tells them apart, how they look, and what ``value`` and ``data`` say better.
+# Fields of Streamlit's messages that identify elements, style them, or repeat ``value`` and ``data``.
 _LOOK = """
     id formId queryParamKey pageScriptHash url elementType type tag wrap hideAnchor setValue rawValue rawValues default
     defaultExpanded defaultOpen acceptNewOptions useContainerWidth useContainerHeight theme selectionMode clickMode
@@ -40,20 +40,20 @@ _LOOK = """
     enterToSubmit isFormSubmitter allowEmpty borderMode hideIndex color arrowData data datasets spec json columns
     columnOrder elementId isPlainText commandDescription
 """
-# What is measured on this machine.
+# Values measured on this machine: they differ from run to run.
 _MEASURED = re.compile(r"[0-9,]+(?= (ms|毫秒)\b)|(?<=; )[^;]+(?= is free on the server)|(?<=服务器可用 )[^。]+")
 
 
 def links() -> list[str]:
-    """The links, each as it stands behind the host."""
+    """The links in links.txt, without scheme and host."""
     return [line for line in LINKS.read_text(encoding="utf-8").splitlines() if line and not line.startswith("# ")]
 
 
 def shown(link: str) -> list[str]:
-    """What a link shows that is the first request of a session, and what it then is itself; or why it fails."""
+    """Return what a link shows as the first request of a session, and the link of that state; or why it fails."""
     try:
         app = opened(link)
-    except (RuntimeError, ValueError) as error:  # it takes too long, there is no such page
+    except (RuntimeError, ValueError) as error:  # the page takes too long, or does not exist
         return [f"{_FAILED} {error}"]
     if app.exception:
         return [f"{_FAILED} {line}" for line in app.exception[0].stack_trace]
@@ -62,7 +62,7 @@ def shown(link: str) -> list[str]:
 
 
 def opened(link: str) -> AppTest:
-    """The app at a link, which names a page's file."""
+    """Open the app at a link. The link's path is the name of the page's file."""
     parts = urlsplit(link)
     app = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=120)
     app.query_params.update(parse_qsl(parts.query, keep_blank_values=True))
@@ -72,7 +72,7 @@ def opened(link: str) -> AppTest:
 
 
 def _lines(node: Any) -> Iterator[str]:
-    """What an element says, or all that are in it: a line for each field, or several for long ones."""
+    """Yield the lines that an element and its children show. Each field is one line; long fields are split."""
     if _UNSEEN.match(node.key or ""):
         return
     for name, said in _said(node):
@@ -103,7 +103,7 @@ def _said(node: Any) -> Iterator[tuple[str, object]]:
 
 
 def _value(widget: Any) -> str:
-    """What somebody chose, in the words of the page."""
+    """The selected value, as the page writes it."""
     write = getattr(widget, "format_func", str)
     value = widget.value
     return ", ".join(map(str, map(write, value))) if isinstance(value, list) else str(write(value))
@@ -119,13 +119,16 @@ def _csv(frame: Any) -> str:
 
 
 def difference(before: list[str], now: list[str]) -> str:
-    """The lines that differ, each with the one before it and after it, as far as anybody reads on."""
+    """Return the lines that differ, with one line of context each, cut to a readable length."""
     found = unified_diff(before, now, n=1, lineterm="")
     return "\n".join(line[:_WIDEST] for line in islice(found, 2, 2 + _MOST))
 
 
 def main(do: str, file: Path, beginning: str = "/") -> int:
-    """Record all links, or compare those that begin so; 1 if a link fails, or shows something else."""
+    """Record all links, or compare the links that begin with ``beginning``.
+
+    Return 1 if a link fails or shows something else.
+    """
     if do == "record":
         now = {link: shown(link) for link in links()}
         failed = [link for link in now if now[link][0].startswith(_FAILED)]
@@ -134,7 +137,7 @@ def main(do: str, file: Path, beginning: str = "/") -> int:
         return bool(failed)
     kept: dict[str, list[str]] = json.loads(gzip.decompress(file.read_bytes()))
     compared = [link for link in kept if link.startswith(beginning)]
-    differ: dict[str, list[str]] = {}  # the links by what differs in them: many differ in the same
+    differ: dict[str, list[str]] = {}  # links keyed by their difference: many links differ in the same way
     for link in compared:
         if (now_shown := shown(link)) != kept[link]:
             differ.setdefault(difference(kept[link], now_shown), []).append(link)

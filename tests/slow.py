@@ -1,8 +1,9 @@
-"""Which tests ``make test`` leaves to ``make test-all``: ``python -m tests.slow junit.xml`` writes their list anew.
+"""The list of slow tests, which ``make test`` leaves out and ``make test-all`` runs.
 
-The report is that of a whole run: ``make test-all OPTIONS=--junitxml=junit.xml``. A test is slow if its cases take
-over 0.9 seconds in the mean, or over 2.5 seconds together; these tests take four fifths of the whole run's time. Tests
-of the whole repository (tests/test_safety.py, tests/test_rooms.py and others beside them) are never left out.
+``python -m tests.slow junit.xml`` rewrites the list from the report of a whole run: ``make test-all
+OPTIONS=--junitxml=junit.xml``. A test is slow if its cases take over 0.9 seconds on average, or over 2.5 seconds
+together. These tests take four fifths of the whole run's time. Tests of the whole repository (tests/test_safety.py,
+tests/test_rooms.py and others beside them) are never left out.
 """
 
 import sys
@@ -16,7 +17,7 @@ _MOST_SECONDS, _MOST_TOGETHER = 0.9, 2.5
 
 
 def slow_in(report: Path) -> list[str]:
-    """The slow tests of a report, as path::name, in alphabetical order."""
+    """Return the slow tests of a report as ``path::name``, in alphabetical order."""
     seconds: defaultdict[str, list[float]] = defaultdict(list)
     for case in ElementTree.parse(report).iter("testcase"):
         path = case.attrib["classname"].replace(".", "/")
@@ -28,7 +29,7 @@ def slow_in(report: Path) -> list[str]:
 
 
 def listed() -> frozenset[str]:
-    """The tests in the list."""
+    """The slow tests in the list."""
     return frozenset(LIST.read_text(encoding="utf-8").split())
 
 

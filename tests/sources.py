@@ -1,10 +1,10 @@
-"""What the tests that read the program's files have in common."""
+"""Helper for tests that read bertcalc's files."""
 
 from collections.abc import Iterator
 
 
 def strings(value: object) -> Iterator[str]:
-    """All texts in what a TOML file says, with its keys."""
+    """Yield all strings in a parsed TOML file, including its keys."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):

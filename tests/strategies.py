@@ -1,4 +1,4 @@
-"""What Hypothesis draws: every valid configuration, in sizes that print and build quickly."""
+"""Hypothesis strategies for every valid configuration, in sizes that print and build quickly."""
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -43,7 +43,7 @@ WITHOUT_AUTOCAST = [name for name, rule in PRECISIONS.items() if not rule.autoca
 
 
 def has_distances(config: Config) -> bool:
-    """Whether scores depend on the distances of tokens in a way that is not simulated under AMP."""
+    """Whether scores depend on the distances of tokens, which is not simulated under AMP."""
     return config.position_embedding_type != "absolute" or bool(getattr(config, "relative_attention", False))
 
 
@@ -51,7 +51,7 @@ _PROBABILITIES = st.floats(0, 1) | st.sampled_from([0, 1])
 _POSITIVE_FLOATS = st.floats(0, 1, exclude_min=True)
 ACTIVATIONS_OF_4 = [name for name in ACTIVATIONS if name not in FOUR.unknown]
 _ABSOLUTE: tuple[PositionEmbeddingType, ...] = ("absolute",)
-# What a field can be, by its shared name; what depends on another field is drawn in ``configs``.
+# The values of each field, keyed by shared name. ``configs`` draws fields that depend on another field.
 _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "num_hidden_layers": st.integers(1, 4),
     "intermediate_size": st.integers(1, 3000),
@@ -120,7 +120,7 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "scale_attn_by_inverse_layer_idx": st.booleans(),
     "reorder_and_upcast_attn": st.just(False),
 }
-# The classes with peaks of memory.
+# The classes with simulated peak memory.
 SIMULATED = [name for name, family in CLASSES.items() if family.peaks]
 TWO_HEADS = ["GPT2DoubleHeadsModel"]
 IN_PAIRS = ("AlbertForPreTraining",)  # its loss takes two scores of each sequence
@@ -134,8 +134,8 @@ def configs(
     kind: type[Config] = BertConfig,
 ) -> Config:
     counts_from_padding = issubclass(kind, (RobertaConfig, MPNetConfig))
-    least = 2 if kind is MPNetConfig else 1  # the padding of MPNet is token 1, whatever the configuration says
-    position = draw(st.sampled_from(positions if kind is BertConfig else _ABSOLUTE))  # relative ones are BERT's alone
+    least = 2 if kind is MPNetConfig else 1  # MPNet's padding is always token 1, whatever the configuration says
+    position = draw(st.sampled_from(positions if kind is BertConfig else _ABSOLUTE))  # only BERT has relative positions
     heads = draw(st.integers(1, 12))
     vocab_size = draw(st.integers(least, 3000))
     tokens = st.none() | st.integers(0, vocab_size - 1)
@@ -164,7 +164,7 @@ def configs(
     if kind is NomicBertConfig:
         values["pad_token_id"] = pad or 0
     if kind is ModernBertConfig:
-        values["classifier_dropout"] = draw(_PROBABILITIES)  # it has nothing to take in its place
+        values["classifier_dropout"] = draw(_PROBABILITIES)  # this field has no fallback in ModernBERT
     if kind.has("pos_att_type") and not values["relative_attention"]:
         values |= {"pos_att_type": draw(st.sampled_from([None, values["pos_att_type"]]))}
         values |= {"norm_rel_ebd": "none"} if kind.has("norm_rel_ebd") else {}
@@ -172,7 +172,7 @@ def configs(
         values["max_relative_positions"] = draw(st.sampled_from([-1, 0, values["max_position_embeddings"]]))
     if kind is DebertaV2Config and values["hidden_size"] == 1:
         values["conv_kernel_size"] = 0
-    if kind is ElectraConfig and draw(st.booleans()):  # which has no projection then
+    if kind is ElectraConfig and draw(st.booleans()):  # ELECTRA has no projection then
         values["embedding_size"] = values["hidden_size"]
     return kind(**values)
 
@@ -191,13 +191,13 @@ def cases(
         config = replace(config, num_labels=2)
     if class_of(architecture).finds_last_token and config.pad_token_id is None:
         config = replace(config, pad_token_id=0)
-    if classes is SIMULATED and isinstance(config, ModernBertConfig):  # whose memory depends on numbers
+    if classes is SIMULATED and isinstance(config, ModernBertConfig):  # with it, memory depends on the values of labels
         config = replace(config, sparse_prediction=False)
     return Case(config, architecture, pooler)
 
 
 def of_pairs(case: Case) -> Case:
-    """The model with twice as many hidden units where its rotary positions cannot turn heads of an odd size."""
+    """Double the hidden size if rotary positions need an even attention head size and it is odd."""
     if case.config.turns_pairs and case.config.attention_head_size % 2:
         return case._replace(config=replace(case.config, hidden_size=2 * case.config.hidden_size))
     return case
@@ -205,7 +205,7 @@ def of_pairs(case: Case) -> Case:
 
 @st.composite
 def chosen_models(draw: st.DrawFn) -> ChosenModel:
-    """What a link can say: only what has a control, so that the pad_token_id is the preset's."""
+    """Draw a model that a link can hold: only fields that have a control differ from the preset."""
     case = draw(cases())
     preset = draw(st.sampled_from(list(CLASSES[case.architecture].presets)))
     try:
@@ -219,20 +219,20 @@ def chosen_models(draw: st.DrawFn) -> ChosenModel:
 
 
 def bert_cases(positions: Sequence[PositionEmbeddingType] = _ABSOLUTE) -> st.SearchStrategy[Case]:
-    """Models of BERT alone, for what is said of its names."""
+    """Models of BERT alone, for tests of its names."""
     return cases(positions, tuple(ARCHITECTURES))
 
 
 @st.composite
 def passes(draw: st.DrawFn, classes: Sequence[str] = tuple(CLASSES)) -> tuple[Case, Call]:
-    """A model and what goes through it, with an encoder's output where a decoder can read one."""
+    """Draw a model and a call of it, with an encoder's output if a decoder can read it."""
     case = draw(cases(classes=classes))
     if case.architecture.endswith(("QuestionAnswering", *IN_PAIRS)):
-        # Its forward method splits the scores in two.
+        # The forward method of these classes splits the scores in two.
         case = case._replace(config=replace(case.config, num_labels=2))
     case = of_pairs(case)
     one_choice = False
-    if classes in (SIMULATED, TWO_HEADS) and case.architecture in TWO_HEADS:  # others cannot be trained
+    if classes in (SIMULATED, TWO_HEADS) and case.architecture in TWO_HEADS:  # other configurations cannot be trained
         proj: dict[str, Any] = {"summary_use_proj": True}
         case = case._replace(config=replace(case.config, **proj))
         one_choice = vars(case.config)["summary_type"] in ("first", "last")

@@ -1,4 +1,4 @@
-"""``python -m bertcalc``: the same figures as the library, and a sentence where the input is wrong."""
+"""``python -m bertcalc`` prints the same figures as the library, and a message if the input is wrong."""
 
 import json
 import subprocess
@@ -91,7 +91,7 @@ def test_a_configuration_is_read_and_changed(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_a_configuration_has_the_fields_of_its_own_family(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """They were looked for in BERT's, and where a family calls a field as another does, in that one's."""
+    """Regression: fields were searched in BERT's config, or in another family's config with the same field name."""
     file = tmp_path / "config.json"
     file.write_text('{"model_type": "albert"}')
     found = json.loads(said(capsys, "--config", str(file), "--embedding-size", "256", "--json"))
@@ -147,7 +147,7 @@ def test_a_wrong_configuration_is_a_sentence(text: str, tmp_path: Path, capsys: 
 
 
 def test_it_is_a_program() -> None:
-    """With the package on a path of its own, no SymPy, and a reader who takes the first line alone."""
+    """The command works from another folder, without SymPy, and with ``head -1`` as reader."""
     root = str(Path(bertcalc.__file__).parents[1])
     program = f"import sys, runpy; sys.path.insert(0, {root!r}); sys.modules['sympy'] = None; sys.argv[1:] = ['--json']"
     run = subprocess.run(
@@ -166,7 +166,7 @@ def test_it_is_a_program() -> None:
         (">&-", 0, ""),
         ("> /dev/full", 1, "The output cannot be written: No space left on device.\n"),
     ):
-        line = f"PYTHONIOENCODING=gbk {sys.executable} -m bertcalc {command}"  # which has no square
+        line = f"PYTHONIOENCODING=gbk {sys.executable} -m bertcalc {command}"  # GBK has no superscript two
         run = subprocess.run(["bash", "-c", line], cwd=root, capture_output=True, text=True, check=False)
         assert (run.returncode, run.stderr) == (code, error)
 
@@ -199,7 +199,7 @@ def test_a_class_is_suggested_in_any_case(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_suggestions_are_near(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of the preset's family first; a name that is near none has no suggestion."""
+    """Suggestions come from the preset's family first. A name that is not close to any other gets no suggestion."""
     assert refused(capsys, "bert-base-uncased", "--architecture", "maskedlm").endswith("did you mean BertForMaskedLM?")
     assert refused(capsys, "gpt2", "--architecture", "lmheadmodel").endswith("did you mean GPT2LMHeadModel?")
     assert refused(capsys, "bert-base-uncased", "--dtype", "float16") == "there is no field dtype."

@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md: what it adds is added to a copy of the repository, and there it counts, is shown, and is proven."""
+"""CONTRIBUTING.md: its additions are applied to a copy of the repository, then counted, shown and verified."""
 
 import json
 import re
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 
 
 class Example(NamedTuple):
-    """A block of the guide, and the file that the paragraph before it names last."""
+    """A code block of the guide, and the last file named in the paragraph before it."""
 
     path: str
     language: str
@@ -43,7 +43,7 @@ class Example(NamedTuple):
             file.write_text(self.text, encoding="utf-8")
 
     def changed(self, source: str) -> str:
-        """Another text of the file; in the lines that the guide shows of it, "…" stands for anything."""
+        """Return the changed text of the file. In the lines that the guide shows, "…" stands for any text."""
         lines = self.text.splitlines()
         shown = "\n".join(re.escape(line[1:]).replace("…", ".*") for line in lines if line[0] != "+")
         places = re.findall(rf"^{shown}$", source, re.MULTILINE)
@@ -64,7 +64,7 @@ def examples() -> Iterator[Example]:
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the repository, compiled as this one is, with all that the guide adds."""
+    """A compiled copy of the repository with everything that the guide adds."""
     root = tmp_path_factory.mktemp("contributed")
     for folder in ("bertcalc", "pages"):
         shutil.copytree(ROOT / folder, root / folder)
@@ -84,7 +84,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(program: str, root: Path) -> Any:
-    """What a program in the copy prints last."""
+    """Run a program in the copy and return the last line that it prints, parsed as JSON."""
     process = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True)
     assert process.returncode == 0, process.stderr
     return json.loads(process.stdout.splitlines()[-1])
@@ -119,7 +119,7 @@ def test_the_family_is_complete_and_its_classes_are_the_real_ones(tree: Path) ->
     spec = spec_from_file_location("data2vec_text", tree / "bertcalc" / "families" / "data2vec_text.py")
     assert spec
     assert spec.loader
-    module = sys.modules["data2vec_text"] = module_from_spec(spec)  # where a dataclass looks for its annotations
+    module = sys.modules["data2vec_text"] = module_from_spec(spec)  # dataclass resolves annotations there
     spec.loader.exec_module(module)
     family: Family = module.FAMILY
     assert missing_parts(family) == []

@@ -15,7 +15,7 @@ DOCUMENTS = [
     *ROOT.glob("docs/*.md"),
 ]
 PATH = r"`((?:bertcalc|pages|tests|docs|benchmarks)/[\w./-]+)`"
-CREATED = re.compile(rf"{PATH}:\n\n```(?:python|po|toml)")  # the document shows what the reader writes there
+CREATED = re.compile(rf"{PATH}:\n\n```(?:python|po|toml)")  # files that the document asks the reader to write
 MODULES = ["bertcalc", *(module.name for module in walk_packages(bertcalc.__path__, "bertcalc."))]
 
 

@@ -1,4 +1,4 @@
-"""The fuzzer for a few seconds, what it found, and Hypothesis at the same readers."""
+"""The fuzzer for a few seconds, the faults that it found, and Hypothesis with the same readers."""
 
 import json
 import math
@@ -33,7 +33,8 @@ _TRIES = {
 
 
 @pytest.mark.usefixtures("discovering_here")
-@pytest.mark.parametrize("name", [name for name in KINDS if name != "discovery"])  # each is seconds of PyTorch
+# Each discovery takes seconds of PyTorch.
+@pytest.mark.parametrize("name", [name for name in KINDS if name != "discovery"])
 def test_readers_take_or_refuse_whatever_comes(name: str) -> None:
     tries = _TRIES.get(name, 20)
     kind = KINDS[name]._replace(seconds=math.inf, large=lambda: iter(()))
@@ -74,7 +75,7 @@ def test_readers_take_or_refuse_any_text(name: str, text: str) -> None:
 
 
 def test_of_a_thousand_unknown_names_in_a_link_few_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each was compared with every known name: 0.2 seconds of the server for one link."""
+    """Regression: each name was compared with every known name, which took the server 0.2 seconds for one link."""
     compared: list[str] = []
 
     def compare(name: str, *_rest: object, **_more: object) -> list[str]:
@@ -90,7 +91,7 @@ def test_of_a_thousand_unknown_names_in_a_link_few_are_compared(monkeypatch: pyt
 @examples(3)
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, 24)), min_size=2, max_size=5))
 def test_sessions_see_nothing_of_each_other(moves: list[tuple[bool, int]]) -> None:
-    """Two sessions in one process, by turns: each has the total of what was chosen in it, in its own language."""
+    """Two sessions take turns in one process. Each shows the total of its own model in its own language."""
     sessions, layers = [open_app(), open_app(lang="zh", vocab_size="21128")], [12, 12]
     for second, count in moves:
         move(sessions[second], num_hidden_layers=count)

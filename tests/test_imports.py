@@ -1,4 +1,4 @@
-"""The core needs nothing but Python, and SymPy for formulas; a few rooms say what else they need."""
+"""The core needs only Python, and SymPy for formulas. A few rooms (packages) list what else they need."""
 
 import ast
 import json
@@ -15,7 +15,7 @@ import bertcalc
 
 ROOT = Path(__file__).parents[1]
 MODULES = ["bertcalc", *(module.name for module in walk_packages(bertcalc.__path__, "bertcalc."))]
-# Libraries that the modules of a room may name; those that only functions import are not loaded with the module.
+# Libraries that the modules of a room may import. Libraries that only functions import are not loaded with the module.
 ROOMS = {
     "bertcalc.proof": {"psutil", "torch", "transformers"},
     "bertcalc.discover": {"huggingface_hub", "sympy", "torch", "transformers"},
@@ -23,21 +23,21 @@ ROOMS = {
     "bertcalc.charts": {"altair", "pandas", "pyarrow", "vl_convert"},
     "bertcalc.widget": {"anywidget", "traitlets"},
 }
-# The public face and the references of models, whose functions import what they need from any room.
+# The public API and model references. Their functions import what they need from any room.
 FACES = {"bertcalc.api", "bertcalc.model_ref"}
 LOADED = {"bertcalc.proof": {"psutil"}, "bertcalc.discover": {"sympy", "mpmath"}}
 
 
 def room_of(module: str) -> str:
-    """The first two names of a module's path."""
+    """The first two parts of a module's path."""
     return ".".join(module.split(".")[:2])
 
 
 CORE = [module for module in MODULES if room_of(module) not in ROOMS]
 
-# Isolated, so that no setting of the user's puts anything on the path or imports it; what was there before does
-# not count (a virtual environment may load hooks of its own at the start). A module comes after its package, whoever
-# imports it, so that it is looked at in a copy of the process that has imported the package and nothing else.
+# Python runs isolated, so that no user setting changes the path or imports anything. Modules loaded at the start do not
+# count: a virtual environment may load its own hooks. Importing a module imports its package first, so each module is
+# examined in a copy of the process that has imported only the package.
 PROGRAM = """
 import gc, importlib, json, os, sys
 gc.disable()
@@ -59,19 +59,19 @@ def look(module):
 look("bertcalc")
 """
 
-# What Altair and anywidget import themselves is their own.
+# Modules that Altair and anywidget import are not checked.
 IMPORTED = [module for module in MODULES if room_of(module) not in ("bertcalc.charts", "bertcalc.widget")]
 SERVER = {"google", "h11", "starlette", "streamlit", "uvicorn", "vl_convert", "websockets"}
 
 
 def sympy_of(module: str) -> set[str]:
-    """SymPy, and mpmath, which it needs itself, for the modules with formulas."""
+    """SymPy and mpmath (SymPy's dependency) for the modules with formulas."""
     return {"sympy", "mpmath"} if "formula" in module.rpartition(".")[2] else set()
 
 
 @pytest.fixture(scope="module")
 def loaded() -> dict[str, list[str]]:
-    """What importing each module loads."""
+    """The packages that importing each module loads, keyed by module name."""
     command = [sys.executable, "-I", "-c", PROGRAM, str(ROOT), *IMPORTED]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -102,8 +102,11 @@ def test_the_server_needs_no_pages(path: Path) -> None:
 
 
 def test_every_module_of_the_pages_uses_streamlit() -> None:
-    """Itself, or by what it takes of another module; what does not belongs into a room of bertcalc."""
-    outside = {"server", "locale"}  # what is in front of Streamlit, and the tool that updates catalogues
+    """Every module in pages uses Streamlit, itself or through imported names.
+
+    A module without Streamlit belongs in bertcalc.
+    """
+    outside = {"server", "locale"}  # the code in front of Streamlit, and the tool that updates message catalogues
     files = [path for path in (ROOT / "pages").rglob("*.py") if not outside & {*path.parts}]
     paths = {path.relative_to(ROOT).with_suffix("").parts: path for path in files}
     sources = {".".join(name).removesuffix(".__init__"): path.read_text("utf-8") for name, path in paths.items()}
@@ -124,7 +127,7 @@ def test_a_constant_of_a_module_that_uses_streamlit_is_no_use_of_it() -> None:
 
 
 def without_streamlit(sources: Mapping[str, str]) -> list[str]:
-    """The modules with neither Streamlit nor any function, class or value of the others whose definition has it."""
+    """Return the modules that use neither Streamlit nor any definition of other modules that uses it."""
     trees = {module: ast.parse(source) for module, source in sources.items()}
     using: dict[str, set[str]] = {}
     of_modules: dict[str, set[str]] = {}
@@ -152,7 +155,7 @@ def described_by(node: ast.stmt) -> list[str]:
 
 
 def used(node: ast.AST, known: Mapping[str, str]) -> Iterator[str]:
-    """What a piece of syntax uses of what is known by a name: annotations are no use, and parameters hide names."""
+    """Yield the known names that a piece of syntax uses. Annotations are not counted, and parameters hide names."""
     match node:
         case ast.Name(name) if name in known:
             yield known[name]
@@ -169,9 +172,10 @@ def used(node: ast.AST, known: Mapping[str, str]) -> Iterator[str]:
 
 
 def test_a_module_or_class_has_a_name_of_its_own() -> None:
-    """Packages aside, and pages, whose files are addresses: one can have the name of the room that it shows.
+    """Module names and class names are unique.
 
-    The public face's Model is the module tree of that name, with methods.
+    Packages and pages are exempt: a page's file name is its address, which may equal the name of a room. The public
+    API's Model extends the module tree's Model and may share its name.
     """
     modules, classes = defaultdict(list), defaultdict(list)
     for path in (path for folder in ("bertcalc", "pages") for path in (ROOT / folder).rglob("*.py")):
@@ -185,7 +189,7 @@ def test_a_module_or_class_has_a_name_of_its_own() -> None:
 
 
 def test_a_name_is_assigned_once_in_a_module() -> None:
-    """A second pattern or limit with a name of the first replaces it also where the first is meant."""
+    """A second pattern or limit with the same name would also replace the first where the first is meant."""
     twice = []
     for path in (ROOT / "bertcalc").rglob("*.py"):
         assigned = Counter(
@@ -201,18 +205,18 @@ def test_a_name_is_assigned_once_in_a_module() -> None:
 
 
 def extends_its_name(node: ast.ClassDef) -> bool:
-    """Whether a class is made of another one with its name: class Model(family.Model)."""
+    """Whether a class extends a class of the same name, as in ``class Model(family.Model)``."""
     return any(isinstance(base, ast.Attribute) and base.attr == node.name for base in node.bases)
 
 
 def imported(path: Path) -> set[str]:
-    """All that a file imports, inside of functions, too: modules, and what is taken of them."""
+    """Return everything that a file imports, including inside functions: modules, and names imported from them."""
     named = [full.split(".") for _name, full in names_imported(ast.parse(path.read_text(encoding="utf-8")))]
     return {".".join(parts[:length]) for parts in named for length in range(1, len(parts) + 1)}
 
 
 def names_imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """The names that a module has from others, each with its full name."""
+    """Yield the (name, full name) pairs that a module imports."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.asname or alias.name, alias.name) for alias in node.names)

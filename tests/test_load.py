@@ -1,4 +1,4 @@
-"""The load generator of the benchmarks: it finds what each session has to get, and notices when it gets another's."""
+"""The benchmarks' load generator knows what each session must receive, and notices another session's data."""
 
 from pathlib import Path
 

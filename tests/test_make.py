@@ -1,4 +1,4 @@
-"""``make run`` shows the dashboard on a free port and prints its address; ``make test`` says what it installs."""
+"""``make run`` serves the dashboard on a free port and prints its address. ``make test`` announces what it installs."""
 
 import re
 import shutil
@@ -16,13 +16,13 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_run_takes_another_port_if_its_own_is_taken_and_says_the_address() -> None:
-    # Under `make test`, make would say which directory it enters and leaves, too.
+    # Under `make test`, make would also print the directories that it enters and leaves.
     make = ["make", "--no-print-directory", "-n", "run", f"VENV={sys.prefix}"]
     said = subprocess.run(make, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     command = said.splitlines()[-1].split()
     with socket.socket() as other:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        with suppress(OSError):  # somebody else has it: as good
+        with suppress(OSError):  # another process has the port, which serves the same purpose
             other.bind(("127.0.0.1", 8501))
             other.listen()
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
@@ -45,7 +45,7 @@ PROGRAMS = {"apt-get": 'echo "apt-get $@"', "fc-list": "", "uname": "echo Linux"
 
 @pytest.mark.parametrize(("target", "package"), [("font", "fonts-noto-cjk"), ("browser", "chromium-headless-shell")])
 def test_what_is_installed_with_apt_is_said_before(target: str, package: str, tmp_path: Path) -> None:
-    """On a machine that has nothing but what make itself needs."""
+    """The machine has only the programs that make itself needs."""
     programs, environment = tmp_path / "bin", tmp_path / "venv"
     for folder in (programs, environment / "bin"):
         folder.mkdir(parents=True)

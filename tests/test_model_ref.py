@@ -1,4 +1,4 @@
-"""A comparison is read as it was written, and what is wrong in one is named while the rest counts."""
+"""A comparison is read back as it was written. Invalid models are reported, and the other models are kept."""
 
 import re
 from base64 import urlsafe_b64encode
@@ -40,7 +40,7 @@ def test_the_present_model_is_the_one_that_is_given(present: Model, other: Model
 
 @given(st.lists(models(), min_size=1, max_size=3))
 def test_nothing_but_changed_numbers_needs_an_escape_in_an_address(models: list[Model]) -> None:
-    """Python's and the browser's rule for queries: letters, digits, - _ . ~ stay, a space becomes a plus."""
+    """In queries, Python and browsers keep letters, digits and ``- _ . ~``, and a space becomes a plus."""
     text = write([*map(item_of, models), ModelRef(PRESENT), *map(ModelRef, PRESETS)])
     assert quote_plus(text).replace("+", " ") == text
 

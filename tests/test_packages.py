@@ -1,4 +1,4 @@
-"""What is installed: every package at one version, the dashboard without PyTorch, and the library with nothing."""
+"""Each installed package has one pinned version, the dashboard needs no PyTorch, and the library needs nothing."""
 
 import os
 import re
@@ -22,7 +22,7 @@ def name_of(requirement: str) -> str:
 
 
 def pinned(file: str) -> dict[str, str]:
-    """The requirements of a file by name, of the files that it names as well."""
+    """The requirements of a file, keyed by package name, including the files that it refers to."""
     found: dict[str, str] = {}
     for line in (ROOT / file).read_text().splitlines():
         if line.startswith("-r "):
@@ -36,7 +36,7 @@ CONSTRAINTS = pinned("constraints.txt")
 
 
 def test_every_installed_package_has_its_version() -> None:
-    """But for pip and what the Makefile asks for by its version: nginx, and the tools of two of its commands."""
+    """Exempt are pip and the packages pinned in the Makefile: nginx, and the tools of two of its commands."""
     asked = set(re.findall(r"([\w-]+)==", (ROOT / "Makefile").read_text()))
     here = {name_of(one.name): one.version.partition("+")[0] for one in distributions()}
     names = here.keys() - {"pip", "bertcalc", "setuptools", *map(name_of, asked)}

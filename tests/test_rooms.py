@@ -1,4 +1,4 @@
-"""The rooms of the project in their order: a module imports only its own room and those before it."""
+"""The rooms (packages) of the project in order: a module imports only from its own and earlier rooms."""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-# From the bottom to the top; docs/architecture.md says what is in each.
+# From bottom to top; docs/architecture.md describes each room.
 ORDER = (
     *("bertcalc.text", "bertcalc.config", "bertcalc.processes", "bertcalc.model", "bertcalc.live"),
     *(
@@ -61,7 +61,7 @@ ORDER = (
     *("pages.ui.bring", "pages.ui.lecture", "pages.ui.opening", "pages", "app"),
 )
 MOST_FILES = 25  # in one folder
-# Rooms that others enter by one function of their package, with the rooms inside and those that extend them.
+# Rooms that others use through one function of their package, with the rooms that may also enter them.
 SEALED = {
     "bertcalc.discover.search": ("search", ()),
     "bertcalc.discover": ("discover", ("bertcalc.discover.results",)),
@@ -80,14 +80,14 @@ SOURCES = {
 
 
 def room_of(module: str) -> str:
-    """The room of a module: the longest name in the order that it begins with. The package alone is the public face."""
+    """The room of a module: the longest prefix in the order. Only the package ``bertcalc`` itself is the public API."""
     parts = module.split(".")
     names = [".".join(parts[:length]) for length in range(len(parts), 0, -1)]
     return next(name for name in names if name in ORDER and (name != "bertcalc" or module == name))
 
 
 def names_of(source: str) -> Iterator[str]:
-    """The full names of all that a source imports, in functions and for types, too."""
+    """Yield the full names of everything that a source imports, including in functions and for type checking."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -96,7 +96,7 @@ def names_of(source: str) -> Iterator[str]:
 
 
 def imports_of(source: str, modules: set[str]) -> Iterator[str]:
-    """The modules of ours that a source imports."""
+    """Yield the project's modules that a source imports."""
     for name in names_of(source):
         if name in modules:
             yield name
@@ -109,7 +109,7 @@ def is_within(name: str, rooms: Iterable[str]) -> bool:
 
 
 def break_ins(sources: dict[str, str]) -> list[str]:
-    """The imports of something else in a sealed room than its one function."""
+    """Return the imports that reach into a sealed room by anything other than its one function."""
     return [
         f"{module} imports {name}"
         for room, (function, others) in SEALED.items()
@@ -130,7 +130,7 @@ def upward(sources: dict[str, str]) -> list[str]:
 
 
 def circle(sources: dict[str, str]) -> list[str]:
-    """The modules of a circle of imports; none if there is no circle."""
+    """Return the modules of an import cycle, or an empty list."""
     graph = {module: set(imports_of(source, set(sources))) - {module} for module, source in sources.items()}
     try:
         TopologicalSorter(graph).prepare()
@@ -140,7 +140,7 @@ def circle(sources: dict[str, str]) -> list[str]:
 
 
 def named_in_text(source: str) -> list[str]:
-    """The modules of ours that are imported by a text."""
+    """Return the calls that import one of the project's modules by a string."""
     return [
         ast.unparse(node)
         for node in ast.walk(ast.parse(source))
@@ -185,7 +185,7 @@ def test_a_sealed_room_is_entered_by_its_function() -> None:
 
 def test_no_module_of_ours_is_imported_by_a_text() -> None:
     imports = {module: texts for module, source in SOURCES.items() if (texts := named_in_text(source))}
-    # It looks up names of Streamlit, uvicorn and websockets, which a new version may lack.
+    # It looks up names of Streamlit, uvicorn and websockets that a new version may lack.
     assert imports.pop("pages.server.upstream.internals") == ["import_module(module_name)"]
     assert imports == {}
 

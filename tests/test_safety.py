@@ -1,4 +1,4 @@
-"""What the source never does with somebody's text: show it as HTML, or run it."""
+"""The source never shows untrusted text as HTML, and never runs it."""
 
 import ast
 from collections.abc import Iterator
@@ -14,10 +14,10 @@ ROOT = Path(__file__).parents[1]
 SOURCES = [ROOT / "app.py", *sorted(ROOT.glob("bertcalc/**/*.py")), *sorted(ROOT.glob("pages/**/*.py"))]
 RUNS_TEXT = {"eval", "exec", "compile", "__import__"}
 UNPACKS = {"pickle", "marshal", "shelve", "dill", "joblib"}
-# Two processes of our own speak with each other in pickles; nobody else can.
+# Only two processes of the project exchange pickles; no one else can send them.
 UNPACKS_ITS_OWN = {ROOT / "bertcalc" / "processes" / "worker.py"}
 
-# It marks live numbers in Markdown, and escapes all that it did not write: tests/pages/test_live.py.
+# It marks live numbers in Markdown, and escapes everything else: tests/pages/test_live.py.
 ESCAPES_HTML = {ROOT / "pages" / "ui" / "shell" / "live" / "__init__.py"}
 
 
@@ -39,13 +39,13 @@ def test_no_text_is_run_and_no_markdown_is_html(path: Path) -> None:
                 assert module not in UNPACKS
 
 
-# The tree, tables and what is said on paper have tests of their own.
+# The tree, tables and printed text have their own tests.
 _OURS = (
     "'<style>",
     '"<style>',
     "tree_html(",
     "_TABLE.format(alt=escape(alt)",
-    "'<pre>{report.html(say)}",  # which escapes the text
+    "'<pre>{report.html(say)}",  # ``html`` escapes the text
     '"""<div class="on-paper">',
 )
 
@@ -54,7 +54,7 @@ def test_html_is_a_style_sheet_of_ours_or_one_of_a_few_things() -> None:
     shown = [
         ast.unparse(argument)
         for path in SOURCES
-        if not path.is_relative_to(ROOT / "bertcalc")  # which has no Streamlit: tests/test_imports.py
+        if not path.is_relative_to(ROOT / "bertcalc")  # bertcalc has no Streamlit: tests/test_imports.py
         for node in _nodes(path)
         for argument in _html(node)
     ]
@@ -63,7 +63,7 @@ def test_html_is_a_style_sheet_of_ours_or_one_of_a_few_things() -> None:
 
 
 def _html(node: ast.AST) -> list[ast.expr]:
-    """What a call of st.html or of a container's html shows."""
+    """The arguments of a call of ``st.html`` or of a container's ``html``."""
     match node:
         case ast.Call(func=ast.Attribute(value=ast.Name(id="report"), attr="html")):
             return []  # the text itself

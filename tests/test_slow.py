@@ -1,4 +1,4 @@
-"""The list of slow tests names tests that there are, and a report's slow ones are found."""
+"""The list of slow tests names existing tests, and the slow tests of a report are recognised."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Relative positions, which only transformers 4 can build: its classes are asked in an environment of their own."""
+"""Relative positions, which only transformers 4 can build. Its classes run in a separate environment."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -22,14 +22,14 @@ ACTIVATED = [
     Case(BertConfig(position_embedding_type="relative_key", num_hidden_layers=1, hidden_act=name), "BertForMaskedLM")
     for name in ACTIVATIONS_OF_4
 ]
-# Transformers 4 and 5 agree on the tensors of absolute positions as long as no head is untied; their texts differ.
+# Transformers 4 and 5 agree on the tensors of absolute positions unless a head is untied. Their printed models differ.
 ABSOLUTE = [Case(BertConfig(num_hidden_layers=2), architecture) for architecture in ARCHITECTURES]
 
-Answers = Mapping[str, Facts]  # by the text of a case: as keys, cases with a dropout of 0 and 0.0 would be one
+Answers = Mapping[str, Facts]  # keyed by the case's repr: as keys, cases with a dropout of 0 and 0.0 would be equal
 
 
 def drawn(count: int) -> list[Case]:
-    """As many cases as asked for, drawn by Hypothesis, to be sent off together."""
+    """Draw this number of cases with Hypothesis, to send them all at once."""
     found: list[Case] = []
 
     @settings(max_examples=count, phases=[Phase.generate], database=None)
@@ -48,7 +48,10 @@ def random_cases() -> list[Case]:
 
 @pytest.fixture(scope="module")
 def answers(random_cases: list[Case]) -> Answers:
-    """What transformers 4 says about every case of this module: one process for all, for it takes seconds to start."""
+    """The answers of transformers 4 for every case of this module.
+
+    One process answers all, since it takes seconds to start.
+    """
     questions = [BERT_BASE, *EXPLICIT, *ACTIVATED, *ABSOLUTE, *random_cases]
     found = ask_transformers4(
         [{"config": asdict(q.config), "architecture": q.architecture, "options": q.options} for q in questions]
@@ -108,7 +111,7 @@ def test_with_relative_positions_the_number_of_heads_changes_the_count() -> None
 
 
 def costs(cases: list[Case], shapes: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """FLOPs of a forward pass of transformers 4, and the bytes that one in training keeps."""
+    """The FLOPs of transformers 4's forward pass, and the bytes that a forward pass in training saves for backward."""
     return [
         (flops, saved)
         for flops, saved in ask_transformers4(
@@ -118,7 +121,7 @@ def costs(cases: list[Case], shapes: list[tuple[int, int]]) -> list[tuple[int, i
                     "architecture": case.architecture,
                     "options": case.options,
                     "ids": shape,
-                    # A causal language model that is given labels fills no cache.
+                    # A causal language model fills no cache if it gets labels.
                     "training": {"use_cache": False} if case.architecture == "BertLMHeadModel" else {},
                 }
                 for case, shape in zip(cases, shapes, strict=True)
@@ -157,11 +160,11 @@ def test_with_a_cache_all_queries_have_the_distances_of_the_last_one() -> None:
 
 
 def test_flops_and_saved_activations_with_relative_positions(random_cases: list[Case]) -> None:
-    """relative_key_query multiplies twice with distances. xielu's scalars have another type in transformers 4."""
+    """relative_key_query multiplies by distances twice. xielu's scalars have another dtype in transformers 4."""
     chosen = [
         case._replace(config=replace(case.config, num_labels=2, hidden_act=act))
         for case, act in zip(random_cases, cycle(ACTIVATIONS_OF_4), strict=False)
-        # A single unit is no product any more for einsum.
+        # With a head size of 1, einsum does not multiply matrices.
         if case.architecture != "BertForMultipleChoice" and act != "xielu" and case.config.attention_head_size > 1
     ]
     assert len(chosen) > 20

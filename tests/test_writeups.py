@@ -1,4 +1,4 @@
-"""The counts of five public write-ups, and the terms by which one of them is wrong."""
+"""The counts of five public write-ups, and the terms that make one of them wrong."""
 
 from collections import Counter
 from dataclasses import replace
@@ -65,7 +65,7 @@ def test_003_relative_positions_in_bert_base() -> None:
 
 
 def test_004_the_exact_counts() -> None:
-    # The write-up's configuration has 18 labels, which no tensor of BertModel depends on.
+    # The write-up's configuration has 18 labels, but no tensor of BertModel depends on them.
     config = replace(CHINESE, num_labels=18)
     assert build(config, add_pooling_layer=False).num_parameters() == 101_677_056
     assert build(config).num_parameters() == 102_267_648

@@ -1,5 +1,8 @@
-"""Runs in the environment of transformers 4: JSON descriptions of models on stdin, what they are, or what they
-return, on stdout: a line of answers for each line of questions."""
+"""Answer questions about models in the environment with transformers 4.
+
+Each line of stdin is a JSON list of descriptions of models. The answer is one line on stdout: the facts, outputs or
+costs of each model.
+"""
 
 import gc
 import inspect
@@ -23,11 +26,11 @@ from tests.memory.live import inference_moments, native_dropout, on_cpu, tops, t
 
 transformers.logging.set_verbosity_error()
 torch.set_num_threads(1)  # the models are tiny: threads would only wait for each other
-gc.freeze()  # what is imported stays: no collection of garbage looks through it
+gc.freeze()  # excludes imported objects from garbage collection
 
 
 def facts(case: dict[str, Any]) -> dict[str, Any]:
-    # xielu and pruning read numbers out of tensors while the model is built, which tensors without memory cannot give.
+    # xielu and pruning read tensor values while the model is built. Tensors on the meta device have none.
     needs_memory = case["config"].get("hidden_act") == "xielu" or case["config"].get("pruned_heads")
     with torch.device("cpu" if needs_memory else "meta"), no_init_weights():
         config = transformers.CONFIG_MAPPING[case.get("model_type", "bert")].from_dict(case["config"])
@@ -42,7 +45,7 @@ def facts(case: dict[str, Any]) -> dict[str, Any]:
 
 @lru_cache
 def runnable(case: str) -> Any:
-    """A model on the CPU, for it looks into its masks; built once for all its calls."""
+    """A model on the CPU, since it reads the values of its masks. It is built once for all its calls."""
     config = transformers.BertConfig(**json.loads(case)["config"])
     config._attn_implementation = "eager"
     with no_init_weights():
@@ -52,7 +55,7 @@ def runnable(case: str) -> Any:
 
 
 def returned(case: dict[str, Any]) -> list[Any]:
-    """Name, type, and shape and dtype of the tensors of every output."""
+    """Return the (name, type, tensors) of every output, with the shape and dtype of its tensors."""
     model = runnable(json.dumps({key: case[key] for key in ("config", "architecture", "options")}))
     tensors = {name: torch.ones(shape, dtype=getattr(torch, dtype)) for name, (shape, dtype) in case["tensors"].items()}
     with torch.inference_mode():
@@ -72,7 +75,10 @@ def tensors_in(value: Any) -> list[Any]:
 
 
 def cost(case: dict[str, Any]) -> list[int]:
-    """FLOPs of a forward pass, and bytes of what autograd keeps of one in training, for a batch of that shape."""
+    """Return the FLOPs of a forward pass, and the bytes that a training pass saves for backward.
+
+    ``case["ids"]`` is the shape of the token ids.
+    """
     model = runnable(json.dumps({key: case[key] for key in ("config", "architecture", "options")})).train()
     own = {tensor.untyped_storage()._cdata for tensor in (*model.parameters(), *model.buffers())}
     kept: list[torch.Tensor] = []
@@ -94,7 +100,7 @@ def cost(case: dict[str, Any]) -> list[int]:
 
 
 def live(case: dict[str, Any]) -> list[int]:
-    """What is alive, from each top to the next, in a training step by a plan, or in a forward pass without one."""
+    """Return the local maxima of live memory in a training step, or in a forward pass if there is no plan."""
     config = transformers.BertConfig(**case["config"])
     config._attn_implementation = "eager"
     with torch.device("meta"), no_init_weights():
@@ -118,7 +124,7 @@ def live(case: dict[str, Any]) -> list[int]:
 
 
 def printed(program: str) -> str:
-    """What a program prints."""
+    """Run a program and return what it prints."""
     with redirect_stdout(StringIO()) as said:
         exec(compile(program, "program", "exec"), {})
     return said.getvalue()

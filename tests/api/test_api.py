@@ -1,4 +1,4 @@
-"""The public face: what loads a model, what its methods give, and what wrong input is told."""
+"""The public API: what ``load`` accepts, what the methods of models return, and messages about wrong input."""
 
 import copy
 import inspect
@@ -28,7 +28,7 @@ TINY = bertcalc.BertConfig(50, 8, 2, 2, 12, max_position_embeddings=16)
 @given(cases())
 @examples(8)
 def test_a_configuration_of_transformers_is_the_model_that_it_builds(case: Case) -> None:
-    """As an object, as a dictionary and as a file; what transformers writes is no reason for a warning."""
+    """A transformers configuration loads as an object, as a dictionary and as a file, without a warning."""
     real, config = case.real(), real_config(case.config)
     config.architectures = [case.architecture]
     for source in (config, config.to_dict(), config.to_diff_dict() | {"model_type": config.model_type}):
@@ -90,7 +90,7 @@ def test_a_method_gives_what_the_function_gives() -> None:
 
 
 def test_a_formula_has_the_value_of_the_model() -> None:
-    """Of the model, of its parts, and as text, which is no row of fields."""
+    """The formulas of the model and of its parts have the right values, also as text."""
     model = bertcalc.load("bert-base-uncased", "BertForMaskedLM")
     letters = {"H": 768, "P": 512, "T": 2, "V": 30522, "L": 12, "I": 3072}
     for path, count in [("", 109_514_298), ("encoder.layer.*", 7_087_872), ("encoder", 85_054_464)]:
@@ -150,7 +150,7 @@ def test_models_can_be_copied_and_pickled() -> None:
 
 
 def test_what_is_exported_has_an_example() -> None:
-    """Every function and every kind of change and format; and each method that the public Model itself defines."""
+    """Every exported function, change and format has an example, and so has each method of the public Model."""
     exported = {name: getattr(bertcalc, name) for name in bertcalc.__all__ if name[0].islower()}
     exported |= {
         name: kind for name, kind in vars(bertcalc).items() if inspect.isclass(kind) and issubclass(kind, Change)
@@ -209,7 +209,7 @@ def test_a_formula_that_comes_with_bertcalc_is_not_looked_for(monkeypatch: pytes
 
 
 def test_any_other_class_is_looked_for() -> None:
-    """With other fields, and without a class: transformers' base model."""
+    """``infer`` accepts changed fields. Without a class, it uses transformers' base model."""
     found = bertcalc.infer("bert", changes={"hidden_size": 24, "num_attention_heads": 3, "intermediate_size": 40})
     assert found.cls == "BertModel"
     config = bertcalc.BertConfig(hidden_size=24, num_attention_heads=3, intermediate_size=40, num_hidden_layers=5)
@@ -226,7 +226,7 @@ def test_what_is_not_installed_is_named(missing: str, monkeypatch: pytest.Monkey
             BERT.formula()
 
 
-# What is loaded, and words of the sentence that says what would be right.
+# What is loaded, and words of the message that says what would be right.
 REFUSED: list[tuple[Any, str]] = [
     ("bert-base", "There is no preset 'bert-base', and no file of that name: did you mean bert-base-uncased?"),
     ("", "There is no preset '', and no file of that name. Presets are bert-base-uncased"),
@@ -264,7 +264,7 @@ def test_a_preset_comes_before_a_folder_of_its_name_with_a_warning(
     monkeypatch.chdir(tmp_path)
     folder = Path(name)
     folder.mkdir(parents=True)
-    preset = bertcalc.load(name)  # nothing in the folder could be read
+    preset = bertcalc.load(name)  # the empty folder contains no model
     transformers.BertConfig(hidden_size=24, num_hidden_layers=1).save_pretrained(folder)
     with pytest.warns(UserWarning, match="is read as the preset, not as the file or folder of that name") as warned:
         assert bertcalc.load(name) == preset

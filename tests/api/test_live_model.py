@@ -1,4 +1,4 @@
-"""A real model that is in memory is read: as the same value, or with the reason why it is another."""
+"""A real model in memory is read as the same value, or with the reason why it differs."""
 
 import subprocess
 import sys
@@ -20,7 +20,7 @@ TINY = bertcalc.BertConfig(50, 8, 2, 2, 12, max_position_embeddings=16)
 
 
 def built(cls: str, **fields: Any) -> Any:
-    """A real model on the meta device, of a class of transformers and fields of its configuration."""
+    """Build a real model on the meta device, of a transformers class with these fields of its configuration."""
     kind = getattr(transformers, cls)
     with torch.device("meta"):
         return kind(kind.config_class(**fields))
@@ -84,7 +84,7 @@ LINEAR = {
 
 
 def test_layers_that_are_not_counted_here_have_parameters() -> None:
-    """FLOPs and memory are those of another pattern of local and global layers."""
+    """FLOPs and memory would be those of another pattern of local and global layers."""
     real = built("ModernBertForMaskedLM", **MODERN, layer_types=["sliding_attention"] * 4)
     model = bertcalc.of(real)
     assert isinstance(model, bertcalc.UnknownModel)
@@ -125,7 +125,7 @@ for name in {names}:
 
 
 def test_tied_tensors_of_transformers_4_have_either_of_their_names() -> None:
-    """It registers some heads after the body, and PyTorch lists a tied tensor under its first name."""
+    """transformers 4 registers some heads after the base model. PyTorch lists a tied tensor under its first name."""
     kinds = ("Bert", "Roberta", "XLMRoberta", "Camembert", "Electra", "Albert", "MPNet", "Ernie")
     names = [f"{kind}ForMaskedLM" for kind in kinds]
     names += ["RobertaForCausalLM", "XLMRobertaForCausalLM", "CamembertForCausalLM", "GPT2LMHeadModel"]
@@ -143,7 +143,7 @@ def test_a_tensor_of_its_own_under_the_name_of_a_tied_one_is_named() -> None:
 
 
 def changed() -> list[tuple[Any, str]]:
-    """Models with something changed, and the sentence on the first tensor that differs."""
+    """Models with a changed module, and the message about the first tensor that differs."""
     wider, without, more, longer, untied = (Case(TINY, "BertForMaskedLM").real() for _ in range(5))
     with torch.device("meta"):
         wider.bert.encoder.layer[1].intermediate.dense = torch.nn.Linear(8, 13)
@@ -186,7 +186,7 @@ OTHERS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("cls", OTHERS)
 def test_an_unknown_model_has_the_totals_of_its_modules(cls: str) -> None:
-    """Every module with as many parameters as PyTorch counts in it, and the tensors of named_parameters()."""
+    """Every module has PyTorch's parameter count, and tensors equal named_parameters()."""
     real = built(cls, **OTHERS[cls])
     model = bertcalc.of(real)
     assert isinstance(model, bertcalc.UnknownModel)
@@ -249,7 +249,7 @@ def test_a_lazy_module_is_refused_until_it_has_run() -> None:
 
 
 def test_pytorch_is_not_imported() -> None:
-    """A module that only looks like one of PyTorch is read without it."""
+    """A module that only looks like a PyTorch module is read without importing PyTorch."""
     program = """
 import sys
 import bertcalc

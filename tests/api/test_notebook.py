@@ -1,4 +1,4 @@
-"""What a notebook shows, in a real one that is executed: a tree that opens and closes, formulas, tables, and text."""
+"""The output of a real, executed notebook: a tree that opens and closes, formulas, tables, and text."""
 
 import re
 from html.parser import HTMLParser
@@ -29,8 +29,8 @@ CELLS = (
 
 @pytest.fixture(scope="module")
 def executed() -> Any:
-    """A notebook whose cells a kernel has executed."""
-    v4: Any = nbformat.v4  # without types
+    """A notebook after a kernel has executed its cells."""
+    v4: Any = nbformat.v4  # nbformat has no types for it
     notebook = v4.new_notebook(cells=[v4.new_code_cell(cell) for cell in CELLS])
     resources = {"metadata": {"path": str(Path(__file__).parents[2])}}
     NotebookClient(notebook, timeout=120, kernel_name="python3", resources=resources).execute()
@@ -40,7 +40,7 @@ def executed() -> Any:
 
 @pytest.fixture(scope="module")
 def shown(executed: Any) -> list[dict[str, Any]]:
-    """The outputs of its cells, by media type."""
+    """The outputs of the notebook's cells, each keyed by media type."""
     return [dict(output.get("data") or output) for cell in executed.cells for output in cell.outputs]
 
 
@@ -76,7 +76,7 @@ def test_without_anywidget_a_sentence_says_what_to_install(monkeypatch: pytest.M
 
 
 class _Texts(HTMLParser):
-    """The texts of the elements of a class, in order; raises AssertionError for a tag that is not closed."""
+    """The texts of the elements with a CSS class, in order. Raises AssertionError for a tag that is not closed."""
 
     def __init__(self, wanted: str) -> None:
         super().__init__()
@@ -114,7 +114,7 @@ MODELS = [(family.config.default(), cls.name) for family in FAMILIES.values() fo
 
 @pytest.mark.parametrize(("config", "architecture"), MODELS, ids=[name for _config, name in MODELS])
 def test_the_rows_of_a_tree_add_up(config: Any, architecture: str) -> None:
-    """To the total, with the tensors that a row has itself; each row's total is that of its module, of all copies."""
+    """Rows and their own tensors add up to the total. Each row has the total of its module, including all copies."""
     model = bertcalc.load(config, architecture)
     top = tree_rows(model)
     assert top.total == model.num_parameters()

@@ -1,4 +1,4 @@
-"""Fixtures: the server, the browser, a window, and a way to open an address of the app."""
+"""Fixtures: the server, the browser, a window, and functions that open an address of the app."""
 
 import time
 from collections.abc import Iterator
@@ -11,27 +11,30 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from tests.browser.launch import running_browser
 from tests.browser.look import settled
 
-# Tests run beside each other, on machines with other work, too: a page may take its time, but not for ever.
+# Tests run in parallel, and the machine may have other work. A page may therefore take long, but not for ever.
 expect.set_options(timeout=60_000)
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """One Chromium for all tests."""
+    """Chromium, shared by all tests."""
     with running_browser() as chromium:
         yield chromium
 
 
 @pytest.fixture(scope="session")
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    """One cache for all tests: Streamlit's scripts are compiled once, not for each test (1.9 s of CPU, not 5)."""
+    """A browser context for all tests. Its cache compiles Streamlit's scripts once (1.9 s of CPU instead of 5)."""
     with browser.new_context() as context:
         yield context
 
 
 @pytest.fixture(scope="session")
 def server(running: tuple[str, int], context: BrowserContext) -> str:
-    """The address of a server that all tests share; its first page, for which it imports, is no test's."""
+    """The address of a server that all tests share.
+
+    A first page is opened and closed, so that no test waits for the server's imports.
+    """
     first = context.new_page()
     first.goto(running[0])
     expect(first.get_by_role("slider").last).to_be_attached(timeout=600_000)
@@ -41,7 +44,7 @@ def server(running: tuple[str, int], context: BrowserContext) -> str:
 
 @pytest.fixture(scope="session")
 def window(context: BrowserContext) -> Page:
-    """One window for all tests that have a session of their own."""
+    """One window for all tests that need their own session."""
     return context.new_page()
 
 
@@ -50,12 +53,12 @@ Appearance = Literal["light", "dark"]
 
 @pytest.fixture(scope="session")
 def looked() -> dict[Appearance, "Looked"]:
-    """A window in the light, and one in the dark, for all tests that need no session of their own."""
+    """The windows of ``look``, keyed by appearance: one light, one dark, for tests that can share a session."""
     return {}
 
 
 def _alone(context: BrowserContext, *kept: Page) -> None:
-    """Close what tests have opened."""
+    """Close all windows except the ones to keep."""
     for other in context.pages:
         if other not in kept:
             other.close()
@@ -63,9 +66,9 @@ def _alone(context: BrowserContext, *kept: Page) -> None:
 
 @pytest.fixture
 def page(window: Page, looked: dict[Appearance, "Looked"]) -> Page:
-    """The window, of a lecture screen's size, with nothing in it and alone."""
+    """The window with a blank page, at the size of a lecture screen; all other windows are closed."""
     _alone(window.context, window, *(one.page for one in looked.values()))
-    window.goto("about:blank")  # before it is wide: what a phone left is forgotten as a phone's
+    window.goto("about:blank")  # before the window is wide: the page leaves while it is still as narrow as a phone
     window.set_viewport_size({"width": 1280, "height": 720})
     window.emulate_media(color_scheme="light", media="screen")
     return window
@@ -79,7 +82,7 @@ class Open(Protocol):
 
 @pytest.fixture
 def visit(page: Page, server: str) -> Open:
-    """Open an address of the app, such as "verify?lang=zh"."""
+    """Return a function that opens an address of the app, such as "verify?lang=zh"."""
 
     def go(address: str = "") -> Page:
         page.goto(f"{server}/{address}")
@@ -89,12 +92,12 @@ def visit(page: Page, server: str) -> Open:
 
 
 class Look(Protocol):
-    """Opens an address of the app on a lecture screen, in the session of what was looked at before."""
+    """Opens an address of the app on a lecture screen, in the session of the previous test."""
 
     def __call__(self, address: str = "", appearance: Appearance = "light") -> Page: ...
 
 
-# Opens an address as Back and Forward do.
+# Opens an address without reloading, as Back and Forward do.
 _GO = """(address) => {
     history.pushState(null, "", address);
     window.dispatchEvent(new PopStateEvent("popstate", { state: null }));
@@ -102,13 +105,14 @@ _GO = """(address) => {
 
 
 class Looked:
-    """A window whose session goes on from test to test of a file."""
+    """A window that keeps its session for all tests of a file."""
 
     def __init__(self, context: BrowserContext, appearance: Appearance) -> None:
         self.page = context.new_page()
         self.page.on("websocket", lambda socket: socket.on("framereceived", self._note))
-        self.began: tuple[str, int] | None = None  # for which file the session did, and after how many failures
-        self._ends = 0  # of runs, as the server says them
+        # The test file that began the session, and the number of failed tests until then.
+        self.began: tuple[str, int] | None = None
+        self._ends = 0  # number of runs that the server has finished
 
     def _note(self, frame: str | bytes) -> None:
         if isinstance(frame, bytes) and ForwardMsg.FromString(frame).WhichOneof("type") == "script_finished":
@@ -116,7 +120,7 @@ class Looked:
 
     def begin(self, server: str) -> None:
         self.page.goto(f"{server}/favicon.png")
-        self.page.evaluate("() => localStorage.clear()")  # that the list of pages was open: Streamlit would begin so
+        self.page.evaluate("() => localStorage.clear()")  # Streamlit remembers whether the navigation was open
         self.page.goto(server)
         expect(self.page.get_by_role("slider").last).to_be_attached()
         settled(self.page)
@@ -133,11 +137,11 @@ class Looked:
 
 @pytest.fixture
 def look(request: pytest.FixtureRequest, window: Page, server: str, looked: dict[Appearance, Looked]) -> Look:
-    """For tests that need no session of their own: the next page is opened in that of the one before it.
+    """Return a function that opens the next page in the session of the previous test.
 
-    To load Streamlit costs three times as much as to draw a page. Each file has a session of its own, and a test after
-    one that failed. What a test did before is in the history and in undo; what it left half typed in a field is there,
-    too, if the page stays.
+    It is for tests that do not need their own session: loading Streamlit takes three times as long as drawing a page. A
+    new session begins with each file, and after a test that failed. The actions of earlier tests are in the history and
+    in Undo. If the page stays the same, so does text left in a field.
     """
 
     def go(address: str = "", appearance: Appearance = "light") -> Page:
@@ -150,7 +154,7 @@ def look(request: pytest.FixtureRequest, window: Page, server: str, looked: dict
         here.page.bring_to_front()
         now = (request.node.nodeid.partition("::")[0], request.session.testsfailed)
         if here.began != now or not here.page.url.startswith(server):
-            here.began = None  # where the page does not come, the next test begins anew
+            here.began = None  # if the page cannot be opened, the next test begins a new session
             here.begin(server)
             here.began = now
         here.open(address)

@@ -1,4 +1,4 @@
-"""Starting the real server and a real Chromium, for tests and benchmarks."""
+"""Start the real server and a real Chromium, for tests and benchmarks."""
 
 import os
 import shutil
@@ -14,28 +14,30 @@ from urllib.request import urlopen
 from playwright.sync_api import Browser, sync_playwright
 
 ROOT = Path(__file__).parents[2]
-# A page is seen for a second, in which optimized scripts and frequent collections of garbage cost more than they give.
+# Each page is open for about a second. In that time, optimising scripts and frequent garbage collection do not pay off.
 _SCRIPTS = (
     *("--no-opt", "--no-maglev", "--no-flush-bytecode", "--single-threaded-gc", "--no-parallel-scavenge"),
     *("--min-semi-space-size=64", "--max-semi-space-size=64"),
 )
-# Without these Chromium looks up its maker's hosts at every start.
+# Without these flags, Chromium contacts Google's hosts at every start.
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--font-render-hinting=none",  # the shell alone would make letters wider, as screens with few pixels do
+    # The headless shell would otherwise widen letters, as it does for low-resolution screens.
+    "--font-render-hinting=none",
     f"--js-flags={' '.join(_SCRIPTS)}",
 ]
 
 
 @contextmanager
 def running_browser(*, compiles: bool = False) -> Iterator[Browser]:
-    """An installed Chromium, or the one that ``playwright install chromium`` brings.
+    """Start an installed Chromium, or the Chromium that ``playwright install chromium`` installs.
 
-    Readers' browsers compile scripts that run often; tests do without, but not a benchmark of scripts.
+    With ``compiles``, scripts that run often are optimised, as in a reader's browser. Benchmarks of scripts need it,
+    tests do not.
     """
     names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
     installed = os.environ.get("CHROMIUM") or next((path for name in names if (path := shutil.which(name))), None)
@@ -55,9 +57,9 @@ def running_server(
     root: Path = ROOT,
     **environment: str,
 ) -> Iterator[tuple[str, int]]:
-    """A fresh server on a free port, of the loopback interface, unless others are named: its address and its process.
+    """Start a new server and yield its address and process id. By default it listens on a free loopback port.
 
-    Its log has to stay free of tracebacks.
+    The server's log must be free of tracebacks.
     """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""Where things are on the page, as a person finds them: by role and by name."""
+"""Locate elements by role and name, as a user does, and measure where they are."""
 
 import re
 from collections.abc import Iterator
@@ -10,15 +10,15 @@ from playwright.sync_api import FloatRect, Locator, Page, TimeoutError, expect
 from pages.ui.shell.navigation import PAGES as ENTRIES
 from pages.ui.shell.present import SCREENS
 
-# The pages that have the sidebar, by their addresses.
+# The addresses of the pages with a sidebar.
 PAGES = tuple(path for path in ENTRIES if path not in SCREENS)
 
-# Milliseconds until PyTorch answers: its process has a low priority, and other tests keep every core busy.
+# Timeout for PyTorch's answer in milliseconds: its process has a low priority, and other tests keep every core busy.
 PYTORCH = 180_000
 
 
 def total(page: Page) -> Locator:
-    """The large number."""
+    """The large number of the page."""
     return page.get_by_test_id("stMetricValue").first
 
 
@@ -33,22 +33,23 @@ def number(page: Page, field: str) -> Locator:
 
 
 def total_formula(page: Page) -> Locator:
-    """The lines of the total's formula, and the letters below."""
+    """The lines of the total's formula, and the legend of its symbols."""
     return page.locator(".st-key-total-formula .formula > *")
 
 
 def ready(page: Page) -> None:
-    """Wait until the Parameters page is drawn to its end."""
+    """Wait until the Parameters page is drawn completely."""
     expect(page.get_by_text("Tensors: name, shape").or_(page.get_by_text("张量：名称"))).to_be_visible()
     expect(total_formula(page)).to_have_count(3)
     settled(page)
 
 
 def settled(page: Page) -> None:
-    """Wait until the script has run, KaTeX's fonts are there, which are narrower than others, and all lies still.
+    """Wait until the script has run, KaTeX's fonts are loaded, and nothing moves.
 
-    To be visible is not to have found one's place: what comes later above a thing moves it. A grey skeleton lies
-    still, too, where the code that draws an element is still being loaded.
+    An element may be visible before it has its final position: content that appears above moves it, and KaTeX's fonts
+    are narrower than the fallback fonts. A grey skeleton does not move, either, while the code that draws its element
+    is loading.
     """
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning", timeout=60_000)
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0, timeout=60_000)
@@ -69,12 +70,12 @@ _STILL = """async () => {
 
 
 def painted(page: Page) -> None:
-    """Wait until what has changed is on the screen."""
+    """Wait until the last changes are painted on the screen."""
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 def boxes(things: Locator) -> list[FloatRect]:
-    """Where all of them are that are shown, in pixels, at one moment, once they lie still."""
+    """Return the position and size in pixels of all visible elements, measured together once nothing moves."""
     settled(things.page)
     shown: list[FloatRect] = things.evaluate_all(
         """all => all.filter(element => element.getClientRects().length).map(element => {
@@ -86,12 +87,12 @@ def boxes(things: Locator) -> list[FloatRect]:
 
 
 def bottom(things: Locator) -> float:
-    """The lowest line of all of them, in pixels."""
+    """Return the lowest edge of the elements, in pixels."""
     return max(box["y"] + box["height"] for box in boxes(things))
 
 
 def overflow(things: Locator) -> float:
-    """By how many pixels the widest of their contents is wider than what shows it; 0 where all fit."""
+    """Return by how many pixels the widest content exceeds its element; 0 if all content fits."""
     settled(things.page)
     widest: float = things.evaluate_all(
         """all => Math.max(0, ...all.map(
@@ -102,34 +103,35 @@ def overflow(things: Locator) -> float:
 
 
 def smallest(things: Locator) -> float:
-    """The size of their smallest type, in pixels."""
+    """Return the smallest font size of the elements, in pixels."""
     size: float = things.evaluate_all("all => Math.min(...all.map(one => parseFloat(getComputedStyle(one).fontSize)))")
     return size
 
 
 def query(page: Page) -> dict[str, str]:
-    """What the link says."""
+    """The query parameters of the page's link."""
     return query_of(page.url)
 
 
 def expect_query(page: Page, wanted: dict[str, str]) -> None:
-    """Wait until that is what the link says: it follows the page."""
+    """Wait until the link has exactly these query parameters."""
     with suppress(TimeoutError):
         page.wait_for_url(lambda url: query_of(url) == wanted, timeout=20_000)
     assert query(page) == wanted
 
 
 def query_of(url: str) -> dict[str, str]:
-    """What a link says."""
+    """The query parameters of a URL. The last value of each name counts."""
     return {name: values[-1] for name, values in parse_qs(urlsplit(url).query).items()}
 
 
 def crowded(page: Page) -> list[str]:
-    """What is wrong with a page on a projector, once it lies still: small type, and what does not fit in its place.
+    """Return the faults of a page on a projector: small type, and content that does not fit into its place.
 
-    Type is small that is lower than 1/45 of a window of 16:9, in charts and formulas, too. What is shown ends above the
-    row of controls, and this at the window's end; formulas and tables of a lecture's screen are not cut, and what is
-    said in a box of the picture stays in it. KaTeX's italics hang over the edge by a pixel or two.
+    Type is small if it is lower than 1/45 of a 16:9 window, also in charts and formulas. Content must end above the row
+    of controls, and the controls at the lower edge of the window. Formulas and tables of a lecture screen must not be
+    cut, and text in a box of the picture must stay inside the box. KaTeX's italics may exceed the edge by a pixel or
+    two.
     """
     settled(page)
     found: list[str] = page.evaluate(_CROWDED)
@@ -194,20 +196,20 @@ _CROWDED = """() => {
 
 
 def open_page(page: Page, section: str, name: str) -> None:
-    """Choose a page from a section of the navigation."""
+    """Choose a page in a section of the navigation."""
     page.get_by_test_id("stHeader").get_by_text(section, exact=True).click()
     page.get_by_role("menuitem", name=name).click()
 
 
-# What no tooltip calls anything by: fields of the data of charts.
+# Field names of the charts' data, which no tooltip may show.
 _RAW = {
     *("name", "label", "short", "brief", "more", "text", "tip", "mark", "kind", "part", "component", "color", "order"),
     *("start", "end", "middle", "room", "limit", "far", "at", "x0", "x1", "y0", "y1", "edge_x", "edge_y", "height"),
     *("solid", "width", "exact", "figure", "step", "line", "inside", "rank", "side", "difference", "percent", "head"),
 }
 
-# Points at all that is drawn in a chart, once at each thing, within the browser: a thousand points through Playwright
-# take half a minute.
+# Point once at each element drawn in a chart. This runs in the browser, since a thousand pointer moves through
+# Playwright take half a minute.
 _POINT = """(chart) => {
     const { left, top, width, height } = chart.getBoundingClientRect();
     const found = {};
@@ -232,12 +234,12 @@ _POINT = """(chart) => {
 
 
 def said(chart: Locator) -> dict[str, set[str]]:
-    """All tooltips of a chart, found by pointing at each thing: their headings with the names of what is under them."""
+    """Return all tooltips of a chart: the names in each tooltip, keyed by its heading."""
     chart.scroll_into_view_if_needed()
     return {heading: set(names) for heading, names in chart.evaluate(_POINT).items()}
 
 
-# Words at the axes, and those above the area, may reach beyond it.
+# Axis labels and labels above the plot area may extend beyond it.
 _MISPLACED = """(chart) => {
     const area = chart.querySelector(".mark-group path.background").getBoundingClientRect();
     const words = [...chart.querySelectorAll(".role-mark text")]
@@ -255,14 +257,14 @@ _MISPLACED = """(chart) => {
 
 
 def misplaced(chart: Locator) -> list[str]:
-    """The words in a chart that lie on each other, and those that leave it sideways, once it lies still."""
+    """Return the labels of a chart that overlap, and the labels that leave the plot area sideways."""
     settled(chart.page)
     found: list[str] = chart.evaluate(_MISPLACED)
     return found
 
 
 def raw(page: Page) -> list[str]:
-    """Fields of the data that tooltips of the page's charts show, and charts that say nothing."""
+    """Return the data fields that tooltips of the page's charts show, and charts without tooltips."""
     settled(page)
     found = [said(chart) for chart in page.get_by_test_id("stVegaLiteChart").all()]
     silent = [f"nothing is said: {one}" for one in found if len(one) < 2 and not any(one.values())]
@@ -270,7 +272,10 @@ def raw(page: Page) -> list[str]:
 
 
 def hold(page: Page, field: Locator | str, part: float) -> int:
-    """Drag a slider, or that of a field, to a part of its way and hold it there: the value that it has in the hand."""
+    """Drag a slider to a fraction of its length without releasing it. Return its value there.
+
+    ``field`` is the slider or the name of its field.
+    """
     handle = slider(page, field) if isinstance(field, str) else field
     handle.scroll_into_view_if_needed()
     (box,) = boxes(handle)
@@ -283,9 +288,9 @@ def hold(page: Page, field: Locator | str, part: float) -> int:
 
 @contextmanager
 def held(page: Page, field: str, part: float) -> Iterator[int]:
-    """Drag the slider of a field to a part of its length, and let it go at the end; gives the field's value.
+    """Drag the slider of a field to a fraction of its length, and yield the field's value. Release it at the end.
 
-    Fails if the server then writes something else than the browser has computed.
+    Fails if the server then shows other values than the browser has computed.
     """
     faults: list[str] = []
     expect(slider(page, field)).to_be_visible()
@@ -294,7 +299,7 @@ def held(page: Page, field: str, part: float) -> Iterator[int]:
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.down()
     page.mouse.move(box["x"] + 9 + part * (box["width"] - 18), box["y"] + box["height"] / 2)
-    older = re.compile(r"(^|\s)bertcalc-older(\s|$)")  # as long as the page is ahead of the server
+    older = re.compile(r"(^|\s)bertcalc-older(\s|$)")  # set while the page is ahead of the server
     expect(page.locator("body")).to_have_class(older)
     painted(page)
     yield int(slider(page, field).input_value())

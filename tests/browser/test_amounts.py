@@ -1,4 +1,4 @@
-"""On a phone, in both languages: amounts and verdicts are on the screen, and controls stay where they are."""
+"""On a phone, in both languages: amounts and verdicts are visible, and controls keep their places."""
 
 import re
 from urllib.parse import quote
@@ -20,7 +20,7 @@ PAGES = (
     "outputs?batch_size=2",
     "verify?preset=bert-base-uncased",
 )
-# Of each table: how far its last cells, or those of the verdicts, reach beyond the screen.
+# For each table, how far its last cells or its verdict cells reach beyond the screen.
 BEYOND = """tables => tables.flatMap(table => {
   const published = table.closest(".st-key-published");
   return [...table.querySelectorAll("tbody tr")].map(row => {
@@ -48,7 +48,7 @@ def test_the_amounts_of_a_table_are_on_a_phone(look: Look, address: str, languag
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_both_numbers_that_are_compared_are_whole_on_a_phone(page: Page, visit: Open, language: str) -> None:
-    """Neither under the verdict, which stays in view, nor broken."""
+    """Neither number is broken or covered by the column of verdicts, which stays in view."""
     page.set_viewport_size(PHONE)
     visit(f"verify?architecture=BertForSequenceClassification&lang={language}")
     table = page.locator('[class*="st-key-amounts-"] table').first
@@ -90,7 +90,7 @@ def test_what_is_read_in_a_text_is_on_a_phone(look: Look, name: str, language: s
 @pytest.mark.parametrize(("width", "language"), crossed(2, [1280, 390], LANGUAGES))
 def test_the_controls_stay_when_the_answer_changes(look: Look, language: str, width: int) -> None:
     tops = []
-    for batch in (8, 4096):  # which fits, and which does not
+    for batch in (8, 4096):  # a batch that fits, and one that does not
         page = look(f"memory?preset=bert-large-uncased&batch_size={batch}&lang={language}")
         page.set_viewport_size({"width": width, "height": 844})
         expect(page.get_by_test_id("stAlert").first).to_be_visible()
@@ -156,7 +156,7 @@ def test_the_picker_keeps_the_focus(page: Page, visit: Open) -> None:
         expect(field).to_be_focused()
 
 
-@pytest.mark.parametrize("file", ["LaTeX", "Report, Markdown"])  # made at once, and in seconds
+@pytest.mark.parametrize("file", ["LaTeX", "Report, Markdown"])  # a file made at once, and a file that takes seconds
 def test_escape_closes_the_dialog_during_and_after_a_download(page: Page, visit: Open, file: str) -> None:
     visit("compare")
     button = page.get_by_role("button", name=file)

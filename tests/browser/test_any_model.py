@@ -1,4 +1,4 @@
-"""The page of any model in a browser: its link, its sliders, and a discovery that is seen to work."""
+"""The Any model page in a browser: its link, its sliders, and the progress of a discovery."""
 
 from urllib.parse import quote
 
@@ -18,7 +18,7 @@ def count(**sizes: int) -> str:
 
 
 def shown(page: Page) -> str:
-    """The total, once all of the page is drawn."""
+    """Return the total once the page is drawn completely."""
     expect(total_formula(page)).to_have_count(3, timeout=PYTORCH)
     settled(page)
     return total(page).inner_text()
@@ -97,7 +97,7 @@ def test_a_config_is_pasted_and_its_formula_is_found_while_others_are_served(
     shown(page)
     config = page.get_by_role("textbox", name="config.json")
     config.press("0")
-    expect(config).to_have_value("0")  # here it resets nothing
+    expect(config).to_have_value("0")  # in this field, the key 0 does not reset the model
     config.fill('{"model_type": "gpt2", "architectures": ["GPT2Model"], "n_embd": 96, "n_head": 4, "n_layer": 3}')
     page.get_by_role("button", name="Find its formula").click()
     expect(page.get_by_role("progressbar").or_(page.get_by_text("Parameters in GPT2Model")).first).to_be_visible()
@@ -172,7 +172,7 @@ def test_a_name_that_is_no_type_says_where_it_can_be_entered(look: Look) -> None
     (list_box,) = boxes(page.get_by_role("listbox").or_(page.get_by_role("dialog")).filter(has=hint).first)
     assert said["width"] <= list_box["width"]
     page.keyboard.press("Escape")
-    page.goto("about:blank")  # the box keeps what was typed
+    page.goto("about:blank")  # the field keeps its text otherwise
 
 
 def test_the_answer_to_a_config_is_below_it_in_sight(look: Look) -> None:

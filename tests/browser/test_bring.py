@@ -1,4 +1,4 @@
-"""Bringing models in, in a browser: files, the keyboard and the link; from the Hub: test_own_server.py."""
+"""Bring anything in a browser: files, the keyboard and the link. The Hub is in test_own_server.py."""
 
 import json
 from math import prod
@@ -15,7 +15,7 @@ from tests.examples import sampled
 from tests.families.test_hf_json import CHINESE
 from tests.hub.conftest import models
 
-__all__ = ["models"]  # a fixture
+__all__ = ["models"]  # a fixture that pytest finds by name
 
 
 def shown(page: Page) -> None:
@@ -54,7 +54,7 @@ def test_what_is_wrong_is_said_and_no_older_number_stays(visit: Open, tmp_path: 
     large.write_bytes(b" " * 1_100_000)
     chooser.set_input_files(good)
     shown(page)
-    expect(chooser).to_have_value("")  # where it stays, the same file cannot be chosen again
+    expect(chooser).to_have_value("")  # otherwise the same file could not be chosen again
     chooser.set_input_files(bad)
     expect(page.get_by_text("hidden_size 770 is not a multiple of num_attention_heads 12")).to_be_visible()
     expect(total(page)).to_have_count(0)
@@ -101,7 +101,7 @@ def test_a_text_that_is_too_long_for_the_link_is_there_again_after_a_reload(visi
     expect(field).to_have_value(text, timeout=30_000)
     expect(page.get_by_text("The text is about bert-base-uncased.")).to_be_visible()
     settled(page)
-    visit("bring?lang=en")  # a link shows what it says, whatever its tab has shown before
+    visit("bring?lang=en")  # a link shows only its own state, whatever the tab has shown before
     expect(field).to_be_visible(timeout=30_000)
     settled(page)
     expect(field).to_have_value("")
@@ -136,11 +136,14 @@ def test_a_file_of_weights_in_chinese(visit: Open, models: Path) -> None:
     wrong.write_bytes(b"PK\x03\x04" + bytes(1000))
     page.locator("input[type=file]").set_input_files(wrong)
     expect(page.get_by_text("这是 PyTorch 文件")).to_be_visible()
-    expect(page.get_by_test_id("stTable")).to_be_visible()  # the last that could be read
+    expect(page.get_by_test_id("stTable")).to_be_visible()  # the last file that could be read
 
 
 def checkpoint(path: Path, more_layers: int = 0, cut: int = 0) -> Path:
-    """A file like bert-base's own, and larger, with nothing but zeros, of which the disk keeps none."""
+    """Write a file with the header of bert-base or a larger model, and zeros as data.
+
+    It is sparse: it uses no disk space.
+    """
     model = build(BertConfig(num_hidden_layers=12 + more_layers), "BertModel")
     header, at = {}, 0
     for name, shape in model.named_parameters():
@@ -172,7 +175,7 @@ def test_a_pickle_is_refused_and_a_file_of_any_size_is_read_and_its_weights_are_
             return files;
         }"""
     )
-    for event in ("dragover", "drop"):  # the browser would open it
+    for event in ("dragover", "drop"):  # without a handler, the browser would open the file
         assert place.evaluate(_PREVENTED, [event, dropped])
         expect(page.locator(".chooser.over")).to_have_count(int(event == "dragover"))
     expect(page.get_by_text("pytorch_model.bin is not a .safetensors file. Other weight files")).to_be_visible()

@@ -18,7 +18,7 @@ def test_settings_go_into_the_link_beside_the_steps(visit: Open) -> None:
     page.get_by_role("spinbutton", name="Batch size").fill("16")
     page.keyboard.press("Enter")
     page.wait_for_url("**batch_size=16**")
-    expect(page.get_by_test_id("stMetricValue").last).not_to_have_text("528.9 MB")  # with a batch size of 1
+    expect(page.get_by_test_id("stMetricValue").last).not_to_have_text("528.9 MB")  # the peak with a batch size of 1
     peak = page.get_by_test_id("stMetricValue").last.inner_text()
     steps = "lora,target_modules=query+value,task_type=SEQ_CLS"
     wanted = {"architecture": "BertForSequenceClassification", "changes": steps, "device_memory": "RTX-4060-8GB"}

@@ -1,4 +1,4 @@
-"""Charts as a person reads them: by the length of bars, and by pointing at them."""
+"""Charts as a user reads them: by the length of bars, and by pointing at them."""
 
 from io import BytesIO
 from itertools import groupby
@@ -11,7 +11,7 @@ from tests.browser.conftest import Look
 from tests.browser.look import boxes, expect_query, misplaced, number, overflow, raw, ready, said, settled
 from tests.examples import sampled
 
-# A link for each chart that no page begins with: those are in test_every_page.py.
+# A link for each chart that no page shows initially. test_every_page.py checks the initial charts.
 CHARTS = (
     "?open=embeddings&lang=zh",
     "structure?view=freezing",
@@ -24,13 +24,13 @@ CHARTS = (
     "design?nearby=true",
     "lecture?screen=one-layer",
 )
-NAMED = ("compute?compute=length", "memory?memory=training")  # with names in what they name
-BLUE = (0, 114, 178)  # of the embeddings, in the light theme
-ORANGE = (179, 71, 0)  # of the encoder
+NAMED = ("compute?compute=length", "memory?memory=training")  # charts whose names contain names of models
+BLUE = (0, 114, 178)  # color of the embeddings in the light theme
+ORANGE = (179, 71, 0)  # color of the encoder in the light theme
 
 
 def longest(chart: Locator, color: tuple[int, int, int]) -> int:
-    """Pixels of the longest unbroken line of a colour in the chart."""
+    """Return the length in pixels of the longest unbroken line of a colour in the chart."""
     image = Image.open(BytesIO(chart.screenshot())).convert("RGB")
     pixels = image.load()
     assert pixels is not None
@@ -42,7 +42,7 @@ def test_a_bar_its_label_and_its_piece_say_name_figure_share_and_formula(look: L
     page = look("?num_hidden_layers=18")
     ready(page)
     charts = page.get_by_test_id("stVegaLiteChart")
-    # Right of the longest bar stands its label.
+    # The label of the longest bar is to its right.
     box = charts.last.bounding_box()
     assert box
     page.mouse.move(box["x"] + box["width"] - 120, box["y"] + 22 * 6.5)
@@ -72,8 +72,8 @@ def test_bars_grow_and_what_does_not_change_keeps_its_length(look: Look) -> None
         chart = page.get_by_test_id("stVegaLiteChart").last
         drawn[layers] = longest(chart, BLUE), longest(chart, ORANGE)
     blues = [blue for blue, _orange in drawn.values()]
-    assert max(blues) - min(blues) <= 3  # the preset's mark stands on the end
-    # Solid is what the preset has, too.
+    assert max(blues) - min(blues) <= 3  # the preset's mark covers the end of the bar
+    # Only the part that the preset has, too, is solid.
     assert drawn[6][1] == pytest.approx(drawn[12][1] / 2, abs=4)
     assert drawn[24][1] == pytest.approx(drawn[12][1], abs=4)
 
@@ -85,7 +85,7 @@ def test_no_label_is_cut(look: Look, link: str) -> None:
     page = look(link)
     ready(page)
     for width in (1280, 390):
-        page.set_viewport_size({"width": width, "height": 2400})  # a phone's sliders lie over what is below
+        page.set_viewport_size({"width": width, "height": 2400})  # tall, so that a phone's sliders cover nothing
         settled(page)
         chart = page.get_by_test_id("stVegaLiteChart").last
         page.mouse.move(0, 0)
@@ -99,13 +99,13 @@ def test_a_click_on_a_bar_opens_it(look: Look) -> None:
     page = look()
     ready(page)
     (box,) = boxes(page.get_by_test_id("stVegaLiteChart").first)
-    axis = 24  # pixels below eight bars, of which the longest is the feed-forward
+    axis = 24  # pixels below the eight bars; the longest bar is the feed-forward network
     page.mouse.click(box["x"] + 0.35 * box["width"], box["y"] + 6.5 * (box["height"] - axis) / 8)
     page.wait_for_url("**/?open=encoder.layer*")
     expect(page.get_by_text("intermediate.dense")).to_be_visible()
 
 
-# Last: a phone leaves the sidebar closed.
+# Last, since a phone leaves the sidebar closed.
 @pytest.mark.parametrize("link", sampled(CHARTS, 2))
 def test_no_tooltip_shows_a_field_of_the_data_and_on_a_phone_nothing_is_cut(look: Look, link: str) -> None:
     page = look(link)

@@ -18,7 +18,7 @@ TIED = "models=bert-base-uncased~architecture-BertForMaskedLM+bert-base-uncased~
 
 
 def shows(page: Page, difference: str) -> None:
-    """Wait until that is the large number, and all of the page is there."""
+    """Wait until the large number is ``difference`` and the page is complete."""
     expect(page.get_by_test_id("stMetricValue").first).to_have_text(difference, timeout=20_000)
     expect(page.get_by_test_id("stTextInput")).to_be_visible()
     settled(page)
@@ -43,7 +43,7 @@ def test_pinned_by_keyboard_a_model_stays_while_the_sidebar_changes(look: Look) 
     page.get_by_role("button", name="Pin the current model").press("Enter")
     expect(page.get_by_test_id("stMetricValue")).to_have_text("0")
     page.keyboard.press("Escape")
-    settled(page)  # what the server puts into a field is lost where the browser sends again before it has it
+    settled(page)  # wait: text that the server sets is lost if the browser sends its own first
     number(page, "vocab_size").fill("21129")
     number(page, "vocab_size").press("Enter")
     expect(page.get_by_test_id("stMetricValue")).to_have_text("−768")
@@ -72,7 +72,7 @@ def test_enter_takes_the_model_whose_name_is_typed_and_no_others(look: Look) -> 
     page = look("compare?models=bert-base-uncased")
     page.get_by_role("button", name="Models", exact=True).click()
     page.get_by_role("combobox", name="Models (the first").fill("roberta-b")
-    expect(page.get_by_role("option").nth(1)).to_be_visible()  # others match, too
+    expect(page.get_by_role("option").nth(1)).to_be_visible()  # other options match, too
     page.keyboard.press("Enter")
     page.wait_for_url("**models=bert-base-uncased+roberta-base")
     page.keyboard.press("Escape")
@@ -92,7 +92,7 @@ def test_a_phone_has_two_models_beside_each_other_and_shows_that_there_is_a_thir
     assert all(box["y"] >= label["y"] + label["height"] - 1 for box in figures)
     assert [round(box["x"]) for box in figures] == [round(box["x"]) for box in (first, second, third)]
     sideways = "element => element.scrollWidth - element.clientWidth"
-    assert page.get_by_test_id("stMain").evaluate(sideways) == 0  # the table scrolls, not the page
+    assert page.get_by_test_id("stMain").evaluate(sideways) == 0  # only the table scrolls sideways, not the page
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

@@ -8,7 +8,7 @@ from tests.browser.look import bottom, boxes, expect_query, overflow, settled
 
 
 def figures(page: Page) -> list[str]:
-    """The large numbers, once all of the page is drawn."""
+    """Return the large numbers once the page is drawn completely."""
     expect(page.get_by_test_id("stMetricValue")).to_have_count(3)
     settled(page)
     return page.get_by_test_id("stMetricValue").all_inner_texts()

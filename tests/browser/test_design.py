@@ -1,4 +1,4 @@
-"""The Design page in a browser: its link is its state, keys take designs, and the answer needs no scrolling."""
+"""The Design page in a browser: its link is its state, keys select designs, and the answer needs no scrolling."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -13,7 +13,7 @@ CONSTRAINED = (
 
 
 def table(page: Page) -> list[str]:
-    """What the cells of the table say, once all of the page is drawn."""
+    """Return the texts of the table's cells once the page is drawn completely."""
     expect(page.get_by_test_id("stMain").get_by_role("button", name="Shortcut")).to_have_count(8, timeout=30_000)
     expect(page.get_by_role("cell")).to_have_count(8 * 11)
     settled(page)
@@ -37,7 +37,7 @@ def test_a_key_takes_a_design(look: Look) -> None:
     page = look("design?batch_size=2")
     table(page)
     hidden_size = page.get_by_role("row").nth(3).get_by_role("cell").nth(1).inner_text()
-    page.get_by_role("heading", name="30,000,000").click()  # a digit in a field is a digit
+    page.get_by_role("heading", name="30,000,000").click()  # leaves the field, in which a digit would be typed
     page.keyboard.press("3")
     expect(page.get_by_role("cell", name="3 ✓")).to_be_visible()
     expect(number(page, "hidden_size")).to_have_value(hidden_size)
@@ -83,7 +83,7 @@ def test_the_table_needs_no_scrolling_and_every_button_stands_in_its_row(look: L
     page = look(f"design?{link}")
     buttons = page.locator(".st-key-designs-take button")
     expect(buttons).to_have_count(count, timeout=30_000)
-    if not link.startswith("present"):  # that is in test_every_page.py
+    if not link.startswith("present"):  # test_every_page.py checks the presentation view
         shown = page.get_by_test_id("stTable")
         assert overflow(shown) <= 1
         assert bottom(shown) <= bottom(page.locator(".st-key-take_8, .st-key-take-8")) + 1 <= 721

@@ -1,6 +1,6 @@
-"""Every page as it is seen: read in each language, at each size, in light and dark, and shown on a projector.
+"""Every page as a user sees it: in each language, at each size, light and dark, and on a projector.
 
-One visit checks all of it.
+One visit checks all of this.
 """
 
 import re
@@ -20,19 +20,19 @@ from tests.examples import sampled
 
 
 class Size(NamedTuple):
-    """Of a window, in pixels."""
+    """The size of a window, in pixels."""
 
     width: int
     height: int
 
 
-# A lecture screen, a phone that lies, a tablet, and a phone that stands. From the widest, as Streamlit closes the
-# sidebar where a window becomes narrow, and does not open it again.
+# A lecture screen, a phone in landscape, a tablet, and a phone in portrait. The widest comes first: Streamlit closes
+# the sidebar when a window becomes narrow, and does not open it again.
 SIZES = (Size(1280, 720), Size(844, 390), Size(820, 1180), Size(390, 844))
 SCREEN, LYING, TABLET, PHONE = SIZES
 PROJECTORS = (Size(1920, 1080), SCREEN)
 
-# Views of pages that have other tables, bars and pictures: shown on a projector in Chinese, which is wider.
+# Views with other tables, bars and pictures. They are shown on a projector in Chinese, whose text is wider.
 VIEWS = (
     "structure?view=parts",
     "compute?compute=length",
@@ -53,8 +53,8 @@ VIEWS = (
     "explain?explain=terms",
 )
 
-# What a person would see as a fault, by what can be measured: the page goes sideways; words are cut off; words lie on
-# words. Formulas, pictures and what scrolls within itself have their own ways.
+# Measurable layout faults: the page scrolls sideways, text is cut off, or text overlaps text. Formulas, pictures and
+# elements that scroll are exempt.
 _FAULTS = """() => {
     const shown = (element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
     const name = (element) => element.textContent.trim().slice(0, 40);
@@ -102,17 +102,19 @@ _FAULTS = """() => {
 }"""
 
 
-# What somebody comes to a page for.
+# What readers open a page for.
 ON_THE_FIRST_SCREEN = {"verify": re.compile("BertModel.*199.*109,482,240")}
 
-HEADINGS = ("page-has-heading-one", "heading-order", "empty-heading")  # how those who hear a page find their way
+# Rules for headings, by which screen reader users navigate.
+HEADINGS = ("page-has-heading-one", "heading-order", "empty-heading")
 
-# In the dark only contrast is different, and that is the same in each language.
+# Only contrast is different in dark mode, and it is the same in each language.
 APPEARANCES: dict[str, Literal["light", "dark"]] = {"en": "light", "zh": "dark"}
 
-# axe-core's rules. Contrast takes longer than all others together, and is the same at every size; what is there is the
-# same in each language, and where the window is narrow: it is looked at again on some pages. Of phones one is enough.
-# Chromium gives the keyboard's focus to what scrolls, which axe does not know.
+# axe-core's rules for each language and size. The contrast check takes longer than all other rules together, and its
+# result is the same at every size. A page has the same elements in each language and in narrow windows, so they are
+# checked again only on some pages. One phone is enough. Chromium lets the keyboard focus scrollable elements, which axe
+# does not know.
 EVERYTHING: dict[str, Any] = {"rules": {"scrollable-region-focusable": {"enabled": False}}}
 CONTRAST: dict[str, Any] = {"runOnly": ["color-contrast"]}
 AT_ANOTHER_SIZE: dict[str, Any] = {"rules": {**EVERYTHING["rules"], "color-contrast": {"enabled": False}}}
@@ -127,9 +129,9 @@ MORE: dict[str, dict[Size, dict[str, Any]]] = {
 LOOKED_AT_AGAIN = sampled(PAGES, 5)
 TURNS = [[*LANGUAGES], [*LANGUAGES][::-1]]
 
-# Most of a page's words look like others: where not all are looked at, contrast is of the first two of each look, by
-# their own colour, size and weight and what lies behind them. What is too small to be seen, or cannot be used, does not
-# stand for what is.
+# Most words of a page look alike. Unless all words are checked, contrast is checked for the first two words of each
+# look: text colour, size, weight and background. Words that are disabled or too small to be seen do not stand for
+# others.
 _MARK = """(all) => {
     axe.configure({ rules: [{ id: "color-contrast", selector: all ? "*" : "[data-contrast]" }] });
     if (all) return;
@@ -165,7 +167,7 @@ _MARK = """(all) => {
     }
 }"""
 
-# What appears does so by and by, and half-seen text has no contrast. Without the reasons for what is right.
+# Wait for animations first, since half-transparent text has no contrast. Only violations are reported.
 _AXE = """async (options) => {
     const ends = document.getAnimations().filter(({ effect, playState }) =>
         playState === "running" && effect.getComputedTiming().endTime < 2000);
@@ -179,7 +181,7 @@ _AXE = """async (options) => {
 
 
 def serious(page: Page, options: dict[str, Any], every_word: bool = False) -> list[tuple[str, str]]:
-    """The serious faults for people who see little, hear the page read, or use the keyboard."""
+    """Return the serious faults for users with low vision, a screen reader, or only a keyboard."""
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(AXE_SCRIPT)
     page.evaluate(_MARK, every_word)
@@ -193,7 +195,7 @@ def serious(page: Page, options: dict[str, Any], every_word: bool = False) -> li
 
 @pytest.fixture
 def told(context: BrowserContext, server: str) -> Iterator[list[str]]:
-    """What the console said that is an error, and who was asked besides the server."""
+    """The errors in the console, and requests to hosts other than the server."""
     said: list[str] = []
 
     def note(message: ConsoleMessage) -> None:
@@ -218,7 +220,7 @@ def told(context: BrowserContext, server: str) -> Iterator[list[str]]:
 
 @pytest.mark.parametrize(
     ("address", "language"),
-    # By turns: a page is looked at in one language, in `make test-thorough` in each.
+    # Each page is checked in one language by turns, and in both in `make test-thorough`.
     sampled([(page, language) for at, page in enumerate(PAGES) for language in TURNS[at % 2]], 2),
 )
 def test_a_page_can_be_read_by_everybody(told: list[str], look: Look, address: str, language: str) -> None:
@@ -234,7 +236,7 @@ def test_a_page_can_be_read_by_everybody(told: list[str], look: Look, address: s
         if size != SCREEN:
             page.set_viewport_size({"width": size.width, "height": size.height})
             settled(page)
-        if page.evaluate(_FAULTS):  # Streamlit's navigation follows the window late if the machine is busy
+        if page.evaluate(_FAULTS):  # on a busy machine, Streamlit's navigation adapts to the window late
             page.wait_for_timeout(1000)
         found += [(size, fault) for fault in page.evaluate(_FAULTS)]
         if (options := rules[language].get(size)) is not None:
@@ -242,9 +244,9 @@ def test_a_page_can_be_read_by_everybody(told: list[str], look: Look, address: s
     assert (found, told) == ([], [])
 
 
-# Two views that have other tables and bars, and what is made for the projector.
+# Two views with other tables and bars, and the views made for projectors.
 OTHERS = ("structure?view=parts", "memory?memory=fit", "lecture", "?present=1")
-IN_THE_DARK = OTHERS[2:]  # what has colours of its own
+IN_THE_DARK = OTHERS[2:]  # views with colours of their own
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Exercises in a browser: keyboard, link, download, and what a student sees at once."""
+"""Exercises in a browser: keyboard, link, download, and the first screen."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from tests.browser.look import bottom, boxes, expect_query, open_page, overflow,
 
 
 def ready(page: Page, heading: str) -> None:
-    """Wait until an exercise is there and the page is drawn to its end."""
+    """Wait until an exercise is shown and the page is drawn completely."""
     expect(page.get_by_role("heading", name=heading)).to_be_visible(timeout=15_000)
     expect(page.get_by_test_id("stCaptionContainer").last).to_be_visible()
     settled(page)
@@ -21,7 +21,7 @@ def test_a_sheet_is_done_with_the_keyboard(look: Look) -> None:
     ready(page, "1 · A tensor")
     field = page.get_by_label("Your answer")
     field.fill("50")
-    field.press("ArrowRight")  # moves the cursor, and not the sheet
+    field.press("ArrowRight")  # moves the cursor, but does not turn the sheet
     field.press("Enter")
     expect(page.get_by_text("Not yet")).to_be_visible()
     ready(page, "1 · A tensor")
@@ -29,7 +29,7 @@ def test_a_sheet_is_done_with_the_keyboard(look: Look) -> None:
     field.press("Enter")
     expect(page.get_by_text("1 of 10 right")).to_be_visible()
     ready(page, "1 · A tensor")
-    page.keyboard.press("Escape")  # leaves the field
+    page.keyboard.press("Escape")  # removes the focus from the field
     page.keyboard.press("ArrowRight")
     ready(page, "2 · The shape of a tensor")
     page.wait_for_url("**exercise=2**")
@@ -54,7 +54,7 @@ def test_a_link_opens_the_same_sheet_again_in_both_languages(look: Look) -> None
     expect_query(page, link | {"lang": "zh"})
     with page.expect_download() as download:
         page.get_by_role("button", name="LaTeX").click()
-    assert "ctex" in Path(download.value.path()).read_text(encoding="utf-8")  # which sets Chinese
+    assert "ctex" in Path(download.value.path()).read_text(encoding="utf-8")  # the package that typesets Chinese
 
 
 def test_the_sheet_can_be_downloaded(look: Look, tmp_path: Path) -> None:
@@ -66,14 +66,14 @@ def test_the_sheet_can_be_downloaded(look: Look, tmp_path: Path) -> None:
         assert download.value.suggested_filename == f"bertcalc-easy-3-solutions.{name}"
         download.value.save_as(tmp_path / name)
         assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
-    link = f"{page.url.partition('?')[0]}?level=easy&seed=3"  # whole, for those who read it on paper
+    link = f"{page.url.partition('?')[0]}?level=easy&seed=3"  # in full, for readers of a printed sheet
     assert link in (tmp_path / "md").read_text(encoding="utf-8")
     expect(page.locator(".st-key-sheet")).to_contain_text(link)
     expect(page.get_by_text("Ctrl+P")).to_be_visible()
     page.set_viewport_size({"width": 390, "height": 844})
     numbers = boxes(page.locator(".st-key-exercise-row [role=radio]"))
     assert len(numbers) == 10
-    assert len({box["y"] for box in numbers}) == 1  # on a phone they are a row
+    assert len({box["y"] for box in numbers}) == 1  # all in one row on a phone
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The page that explains numbers, in a browser: typing, examples, links, and a screen of 1280 x 720."""
+"""The Explain page in a browser: typing, examples, links, and a screen of 1280 x 720."""
 
 from playwright.sync_api import expect
 

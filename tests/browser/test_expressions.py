@@ -1,4 +1,4 @@
-"""The expressions of charts, computed without functions that are made of text, as Vega computes them with such."""
+"""Expressions of charts, evaluated without building functions from text, give Vega's results."""
 
 from pathlib import Path
 

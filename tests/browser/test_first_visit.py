@@ -1,4 +1,4 @@
-"""What a browser with an empty cache waits for."""
+"""The requests of a browser with an empty cache."""
 
 from urllib.parse import urlsplit
 
@@ -14,7 +14,7 @@ from tests.examples import sampled
 def test_it_asks_for_the_server_once_and_has_the_files_when_it_draws(
     browser: Browser, server: str, address: str
 ) -> None:
-    """Below the address of a page other than the first, there is no server."""
+    """The server's endpoints are not below the address of a page, except of the first page."""
     with browser.new_context() as context:
         page = context.new_page()
         paths: list[str] = []
@@ -26,8 +26,8 @@ def test_it_asks_for_the_server_once_and_has_the_files_when_it_draws(
         )
     asked = [path for path in paths if "_stcore" in path]
     assert asked == ["/_stcore/health", "/_stcore/host-config"]
-    # What a link in the page does not preload is loaded by a script.
+    # Scripts that the page does not preload are requested by another script.
     late = [urlsplit(name).path for kind, name in files if kind == "script" and "/static/js/" in name]
     assert [path for path in late if not path.startswith("/static/js/index.")] == []
-    # A style sheet that only a run names styles the page after it is drawn.
+    # A style sheet that only a script requests would style the page after it is drawn.
     assert {kind for kind, name in files if name.endswith(".css")} == {"link"}

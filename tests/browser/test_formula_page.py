@@ -1,4 +1,4 @@
-"""The interactive page in a browser, without a server: its numbers are those of the models that its sliders choose."""
+"""The interactive HTML page in a browser, without a server: its numbers match the models that its sliders select."""
 
 from pathlib import Path
 
@@ -48,7 +48,7 @@ def test_its_numbers_are_those_of_the_model_at_every_stop(page: Page, tmp_path: 
 def test_the_page_of_a_discovered_class_shows_its_count(page: Page, tmp_path: Path, field: str) -> None:
     gpt2 = shipped("gpt2", "GPT2LMHeadModel")
     assert gpt2
-    file = tmp_path / f"{field}.html"  # a browser restores the sliders of a page that it knows
+    file = tmp_path / f"{field}.html"  # a new file per field: a browser restores the sliders of a page that it knows
     file.write_text(discovered_page(gpt2, {}, COLORS["light"]), encoding="utf-8")
     page.goto(file.as_uri())
     expect(page.locator("output")).to_have_text("124,439,808")
@@ -56,7 +56,7 @@ def test_the_page_of_a_discovered_class_shows_its_count(page: Page, tmp_path: Pa
     slider = page.get_by_role("slider").nth(independent_fields(gpt2).index(field))
     before = slider.get_attribute("aria-valuetext") or ""
     slider.press("End")
-    expect(slider).not_to_have_attribute("aria-valuetext", before)  # it moves in the next frame
+    expect(slider).not_to_have_attribute("aria-valuetext", before)  # the slider moves in the next frame
     shown = slider.get_attribute("aria-valuetext") or ""
     total = gpt2.count(**{field: int(shown.replace(",", ""))})
     expect(page.locator("output")).to_have_text(f"{total:,}")
@@ -74,7 +74,7 @@ def test_the_dark_page_and_the_phone_show_all_of_it(page: Page, tmp_path: Path) 
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     model = build(moved(CLASSES["BertModel"].config.default(), "hidden_size", 2048))
     counts = [bar.parameters for bar in breakdown(model)]
-    page.wait_for_timeout(250)  # until they have glided
+    page.wait_for_timeout(250)  # until the bars have reached their lengths
     widths = page.locator(".fill").evaluate_all("bars => bars.map((bar) => bar.getBoundingClientRect().width)")
     for width, count in zip(widths, counts, strict=True):
         assert abs(width / max(widths) - count / max(counts)) < 0.01

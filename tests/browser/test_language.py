@@ -1,4 +1,4 @@
-"""The language of a page: of the link, else of the browser; and the texts that Streamlit itself writes."""
+"""The language of a page comes from the link, or else from the browser. Streamlit's own texts are translated, too."""
 
 from collections.abc import Iterator
 
@@ -57,7 +57,7 @@ def test_a_choice_goes_into_the_link_and_back_takes_it_out(chinese: Page, server
 
 @pytest.mark.parametrize("locale", ["en-GB", "de-DE", "zh-TW"])
 def test_another_browser(page: Page, visit: Open, locale: str) -> None:
-    """One that says so: in a context of its own it would compile all scripts again."""
+    """Override the browser's language. A new browser context would compile all scripts again."""
     hand = page.context.new_cdp_session(page)
     agent = page.evaluate("navigator.userAgent")
     hand.send("Emulation.setUserAgentOverride", {"userAgent": agent, "acceptLanguage": locale})

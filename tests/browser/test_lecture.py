@@ -1,4 +1,4 @@
-"""The lecture in a browser: keyboard and link, live sliders, and that no screen needs scrolling."""
+"""The lecture in a browser: keyboard, link and live sliders. No screen needs scrolling."""
 
 import re
 from typing import Literal
@@ -27,7 +27,7 @@ PROJECTORS = ((1280, 720), (1920, 1080), (1440, 900))
 
 
 def ready(page: Page, number: int, lecture: str = DEFAULT) -> None:
-    """Wait until a screen is there, and drawn to its end."""
+    """Wait until a lecture screen is drawn completely."""
     position = re.compile(f"^{number} / {len(SCREENS[lecture])} · ")
     expect(page.locator(".st-key-jump input")).to_have_value(position, timeout=30_000)
     settled(page)
@@ -38,7 +38,7 @@ def test_keys_lead_from_screen_to_screen_and_each_is_a_link(look: Look) -> None:
     ready(page, 1)
     for name in ("Export", "Reset"):
         expect(page.get_by_role("button", name=name)).to_be_visible()
-    for _press in range(5):  # quicker than pages are drawn
+    for _press in range(5):  # faster than pages are drawn
         page.keyboard.press("ArrowRight")
     ready(page, 6)
     page.wait_for_url(f"**screen={NAMES[5]}")
@@ -67,7 +67,7 @@ def test_escape_closes_a_tip_and_then_leaves_the_projector(look: Look, address: 
 
 
 def test_keys_lead_on_after_a_screen_or_a_lecture_is_chosen_in_its_box(look: Look) -> None:
-    """The focus stays in the box, which keeps arrow keys to itself."""
+    """The focus stays in the box, which would otherwise keep arrow keys to itself."""
     page = look("lecture?screen=word-table")
     ready(page, 2)
     for box, option, lecture, number in (("jump", "^4 . 15", DEFAULT, 4), ("choose-lecture", "same layers", SECOND, 1)):
@@ -109,7 +109,7 @@ def test_each_screen_of_the_second_lecture_brings_its_model_and_back_brings_the_
         page.keyboard.press("ArrowRight")
     ready(page, 3, SECOND)
     expect(model).to_have_value("roberta-base")
-    expect_query(page, {"lecture": SECOND, "screen": "roberta"})  # the screen says the model
+    expect_query(page, {"lecture": SECOND, "screen": "roberta"})  # the screen determines the model
     layers = slider(page, "vocab_size")
     layers.focus()
     layers.press("ArrowUp")
@@ -126,7 +126,7 @@ def test_each_screen_of_the_second_lecture_brings_its_model_and_back_brings_the_
     ready(page, 5, SECOND)
     expect(model).to_have_value("xlm-roberta-base")
     page.get_by_role("link", name="Leave").click()
-    expect(total(page)).to_have_text("152,009,472")  # of the model before the lecture
+    expect(total(page)).to_have_text("152,009,472")  # total of the model before the lecture
     page.wait_for_url("**/?num_hidden_layers=18**")
     page.go_back()
     ready(page, 5, SECOND)
@@ -172,8 +172,8 @@ def test_the_slider_of_a_screen_moves_its_numbers_and_stays_in_the_link(look: Lo
     expect_query(page, {"screen": "all-layers", "num_hidden_layers": "13"})
 
 
-# How far down the parts of a screen reach, as a share of the room between the row of buttons and the controls; how many
-# texts touch the part below them; and the smallest label of the picture, in pixels.
+# How far down the parts of a screen reach, as a share of the space between the buttons and the controls; how many texts
+# touch the part below them; and the smallest label of the picture, in pixels.
 _LOOK = """() => {
     const screen = document.querySelector('.st-key-lecture-screen');
     const shown = (selector) => [...screen.querySelectorAll(selector)]
@@ -202,9 +202,9 @@ _LOOK = """() => {
 def test_a_screen_is_filled_needs_no_scrolling_and_is_readable_from_the_back(
     look: Look, lecture: str, language: str, appearance: Literal["light", "dark"]
 ) -> None:
-    """Every second screen in one language, the others in the other one; in `make test` at one size, by turns.
+    """Screens alternate between the languages; `make test` checks one size per screen, by turns.
 
-    Type of 1/32 of the height is what a reader in the last row of a lecture hall can read.
+    The last row of a lecture hall can read type that is 1/32 of the screen's height.
     """
     for name in sampled(SCREENS[lecture], 2, begin=LANGUAGES.index(language)):
         page = look(f"lecture?lang={language}&lecture={lecture}&screen={name}", appearance)
@@ -214,7 +214,7 @@ def test_a_screen_is_filled_needs_no_scrolling_and_is_readable_from_the_back(
         assert found["touching"] == 0, name
         assert found["filled"] > 0.6, name
         assert found["label"] is None or found["label"] >= 720 / 32, name
-        for width, height in sampled(PROJECTORS, 2, begin=at // 2):  # all grows with the window
+        for width, height in sampled(PROJECTORS, 2, begin=at // 2):  # everything scales with the window
             page.set_viewport_size({"width": width, "height": height})
             assert crowded(page) == [], (name, width)
 
@@ -259,7 +259,7 @@ def test_the_notes_have_a_clock(visit: Open, page: Page) -> None:
 def test_an_old_projector_has_room_for_the_longest_formula_and_the_longest_name(
     look: Look, lecture: str, name: str
 ) -> None:
-    """1024 x 768, where type is as large as in a wider window."""
+    """At 1024 x 768, type is as large as in a wider window."""
     page = look(f"lecture?lecture={lecture}&screen={name}")
     ready(page, SCREENS[lecture].index(name) + 1, lecture)
     page.set_viewport_size({"width": 1024, "height": 768})
@@ -267,7 +267,7 @@ def test_an_old_projector_has_room_for_the_longest_formula_and_the_longest_name(
 
 
 def test_a_table_of_three_rows_fills_a_tablet(look: Look) -> None:
-    """There the row of buttons has two lines, and the page still needs no scroll bar."""
+    """On a tablet, the row of buttons has two lines, and the page still needs no scroll bar."""
     page = look("lecture?screen=110-million&lang=en")
     ready(page, NAMES.index("110-million") + 1)
     page.set_viewport_size({"width": 820, "height": 1180})
@@ -281,7 +281,7 @@ def test_a_table_of_three_rows_fills_a_tablet(look: Look) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_a_table_of_three_rows_fills_the_screen(look: Look, language: str) -> None:
-    """And an old projector needs no scroll bar for the row of buttons."""
+    """The row of buttons needs no scroll bar on an old projector, either."""
     page = look(f"lecture?screen=110-million&lang={language}")
     ready(page, NAMES.index("110-million") + 1)
     for width, height in ((1280, 720), (1024, 768)):
@@ -302,7 +302,7 @@ def test_no_label_of_the_picture_leaves_its_box_on_a_tablet(look: Look, address:
 
 
 def test_on_a_phone_all_can_be_read_and_stepped(visit: Open, page: Page) -> None:
-    """Whether it stands or lies."""
+    """The test covers portrait and landscape."""
     page.set_viewport_size({"width": 390, "height": 844})
     visit("lecture?screen=one-layer")
     readable(page, 7, 390, 844)
@@ -321,7 +321,7 @@ def readable(page: Page, number: int, width: int, height: int) -> None:
         on_top = "({x, y}) => !document.elementFromPoint(x, y).closest('[data-testid=stSidebar], .st-key-lecture-row')"
         assert page.evaluate(on_top, middle)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.get_by_role("button", name="Next").click()  # in sight, wherever one has scrolled
+    page.get_by_role("button", name="Next").click()  # visible at every scroll position
     ready(page, number + 1)
 
 
@@ -336,7 +336,7 @@ def test_notes_follow_the_lecture_that_opened_them_and_no_other(visit: Open, loo
     notes.keyboard.press("ArrowRight")
     ready(page, 3)
     expect(notes.get_by_role("heading", name="3 / 15")).to_be_visible()
-    other.keyboard.press("ArrowLeft")  # the key in the notes did not move it
+    other.keyboard.press("ArrowLeft")  # the key pressed in the notes did not move this lecture
     ready(other, 1)
     expect(notes.get_by_role("heading", name="3 / 15")).to_be_visible()
 
@@ -353,7 +353,7 @@ def test_charts_have_room_for_their_words_on_a_tablet(look: Look, screen: str) -
             assert chart.evaluate(_ON_BARS) == []
 
 
-# The words that lie on a bar.
+# The words on bars.
 _ON_BARS = """(chart) => {
     const bars = [...chart.querySelectorAll(".mark-rect path")]
         .filter((one) => one.checkVisibility({ opacityProperty: true }) && one.getAttribute("opacity") !== "0")

@@ -1,4 +1,4 @@
-"""The link is the state: it can be opened, kept, reloaded, and gone back to."""
+"""The link holds the state: it can be opened, bookmarked, reloaded, and reached with Back."""
 
 import re
 from collections.abc import Callable
@@ -14,10 +14,10 @@ from tests.browser.conftest import Look, Open
 from tests.browser.look import expect_query, number, open_page, query, ready, settled, slider, total
 
 MODEL = {"architecture": "BertForMaskedLM", "is_decoder": "true"}
-TRAINED = {"training_dtype": "mixed-16"}  # on two pages
+TRAINED = {"training_dtype": "mixed-16"}  # used on two pages
 COMPARED = "bert-large-uncased present bert-base-chinese~num_labels-3"
 SIZES = "n_layer-48~n_embd-1600~n_head-25"
-# By page, what its link says besides the model, and something that it shows then.
+# For each page, the parameters of its link besides the model, and a text that the page then shows.
 LINKS: dict[str, tuple[dict[str, str], str]] = {
     "any_model": (
         {"model_type": "gpt2", "model_class": "GPT2LMHeadModel", "sizes": SIZES, "part": "transformer.h.*.attn"},
@@ -73,7 +73,7 @@ LINKS: dict[str, tuple[dict[str, str], str]] = {
     "explain": ({"number": "109,089,024"}, "Read as 109,089,024"),
     "exercises": ({"level": "medium", "seed": "7", "exercise": "4", "solutions": "true"}, "4 · The whole model"),
 }
-# What there is to read, what is in each field, and which are chosen.
+# All visible text, the values of fields, and the selected options.
 _SAID = """() => {
     const main = document.querySelector("[data-testid=stMain]");
     const fields = [...main.querySelectorAll("input, textarea")].map((one) => `${one.value} ${one.checked}`);
@@ -83,7 +83,7 @@ _SAID = """() => {
 
 
 def said(page: Page, link: dict[str, str]) -> list[str]:
-    """All that the page shows, once the link is the page's."""
+    """Return everything that the page shows once the link has these parameters."""
     expect_query(page, link)
     settled(page)
     found: list[str] = page.evaluate(_SAID)
@@ -91,13 +91,14 @@ def said(page: Page, link: dict[str, str]) -> list[str]:
 
 
 def go(page: Page, path: str) -> None:
-    """Go to a page by the navigation."""
+    """Go to a page through the navigation."""
     [(section, name)] = [(section, of[path].title) for section, of in SECTIONS.items() if path in of]
     if section:
         open_page(page, section, name)
     else:
         page.get_by_role("link", name=name, exact=True).click()
-    expect(page).to_have_title(re.compile(f"^{re.escape(name)} · "))  # its run has begun; the address was first
+    # The address changes before the run begins, the title after.
+    expect(page).to_have_title(re.compile(f"^{re.escape(name)} · "))
 
 
 def test_the_link_of_every_page_shows_the_same_after_all_others(look: Look) -> None:
@@ -177,7 +178,10 @@ def test_an_impossible_pair_in_a_link_is_explained(visit: Open) -> None:
 
 
 def test_wrong_values_are_named_and_back_to_them_does_no_harm(visit: Open) -> None:
-    """Also where no control has said yet what the field is: folded ones are drawn once something holds a value."""
+    """The test includes fields without a visible control.
+
+    A folded section is drawn once one of its values has changed.
+    """
     wrong = "hidden_size=inf&num_labels=inf&layer_norm_eps=two&batch_size=inf&lng=zh"
     page = visit(f"layers?vocab_size=21128&num_hidden_layers=6&{wrong}")
     expect(page.get_by_text("hidden_size=inf in the link is not possible")).to_be_visible()
@@ -186,7 +190,7 @@ def test_wrong_values_are_named_and_back_to_them_does_no_harm(visit: Open) -> No
     page.wait_for_url(lambda url: "hidden_size" not in url)
     expect_query(page, {"vocab_size": "21128", "num_hidden_layers": "6"})
     page.go_back()
-    # The run that the step back causes is through.
+    # Wait for the run that Back causes.
     page.wait_for_url(lambda url: "hidden_size" not in url and "batch_size" not in url)
     for field, value in (("hidden_size", "768"), ("num_hidden_layers", "6"), ("Batch size", "1")):
         expect(number(page, field)).to_have_value(value)
@@ -199,7 +203,7 @@ def test_a_page_that_is_opened_is_one_step_and_back_leads_to_all_that_the_page_b
 ) -> None:
     shared = {"batch_size": "4", "sequence_length": "256"}
     own = {"memory": "training", "optimizer": "sgd", "accumulate": "3"}
-    page = context.new_page()  # a history ends at 50 entries: one that is empty
+    page = context.new_page()  # a new page with an empty history, since a history holds 50 entries
     page.set_viewport_size({"width": 1280, "height": 720})
     page.goto(f"{server}/memory?{urlencode(shared | own)}")
     shown = said(page, shared | own)
@@ -217,11 +221,11 @@ def test_a_page_that_is_opened_is_one_step_and_back_leads_to_all_that_the_page_b
 
 
 class Late:
-    """The messages of the server to a page, which can be held back."""
+    """The server's messages to a page, which can be delayed."""
 
     def __init__(self, page: Page) -> None:
         self.holds = False
-        self.went_back = False  # whether the page has told the server that Back was pressed
+        self.went_back = False  # whether the page has reported Back to the server
         self._held: list[str | bytes] = []
         page.route_web_socket("**/_stcore/stream", self._join)
 
@@ -237,12 +241,12 @@ class Late:
         socket.on_message(to_server)
 
     def has_address(self) -> bool:
-        """Whether a message that changes the address is held back."""
+        """Whether a message that changes the address is delayed."""
         messages = (ForwardMsg.FromString(held) for held in self._held if isinstance(held, bytes))
         return any(message.WhichOneof("type") == "page_info_changed" for message in messages)
 
     def send(self) -> None:
-        """Send what is held back, and hold nothing any more."""
+        """Send the delayed messages, and delay no more."""
         self.holds = False
         for message in self._held:
             self._socket.send(message)

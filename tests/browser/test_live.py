@@ -1,4 +1,7 @@
-"""The browser computes what Python computes: every mirrored function, and the live numbers of models at other sizes."""
+"""The browser computes the same values as Python.
+
+The tests cover every mirrored function, and the live numbers of models of other sizes.
+"""
 
 import json
 import random
@@ -13,7 +16,7 @@ import pytest
 from playwright.sync_api import Page
 
 import pages.ui.session.scale
-import pages.ui.widgets.bars  # noqa: F401  # both register what they mirror
+import pages.ui.widgets.bars  # noqa: F401  # both imports register mirrored functions
 from bertcalc.change_steps.effect_formulas import argument_sizes, live_effect
 from bertcalc.change_steps.effects import changed_models, effect
 from bertcalc.change_steps.step_texts import read_steps
@@ -76,7 +79,7 @@ def computed(page: Page, operations: list[Any], sizes: dict[str, int], wanted: l
 
 
 def plain(value: Any) -> Any:
-    """A value as the browser hands it out: integers and fractions as texts."""
+    """Convert a value to the form that the browser returns: integers and fractions become strings."""
     if isinstance(value, tuple | list):
         return [*map(plain, value)]
     if isinstance(value, float):
@@ -93,7 +96,7 @@ def _number(rng: random.Random) -> Fraction | float | int:
         (
             _count(rng),
             Fraction(_count(rng), 1 + _count(rng)),
-            Fraction(5 * rng.randrange(10**6), 10 ** rng.randrange(9)),  # ties
+            Fraction(5 * rng.randrange(10**6), 10 ** rng.randrange(9)),  # ties in rounding
             rng.random() * 10 ** rng.randrange(-6, 9),
         )
     )
@@ -193,7 +196,7 @@ ARGUMENTS: dict[str, Callable[[random.Random], tuple[Any, ...]]] = {
     "growth_words": lambda rng: (_growth(rng), "{times}: {reason}", "{letter} stays", "mostly {letters}", FOLLOWS),
     "quotient": lambda rng: (_count(rng), 1 + _count(rng)),
     "nearest": lambda rng: (rng.choice((1, -1)) * _exact(rng),),
-    # Also near the lengths from which on the unit is another one.
+    # Also values near the thresholds at which the unit changes.
     "duration": lambda rng: (rng.choice((_exact(rng), *(unit * rng.randrange(90, 130) for unit in (1, 60, 3600)))),),
     "decimal": lambda rng: (_exact(rng), 1),
     "on_paper": lambda rng: (_exact(rng),),
@@ -239,7 +242,7 @@ def test_a_mirrored_function_is_the_same_in_the_browser(page: Page, name: str) -
 
 def test_what_has_no_value_is_nothing_and_takes_no_time(page: Page) -> None:
     operations = [
-        ["field", "batch_size"],  # a size that the page does not say
+        ["field", "batch_size"],  # a size that the page does not send
         ["*", [0], 2],
         ["grouped", [1]],
         ["/", 1, 0],
@@ -296,7 +299,10 @@ def _moved_from(rng: random.Random, config: Config, fields: int) -> Config:
 
 
 def _models_with_memory(rng: random.Random) -> tuple[Model, Plan | Inference, int, int, list[Model]]:
-    """A random model that trains or infers, its batch, and models of the same structure that are sliders away."""
+    """Return a random model, a plan, its batch, and models of the same structure.
+
+    The batch is the batch size and the sequence length. The other models are a few slider moves away.
+    """
     while True:
         family = rng.choice([*{family.name: family for family in CLASSES.values() if family.peaks}.values()])
         architecture = rng.choice([cls.name for cls in family.classes])

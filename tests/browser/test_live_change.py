@@ -1,4 +1,4 @@
-"""The Change page while a slider is held: the sidebar's, and the rank of an adapter on the page."""
+"""The Change page while a slider is held: a slider of the sidebar, or the rank of an adapter on the page."""
 
 import re
 
@@ -65,7 +65,7 @@ def test_a_slow_drag_of_the_rank_shows_every_stop_and_sends_one_message(page: Pa
     page.mouse.up()
     page.wait_for_url(f"**r%3D{ranks[-1]}*")
     settled(page)
-    # A message without an answer is repeated.
+    # A message without an answer would be repeated.
     assert {number for frame in sent[before:] for number in re.findall(rb'"number\\?":(\d+)', frame)} == {b"1"}
     expect_figures(page, adapted(ranks[-1]))
 
@@ -97,7 +97,7 @@ def test_the_rank_stays_while_another_slider_is_moved_before_the_server_answers(
 
 
 def test_sizes_at_which_a_step_is_impossible_have_no_figures(look: Look) -> None:
-    """A feed-forward cannot get wider: Python refuses it, and while a hand holds the slider, its figures are older."""
+    """Python refuses to widen a feed-forward network. While the slider is held, its figures are marked as outdated."""
     page = look("change?changes=heads,heads=8;feed_forward,intermediate_size=2048")
     expect(slider(page, "A narrower feed-forward: intermediate_size")).to_be_visible()
     settled(page)

@@ -1,4 +1,4 @@
-"""Pages while a slider is held: their numbers are those of the model under the hand, before the server is asked."""
+"""Pages while a slider is held show the numbers of the slider's current value, before the server is asked."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -21,7 +21,7 @@ from tests.browser.look import boxes, held, hold, number, painted, ready, settle
 from tests.component_data import sent_to
 
 BASE = BertConfig()
-WALK = ("layers", "ArrowRight", None)  # a held key walks on from step to step
+WALK = ("layers", "ArrowRight", None)  # holding the key down goes from step to step
 
 
 def metrics(page: Page) -> list[str]:
@@ -45,7 +45,7 @@ def test_the_forward_pass_of_compute(look: Look, preset: str) -> None:
         assert metrics(page) == [f"{forward:,}", f"{round(forward / 128):,}", f"{training:,}"]
         assert f"{forward:,} FLOPs" in page.locator(".st-key-total-formula .formula").inner_text()
         expect(page.get_by_test_id("stTable").get_by_role("cell", name=f"{forward:,}", exact=True)).to_be_visible()
-        copies = layers - 1 if preset == "ModernBERT-base" else layers  # its first layer has no LayerNorm
+        copies = layers - 1 if preset == "ModernBERT-base" else layers  # ModernBERT's first layer has no LayerNorm
         expect(page.get_by_test_id("stTable").get_by_text(f"{copies}\N{NO-BREAK SPACE}×").first).to_be_visible()
 
 
@@ -134,7 +134,10 @@ def count(layers: int) -> str:
 
 
 def drag(page: Page, part: float) -> int:
-    """Drag the layers from where they are to a part of their way, let go at once, and return them."""
+    """Drag the slider for the number of layers to a fraction of its length and release it at once.
+
+    Return the layers.
+    """
     (box,) = slider(page, "num_hidden_layers").evaluate_all(
         "all => all.map(one => one.getBoundingClientRect()).map(({ x, y, width, height }) => ({ x, y, width, height }))"
     )
@@ -189,7 +192,7 @@ def test_two_tabs_have_a_model_each_and_a_drag_moves_only_its_own(page: Page, vi
 
 
 def _operations(frame: bytes | str) -> Iterator[Any]:
-    """The program of a page in a message of the server: None for one that it does not send again."""
+    """Yield the live program in a server message, or None if the server does not send the program again."""
     message = ForwardMsg.FromString(frame if isinstance(frame, bytes) else frame.encode())
     component = message.delta.new_element.bidi_component
     if component.component_name.endswith("bertcalc_page_end"):
@@ -227,7 +230,7 @@ def test_a_held_key_sends_at_most_two_messages_a_second(
         role(page, "num_hidden_layers").focus()
     before, began = len(sent), monotonic()
     while monotonic() - began < 3:
-        page.keyboard.down(key)  # again and again, as a keyboard does
+        page.keyboard.down(key)  # repeated, as by a keyboard
         page.wait_for_timeout(30)
     page.keyboard.up(key)
     settled(page)

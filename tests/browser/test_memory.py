@@ -1,4 +1,4 @@
-"""The Memory page in a browser: the first screen, its views, and what is not possible."""
+"""The Memory page in a browser: the first screen, its views, and impossible settings."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ from tests.browser.conftest import Look
 from tests.browser.look import bottom, boxes, expect_query, held, hold, overflow, query, settled, slider
 from tests.examples import sampled
 
-# By view, what is on the first screen.
+# The elements of the first screen in each view.
 SHOWN = {
     "weights": ("stMetric", "stTable"),
     "training": ("stMetric", "stVegaLiteChart"),
@@ -32,7 +32,7 @@ TURNS = [[*LANGUAGES], [*LANGUAGES][::-1]]
 
 @pytest.mark.parametrize(
     ("language", "view"),
-    # By turns: a view is looked at in one language, in `make test-thorough` in each.
+    # Each view is checked in one language by turns, and in both in `make test-thorough`.
     sampled([(language, view) for at, view in enumerate(SHOWN) for language in TURNS[at % 2]], 2),
 )
 def test_the_first_screen_has_it_all(look: Look, language: str, view: str) -> None:
@@ -67,7 +67,7 @@ def test_a_view_shows_the_same_after_another(look: Look) -> None:
     expected = figures(page)
     page.get_by_role("radio", name="Weights").click()
     expect(page.get_by_test_id("stMetric")).to_have_count(1)
-    expect_query(page, {"memory": "weights"})  # what this view does not draw is no part of its link
+    expect_query(page, {"memory": "weights"})  # settings that this view does not use are not in its link
     page.get_by_role("radio", name="Training").click()
     assert figures(page) == expected
 
@@ -92,7 +92,7 @@ def test_memory_moves_in_the_hand(look: Look, view: str) -> None:
     layers = hold(page, slider(page, "num_hidden_layers"), 0.7)
     assert layers > 24
     expect(figure).to_have_text(size(MOVING[view](model_of(layers))))
-    assert "num_hidden_layers" not in query(page)  # the server does not know yet
+    assert "num_hidden_layers" not in query(page)  # the server does not know the value yet
     page.mouse.up()
     settled(page)
     page.wait_for_url(f"**num_hidden_layers={layers}*")

@@ -1,4 +1,4 @@
-"""After a jump bars glide; numbers do not wait for them, and in a drag bars are where the hand is."""
+"""Bars glide after a jump, and numbers do not wait for them. During a drag, bars follow the slider at once."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -7,7 +7,7 @@ from bertcalc import BertConfig, build
 from tests.browser.conftest import Look, Open
 from tests.browser.look import boxes, number, ready, settled, slider, total
 
-# Counts what begins to glide from now on.
+# Count the animations that start from now on.
 _COUNT = """() => {
     const animate = Element.prototype.plain ??= Element.prototype.animate;
     window.gliding = 0;
@@ -16,7 +16,7 @@ _COUNT = """() => {
         return animate.call(this, frames, options);
     };
 }"""
-# A key, and what is on the page one frame later: the total, and the width of the longest bar.
+# Press a key. Return what the page shows one frame later: the total, and the width of the longest bar.
 _PRESS = """async (key) => {
     const range = document.querySelector(".st-key-num_hidden_layers_slider input[type=range]");
     for (const kind of ["keydown", "keyup"]) {
@@ -41,7 +41,7 @@ def test_bars_glide_after_a_key_undo_and_a_typed_value(page: Page, visit: Open) 
     page.evaluate(_COUNT)
     before = bars(page)
     expect(slider(page, "num_hidden_layers")).to_be_visible()
-    assert page.evaluate(_PRESS, "ArrowRight") == "116,570,112"  # at once
+    assert page.evaluate(_PRESS, "ArrowRight") == "116,570,112"  # without delay
     settled(page)
     glided = [gliding(page)]
     page.keyboard.press("Control+z")
@@ -74,7 +74,7 @@ def test_in_a_drag_nothing_glides(page: Page, visit: Open) -> None:
     page.mouse.up()
     page.wait_for_url(f"**num_hidden_layers={layers}*")
     settled(page)
-    assert gliding(page) == 0  # the server shows what the browser showed
+    assert gliding(page) == 0  # the server shows the values that the browser already showed
 
 
 @pytest.mark.parametrize(("motion", "glides"), [("reduce", False), ("no-preference", True)])

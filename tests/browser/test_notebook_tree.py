@@ -1,4 +1,4 @@
-"""The tree of a model in a page as a notebook's, light and dark, wide and narrow: figures stand below each other."""
+"""A model's notebook tree in a page, light and dark, wide and narrow: figures are aligned in columns."""
 
 import pytest
 from playwright.sync_api import Browser
@@ -16,7 +16,7 @@ def test_figures_of_a_tree_are_aligned(browser: Browser, ink: str, paper: str, w
     with browser.new_context(viewport={"width": width, "height": 900}) as context:
         page = context.new_page()
         page.set_content(f'<body style="color: {ink}; background: {paper}; font-family: sans-serif">{TREE}</body>')
-        assert len(page.evaluate(EDGES, ".share")) == 3  # only the model itself is open
+        assert len(page.evaluate(EDGES, ".share")) == 3  # only the root is open
         page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
         for kind in (".share", ".number:not(.share)"):
             right = page.evaluate(EDGES, kind)

@@ -1,4 +1,4 @@
-"""The page In and out in a browser: its link is its state, and what cannot be is explained."""
+"""The In and out page in a browser: its link is its state, and impossible inputs are explained."""
 
 from itertools import combinations
 from urllib.parse import urlsplit
@@ -16,7 +16,7 @@ ADDRESS = (
 
 
 def shapes(page: Page) -> list[str]:
-    """The shapes in numbers of what comes out, once all of the page is drawn."""
+    """Return the numeric shapes of the outputs once the page is drawn completely."""
     expect(page.get_by_test_id("stTable")).to_have_count(3)
     settled(page)
     rows = page.get_by_test_id("stTable").nth(1).locator("tbody tr")

@@ -1,4 +1,4 @@
-"""A server of one's own: its first request, with telemetry and another Hub; then it dies under somebody's hand."""
+"""Tests that need their own server: its first request, with telemetry and another Hub; then its restart during use."""
 
 import os
 import re
@@ -17,7 +17,7 @@ from tests.browser.test_bring import nothing_is_cut, shown
 from tests.hub.conftest import models
 from tests.hub.hub_server import Server, serving, slow_headers
 
-__all__ = ["models"]  # a fixture
+__all__ = ["models"]  # a fixture that pytest finds by name
 HUB = "bring?bring=hub&repo_id=some/published"
 
 
@@ -29,7 +29,7 @@ def hub(models: Path) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def own(hub: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
-    """The app with another Hub, and with telemetry: its address and its process. The last test ends it."""
+    """The app with another Hub and with telemetry: its address and process id. The last test kills it."""
     log = tmp_path_factory.mktemp("own") / "log"
     with running_server(
         log, HF_ENDPOINT=hub.url, HF_HUB_OFFLINE="0", STREAMLIT_BROWSER_GATHER_USAGE_STATS="true"
@@ -38,8 +38,9 @@ def own(hub: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple
 
 
 def test_a_deep_link_is_the_first_request_of_a_server_and_no_telemetry_leaves(page: Page, own: tuple[str, int]) -> None:
-    """A host may turn telemetry on, as Streamlit Community Cloud does, whatever the settings say: our policy alone
-    refuses what is tried.
+    """A host may turn telemetry on, as Streamlit Community Cloud does, whatever the settings say.
+
+    Then only the content security policy blocks the requests.
     """
     url, _process = own
     hosts: set[str] = set()
@@ -55,7 +56,7 @@ def test_a_deep_link_is_the_first_request_of_a_server_and_no_telemetry_leaves(pa
     page.on("framenavigated", follow)
     with page.expect_console_message(lambda message: "violates the following Content Security" in message.text):
         page.goto(f"{url}/compute?vocab_size=21128&hidden_size=1024&num_attention_heads=16&lang=zh")
-    expect(page).to_have_title(re.compile("^计算量 · "), timeout=60_000)  # a fresh server imports first
+    expect(page).to_have_title(re.compile("^计算量 · "), timeout=60_000)  # a new server first imports its modules
     expect(page.get_by_test_id("stMetricValue")).to_have_count(3)
     settled(page)
     expect(page.get_by_role("dialog")).to_have_count(0)
@@ -123,11 +124,11 @@ def test_who_closes_the_page_makes_room_for_others(page: Page, own: tuple[str, i
 
 
 def test_after_the_server_has_died_the_next_key_counts_on(page: Page, own: tuple[str, int], tmp_path: Path) -> None:
-    """Whether it is pressed when the server is there again, or while it is away; a drag goes on meanwhile."""
+    """The key may be pressed while the server is down or after its restart. A drag continues meanwhile."""
     url, process = own
 
     def shows(window: Page, layers: int, count: str) -> None:
-        expect(total(window)).to_have_text(count, timeout=60_000)  # a fresh server imports first
+        expect(total(window)).to_have_text(count, timeout=60_000)  # a new server first imports its modules
         expect(number(window, "num_hidden_layers")).to_have_value(f"{layers}")
         expect_query(window, {"vocab_size": "21128", "num_hidden_layers": f"{layers}"})
 

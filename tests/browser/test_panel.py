@@ -1,4 +1,4 @@
-"""The sliders under a hand: by mouse, key and finger; what is typed; what follows; steps back and forward."""
+"""Moving the sliders by mouse, key and touch; typing numbers; dependent fields; Undo, Redo, Back and Forward."""
 
 import math
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from tests.browser.look import boxes, expect_query, number, query_of, ready, set
 from tests.examples import sampled
 from tests.oracle import Case
 
-# Notes each new total that is drawn, in the order in which they come.
+# Record each new total in the order in which it is drawn.
 _NOTE = """() => {
     window.totals = [];
     const look = () => {
@@ -26,7 +26,7 @@ _NOTE = """() => {
 }"""
 _NOTED = "() => { window.noting.disconnect(); return window.totals; }"
 
-# Notes the links of new entries of the history, and of all that is written there. Its length ends at 50.
+# Record the links of new history entries, and all links that are written there. The history's length stops at 50.
 _LINKS = """() => {
     window.entries = [];
     window.links = [];
@@ -43,9 +43,9 @@ _LINKS = """() => {
 
 
 def drag(page: Page, handle: Locator, parts: Iterable[float], enough: float = math.inf) -> list[str]:
-    """Drag a slider to these parts of its length, one after the other; the totals that are seen before it is let go.
+    """Drag a slider to these fractions of its length, one after the other. Return the totals shown before its release.
 
-    It is let go before the last part where as many as are enough have been seen.
+    The slider is released early once ``enough`` different totals have been shown.
     """
     (box,) = boxes(handle)
     page.evaluate(_NOTE)
@@ -65,7 +65,7 @@ def layers(count: int) -> str:
     return f"{build(BertConfig(num_hidden_layers=count)).num_parameters():,}"
 
 
-# What a key makes of the first model, by slider.
+# For each slider, a key and the sizes after it is pressed at the first model.
 KEYS: list[tuple[str, str, dict[str, int]]] = [
     ("vocab_size", "ArrowRight", {"vocab_size": 31_000}),
     ("hidden_size", "ArrowRight", {"hidden_size": 832, "num_attention_heads": 13}),
@@ -76,7 +76,7 @@ KEYS: list[tuple[str, str, dict[str, int]]] = [
     ("num_hidden_layers", "PageUp", {"num_hidden_layers": 17}),
     ("intermediate_size", "ArrowLeft", {"intermediate_size": 2_816}),
 ]
-ROUNDS = (KEYS[:3], KEYS[3:6], KEYS[6:])  # of a round each key moves something else
+ROUNDS = (KEYS[:3], KEYS[3:6], KEYS[6:])  # within a round, each key changes different fields
 
 
 def test_a_key_moves_a_slider_to_the_next_model(look: Look) -> None:
@@ -110,7 +110,7 @@ def test_the_page_follows_a_drag_and_the_last_value_stays(look: Look) -> None:
     count = int(slider(page, "num_hidden_layers").input_value())
     expect(total(page)).to_have_text(layers(count))
     expect_query(page, {"num_hidden_layers": str(count)})
-    assert page.evaluate("entries.length") == 1  # a drag is one step
+    assert page.evaluate("entries.length") == 1  # one drag is one step of the history
     page.keyboard.press("Control+z")
     expect(total(page)).to_have_text("109,482,240")
 
@@ -144,7 +144,7 @@ def test_keys_work_if_another_run_came_while_the_panel_was_loaded(page: Page, vi
     expect(page.get_by_role("heading", name="为什么")).to_be_visible()
     for route in kept:
         route.continue_()
-    page.unroute(_SCRIPT)  # other tests have the same window
+    page.unroute(_SCRIPT)  # other tests use the same window
     slider(page, "num_hidden_layers").press("ArrowRight")
     expect(total(page)).to_have_text(layers(13))
     page.keyboard.press("Control+z")
@@ -163,7 +163,7 @@ def test_a_finger_moves_a_slider(look: Look) -> None:
         point = {"x": left + (11 + 5 * step) / 47 * width, "y": y}
         hand.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [point]})
         seen = page.evaluate("window.totals.length")
-        with suppress(TimeoutError):  # where the finger has not come to another number
+        with suppress(TimeoutError):  # the finger may not have reached another number
             page.wait_for_function("(seen) => window.totals.length > seen", arg=seen, timeout=1_000)
     during = page.evaluate(_NOTED)
     hand.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
@@ -207,7 +207,7 @@ def test_every_value_can_be_typed(look: Look) -> None:
     for key, value in (("ArrowDown", 30_522), ("ArrowUp", 31_000)):
         number(page, "vocab_size").press(key)
         expect_query(page, {} if value == 30_522 else {"vocab_size": str(value)})
-        settled(page)  # until the page is drawn, the slider also stops at the value that was typed
+        settled(page)  # until the page is drawn, the slider also stops at the typed value
         expect(number(page, "vocab_size")).to_have_value(f"{value:,}")
         expect(total(page)).to_have_text(f"{109_482_240 + (value - 30_522) * 768:,}")
 
@@ -232,7 +232,7 @@ def test_locks_are_worked_everywhere_and_are_in_the_link(look: Look, place: str)
     expect(page.get_by_role("button", name="A stays: H is a multiple of 12")).to_be_visible()
 
 
-# The link is looked at again when a run ends, which must not be when the next answer is arriving.
+# The link is checked again when a run ends. The pauses vary around the time at which the next answer arrives.
 PAUSES = sampled(range(380, 560, 10), 3)
 
 
@@ -244,7 +244,7 @@ def test_the_link_never_goes_back_while_moves_follow_each_other(look: Look) -> N
         slider(page, "num_hidden_layers").press("ArrowRight")
         page.wait_for_timeout(pause)
     expect_query(page, {"num_hidden_layers": f"{12 + len(PAUSES)}"})
-    # A link that says nothing of the layers means the preset's.
+    # A link without the number of layers means the preset's number.
     layers = [int(query_of(link).get("num_hidden_layers", 12)) for link in page.evaluate("links")]
     assert layers == sorted(layers)
 
@@ -267,7 +267,7 @@ def test_a_field_in_which_the_same_is_typed_again_follows_the_model(look: Look) 
 def _press_thrice(page: Page) -> None:
     slider(page, "num_hidden_layers").focus()
     page.keyboard.down("ArrowRight")
-    page.wait_for_timeout(130)  # it is held, so that where it is is on its way when it is let go
+    page.wait_for_timeout(130)  # held long enough that a move is still on its way to the server at the release
     page.keyboard.up("ArrowRight")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
@@ -316,7 +316,7 @@ def test_undo_redo_and_reset_by_button_and_by_key(visit: Open) -> None:
 
 
 def test_a_press_that_an_answer_comes_into_is_a_click(look: Look) -> None:
-    """The button that was pressed has to be there when it is let go."""
+    """The pressed button must still exist when the mouse button is released."""
     page = look("?num_hidden_layers=6")
     ready(page)
     slider(page, "num_hidden_layers").press("ArrowRight")
@@ -343,7 +343,7 @@ def test_back_takes_one_step_and_never_passes_what_nobody_chose(visit: Open) -> 
     page = visit()
     ready(page)
     page.evaluate(_LINKS)
-    slider(page, "hidden_size").press("ArrowRight")  # two fields
+    slider(page, "hidden_size").press("ArrowRight")  # changes two fields
     expect_query(page, {"hidden_size": "832", "num_attention_heads": "13"})
     number(page, "vocab_size").fill("21128")
     number(page, "vocab_size").press("Enter")
@@ -362,11 +362,11 @@ def test_back_takes_one_step_and_never_passes_what_nobody_chose(visit: Open) -> 
     page.go_forward()
     expect(number(page, "hidden_size")).to_have_value("832")
     settled(page)
-    page.get_by_role("button", name="Redo", exact=True).click()  # Back is a step that can be taken forward again
+    page.get_by_role("button", name="Redo", exact=True).click()  # Back is an undo step, so Redo reverts it
     expect(number(page, "vocab_size")).to_have_value("21,128")
 
-    # Quick presses lead as far, and redo comes the same way. The second press comes before the page of the first is
-    # drawn, whose preset the list does not show yet.
+    # Quick presses of Back go back as many steps, and Redo returns. The second press comes before the page of the first
+    # is drawn, so the list does not show its preset yet.
     slider(page, "num_hidden_layers").press("ArrowRight")
     page.wait_for_url("**num_hidden_layers=13*")
     settled(page)
@@ -399,7 +399,7 @@ def test_opening_a_page_is_one_entry_that_says_the_model(look: Look) -> None:
     assert page.url.split("?")[0].endswith("/")
 
 
-# A key on a slider and a click in the same task of the browser, as on a busy machine.
+# A key press on a slider and a click in the same browser task, as on a busy machine.
 _KEY_AND_CLICK = """([field, text]) => {
     const sliders = [...document.querySelectorAll("input[type=range]")];
     const slider = sliders.find(({ ariaLabel }) => ariaLabel.includes(field));
@@ -412,7 +412,7 @@ _KEY_AND_CLICK = """([field, text]) => {
 
 
 def test_a_page_can_be_opened_right_after_a_move(look: Look) -> None:
-    """Streamlit sends the new page first, and then the move with the page that was left."""
+    """Streamlit sends the new page first, and then the move together with the page that was left."""
     page = look("")
     for count in (13, 14):
         ready(page)
@@ -425,7 +425,7 @@ def test_a_page_can_be_opened_right_after_a_move(look: Look) -> None:
 
 
 def test_a_typed_number_is_kept_when_another_page_is_tapped(look: Look) -> None:
-    """A tap leaves the field in the moment of the click: Streamlit sent the page first, and then came back."""
+    """A tap leaves the field at the moment of the click. Streamlit used to send the page first, and then came back."""
     page = look("memory")
     batch_size = page.get_by_role("spinbutton", name="Batch size")
     batch_size.fill("32")
@@ -450,7 +450,7 @@ def test_keys_of_a_screen_are_free_after_a_drag(look: Look) -> None:
 def test_the_keyboard_alone_reaches_the_controls_and_opens_a_part(visit: Open) -> None:
     page = visit()
     ready(page)
-    page.wait_for_timeout(1000)  # while charts are still being drawn, the browser drops the focus
+    page.wait_for_timeout(1000)  # while charts are being drawn, the browser drops the focus
     reached = set()
     for _press in range(60):
         page.keyboard.press("Tab")

@@ -1,4 +1,4 @@
-"""What pages ask PyTorch, in another process; and one that hangs."""
+"""What pages ask PyTorch in another process, and a process that hangs."""
 
 from contextlib import suppress
 
@@ -26,14 +26,15 @@ def test_pytorch_is_asked(look: Look) -> None:
 
 
 def test_a_newer_move_takes_the_place_of_a_question_that_hangs(look: Look, running: tuple[str, int]) -> None:
-    """Verify asks the worker; while that is stopped, what its reader does next is done at once."""
+    """Verify asks the worker. While the worker is stopped, the reader's next move is answered at once."""
     page = look("verify?num_hidden_layers=3")
     expect(page.get_by_text("The real BertModel agrees")).to_be_visible(timeout=PYTORCH)
-    below = psutil.Process(running[1]).children(recursive=True)  # of this server: others' tests go on
+    # Only this server's processes, since other tests use theirs.
+    below = psutil.Process(running[1]).children(recursive=True)
     workers = []
     try:
         for one in below:
-            with suppress(psutil.NoSuchProcess):  # one that has nothing more to do ends when it likes
+            with suppress(psutil.NoSuchProcess):  # an idle worker may end at any time
                 if "bertcalc.processes.worker" in one.cmdline():
                     one.suspend()
                     workers.append(one)

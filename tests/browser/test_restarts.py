@@ -1,4 +1,4 @@
-"""The server is stopped and started again on the same port, while eight windows show what a link does not say."""
+"""The server restarts on the same port while eight windows show state that their links do not hold."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.launch import running_server
 from tests.browser.look import PYTORCH, expect_query, number, settled, slider, total
 
-# An unknown field changes no shape, and this list is too long for a link.
+# The unknown field changes no shape, and its list is too long for a link.
 LONG = json.dumps({"model_type": "gpt2", "architectures": ["GPT2Model"], "n_layer": 5, "notes": [12_345] * 700})
 
 
@@ -111,7 +111,7 @@ def test_after_a_restart_nothing_changes_that_the_reader_did_not_change(server: 
 
     server.restart(sheet, second, config, stepped, typed, elsewhere, chosen, exported)
 
-    answer(sheet).fill("8")  # the first answer after the restart is judged, and the one before it is still there
+    answer(sheet).fill("8")  # the first answer after the restart is checked, and the previous answer is still listed
     sheet.get_by_role("button", name="Check answer").click()
     expect(sheet.get_by_text("Not yet.")).to_be_visible(timeout=30_000)
     expect(answer(sheet)).to_have_value("8")
@@ -127,7 +127,7 @@ def test_after_a_restart_nothing_changes_that_the_reader_did_not_change(server: 
     expect(total(stepped)).to_have_text("109,482,240")
     expect(undo(stepped)).to_be_disabled()
 
-    typed.get_by_role("button", name="H = 768").click()  # the way out of what was typed before
+    typed.get_by_role("button", name="H = 768").click()  # removes the invalid value typed before
     expect(problem).to_have_count(0, timeout=30_000)
 
     slider(elsewhere, "num_hidden_layers").press("ArrowRight")
@@ -136,7 +136,7 @@ def test_after_a_restart_nothing_changes_that_the_reader_did_not_change(server: 
     elsewhere.wait_for_url("**/memory?**")
     expect(batch_size(elsewhere)).to_have_value("7")
 
-    chosen.get_by_role("link", name="Step by step").click()  # a page is opened by the first message
+    chosen.get_by_role("link", name="Step by step").click()  # the first message after the restart opens a page
     chosen.wait_for_url("**/layers?num_hidden_layers=5")
     expect(number(chosen, "num_hidden_layers")).to_have_value("5")
 
@@ -147,6 +147,6 @@ def test_after_a_restart_nothing_changes_that_the_reader_did_not_change(server: 
     slider(config, "n_layer").press("ArrowRight")
     expect(total(config)).to_have_text("81,912,576", timeout=PYTORCH)
     expect(number(config, "n_layer")).to_have_value("6")
-    expect(undo(config)).to_be_enabled(timeout=PYTORCH)  # once the server has found its formula again
+    expect(undo(config)).to_be_enabled(timeout=PYTORCH)  # once the server has found the formula again
     undo(config).click()
     expect(total(config)).to_have_text("74,824,704")

@@ -1,6 +1,6 @@
-"""What a person sees on a lecture screen of 1280 x 720, and the presentation view: its key and its pointer.
+"""Lecture screens of 1280 x 720, and the presentation view with its key and pointer.
 
-How each page looks there is in test_every_page.py.
+test_every_page.py checks how each page looks there.
 """
 
 import pytest
@@ -23,7 +23,7 @@ from tests.browser.look import (
 
 
 def test_this_machine_has_a_chinese_font(page: Page) -> None:
-    """Where there is none, `make environments` brings it: all that is tested in Chinese has other widths without."""
+    """`make environments` installs a Chinese font if there is none. Without it, all Chinese text has other widths."""
     drawn = page.evaluate("""() => [..."池化层"].map(character => {
         const canvas = document.createElement("canvas");
         Object.assign(canvas.getContext("2d"), { font: "40px sans-serif" }).fillText(character, 5, 45);
@@ -48,12 +48,12 @@ def test_total_formula_and_chart_need_no_scrolling_and_are_no_wider_than_the_pag
     ready(page)
     charts = page.get_by_test_id("stVegaLiteChart")
     charts.locator("canvas, svg").first.wait_for()
-    sliders = page.get_by_test_id("stSidebar").get_by_test_id("stExpander")  # the last of them
+    sliders = page.get_by_test_id("stSidebar").get_by_test_id("stExpander")  # the last element of the sidebar
     for things in (page.get_by_test_id("stMetric"), total_formula(page), charts, sliders):
         assert 0 < bottom(things) <= 720
     assert overflow(total_formula(page)) <= 0
     if "open" in link:
-        assert overflow(page.locator(".katex-display")) <= 3  # italics hang over the edge by a pixel or two
+        assert overflow(page.locator(".katex-display")) <= 3  # italics exceed the edge by a pixel or two
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 720), (1920, 1080)])
@@ -81,12 +81,12 @@ def test_the_language_is_the_sessions_own(look: Look, visit: Open) -> None:
 
 
 def controls(page: Page) -> Locator:
-    """The row below the page."""
+    """The row of controls below the page."""
     return page.get_by_test_id("stSidebar")
 
 
 def top(thing: Locator) -> float:
-    """Its first line, in pixels."""
+    """The upper edge of an element, in pixels."""
     (box,) = boxes(thing)
     return box["y"]
 
@@ -101,7 +101,7 @@ def test_tooltips_and_clicks_are_where_the_pointer_is(look: Look) -> None:
     page = look("?present=1")
     page.set_viewport_size({"width": 1920, "height": 1080})
     chart = page.get_by_test_id("stVegaLiteChart")
-    assert bottom(chart.locator("svg")) <= bottom(chart) + 1  # what grows has room for it
+    assert bottom(chart.locator("svg")) <= bottom(chart) + 1  # the chart has room to grow
     (row,) = boxes(chart.get_by_text("Feed-forward", exact=True))
     middle = (960, row["y"] + row["height"] / 2)
     page.mouse.move(*middle)

@@ -1,4 +1,4 @@
-"""What the browser is told to refuse, that no page needs what it refuses, and that nobody else is asked."""
+"""The browser's security policy: what it refuses, that no page needs it, and that no other host receives requests."""
 
 from collections.abc import Iterator
 from urllib.error import HTTPError
@@ -26,7 +26,10 @@ def test_every_answer_has_the_headers(server: str, path: str) -> None:
 
 
 def test_nothing_that_is_refused_is_done_and_no_other_host_is_asked(visit: Open, page: Page, server: str) -> None:
-    """From the first byte on; what each page does then is in test_every_page.py."""
+    """The test records all errors and requests from the first byte on.
+
+    test_every_page.py checks each page further.
+    """
     hosts = set()
     errors = []
 
@@ -37,7 +40,7 @@ def test_nothing_that_is_refused_is_done_and_no_other_host_is_asked(visit: Open,
     page.on("console", note)
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("request", lambda request: hosts.add(urlsplit(request.url.removeprefix("blob:")).netloc))
-    page.set_viewport_size({"width": 1920, "height": 720})  # where every section has room, always
+    page.set_viewport_size({"width": 1920, "height": 720})  # wide enough to show every section of the navigation
     visit()
     addresses = list(_addresses(page))
     settled(page)
@@ -48,7 +51,7 @@ def test_nothing_that_is_refused_is_done_and_no_other_host_is_asked(visit: Open,
 
 
 def _addresses(page: Page) -> Iterator[str]:
-    """Where the navigation leads."""
+    """Yield the addresses that the navigation links to."""
     header = page.get_by_test_id("stHeader")
     links, sections = header.get_by_test_id("stTopNavLink"), header.get_by_test_id("stTopNavSection")
     expect(links.first).to_be_visible()

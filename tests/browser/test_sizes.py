@@ -1,4 +1,4 @@
-"""A phone in use. How every page looks at every size is in test_every_page.py."""
+"""Using a phone. test_every_page.py checks how every page looks at every size."""
 
 import re
 
@@ -18,7 +18,8 @@ def test_on_a_phone_the_menu_has_a_name_and_closes_after_a_choice(visit: Open, p
     expect(choice).to_be_hidden()
     button.click()
     expect(page.get_by_role("button", name="关闭", exact=True)).to_be_visible()
-    sizes = (slider(page, "hidden_size"), slider(page, "intermediate_size"))  # below the page there is one at a time
+    # Below the page, one slider is shown at a time.
+    sizes = (slider(page, "hidden_size"), slider(page, "intermediate_size"))
     for thing in (
         page.get_by_role("radio", name="English"),
         choice,
@@ -27,9 +28,9 @@ def test_on_a_phone_the_menu_has_a_name_and_closes_after_a_choice(visit: Open, p
     ):
         expect(thing).to_be_visible()
     page.set_viewport_size({"width": PHONE["height"], "height": PHONE["width"]})
-    page.goto("about:blank")  # left while it is turned, with the menu open
+    page.goto("about:blank")  # leaves the page with the menu open, after turning the phone
     page.set_viewport_size(PHONE)
-    page.go_back()  # whoever comes again comes to the page
+    page.go_back()  # returns to the page
     ready(page)
     expect(choice).to_be_hidden()
     button.click()
@@ -41,15 +42,15 @@ def test_on_a_phone_the_menu_has_a_name_and_closes_after_a_choice(visit: Open, p
 
 
 def test_on_a_phone_a_slider_is_moved_while_the_number_is_seen(visit: Open, page: Page) -> None:
-    """And the tip of a letter goes when the menu opens; what was narrow names its bars when there is room."""
+    """The tooltip of a symbol closes when the menu opens. Bars that were narrow get labels when there is room."""
     page.set_viewport_size(PHONE)
     visit()
     ready(page)
     names = page.get_by_test_id("stVegaLiteChart").first.get_by_text(re.compile("^Word embeddings"))
-    expect(names).to_have_text(["Word embeddings · 23,440,896 · 21.4 %"] * 2)  # each twice, first as an edge of paper
+    expect(names).to_have_text(["Word embeddings · 23,440,896 · 21.4 %"] * 2)  # each label twice: first its outline
     expect(slider(page, "hidden_size")).to_be_in_viewport(ratio=1)
     expect(slider(page, "num_hidden_layers")).to_be_hidden()
-    expect(page.get_by_role("combobox", name="Start from")).to_be_hidden()  # that is in the menu
+    expect(page.get_by_role("combobox", name="Start from")).to_be_hidden()  # it is in the menu
     expect(total(page)).to_be_in_viewport(ratio=1)
     letters = page.locator(".panel-tabs")
     letters.get_by_role("button", name="L 12").click()
@@ -63,7 +64,8 @@ def test_on_a_phone_a_slider_is_moved_while_the_number_is_seen(visit: Open, page
     number(page, "num_hidden_layers").press("Enter")
     letters.get_by_role("button", name="H 768").click()
     expect(slider(page, "hidden_size")).to_be_visible()
-    page.get_by_role("button", name="L = 1", exact=True).click()  # what is wrong stays until it is mended
+    # The shortcut to the invalid value stays until the value is corrected.
+    page.get_by_role("button", name="L = 1", exact=True).click()
     expect(slider(page, "num_hidden_layers")).to_be_hidden()
     settled(page)
     page.locator(".chip").first.click()

@@ -1,4 +1,4 @@
-"""The page Modules in a real browser: folding, copying, links."""
+"""The Modules page in a real browser: folding, copying, links."""
 
 from functools import partial
 from itertools import cycle
@@ -28,10 +28,10 @@ def test_the_open_tree_reads_line_for_line_as_print_gives_it(look: Look, archite
 
 
 def test_every_node_folds_and_unfolds_with_the_keyboard_and_the_mouse(look: Look) -> None:
-    """By turns."""
+    """Keys and the mouse take turns."""
     page = look("structure")
     nodes = tree(page).locator("summary")
-    expect(nodes).to_have_count(11)  # the model, and all that have modules inside
+    expect(nodes).to_have_count(11)  # the model, and all modules with submodules
     before = lines(page)
     for node, key in zip(nodes.all(), cycle(("Enter", "Space", "click")), strict=False):
         toggle = node.click if key == "click" else partial(node.press, key)
@@ -50,7 +50,8 @@ def test_the_text_can_be_copied_as_it_is(look: Look) -> None:
     code = page.get_by_test_id("stCode")
     code.hover()
     code.get_by_role("button", name="Copy").first.click()
-    copied = "text => navigator.clipboard.readText().then((now) => now === text)"  # a click does not wait for it
+    # A click does not wait for the clipboard.
+    copied = "text => navigator.clipboard.readText().then((now) => now === text)"
     page.wait_for_function(copied, arg=str(Case(BertConfig()).real()))
 
 
@@ -105,7 +106,7 @@ def test_metrics_and_chart_of_freezing_need_no_scrolling(look: Look, link: str) 
 
 
 def test_back_and_forward_go_through_the_views(look: Look) -> None:
-    """A choice is not bound to the link by Streamlit: the page writes and reads it."""
+    """Streamlit does not bind this choice to the link: the page writes and reads it."""
     page = look("structure")
     expect(page.locator(".tree")).to_be_visible()
     page.get_by_role("radio", name="Module types").click()
@@ -121,7 +122,7 @@ def test_back_and_forward_go_through_the_views(look: Look) -> None:
 
 def test_the_tensors_are_as_large_on_a_projector_as_other_tables(visit: Open, page: Page) -> None:
     page.set_viewport_size({"width": 1920, "height": 1080})
-    visit("structure?view=notebook&present=1")  # loaded anew: the style may come after the table
+    visit("structure?view=notebook&present=1")  # loaded anew, since the style may arrive after the table
     names = page.locator("[class*=st-key-scrolling] td:first-child code")
     expect(names).to_have_count(199)
     assert crowded(page) == []

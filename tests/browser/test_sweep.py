@@ -1,4 +1,4 @@
-"""The Sweep page in a browser: its link is its state, a click on the map is a model, and the first screen is enough."""
+"""The Sweep page in a browser: its link is its state, a click on the map selects a model, and one screen suffices."""
 
 import re
 from itertools import pairwise
@@ -29,7 +29,7 @@ SIDEBAR = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermedi
 
 
 def chart(page: Page) -> Locator:
-    """The chart, once all of the page is drawn."""
+    """Return the chart once the page is drawn completely."""
     drawn = page.get_by_test_id("stVegaLiteChart")
     drawn.locator("canvas, svg").first.wait_for()
     settled(page)
@@ -65,7 +65,7 @@ def test_a_click_takes_a_model_that_there_is(look: Look) -> None:
     expect(page.get_by_text("The sidebar makes no model")).to_have_count(0)
     page.keyboard.press("Control+z")
     expect_sizes(page, 768, 12, 12, 3072)
-    chart(page).click(position={"x": 500, "y": 90})  # once more at the same place
+    chart(page).click(position={"x": 500, "y": 90})  # again at the same place
     expect_sizes(page, hidden, layers, hidden // 64, 4 * hidden)
 
 
@@ -73,7 +73,7 @@ def test_a_click_on_a_published_model_takes_it(look: Look) -> None:
     page = look("sweep?sweep=map&log=true&vocab_size=21128&x_to=1024&y_to=24")
     picture = chart(page)
     (box,) = boxes(picture)
-    # bert-large is in the top right corner of this map; on its way there the pointer finds the point by its tooltip.
+    # bert-large is in the top right corner of this map. The pointer moves there until the model's tooltip appears.
     found = page.get_by_text("bert-large-uncased, bert-large-cased")
     for across in range(int(box["width"]) - 100, int(box["width"]), 3):
         page.mouse.move(box["x"] + across, box["y"] + 17)
@@ -93,7 +93,7 @@ MAPS = ("", "&present=1", "&present=1&lang=zh", "&num_hidden_layers=20&hidden_si
     [*enumerate(MAPS)],
 )
 def test_names_on_the_map_do_not_lie_on_each_other(look: Look, link: str, turn: int) -> None:
-    """In `make test` at two sizes, by turns."""
+    """Each map is checked at two of four sizes in `make test`, by turns."""
     page = look(f"sweep?sweep=map{link}")
     for width, height in sampled(((1920, 1080), (1280, 720), (820, 1180), (390, 844)), 2, begin=turn % 2):
         page.set_viewport_size({"width": width, "height": height})
@@ -107,7 +107,7 @@ def test_texts_of_the_two_marked_models_do_not_lie_on_each_other(look: Look, lin
     for width, height in ((1280, 720), (390, 844)):
         page.set_viewport_size({"width": width, "height": height})
         marked = boxes(chart(page).locator(".role-mark text").filter(has_text=re.compile("[A-Z] = [0-9,]+: ")))
-        assert len(marked) == 4  # two texts, each with its halo
+        assert len(marked) == 4  # two texts, each with its outline
         one, other = marked[:2]
         across = min(one["x"] + one["width"], other["x"] + other["width"]) - max(one["x"], other["x"])
         along = min(one["y"] + one["height"], other["y"] + other["height"]) - max(one["y"], other["y"])
@@ -151,7 +151,7 @@ def test_formula_and_chart_need_no_scrolling_and_nothing_is_cut(look: Look, link
     page = look(f"sweep?{link}")
     assert 0 < bottom(chart(page)) <= 720
     assert overflow(page.locator(".katex-display")) <= 3
-    assert smallest(page.locator(".katex-display .katex")) >= 17  # no smaller than words
+    assert smallest(page.locator(".katex-display .katex")) >= 17  # not smaller than words
     if "growths" in link:
         expect(page.get_by_test_id("stTable")).to_be_visible()
         assert overflow(page.get_by_test_id("stTable")) <= 1
@@ -162,7 +162,7 @@ def test_names_at_the_ends_of_curves_do_not_lie_on_each_other(look: Look, addres
     page = look(address)
     page.set_viewport_size({"width": 1920, "height": 1080})
     names = boxes(page.locator("[data-testid=stVegaLiteChart] text").filter(has_text=re.compile("^parameters|参数量$")))
-    tops = sorted({box["y"] for box in names})  # each is drawn twice: an edge of paper, and the name
+    tops = sorted({box["y"] for box in names})  # each name is drawn twice: as an outline, and as text
     assert len(tops) == 4
     assert all(below - above > 0.8 * names[0]["height"] for above, below in pairwise(tops))
 
@@ -175,7 +175,7 @@ def test_the_words_and_the_mark_move_in_the_hand(look: Look) -> None:
     one, two = (build(BertConfig(num_hidden_layers=count)).num_parameters() for count in (layers, 2 * layers))
     expect(page.get_by_text("Doubled to")).to_contain_text(f"Doubled to {2 * layers}: {one:,} → {two:,} parameters")
     expect(page.locator(".stVegaLiteChart").first).to_contain_text(f"L = {layers}: ")
-    assert "num_hidden_layers" not in query(page)  # the server does not know yet
+    assert "num_hidden_layers" not in query(page)  # the server does not know the value yet
     page.mouse.up()
     page.wait_for_url(f"**num_hidden_layers={layers}*")
     expect(page.get_by_text("Doubled to")).to_contain_text(f"{one:,} → {two:,} parameters")
@@ -208,7 +208,7 @@ def test_a_ratio_that_a_drag_changes_is_pale(look: Look) -> None:
     ties = page.get_by_test_id("stCheckbox")
     opacity = "label => getComputedStyle(label.closest('[class*=st-key-live]')).opacity"
     with held(page, "hidden_size", 0.75):
-        assert ties.filter(has_text="H/64").evaluate(opacity) == "1"  # the heads follow
+        assert ties.filter(has_text="H/64").evaluate(opacity) == "1"  # the heads follow the hidden size
         assert ties.filter(has_text="4H").evaluate(opacity) == "0.45"
 
 
@@ -216,7 +216,7 @@ def test_a_ratio_that_a_drag_changes_is_pale(look: Look) -> None:
 def test_a_dot_stays_on_the_curves_that_do_not_move(look: Look, link: str, text: str) -> None:
     page = look(link)
     dot = chart(page).locator(".role-mark text").filter(has_text=re.compile(f"^{text}$")).first
-    with held(page, "hidden_size", 0.75):  # intermediate_size stays, but follows along the curves
+    with held(page, "hidden_size", 0.75):  # intermediate_size is fixed in the model, but grows along the curves
         expect(dot).to_be_attached()
         assert dot.evaluate(_OPACITY) == 0.45
 

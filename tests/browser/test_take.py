@@ -1,4 +1,4 @@
-"""Taking it away in a browser: by keyboard, on paper, and as a report that is printed."""
+"""Taking results away in a browser: by keyboard, on paper, and as a printed report."""
 
 import json
 import re
@@ -24,15 +24,15 @@ TURNS = [[*LANGUAGES], [*LANGUAGES][::-1]]
 
 
 def downloaded(page: Page, button: Locator) -> Download:
-    """What a button gives that is pressed with the keyboard."""
-    page.keyboard.press("Shift")  # a reader moves by keys; a script's focus alone would be taken back
+    """Press a button with the keyboard, and return the download that it starts."""
+    page.keyboard.press("Shift")  # a key press first: focus that only a script sets would be taken back
     button.focus()
     with page.expect_download(timeout=PYTORCH) as waiting:  # the report asks the real model
         page.keyboard.press("Enter")
     download = waiting.value
     expect(button).to_be_enabled()
-    settled(page)  # the run of the download draws the dialog anew when it ends
-    expect(button).to_be_focused()  # again: until then the next key would reach nothing
+    settled(page)  # when the download's run ends, the dialog is drawn again
+    expect(button).to_be_focused()  # focused again: otherwise the next key would have no effect
     return download
 
 
@@ -55,7 +55,7 @@ def test_everything_is_taken_with_the_keyboard(visit: Open, tmp_path: Path) -> N
     page.keyboard.press("t")
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_text(page.url, exact=True)).to_be_visible()
-    page.go_back()  # the page runs again, and what is open stays open
+    page.go_back()  # the page runs again, and the dialog stays open
     expect(number(page, "num_hidden_layers")).to_have_value("12")
     expect(dialog.get_by_text(page.url, exact=True)).to_be_visible()
     page.emulate_media(media="print")
@@ -99,7 +99,7 @@ def test_everything_is_taken_with_the_keyboard(visit: Open, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("architecture", "language"),
-    # By turns: a class in one language, in `make test-thorough` in each.
+    # Each class is checked in one language by turns, and in both in `make test-thorough`.
     sampled([(one, said) for at, one in enumerate(REPORTED) for said in TURNS[at % 2]], 2, 1),
 )
 def test_a_report_is_one_page_of_paper(page: Page, tmp_path: Path, architecture: str, language: str) -> None:
@@ -177,7 +177,7 @@ def test_printed_exercises_are_the_whole_sheet(look: Look) -> None:
     assert pages(page.pdf(prefer_css_page_size=True)) > 1
 
 
-# In each frame, since a worker that has the model makes the report in a fraction of a second.
+# Checked in each frame, since a worker that has the model makes the report in a fraction of a second.
 _NOTE_SIGN = """() => {
   const look = () => {
     window.sawSign = document.querySelector(".st-key-making").checkVisibility();
@@ -207,7 +207,7 @@ def test_a_download_button_keeps_the_focus(look: Look) -> None:
     page.keyboard.press("t")
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_text(page.url, exact=True)).to_be_visible()
-    settled(page)  # the dialog is drawn to its end, and has taken the focus
+    settled(page)  # the dialog is drawn completely and has the focus
     page.wait_for_function("() => document.activeElement.closest('[role=dialog]')")
     for name in ("CSV", "SVG", "PNG", "CSV", "PNG"):
         button = dialog.get_by_role("button", name=name, exact=True)

@@ -1,4 +1,4 @@
-"""Somebody else's text in a browser, where Streamlit's own reader of Markdown looks for more than CommonMark has."""
+"""Untrusted text in a browser. Streamlit's Markdown parser recognises more syntax than CommonMark."""
 
 import json
 from pathlib import Path
@@ -18,9 +18,9 @@ from tests.mutation import Mutator
 from tests.pages.places import checkpoint
 from tests.payloads import PAYLOADS
 
-# What Markdown could be made of a text; links, headings and formulas of ours are elsewhere.
+# Elements that Markdown could create from a text. Links, headings and formulas of the app are excluded.
 MADE = "a, img, script, iframe, h1, h2, h3, ul, ol, blockquote, table, pre, em, strong, del, .katex, sup"
-# Icons, emoji and colours are spans.
+# Icons, emoji and colours become spans.
 SPANS = "[data-testid=stMarkdownContainer] span"
 SCRIPT = """
 import json, pathlib
@@ -69,12 +69,15 @@ def test_streamlit_makes_nothing_of_it(page: Page, tmp_path: Path) -> None:
 
 
 def seen(text: str) -> str:
-    """What is seen of a text: Streamlit 1.67 replaces one thing before it reads Markdown, in code as well."""
+    """Return the visible part of a text.
+
+    Streamlit 1.67 replaces one pattern before it parses Markdown, even in code.
+    """
     return in_html(text).replace(":material/", ":material_")
 
 
 def in_html(text: str) -> str:
-    """What is seen of a text in a table of ours, which is no Markdown for Streamlit."""
+    """Return the visible part of a text in an HTML table of the app, which Streamlit does not parse as Markdown."""
     return visible(text) if visible(text).strip() else f'"{visible(text)}"'
 
 

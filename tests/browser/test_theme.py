@@ -1,4 +1,4 @@
-"""The theme that a reader chooses, and what others see then."""
+"""The theme that one reader chooses, and the pages of other readers."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -16,7 +16,7 @@ def rgb(color: str) -> str:
 
 
 def terms(page: Page, look: str) -> Locator:
-    """What of the total's formula has the encoder's colour of a light or a dark page."""
+    """The parts of the total's formula in the encoder's colour of the light or dark theme."""
     return page.locator(f'.st-key-total-formula .formula [style*="{rgb(COLORS[look]["encoder"])}"]')
 
 
@@ -31,7 +31,7 @@ def test_terms_and_lines_have_the_colours_of_the_system(
 
 @pytest.fixture
 def forgotten(page: Page, server: str) -> Iterator[None]:
-    """What a browser keeps of this test is forgotten after it."""
+    """Clear the browser's local storage after the test."""
     yield
     page.goto(f"{server}/favicon.png")
     page.evaluate("() => localStorage.clear()")
@@ -49,11 +49,11 @@ def test_a_reader_chooses_dark_and_the_page_is_drawn_in_its_colors(look: Look, v
     expect(page.get_by_test_id("stApp")).to_have_css("background-color", rgb(BACKGROUND["dark"]))
     expect(terms(page, "dark")).not_to_have_count(0)
     expect(terms(page, "light")).to_have_count(0)
-    for address in ("lecture", ""):  # also where nobody chose anything
+    for address in ("lecture", ""):  # also on pages where no theme was chosen
         visit(address)
         expect(page.get_by_test_id("stApp")).to_have_css("background-color", rgb(BACKGROUND["dark"]))
     expect(terms(page, "dark")).not_to_have_count(0)
-    slider(other, "num_hidden_layers").press("ArrowRight")  # nobody else's page is dark
+    slider(other, "num_hidden_layers").press("ArrowRight")  # another reader's page is not dark
     expect(total(other)).to_have_text("116,570,112")
     expect(terms(other, "light")).not_to_have_count(0)
     expect(terms(other, "dark")).to_have_count(0)

@@ -1,4 +1,4 @@
-"""What a tab is called, and what a link shows before anybody opens it."""
+"""The title of a tab, and the preview of a link."""
 
 import gzip
 import re
@@ -97,6 +97,6 @@ def test_headers_are_those_of_the_body(server: str, path: str) -> None:
         head, nothing = asked(f"{server}/{path}", "HEAD", Accept_Encoding=encoding)
         assert nothing == b""
         assert {**head, "date": ""} == {**headers, "date": ""}
-    # Some that make previews ask for the first bytes only, or whether Streamlit's own file has changed.
+    # Some preview services request only the first bytes, or ask whether Streamlit's own file has changed.
     for condition in ({"Range": "bytes=0-99"}, {"If_Modified_Since": "Fri, 01 Jan 2100 00:00:00 GMT"}):
         assert asked(f"{server}/{path}", **condition)[1] == plain

@@ -1,4 +1,4 @@
-"""The page of other tools in a browser: its link is its state, and its table needs no scrolling."""
+"""The Other tools page in a browser: its link is its state, and its table needs no scrolling."""
 
 from itertools import combinations
 
@@ -10,7 +10,7 @@ from tests.browser.look import bottom, boxes, expect_query, overflow, settled
 
 
 def shown(page: Page) -> str:
-    """What the sum begins with, once all of the page is drawn."""
+    """Return the first line of the sum once the page is drawn completely."""
     expect(page.get_by_test_id("stTable")).to_have_count(2)
     settled(page)
     return page.get_by_test_id("stTable").nth(1).locator("tbody tr").first.inner_text()

@@ -1,4 +1,4 @@
-"""The total's formula in a browser: each term and letter says what it is, by mouse, keyboard and touch."""
+"""The total's formula in a browser: each term and symbol has a tooltip, by mouse, keyboard and touch."""
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -10,12 +10,12 @@ WINDOWS = ({"width": 1280, "height": 720}, {"width": 390, "height": 844})
 
 
 def term(page: Page, label: str) -> Locator:
-    """A term, letter or number of the formula, by what a screen reader calls it."""
+    """A term, symbol or number of the formula, by its accessible name."""
     return page.locator(".st-key-total-formula").get_by_role("button", name=label, exact=True).first
 
 
 def tip(page: Page) -> Locator:
-    """What is said of a term."""
+    """The visible tooltip."""
     return page.get_by_role("tooltip")
 
 
@@ -26,7 +26,7 @@ def test_the_mouse_the_keyboard_and_escape(look: Look) -> None:
     term(page, "9H").hover()
     expect(tip(page)).to_contain_text("9H = 9 · 768 = 6,912")
     expect(tip(page)).to_contain_text("Biases: query, key, value, attention output, feed-forward output, 5 × [768]")
-    tip(page).hover()  # one can go there, to read or to copy
+    tip(page).hover()  # the pointer can enter the tooltip, to read or to copy
     page.wait_for_timeout(400)
     expect(tip(page)).to_be_visible()
     page.mouse.move(5, 5)
@@ -59,14 +59,14 @@ def test_the_whole_bracket_and_the_sum_say_what_they_are(look: Look) -> None:
 def test_what_was_clicked_stays_open_and_follows_a_slider(look: Look) -> None:
     page = look()
     ready(page)
-    page.mouse.move(5, 5)  # from where the last test left it: on a letter, whose tip covers this term
+    page.mouse.move(5, 5)  # the previous test left the pointer on a symbol whose tooltip covers this term
     expect(tip(page)).to_be_hidden()
     node = term(page, "9H").element_handle()
     term(page, "9H").click()
     slider(page, "num_hidden_layers").focus()
     slider(page, "num_hidden_layers").press("ArrowUp")
     expect(tip(page)).to_contain_text("In each layer: 13 · 6,912 = 89,856")
-    assert node.evaluate("node => node.isConnected")  # not drawn anew
+    assert node.evaluate("node => node.isConnected")  # the element was not replaced
     page.mouse.move(5, 5)
     page.wait_for_timeout(400)
     expect(tip(page)).to_be_visible()
@@ -101,7 +101,10 @@ def test_on_a_phone_it_wraps_and_a_tap_is_enough(look: Look) -> None:
 
 
 def tap(thing: Locator) -> None:
-    """With a finger, as a phone says it: Playwright's taps need a context of their own, which compiles all scripts."""
+    """Tap with a finger, by protocol messages.
+
+    Playwright's taps need a new context, which compiles all scripts again.
+    """
     thing.scroll_into_view_if_needed()
     (box,) = boxes(thing)
     hand = thing.page.context.new_cdp_session(thing.page)
@@ -121,7 +124,7 @@ def test_every_tip_is_inside_the_window(look: Look, address: str) -> None:
         assert outside(page, focused=True) == []
 
 
-# The tip that is shown, or that of each button when it has the focus, where not all of it can be seen.
+# The tooltips that cannot be seen in full: of the tooltip shown, or of each button when it has the focus.
 _OUTSIDE = """async (formula, focused) => {
     const found = [];
     const buttons = focused ? [...formula.querySelectorAll("[role=button]")] : [null];
@@ -139,6 +142,9 @@ _OUTSIDE = """async (formula, focused) => {
 
 
 def outside(page: Page, *, focused: bool) -> list[object]:
-    """The tips that cannot be seen in full: of the one that is shown, or of those of all buttons, by the focus."""
+    """Return the tooltips that cannot be seen in full.
+
+    With ``focused``, each button gets the focus in turn. Otherwise, only the tooltip shown is checked.
+    """
     found: list[object] = page.locator(".formula").evaluate(_OUTSIDE, focused)
     return found

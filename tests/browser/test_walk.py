@@ -1,4 +1,4 @@
-"""The walk with keyboard, mouse, link, and as it looks on a lecture screen."""
+"""The Step by step page: keyboard, mouse, link, and its look on a lecture screen."""
 
 from playwright.sync_api import Page, expect
 
@@ -7,7 +7,7 @@ from tests.browser.look import bottom, boxes, overflow, settled, slider
 
 
 def at(page: Page, step: str) -> None:
-    """Wait until the headline says so, and the page is drawn to its end."""
+    """Wait until the headline shows the step and the page is drawn completely."""
     expect(page.get_by_role("heading", name=step)).to_be_visible()
     expect(page.get_by_test_id("stExpander").nth(2)).to_be_visible()
     settled(page)
@@ -16,7 +16,7 @@ def at(page: Page, step: str) -> None:
 def test_arrow_keys_walk_and_the_step_is_in_the_link(look: Look) -> None:
     page = look("layers?batch_size=2")
     at(page, "1 / 34 · token ids")
-    for _press in range(5):  # quicker than pages are drawn
+    for _press in range(5):  # faster than pages are drawn
         page.keyboard.press("ArrowRight")
     at(page, "6 / 34 · position")
     for _press in range(4):
@@ -72,6 +72,6 @@ def test_chinese(look: Look) -> None:
     page = look("layers?lang=zh&step=embeddings.LayerNorm")
     expect(page.get_by_text("gamma 和 beta")).to_be_visible()
     expect(page.get_by_role("button", name="下一步")).to_be_visible()
-    page.set_viewport_size({"width": 390, "height": 844})  # last, as the sidebar stays closed
+    page.set_viewport_size({"width": 390, "height": 844})  # last, since the sidebar stays closed
     settled(page)
-    assert overflow(page.get_by_test_id("stTable").locator("td")) <= 1  # no name lies on the next column
+    assert overflow(page.get_by_test_id("stTable").locator("td")) <= 1  # no name covers the next column

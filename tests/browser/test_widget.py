@@ -1,4 +1,4 @@
-"""The widget in a browser, drawn as a notebook draws it: its numbers are those of the real models of its sliders."""
+"""The widget in a browser, drawn as in a notebook: its numbers belong to the real models that its sliders select."""
 
 import json
 from dataclasses import replace
@@ -13,7 +13,7 @@ from bertcalc.widget import FormulaWidget
 from tests.browser.look import painted
 from tests.oracle import Case
 
-# What anywidget does with a widget that two cells show; ``sent`` is what the kernel gets.
+# Render a widget in two cells, as anywidget does. ``sent`` collects the kernel's messages.
 _RENDER = """async ([script, style, state]) => {
     document.head.append(Object.assign(document.createElement("style"), { textContent: style }));
     const { default: widget } = await import(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
@@ -38,7 +38,7 @@ _RENDER = """async ([script, style, state]) => {
 
 def draw(page: Page, widget: FormulaWidget, style: str = "") -> None:
     state = json.loads(json.dumps(widget.get_state(["content", "sizes"])))
-    page.goto("data:text/html,<!doctype html><body></body>")  # on about:blank Chromium's sliders cannot be dragged
+    page.goto("data:text/html,<!doctype html><body></body>")  # on about:blank, Chromium's sliders cannot be dragged
     page.evaluate(_RENDER, [widget._esm, f"{widget._css}\n{style}", state])
 
 
@@ -54,7 +54,8 @@ def test_a_slider_changes_both_cells_and_the_model_in_python(page: Page, name: s
     first, second = (page.locator(f"#{cell}") for cell in ("first", "second"))
     expect(first.locator("output")).to_have_text(f"{real(config, name):,}")
     slider = first.get_by_role("slider", name="Layer count")
-    expect(slider).to_have_attribute("data-lm-suppress-shortcuts", "true")  # JupyterLab leaves it its arrow keys
+    # JupyterLab leaves the arrow keys to this element.
+    expect(slider).to_have_attribute("data-lm-suppress-shortcuts", "true")
     slider.press("ArrowLeft")
     slider.press("ArrowLeft")
     count = real(replace(config, num_hidden_layers=config.num_hidden_layers - 2), name)

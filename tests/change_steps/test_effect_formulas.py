@@ -1,4 +1,4 @@
-"""The live figures of changed models at other sizes and arguments: those of the model that has them."""
+"""The live figures of changed models at other sizes and arguments equal the figures of the model that has them."""
 
 from dataclasses import replace
 from typing import Any, cast
@@ -32,7 +32,7 @@ FIGURES = ("parameters", "trained", "memory_bytes", "file_bytes", "flops", "peak
 
 
 def figures_at(live: StepEffect, sizes: dict[str, Any]) -> dict[str, int | None]:
-    """The figures at other sizes; None for what has no value there."""
+    """Return the figures at other sizes, or None for a figure without a value there."""
     values: dict[str, int | None] = {}
     for figure in FIGURES:
         try:
@@ -44,7 +44,7 @@ def figures_at(live: StepEffect, sizes: dict[str, Any]) -> dict[str, int | None]
 
 @st.composite
 def steps_and_others(draw: st.DrawFn) -> Drawn:
-    """Steps for a model, and for one that is sliders away the same steps with other arguments."""
+    """Draw steps for a model, and the same steps with other arguments for a model that is a few slider moves away."""
     name = draw(st.sampled_from(list(CLASSES)))
     case = draw(st.sampled_from([small(name), small(name, num_hidden_layers=9)]))
     steps: list[ChangeStep] = draw(st.lists(resizings(case, 4), max_size=2))
@@ -64,7 +64,7 @@ def steps_and_others(draw: st.DrawFn) -> Drawn:
 @examples(16)
 @given(steps_and_others())
 def test_live_figures_are_those_of_the_model_that_has_the_sizes(drawn: Drawn) -> None:
-    """Where a step is not possible, they have no value: a browser marks them as older."""
+    """Where a step is impossible, figures have no value: a browser marks them as outdated."""
     model, steps, other, others = drawn
     before, impossible = changed_models(model, steps)
     after, _refused = changed_models(other, others)
@@ -96,7 +96,7 @@ def test_live_figures_are_those_of_the_model_that_has_the_sizes(drawn: Drawn) ->
     "preset", ["distilbert-base-uncased", "albert-base-v2", "google/electra-small-discriminator", "bert-base-uncased"]
 )
 def test_virtual_tokens_with_a_width_of_their_own_have_live_figures(preset: str, kind: str) -> None:
-    """peft does not find the width of DistilBERT, and that of the words of ALBERT and ELECTRA is another one."""
+    """peft does not find DistilBERT's hidden size, and the word embeddings of ALBERT and ELECTRA have another width."""
     model = load(preset)
     [_before, changed], _problem = changed_models(model, [first_step(kind, model)])
     live, now = live_effect(changed, BATCH, PLAN), effect(changed, BATCH, PLAN)

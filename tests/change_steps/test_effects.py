@@ -59,12 +59,13 @@ def test_an_adapter_on_quantized_weights_stays_in_float32() -> None:
     _before, quantized, adapted = effects(bert, [NF4, Lora(r=8)])
     assert adapted.memory_bytes - quantized.memory_bytes == 4 * 294_912
     assert (quantized.trained, adapted.trained) == (None, 294_912)
-    packed = bert.changed(changes=(PackWeights(NF4), Lora(r=8)))  # judged in tests/memory/test_quantized_peaks.py
+    # tests/memory/test_quantized_peaks.py checks this peak.
+    packed = bert.changed(changes=(PackWeights(NF4), Lora(r=8)))
     assert adapted.peak == peak(changes_of(packed, PLAN, *BATCH.shape)).live
 
 
 def test_an_adapter_on_int8_can_need_more_memory_than_on_float32() -> None:
-    """int8 layers hold their inputs until the next step: judged in tests/memory/test_quantized_peaks.py."""
+    """int8 layers keep their inputs until the next step: tests/memory/test_quantized_peaks.py checks this."""
     bert = bertcalc.load("bert-base-uncased")
     ways: list[list[ChangeStep]] = [[Lora(r=8)], [BitsAndBytesConfig(load_in_8bit=True), Lora(r=8)]]
     in_float32, of_int8 = (effect(changed_models(bert, steps)[0][-1], Batch(8, 128), PLAN) for steps in ways)
@@ -85,7 +86,7 @@ def test_a_file_that_cannot_be_written_is_unknown_and_the_other_figures_stay(pre
     assert quantized.flops == before.flops
 
 
-@pytest.mark.filterwarnings("ignore")  # PyTorch moves it to torchao
+@pytest.mark.filterwarnings("ignore")  # PyTorch warns that this moves to torchao
 def test_layers_in_dynamic_int8_pass_no_gradient() -> None:
     layer = torch.ao.quantization.quantize_dynamic(torch.nn.Sequential(torch.nn.Linear(4, 4)), {torch.nn.Linear})
     x = torch.ones(1, 4, requires_grad=True)

@@ -1,4 +1,4 @@
-"""The steps that are offered first: peft takes them for every class, and they name the right modules."""
+"""The first step offered of each kind: peft accepts it for every class, and it names the right modules."""
 
 from typing import Any
 
@@ -30,20 +30,20 @@ def test_a_first_step_is_possible(kind: str, architecture: str) -> None:
     assert kind in TITLES
     assert read_steps(written([step])) == (step,)
     models, problem = changed_models(model, [step])
-    narrow = kind == "awq" and architecture.startswith("EuroBert")  # AutoAWQ packs 8 rows, and its keys have 12
+    narrow = kind == "awq" and architecture.startswith("EuroBert")  # AutoAWQ packs 8 rows, and EuroBERT's keys have 12
     assert bool(problem) == (narrow or (kind == "heads" and model.family.name in NO_HEADS))
     if not problem:
         assert models[-1] != models[0]
 
 
-@pytest.mark.filterwarnings("ignore")  # what peft and transformers warn of
+@pytest.mark.filterwarnings("ignore")  # warnings of peft and transformers
 @pytest.mark.parametrize("architecture", sampled(list(CLASSES), 6, 3))
 @pytest.mark.parametrize("kind", [kind for kind, cls in KINDS.items() if cls in PEFT])
 def test_peft_takes_a_first_step(kind: str, architecture: str) -> None:
     case = small(architecture, num_key_value_heads=2)
     step: Any = first_step(kind, case.model)
     arguments = {name: value for name, value in vars(step).items() if value is not None}
-    if "token_dim" in arguments:  # peft finds the other sizes of DistilBERT no more than its width
+    if "token_dim" in arguments:  # peft finds neither DistilBERT's hidden size nor its other sizes
         config: Any = case.model.config
         arguments |= {"num_layers": config.num_hidden_layers, "num_attention_heads": config.num_attention_heads}
     real = peft.get_peft_model(case.real(), Adapter(type(step), arguments).theirs())
@@ -53,7 +53,10 @@ def test_peft_takes_a_first_step(kind: str, architecture: str) -> None:
 
 
 def test_without_a_default_of_peft_the_same_projections_are_targets() -> None:
-    """As in the families whose default peft has: queries and values, and for IA3 keys, values and the feed-forward."""
+    """The targets follow the families with a default in peft.
+
+    LoRA targets queries and values. IA3 targets keys, values and the feed-forward network.
+    """
     for preset in ("bert-base-uncased", "roberta-base", "microsoft/deberta-v3-base", "gpt2"):
         model = bertcalc.load(preset)
         for kind, cls in (("lora", bertcalc.Lora), ("ia3", bertcalc.IA3)):

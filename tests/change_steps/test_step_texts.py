@@ -1,4 +1,4 @@
-"""Steps as text: what is written is read again, and what is wrong is told."""
+"""Steps as text: written steps are read back, and faults are reported."""
 
 from contextlib import suppress
 

@@ -1,4 +1,4 @@
-"""The real thing: what people do to a real model to give its own modules other sizes, in PyTorch."""
+"""Resize the modules of a real model with PyTorch, as users do, as the reference for bertcalc's changes."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
@@ -37,14 +37,14 @@ _SIZES = {
 
 
 def small(architecture: str, **fields: Any) -> Case:
-    """A small model of a class, with the fields that its family has."""
+    """Return a small model of a class, with the given fields that its family has."""
     kind: Any = CLASSES[architecture].config
     values = {name: value for name, value in (_SIZES | fields).items() if kind.has(name)}
     return Case(kind(**values), architecture)
 
 
 def optional(kind: type[Config]) -> Iterator[dict[str, Any]]:
-    """The fields for the optional parts of a family, one after the other."""
+    """Yield the fields that switch on each optional part of a family, one part at a time."""
     yield {}
     yield {"tie_word_embeddings": False}
     if kind.has("add_cross_attention"):
@@ -56,7 +56,7 @@ def optional(kind: type[Config]) -> Iterator[dict[str, Any]]:
 
 
 class Changed(NamedTuple):
-    """A case with changes: what the tests of FLOPs and peaks take instead of one."""
+    """A case with changes, which the tests of FLOPs and peaks accept in place of a case."""
 
     config: Config
     architecture: str
@@ -75,7 +75,7 @@ class Changed(NamedTuple):
         return self.model
 
     def real(self, device: str = "meta") -> Any:
-        """The real model, changed in this order."""
+        """Return the real model after all changes, in this order."""
         case = Case(*self[:3])
         real = case.real(device)
         with torch.device(device):
@@ -85,7 +85,7 @@ class Changed(NamedTuple):
 
 
 def owned_tensors(model: Model) -> list[tuple[str, tuple[int, ...]]]:
-    """Names and shapes of our tensors, a tied one under the module that owns it."""
+    """The sorted names and shapes of bertcalc's tensors. A tied tensor has the name of the module that owns it."""
     return sorted((tensor.name, tensor.shape) for tensor in model.tensors(folded=False))
 
 
@@ -106,7 +106,10 @@ def _change(real: Any, case: Case, change: Change) -> None:
 
 
 def layers_of(real: Any) -> tuple[Any, str, Any]:
-    """The module that has the layers, their name in it, and the list itself; nothing where they share their tensors."""
+    """Return the module that contains the layers, their attribute name, and the list of layers.
+
+    Return (None, "", ()) if the layers share their tensors.
+    """
     for name, module in real.named_modules():
         parent, _dot, last = name.rpartition(".")
         if isinstance(module, nn.ModuleList) and last in ("layer", "layers", "h"):
@@ -115,7 +118,7 @@ def layers_of(real: Any) -> tuple[Any, str, Any]:
 
 
 def drop_layers(real: Any, dropped: Collection[int]) -> None:
-    """Leave layers out of the list, and set their number in the configuration; a cache needs new numbers, too."""
+    """Drop layers from the list, and adjust the number in the configuration and the layer numbers that a cache uses."""
     parent, name, layers = layers_of(real)
     if parent is not None:
         kept = nn.ModuleList(layer for number, layer in enumerate(layers) if number not in dropped)
@@ -128,8 +131,10 @@ def drop_layers(real: Any, dropped: Collection[int]) -> None:
 
 
 def prune_heads(real: Any, case: Case, heads: Any) -> None:
-    """What prune_heads of transformers 4 does, with the modules of transformers 5, whose forward methods find the
-    number of heads in the widths."""
+    """Do what transformers 4's prune_heads does to the modules of transformers 5.
+
+    Their forward methods derive the number of heads from the widths.
+    """
     _parent, _name, layers = layers_of(real)
     layers = layers or real.base_model.encoder.albert_layer_groups[0].albert_layers
     size = case.config.attention_head_size
@@ -144,7 +149,7 @@ def prune_heads(real: Any, case: Case, heads: Any) -> None:
 
 
 def _narrow(layer: Any, name: str, module: Any, less: int) -> None:
-    """Shrink the outputs of query, key and value, or the inputs of the output."""
+    """Shrink the outputs of query, key and value, or the inputs of the attention's output."""
     if isinstance(module, Conv1D):
         rows, columns = module.weight.shape
         narrow: Any = Conv1D(columns - 3 * less, rows) if name == "attn.c_attn" else Conv1D(columns, rows - less)
@@ -160,7 +165,7 @@ _DOWN = ("output.dense", "ffn.lin2", "ffn_output", "mlp.c_proj", "mlp.down_proj"
 
 
 def narrow_feed_forward(real: Any, width: int) -> None:
-    """Put narrower modules into each layer."""
+    """Replace the feed-forward modules of each layer by narrower ones."""
     _parent, _name, layers = layers_of(real)
     for layer in layers or real.base_model.encoder.albert_layer_groups[0].albert_layers:
         for name, module in list(layer.named_modules()):
@@ -181,7 +186,7 @@ def _linear(module: Any, name: str, width: int) -> Any:
 
 
 def factorize_embeddings(real: Any, width: int) -> None:
-    """Put a narrow table and a projection in place of the table; before a decoder that is tied, another projection."""
+    """Replace the word embeddings by a narrow table and a projection. Put another projection before a tied decoder."""
     words, decoder = real.get_input_embeddings(), real.get_output_embeddings()
     tied = decoder is not None and decoder.weight is words.weight
     rows, hidden_size = words.weight.shape
@@ -196,7 +201,7 @@ def factorize_embeddings(real: Any, width: int) -> None:
 
 
 def own_class(case: Case, **fields: Any) -> Any:
-    """The real model of a configuration with other sizes."""
+    """Return the real model of a configuration with other sizes."""
     kind = type(case.config)
     return case._replace(
         config=replace(case.config, **{kind.own_name(name): size for name, size in fields.items()})

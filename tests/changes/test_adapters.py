@@ -1,4 +1,4 @@
-"""Adapters against peft on the meta device: names, shapes, what is trained, and what is refused."""
+"""Adapters compared with peft on the meta device: names, shapes, trained tensors, and refusals."""
 
 import csv
 import warnings
@@ -42,7 +42,8 @@ def our_tensors(model: Model) -> Tensors:
     ]
 
 
-# What we refuse, although peft counts it: it keeps two tensors where the model has one, or wraps a module twice.
+# Adapters that bertcalc refuses, although peft counts them: peft keeps two tensors for one of the model, or wraps a
+# module twice.
 REFUSED_HERE = ("shares a tensor with another module", "and modules inside of it", "must be LayerNorms")
 
 
@@ -228,7 +229,7 @@ def test_bitfit_trains_biases_alone() -> None:
         ),
         (lambda: PromptTuning(20), "peft adds virtual tokens to a model only for a task"),
         (
-            lambda: Lora(bias="every"),  # type: ignore[arg-type]  # what is tested
+            lambda: Lora(bias="every"),  # type: ignore[arg-type]  # the invalid value is under test
             "bias 'every' is not possible: it must be none, all or lora_only.",
         ),
     ],

@@ -1,4 +1,4 @@
-"""Factorized embeddings and narrow feed-forwards against classes of transformers that have these sizes."""
+"""Factorized embeddings and narrow feed-forward networks equal classes of transformers that have these sizes."""
 
 from itertools import product
 
@@ -41,7 +41,7 @@ def test_embeddings_must_become_narrower_and_only_once() -> None:
 
 @pytest.mark.parametrize("architecture", ["BertForSequenceClassification", "BertForMaskedLM"])
 def test_an_onnx_file_has_the_narrow_table(architecture: str) -> None:
-    """The file of a language model has the tied table a second time, transposed for the product."""
+    """The file of a language model contains the tied table twice: the second is transposed for the matrix product."""
     model = load("bert-base-uncased", architecture).adapted(FactorizeEmbeddings(16))
     table = 30522 * 16 if architecture == "BertForMaskedLM" else 0
     assert model.file_bytes("onnx") == pytest.approx(4 * (model.num_parameters() + table), rel=0.01)

@@ -1,4 +1,4 @@
-"""Pruned heads against prune_heads of transformers 4.57, which transformers 5 no longer has."""
+"""Pruned heads equal those of prune_heads in transformers 4.57, which transformers 5 has removed."""
 
 import json
 from dataclasses import asdict
@@ -33,7 +33,7 @@ EVERY_LAYER: tuple[Any, ...] = (1, 3, {0: [0, 1], 3: [2]}, {1: [1], 2: [3]}, {0:
 
 
 def asked(model: Changed, heads: Any) -> dict[str, Any]:
-    """The question of what prune_heads leaves."""
+    """Return the program that lets transformers 4 describe the model after prune_heads."""
     family = CLASSES[model.architecture]
     layers = 1 if family.name == "albert" else 4
     by_layer = {layer: list(range(heads)) for layer in range(layers)} if isinstance(heads, int) else heads
@@ -49,7 +49,7 @@ def asked(model: Changed, heads: Any) -> dict[str, Any]:
 
 
 def pruned(architecture: str) -> list[tuple[Changed, Any]]:
-    """Models of a class with pruned heads, as decoders with cross attention, too."""
+    """Models of a class with pruned heads, also as decoders with cross-attention."""
     family = CLASSES[architecture]
     choices = (1, 3, {0: [1, 2]}) if family.name == "albert" else EVERY_LAYER
     kinds: list[dict[str, Any]] = [{}]

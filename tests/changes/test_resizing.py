@@ -1,4 +1,4 @@
-"""Models with other sizes against the real models, changed in PyTorch: tensors, print, formulas, FLOPs and peaks."""
+"""Resized models compared with real models changed in PyTorch: tensors, print, formulas, FLOPs and peaks."""
 
 import json
 import random
@@ -48,7 +48,7 @@ CASES = [small(name, **fields) for name in CLASSES for fields in optional(CLASSE
 
 @st.composite
 def resizings(draw: st.DrawFn, case: Case, layers: int) -> Change:
-    """A change that is possible for a model with so many layers."""
+    """Draw a change that is possible for a model with ``layers`` layers."""
     config = case.config
     number = st.integers(0, layers - 1)
     choices: list[st.SearchStrategy[Change]] = [
@@ -69,7 +69,7 @@ def resizings(draw: st.DrawFn, case: Case, layers: int) -> Change:
 
 @st.composite
 def models(draw: st.DrawFn, most: int = 1) -> Changed:
-    """A model with changes, one after the other, each for the model that those before it left."""
+    """Draw a model with several changes. Each change is for the model that the previous changes left."""
     case, changes = draw(st.sampled_from(CASES)), list[Change]()
     layers = 4
     for _change in range(most):
@@ -80,7 +80,7 @@ def models(draw: st.DrawFn, most: int = 1) -> Changed:
 
 
 def possible(model: Changed) -> bool:
-    """Whether bertcalc does not refuse the changes."""
+    """Whether bertcalc accepts the changes."""
     try:
         model.ours()
     except InputError:
@@ -91,12 +91,12 @@ def possible(model: Changed) -> bool:
 @examples(24)
 @given(models() | models(2) | models(3))
 def test_tensors_and_print_are_those_of_the_real_model(model: Changed) -> None:
-    """Pairs of changes in any order, too; the real model is changed in the same order."""
+    """Changes are combined in any order. The real model is changed in the same order."""
     assume(possible(model))
     ours, real = facts(model.ours()), facts(model.real())
     assert ours.tensors == real.tensors
     assert ours.total == real.total
-    if not any(isinstance(change, PruneHeads) for change in model.changes):  # whose print has groups of layers
+    if not any(isinstance(change, PruneHeads) for change in model.changes):  # its print has groups of layers
         assert ours.text == real.text
 
 
@@ -183,7 +183,7 @@ def test_formulas_of_flops_and_peaks_give_their_numbers(model: Changed, training
 
 @pytest.mark.parametrize("architecture", CLASSES)
 def test_steps_use_the_tensors_of_the_tree(architecture: str) -> None:
-    """The tree is compared with the real model above."""
+    """The test above compares the tree with the real model."""
     for fields in optional(CLASSES[architecture].config):
         case = small(architecture, **fields)
         for change in (FactorizeEmbeddings(6), ResizeVocabulary(50), NarrowFeedForward(7), DropLayers([1])):
@@ -198,7 +198,7 @@ def test_steps_of_several_changes_use_the_tensors_of_the_tree(model: Changed) ->
 
 
 def check_steps(model: Model) -> None:
-    """The tensors of a step, and the weight of the module that it calls, have the shapes that the tree gives them."""
+    """Assert that the tensors of a step, and the weight of its module, have the shapes of the tree."""
     for step in model.steps(Batch(2, 9)):
         used = [tensor.name for tensor in step.tensors]
         module = step.module

@@ -1,4 +1,4 @@
-"""Vocabularies that transformers' resize_token_embeddings gives other tensors than a configuration with that size."""
+"""Vocabularies for which resize_token_embeddings makes other tensors than a configuration of that size."""
 
 import pytest
 
@@ -14,7 +14,7 @@ UNTIED = ["BertForMaskedLM", "RobertaForMaskedLM", "AlbertForMaskedLM", "AlbertF
 @pytest.mark.parametrize("architecture", UNTIED)
 @pytest.mark.parametrize("tokens", [1, 50, 60, 70])
 def test_biases_of_untied_decoders(architecture: str, tokens: int) -> None:
-    """BERT's head and its decoder share a bias from then on; RoBERTa's head keeps its own as it was."""
+    """After resizing, BERT's head and its decoder share a bias. RoBERTa's head keeps its own bias unchanged."""
     case = small(architecture, tie_word_embeddings=False)
     twice = Changed.of(case, ResizeVocabulary(40), ResizeVocabulary(tokens))
     for model in (Changed.of(case, ResizeVocabulary(tokens)), twice):
@@ -23,7 +23,7 @@ def test_biases_of_untied_decoders(architecture: str, tokens: int) -> None:
 
 @pytest.mark.parametrize("architecture", ["DebertaForMaskedLM", "DebertaV2ForMaskedLM"])
 def test_what_transformers_breaks_is_refused(architecture: str) -> None:
-    """It resizes the dense layer in front of the product with the table, not the product."""
+    """transformers resizes the dense layer before the product with the table, instead of the product."""
     model = Changed.of(small(architecture, legacy=False), ResizeVocabulary(50))
     with pytest.raises(InputError, match="mistakes another matrix of"):
         model.ours()

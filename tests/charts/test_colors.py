@@ -1,4 +1,4 @@
-"""Colours that everybody can read."""
+"""Colours that every reader can distinguish."""
 
 import json
 from itertools import combinations
@@ -37,7 +37,10 @@ def test_backgrounds_are_those_of_the_theme() -> None:
 
 @pytest.mark.parametrize("look", ["light", "dark"])
 def test_parts_that_stand_beside_each_other_differ_to_colour_blind_eyes_too(look: str) -> None:
-    """Machado et al. 2009, severity 1, and CIE76 in Lab; about 2 is just noticeable."""
+    """Colour blindness is simulated after Machado et al. 2009, severity 1. Distances are CIE76 in Lab.
+
+    A distance of about 2 is just noticeable.
+    """
     inks = {area: linear(ink) for area, ink in AREA_COLORS[look].items()}
     for one, other in combinations(inks, 2):
         for eyes in EYES:
@@ -51,7 +54,7 @@ def linear(ink: str) -> list[float]:
 
 
 def lab(light: list[float]) -> list[float]:
-    """sRGB light, D65, as lightness and two opposed colours."""
+    """Convert linear sRGB, D65, to lightness and two opponent colours."""
     x, y, z = (
         cbrt(max(0, sum(map(mul, row, light))))
         for row in (
@@ -78,7 +81,7 @@ def test_the_areas_of_a_step_have_the_colours_of_the_page(look: str) -> None:
 
 
 def test_a_chart_of_a_dark_page_is_drawn_for_paper() -> None:
-    """The picture is the one of the light page, to the last colour."""
+    """The picture is exactly that of the light page."""
     names = tuple(AREAS)
     light, dark = (
         {

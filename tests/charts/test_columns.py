@@ -1,4 +1,4 @@
-"""Numbers for charts: exact where Arrow's 64-bit integers hold them."""
+"""Numbers for charts are exact if they fit into Arrow's 64-bit integers."""
 
 import pyarrow as pa
 import pytest

@@ -1,4 +1,4 @@
-"""The scatter plot: a point for each place, and names where there is room."""
+"""The scatter plot: a point for each model, and names where there is room."""
 
 import pandas as pd
 import pytest
@@ -30,7 +30,8 @@ def test_every_preset_is_a_point_with_a_name_that_covers_no_other(compared: int)
         shown.loc["bert-large-cased" if compared == 1 else "my bert-large-cased = bert-large-cased", "tip"]
         == "333,579,264"
     )
-    assert frame[frame["compared"]]["label"].notna().sum() >= max(1, compared - 2)  # they get their places first
-    assert 15 < frame["label"].notna().sum() < len(frame)  # the others say it under the pointer
+    # Compared models get their labels first.
+    assert frame[frame["compared"]]["label"].notna().sum() >= max(1, compared - 2)
+    assert 15 < frame["label"].notna().sum() < len(frame)  # other models have only a tooltip
     assert 5 < len(on_a_phone) < frame["label"].notna().sum()
     assert on_a_phone.iloc[0].startswith("my " if compared == 12 else "my bert-base-uncased")

@@ -12,7 +12,7 @@ def test_names_are_placed_beside_each_other() -> None:
 
 
 def test_a_name_with_room_is_right_beside_its_point() -> None:
-    """A little further to the left, it would cover the square around the point, which is ten pixels wide."""
+    """Further to the left, it would cover the square around the point, which is ten pixels wide."""
     (name,) = place([(100.0, 100.0)], [60.0], 14, Box(0, 0, 300, 200))
     assert name
     assert name.box.top < 100 < name.box.bottom
@@ -26,7 +26,7 @@ def test_a_name_has_room_or_is_left_out(at: list[tuple[float, float]]) -> None:
     assert len(found) == len(at)
     names = [name for name in found if name]
     boxes, leaders = [name.box for name in names], [name.leader for name in names if name.leader]
-    for leader in leaders:  # each along itself, point by point
+    for leader in leaders:  # check the points along each leader
         (x, y), (end_x, end_y) = leader
         for share in range(1, 100):
             across, down = x + (end_x - x) * share / 100, y + (end_y - y) * share / 100

@@ -1,4 +1,4 @@
-"""Curves and maps: which rows they have, and which names have room."""
+"""Curves and maps: their rows, and the names that have room."""
 
 from itertools import pairwise
 
@@ -18,9 +18,9 @@ def test_a_map_has_a_row_for_each_thing_to_see() -> None:
     assert list(cells["x0"].unique()) == [64, 96, 192]
     assert list(cells["x1"].unique()) == [96, 192, 256]
     assert list(cells["figure"]) == list(figures.values())
-    # What is behind the line is filled to the right edge.
+    # The area behind the line is filled to the right edge.
     assert list(frame[frame["kind"] == "fill"]["x0"]) == [128, 256]
-    # The second name would stand on the first.
+    # The second name would cover the first.
     assert list(frame[frame["kind"] == "point"]["label"]) == ["first", ""]
     assert list(frame[frame["kind"] == "point"]["name"]) == ["a, b", "c"]
 

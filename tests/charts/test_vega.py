@@ -1,4 +1,4 @@
-"""Vega for browsers: its script, and specifications that they need not compile."""
+"""Vega for browsers: its script, and specifications that browsers need not compile."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Real checkpoints in sizes that are written quickly."""
+"""Real checkpoints of small models, which are written quickly."""
 
 import json
 from pathlib import Path
@@ -26,14 +26,14 @@ SMALL = BertConfig(
 
 
 def save(folder: Path, architecture: str = "BertForPreTraining", config: Config = SMALL, **options: Any) -> Path:
-    """A model as transformers saves it: config.json and safetensors."""
+    """Save a model as transformers does: config.json and safetensors."""
     model = getattr(transformers, architecture)(real_config(config))
     model.save_pretrained(folder, **options)
     return folder
 
 
 def as_google_published(folder: Path) -> Path:
-    """The same with what the files of the first releases have: TensorFlow's names, and a buffer."""
+    """Change a saved model to the form of the first releases: TensorFlow's names, and a buffer."""
     path = folder / "model.safetensors"
     tensors = {
         name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): tensor
@@ -45,7 +45,7 @@ def as_google_published(folder: Path) -> Path:
 
 
 def entries(folder: Path) -> list[StoredTensor]:
-    """The tensors of all files in a folder."""
+    """The tensors of all safetensors files in a folder."""
     found: list[StoredTensor] = []
     for path in sorted(folder.glob("*.safetensors")):
         found += read_file(path.read_bytes()).tensors
@@ -53,13 +53,13 @@ def entries(folder: Path) -> list[StoredTensor]:
 
 
 def read_file(data: bytes, more: int = 0) -> Header:
-    """The header of a file that has so many more bytes than these."""
+    """Read the header of a file that is ``more`` bytes longer than ``data``."""
     size = len(data) + more
     end = LENGTH_BYTES + header_length(data, size)
     return read(data[LENGTH_BYTES:end], size - end)
 
 
 def change_config(folder: Path, **changes: Any) -> None:
-    """Fields of the config.json replaced."""
+    """Replace fields of the config.json in a folder."""
     path = folder / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))

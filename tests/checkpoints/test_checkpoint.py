@@ -1,4 +1,4 @@
-"""A checkpoint is compared with the model tensor by tensor; the files are transformers' own."""
+"""A checkpoint is compared with the model tensor by tensor. The files are written by transformers."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -42,14 +42,14 @@ SIZES: dict[str, Any] = {
     field: getattr(SMALL, field)
     for field in ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
 }
-# Where the shapes tell num_labels; elsewhere it has its default.
+# The classes for which the shapes determine num_labels. Other classes have the default.
 LABELS = {
     "BertForSequenceClassification": 3,
     "BertForTokenClassification": 3,
     "BertForQuestionAnswering": 3,
     "BertForMultipleChoice": 1,
 }
-# What no tensor tells apart: the first of the classes with the same tensors is taken.
+# Classes with the same tensors as another class: the first of such classes is chosen.
 ALIKE = {"BertLMHeadModel": "BertForMaskedLM", "BertForMultipleChoice": "BertForSequenceClassification"}
 
 
@@ -80,11 +80,12 @@ def test_a_first_layer_that_differs_and_biases_are_read_off_the_names(biases: bo
 
 
 def test_a_file_of_the_first_releases(tmp_path: Path) -> None:
-    """Its LayerNorms have TensorFlow's names, it has a buffer, and heads that the class in config.json has not."""
+    """Its LayerNorms have TensorFlow's names. It has a buffer, and heads that the class in config.json lacks."""
     tensors = entries(as_google_published(save(tmp_path)))
     found = compare(tensors, Model(SMALL, "BertForMaskedLM"))
     counts = {group: some.tensors for group, some in found.groups.items()}
-    # Five LayerNorms in the body, one in the head; a weight and a bias each; the pooler, and next sentence.
+    # Five LayerNorms in the base model and one in the head, each with weight and bias; the pooler, and the
+    # next-sentence classifier.
     assert counts == {"same": len(tensors) - 12 - 4 - 1, "renamed": 12, "head": 4, "buffer": 1}
     assert {one.name for one in found.groups["head"].first} == {
         "pooler.dense.weight",
@@ -102,7 +103,7 @@ def test_a_file_of_the_first_releases(tmp_path: Path) -> None:
 
 
 def test_the_published_total_of_bert_base_is_that_of_its_class() -> None:
-    """110,106,428 in F32, as the Hub says, though its config.json names BertForMaskedLM."""
+    """The Hub says 110,106,428 in F32, although the config.json names BertForMaskedLM."""
     [published] = [count for count in PUBLISHED if count.architecture == "BertForPreTraining"]
     found = compare(like(BertConfig(), "BertForPreTraining"), Model(BertConfig(), "BertForMaskedLM"))
     assert found.dtypes == {"F32": published.parameters}
@@ -171,7 +172,7 @@ def test_an_untied_decoder_is_told_from_a_copy(tmp_path: Path) -> None:
 def test_an_untied_decoder_is_recognised_without_a_configuration(
     config: Config, architecture: str, tmp_path: Path
 ) -> None:
-    """save_pretrained leaves out what is tied: what is there is not."""
+    """save_pretrained omits tied tensors, so a saved decoder is untied."""
     tensors = entries(save(tmp_path, architecture, config))
     model, guessed = model_of_shapes(tensors)
     assert (model.architecture, model.config.tie_word_embeddings) == (architecture, False)
@@ -205,13 +206,13 @@ def test_what_another_program_puts_before_the_names_is_left_out(
     assert model == model_of_shapes(plain)[0]
     found = compare(wrapped, model)
     assert found.agrees
-    own = wrapper.endswith("bert.") and architecture == "BertModel"  # the prefix that the body has in other classes
+    own = wrapper.endswith("bert.") and architecture == "BertModel"  # the prefix of the base model in other classes
     assert found.wrapper == (wrapper.removesuffix("bert.") if own else wrapper)
     assert compare(plain, model).wrapper == ""
 
 
 def test_the_class_that_fits_has_no_wrong_shape(tmp_path: Path) -> None:
-    """A multiple choice has one row, a classifier of sequences as many as there are labels."""
+    """A multiple-choice head has one row, and a sequence classifier has one row per label."""
     for architecture, labels in (("RobertaForMultipleChoice", 2), ("RobertaForTokenClassification", 5)):
         tensors = entries(save(tmp_path, architecture, RobertaConfig(**SIZES, num_labels=labels)))
         model, _guessed = model_of_shapes(tensors)

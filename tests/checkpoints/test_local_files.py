@@ -1,4 +1,4 @@
-"""What a browser says of files that somebody chose: what it sends is somebody's message."""
+"""Messages from a browser about chosen files. Any client could send them."""
 
 import json
 import zlib
@@ -137,7 +137,7 @@ def test_what_else_is_in_the_folder_is_left_out() -> None:
 
 
 def test_a_long_name_keeps_its_ending() -> None:
-    """It was cut before it was looked at: a name of more than 40 characters was no .safetensors file."""
+    """Regression: the name was cut before its ending was checked, so a name of more than 40 characters was refused."""
     long = "bert-base-uncased-finetuned-on-everything-00001-of-00002.safetensors"
     index = said("model.safetensors.index.json", json.dumps({"weight_map": {"a": long}}).encode())
     assert weights_of(chosen([said(long), index])).name == f"{long[:36]} ..."

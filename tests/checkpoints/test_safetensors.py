@@ -1,4 +1,4 @@
-"""The header parser takes what the safetensors library writes, refuses what it refuses, and raises one error."""
+"""The header parser accepts what the safetensors library writes, refuses what it refuses, and raises one error type."""
 
 import json
 from typing import Any
@@ -121,7 +121,10 @@ def test_headers_raise_nothing_else_and_none_is_accepted_that_the_library_refuse
 def test_offsets_are_judged_as_by_the_library(
     kinds: list[tuple[str, list[int]]], shift: int, more: int, moved: int
 ) -> None:
-    """Data one after the other; one tensor moved by a byte, or a byte too many or too few at the end."""
+    """Tensors are stored one after the other.
+
+    Either one tensor is moved by a byte, or bytes are added or missing at the end.
+    """
     header: dict[str, Any] = {}
     at = 0
     for number, (dtype, shape) in enumerate(kinds):
@@ -214,7 +217,7 @@ def test_what_is_wrong_is_said_in_a_sentence(name: str) -> None:
     assert said in sentence(data)
 
 
-# Said by the format, or by our limits, but not looked at by the library.
+# Required by the format or by bertcalc's limits, but not checked by the library.
 STRICTER = {
     "a space first",
     "a key twice",

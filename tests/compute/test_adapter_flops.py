@@ -1,4 +1,4 @@
-"""The FLOPs of models with adapters against what PyTorch counts in peft's."""
+"""The FLOPs of models with adapters equal PyTorch's counts for peft's models."""
 
 from contextlib import suppress
 
@@ -51,10 +51,14 @@ def test_virtual_tokens_make_every_product_larger(
 
 
 def check(case: Case, call: Call, adapter: Adapter, recompute: Recompute) -> None:
-    """The FLOPs are those that PyTorch counts in peft's model; what is refused, the real model cannot run."""
+    """Assert that the FLOPs equal PyTorch's count for peft's model.
+
+    If bertcalc refuses the call, the real model must not run, either.
+    """
     model = case.ours().changed(changes=(adapter.ours(),))
     recompute = possible(case, recompute)
-    device = "meta" if "LSTM" in adapter.arguments.values() else "cpu"  # a kernel of the CPU hides its products
+    # On the CPU, a fused LSTM kernel hides its products.
+    device = "meta" if "LSTM" in adapter.arguments.values() else "cpu"
     real = case.real(device).train()
     given = arguments(case, call) if device == "meta" else numbered(arguments(case, call))
     adapted = adapter.added(real)
@@ -62,13 +66,13 @@ def check(case: Case, call: Call, adapter: Adapter, recompute: Recompute) -> Non
     try:
         forward_flops(model, **sizes(call))
     except InputError as error:
-        if "but not its FLOPs and memory" in str(error):  # of some models alone
+        if "but not its FLOPs and memory" in str(error):  # a few models support only the parameter count
             return
-        if "do not take" in str(error):  # peft refuses it, or the model ignores it
+        if "do not take" in str(error):  # peft refuses the call, or the model ignores the prefix
             with suppress(ValueError, AttributeError, RuntimeError, TypeError):
                 assert not any(value.requires_grad for value in adapted(**given).values())
             return
-        if "positions of this model" in str(error):  # judged below: the real model can run if a single position is left
+        if "positions of this model" in str(error):  # tested below: the real model can run if a single position is left
             return
         with pytest.raises((RuntimeError, ValueError, IndexError, AttributeError, TypeError)):
             adapted(**given)
@@ -97,7 +101,7 @@ def check(case: Case, call: Call, adapter: Adapter, recompute: Recompute) -> Non
     ],
 )
 def test_virtual_tokens_take_positions(kind: type[Change], config: Config, architecture: str) -> None:
-    """Beside 5 of them, 7 of 12 positions are left."""
+    """With 5 virtual tokens, 7 of 12 positions are left."""
     adapter = Adapter(kind, {"num_virtual_tokens": 5, "task_type": "FEATURE_EXTRACTION"})
     case = Case(config, architecture)
     model, adapted = case.ours().changed(changes=(adapter.ours(),)), adapter.added(case.real("cpu"))
@@ -110,7 +114,7 @@ def test_virtual_tokens_take_positions(kind: type[Change], config: Config, archi
 
 
 def test_eurobert_runs_with_a_prefix_that_is_not_costed() -> None:
-    """Its attention takes past_key_values, though no class names them: the prefix is trained."""
+    """EuroBERT's attention accepts past_key_values, although no class declares it, so the prefix is trained."""
     adapter = Adapter(PrefixTuning, {"num_virtual_tokens": 5, "task_type": "FEATURE_EXTRACTION"})
     case = Case(EuroBertConfig(vocab_size=20, hidden_size=8, num_attention_heads=2, pad_token_id=0), "EuroBertModel")
     real = adapter.added(case.real("cpu"))

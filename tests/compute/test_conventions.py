@@ -1,4 +1,4 @@
-"""Other people's conventions: their published figures, and what is known about how they differ from PyTorch's count."""
+"""Conventions of other tools: their published figures, and known differences from PyTorch's count."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -29,12 +29,12 @@ def test_the_rules_give_what_was_published(published: PublishedFigure) -> None:
 
 
 def test_nanogpts_notebook() -> None:
-    """GPT-2 small at 1,024 tokens: 291,648,307,200 forward, three times that with backward."""
+    """GPT-2 small at 1,024 tokens takes 291,648,307,200 FLOPs forward, and three times that with backward."""
     assert RULES["nanoGPT"].flops(BertConfig(vocab_size=50257), 1, 1024, []) == 3 * 291_648_307_200
 
 
 def test_electras_layer_is_the_sum_of_its_own_list() -> None:
-    """flops_computation.py, per token: a LayerNorm takes 5 for each element, but the first one 5 in all."""
+    """flops_computation.py counts 5 per element of a LayerNorm, but 5 in all for the first LayerNorm, per token."""
     softmax, dropout, norm, activation = 5, 4, 5, 8
     one, two = (BertConfig(num_hidden_layers=layers) for layers in (1, 2))
     batch, s, h, i, heads = 3, 50, one.hidden_size, one.intermediate_size, one.num_attention_heads
@@ -46,7 +46,11 @@ def test_electras_layer_is_the_sum_of_its_own_list() -> None:
 
 
 def test_electras_embeddings_and_logits_are_the_sum_of_its_own_list() -> None:
-    """flops_computation.py, per token: a layer is what a second one adds; logits are at 5/32 of the tokens."""
+    """The figures are those of flops_computation.py, per token.
+
+    The cost of a layer is the difference between models with two layers and one. Logits are computed at 5/32 of the
+    tokens.
+    """
     softmax, dropout, norm, activation = 5, 4, 5, 8
     one, two = (BertConfig(num_hidden_layers=layers) for layers in (1, 2))
     batch, s, h, v = 2, 64, one.hidden_size, one.vocab_size
@@ -83,7 +87,7 @@ def test_kaplans_training_is_that_of_the_dense_layers(config: Config, batch: int
 
 
 def letters_of(call: Call) -> dict[str, int]:
-    """The sizes of a call that formulas have letters for."""
+    """The sizes of a call that have a symbol in formulas."""
     return {field: size for field in CALL_LETTERS if (size := getattr(call, field)) is not None}
 
 
@@ -135,7 +139,7 @@ def test_scores_and_context_overtake_just_after_the_crossover(
     config = replace(config, max_position_embeddings=10**6, num_labels=2)
     formula = crossover(letters(Model(config, architecture), convention), convention, others)
     assert formula is not None
-    length = int(value(formula, config))  # the last whole length that is not beyond it
+    length = int(value(formula, config))  # the largest integer length up to the crossover
 
     def ahead(length: int) -> Fraction:
         parts = by_part(run(Model(config, architecture), Call(1, length)), convention)

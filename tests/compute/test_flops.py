@@ -1,4 +1,4 @@
-"""FLOPs against PyTorch's own counter, module by module, and by every convention."""
+"""FLOPs equal PyTorch's own counts, module by module, and follow every convention."""
 
 import re
 from collections.abc import Callable, Collection, Sequence
@@ -66,12 +66,12 @@ CONVENTIONS = st.builds(
 
 WITHOUT_DROPOUT = GPT2Config(vocab_size=11, n_positions=16, n_embd=6, n_layer=2, n_head=2, resid_pdrop=0.0)
 
-# So small a model takes less time with numbers than PyTorch takes for the shapes alone.
+# For such small models, running with data is faster than PyTorch's shape inference on the meta device.
 _FEW, _FEW_TOKENS = 5_000_000, 100
 
 
 def sizes(call: Call) -> dict[str, Any]:
-    """What goes through a model, as the functions of the library are told it."""
+    """The sizes of a call as keyword arguments for the library's functions."""
     names = ("batch_size", "sequence_length", "encoder_sequence_length", "num_choices")
     return {name: getattr(call, name) for name in names}
 
@@ -83,7 +83,7 @@ def steps_of(case: Case, call: Call) -> list[Step]:
 def real_flops(
     case: Case, call: Call, *, recompute: bool = False, frozen: Collection[str] = ()
 ) -> tuple[dict[str, int], int, int]:
-    """What FlopCounterMode counts in each module, in a forward pass, and in a forward and a backward pass."""
+    """FlopCounterMode's counts: for each module, for a forward pass, and for a forward and a backward pass."""
     small = case.ours().num_parameters() < _FEW and call.batch_size * call.sequence_length < _FEW_TOKENS
     real, body = case.real("cpu" if small else "meta"), CLASSES[case.architecture].prefix
     given = arguments(case, call)
@@ -109,7 +109,7 @@ def real_flops(
 
 
 def trained(classes: Sequence[str] = tuple(CLASSES)) -> st.SearchStrategy[tuple[Case, Call]]:
-    """Passes whose FLOPs of training do not depend on the labels; others are refused."""
+    """Draw passes with training FLOPs that do not depend on the labels; others are refused."""
     return passes(classes).filter(lambda drawn: unknown_training(drawn[0].ours()) is None)
 
 
@@ -129,7 +129,7 @@ def test_flops_are_those_that_pytorch_counts(drawn: tuple[Case, Call]) -> None:
     crossed(2, [2, 3], [name for name in CLASSES if name.endswith(("QuestionAnswering", "ForPreTraining"))]),
 )
 def test_what_fails_with_a_number_of_labels_is_refused(architecture: str, labels: int) -> None:
-    """The real forward pass decides, without labels and with them."""
+    """The real forward pass decides, with and without labels."""
     case = Case(replace(CLASSES[architecture].config.default(), num_labels=labels), architecture)
 
     def runs(call: Call) -> bool:
@@ -137,7 +137,7 @@ def test_what_fails_with_a_number_of_labels_is_refused(architecture: str, labels
             real = case.real("meta")
             real.set_attn_implementation("eager")
             real(**arguments(case, call))
-        except (ValueError, RuntimeError):  # DistilBERT's is not even built
+        except (ValueError, RuntimeError):  # DistilBERT's cannot even be built
             return False
         return True
 
@@ -245,19 +245,20 @@ def test_parts_and_top_modules_add_up_to_the_whole(drawn: tuple[Case, Call], con
     whole = total(steps, convention)
     assert sum(by_part(steps, convention).values()) == whole
     rows = by_name(steps, convention)
-    # layers.* may be one; GPT-2's layers are in no module.
+    # layers.* may be one of these rows; GPT-2's layers are in no module.
     tops = [row for row in rows if row.name and "." not in re.sub(r"\.([*0])(?=\.|$)", "", row.name)]
     assert sum(row.copies * row.cost for row in tops) == rows[0].cost == whole
 
 
 @given(passes())
 def test_macs_are_half_the_flops_and_elements_come_on_top(drawn: tuple[Case, Call]) -> None:
-    """The elements are counted here from the outputs of the real modules, where there are such modules."""
+    """Elements are counted from the outputs of the real modules, if there are such modules."""
     steps = steps_of(*drawn)
     products = total(steps)
     assert 2 * total(steps, Convention(unit="MACs", operations="all")) == products
     elements = {"linear": 1, "norm": 5, "activation": 8, "softmax": 5, "dropout": 4, "scale": 1, "add": 1}
-    more_of_ours = {"convolution": 1, "multiply": 1, "rotate": 3, "divide": 1, "fill": 1}  # what ELECTRA has not
+    # Operations that ELECTRA does not have.
+    more_of_ours = {"convolution": 1, "multiply": 1, "rotate": 3, "divide": 1, "fill": 1}
     assert {operation: cost.flops for operation, cost in ELEMENT_COSTS.items()} == elements | more_of_ours
     elements |= more_of_ours
     more = sum(step.runs * elements.get(step.operation, 0) * prod(step.gives.shape) for step in steps)
@@ -287,7 +288,10 @@ def test_masked_positions_are_those_of_googles_data_preparation(length: int, mas
 
 
 def test_published_figures() -> None:
-    """calflops and formulas.md: 22.35 GFLOPs for bert-base at 128 tokens; DeepSpeed's BERT-large at batch 80."""
+    """The figures are from calflops and formulas.md: 22.35 GFLOPs for bert-base at 128 tokens.
+
+    DeepSpeed's figure is for BERT-large with a batch size of 80.
+    """
     base = build(BertConfig())
     assert round(forward_flops(base, 1, 128) / 1e9, 2) == 22.35
     assert training_flops(base, 1, 128) == 3 * forward_flops(base, 1, 128)
@@ -298,7 +302,7 @@ def test_published_figures() -> None:
 
 
 def test_flops_that_depend_on_labels_are_refused() -> None:
-    """The real head runs only where there is a label."""
+    """The real head runs only on labelled tokens."""
     config = ModernBertConfig(num_hidden_layers=1, sparse_prediction=True, pad_token_id=0, vocab_size=300)
     case = Case(config, "ModernBertForMaskedLM")
     real, counts = case.real(), []

@@ -13,7 +13,7 @@ from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES
 from tests.oracle import Case
 from tests.strategies import bert_cases, configs
 
-PAIR = ["hidden_size", "num_attention_heads"]  # of one row, because the one must divide the other
+PAIR = ["hidden_size", "num_attention_heads"]  # together in one row, since the heads must divide the hidden size
 GROUPS = [PAIR, *([name] for name in DIMENSIONS if name not in PAIR)]
 
 
@@ -37,7 +37,7 @@ def test_every_row_is_the_count_of_its_configuration(
 
 
 def counts(model: Module) -> list[int]:
-    """The totals of a model of columns, which must be a whole column of int64."""
+    """The totals of a model of columns, which must be an int64 column."""
     total: object = model.num_parameters()
     assert isinstance(total, np.ndarray)
     assert total.dtype == np.int64

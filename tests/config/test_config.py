@@ -19,7 +19,7 @@ DEFAULTS = asdict(BertConfig())
 fields_of_a_config = st.sampled_from(FIELDS)
 dimensions = st.sampled_from(list(DIMENSIONS))
 
-HUGE = 10**5000  # more digits than Python writes out, so nothing that Hypothesis could print
+HUGE = 10**5000  # more digits than Python prints, so Hypothesis must not print it
 _SCALARS = (
     st.none()
     | st.booleans()
@@ -48,7 +48,7 @@ def shown(value: object) -> str:
 
 
 def error_of(values: Mapping[str, Any]) -> ConfigError | None:
-    """The error that a configuration of these values raises; any exception of another kind fails the test."""
+    """The error that a configuration of these values raises. Any other exception fails the test."""
     try:
         BertConfig(**values)
     except ConfigError as error:
@@ -64,7 +64,7 @@ def test_the_defaults_are_those_of_transformers() -> None:
     real = transformers.BertConfig()
     ours = {field: value for field, value in DEFAULTS.items() if field != "position_embedding_type"}
     assert all(same(getattr(real, field), value) for field, value in ours.items())
-    # num_labels is a property there, not a field.
+    # In transformers, num_labels is a property, not a field.
     assert set(transformers.BertConfig.__annotations__) - {"model_type"} == set(ours) - {"num_labels"}
 
 
@@ -111,7 +111,7 @@ NO_PROBABILITY = (math.nan, -0.1, 1.5, True, "0.1")
 NO_POSITIVE_DECIMAL = (math.nan, math.inf, 0.0, -1.0, 1, None)
 NO_TOKEN = (-1, 1.0, True, "0", 2**63)
 REFUSED: dict[str, tuple[object, ...]] = {
-    **dict.fromkeys(FIELDS, (1, None)),  # of all the others, which are True or False, or names
+    **dict.fromkeys(FIELDS, (1, None)),  # for all other fields, which are booleans or names
     **dict.fromkeys(DIMENSIONS, (0, -1, 2**63, 2.0, True, "2", None)),
     **dict.fromkeys(["hidden_dropout_prob", "attention_probs_dropout_prob"], (*NO_PROBABILITY, None)),
     **dict.fromkeys(["initializer_range", "layer_norm_eps"], NO_POSITIVE_DECIMAL),
@@ -151,7 +151,7 @@ def test_following_the_remedies_always_ends_in_a_valid_configuration(
     wrong: dict[str, Any], data: st.DataObject
 ) -> None:
     values = {**DEFAULTS, **wrong}
-    # Every field by itself, then heads, padding and cross attention against each other.
+    # Each field is corrected separately, then heads, padding and cross-attention together.
     for _ in range(len(wrong) + 3):
         if (error := error_of(values)) is None:
             return
@@ -261,7 +261,7 @@ def test_cross_attention_needs_a_decoder() -> None:
     error = error_of({"add_cross_attention": True})
     assert error is not None
     assert error.problem.remedies == ({"is_decoder": True}, {"add_cross_attention": False})
-    # transformers refuses too, where it would be used.
+    # transformers refuses it, too, when a model is built.
     with pytest.raises(ValueError, match="decoder"):
         transformers.BertModel(transformers.BertConfig(add_cross_attention=True))
 
@@ -292,7 +292,7 @@ def test_transformers_builds_every_dimension_at_its_lower_limit(field: str) -> N
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_with_everything_at_its_limit_the_total_still_fits_64_bits(architecture: str) -> None:
-    # One head of 65,536 units has the largest table of relative positions.
+    # With one head of 65,536 units, the table of relative positions is largest.
     largest = BertConfig(
         **{field: high for field, (_, high) in DIMENSIONS.items() if field != "num_attention_heads"},  # type: ignore[arg-type]
         num_attention_heads=1,

@@ -1,4 +1,4 @@
-"""The effects of fields: each is the difference of two real models."""
+"""The effects of fields: each equals the difference of two real models."""
 
 from dataclasses import fields, replace
 from functools import cache
@@ -36,7 +36,7 @@ def test_every_field_that_bert_adds_is_there() -> None:
         ("num_hidden_layers", 7_087_872),
         ("num_attention_heads", 0),
         ("intermediate_size", 12 * (2 * 768 + 1)),
-        ("hidden_act", 12),  # prelu learns a slope in each layer
+        ("hidden_act", 12),  # prelu has one parameter in each layer
         ("max_position_embeddings", 768),
         ("position_embedding_type", 785_664),
         ("add_cross_attention", 12 * (4 * (768 * 768 + 768) + 2 * 768)),
@@ -65,7 +65,7 @@ def test_what_costs_neither_parameters_nor_compute_nor_memory() -> None:
 
 
 def test_a_cross_attention_that_never_runs_computes_nothing() -> None:
-    """FlopCounterMode on the real classes: sequence classification takes no encoder_hidden_states."""
+    """Sequence classification takes no encoder_hidden_states, as FlopCounterMode shows on the real classes."""
     for architecture, runs in (("BertForSequenceClassification", False), ("BertLMHeadModel", True)):
         found = effect("add_cross_attention", Model(BertConfig(is_decoder=True), architecture), 1, 128)
         assert found.parameters == 12 * (4 * (768 * 768 + 768) + 2 * 768)
@@ -78,12 +78,12 @@ def test_some_fields_cost_memory_alone() -> None:
         assert (found.parameters, found.flops) == (0, 0)
         assert found.memory
     decoder = BertConfig(is_decoder=True)
-    # Keys and values of 12 layers, 128 tokens, 768 numbers of 4 bytes.
+    # Keys and values of 12 layers, 128 tokens, 768 elements of 4 bytes.
     assert effect("use_cache", Model(decoder), 1, 128).memory == -2 * 12 * 128 * 768 * 4
 
 
 def test_a_change_that_a_family_never_allows_is_no_change() -> None:
-    """sqrtsoftplus is of transformers 5, relative positions are of 4 and of BERT."""
+    """sqrtsoftplus needs transformers 5, and relative positions need transformers 4 and BERT."""
     model = Model(RobertaConfig(hidden_act="sqrtsoftplus"), "RobertaModel")
     assert effect("position_embedding_type", model, 1, 4) == ("absolute", "absolute", 0, 0, 0)
 
@@ -105,7 +105,10 @@ def possible(base: Config, changes: dict[str, Any]) -> bool:
 
 
 def along(base: Config, changes: dict[str, Any]) -> dict[str, Any]:
-    """What has to change in both models, so that a field alone can: DeBERTa's fields need each other."""
+    """The further changes that both models need before a field can change.
+
+    DeBERTa's fields depend on each other.
+    """
     with pytest.raises(ConfigError) as caught:
         replace(base, **changes)
     return next(remedy for remedy in caught.value.problem.remedies if not remedy.keys() & changes.keys())
@@ -123,14 +126,14 @@ def test_parameters_are_the_difference_of_two_real_models(case: Case) -> None:
             continue
         found = effect(field, case.model, 1, min(4, case.config.longest))
         changes: dict[str, Any] = {field: found.after}
-        if field == "position_embedding_type":  # transformers 4 only; test_transformers4 compares those
+        if field == "position_embedding_type":  # needs transformers 4: test_transformers4 compares it
             continue
         base = case.config
         if field == "add_cross_attention" and found.after:
             base = replace(base, is_decoder=True)
         if field == "is_decoder" and not found.after:
             base = replace(base, add_cross_attention=False)
-        also: dict[str, Any] = {}  # what goes along, in both
+        also: dict[str, Any] = {}  # the further changes, in both models
         while not possible(base, {**also, **changes}):
             also |= along(base, {**also, **changes})
         base = replace(base, **also)
@@ -141,7 +144,7 @@ def test_parameters_are_the_difference_of_two_real_models(case: Case) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=lambda family: family.name)
 def test_every_field_of_every_preset_has_an_effect_to_show(family: Family) -> None:
-    """Where one field can change only with another, and that one only with a third, there was none."""
+    """Regression: a field had no effect if it can change only with another field, and that only with a third."""
     for preset in list(family.presets.values())[:2]:
         model = Model(preset.config, family.base.name)
         for field in vars(preset.config):

@@ -1,4 +1,4 @@
-"""Steps, attempts and links of a model under change."""
+"""Steps, attempts and links of a model that the user changes."""
 
 import json
 from dataclasses import replace
@@ -51,7 +51,7 @@ TEXTS = st.text(max_size=12) | st.integers(-5, 10**15).map(str) | st.sampled_fro
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), TEXTS, max_size=6))
-@example({"preset": "roberta-base", "vocab_size": "1", "max_position_embeddings": "1"})  # less than its padding needs
+@example({"preset": "roberta-base", "vocab_size": "1", "max_position_embeddings": "1"})  # fewer than its padding needs
 @example({"hidden_size": "0", "n_embd": ""})  # two names of one field
 def test_any_link_is_a_model_and_what_was_changed_is_said(link: dict[str, str]) -> None:
     model, found = read(link)
@@ -67,7 +67,7 @@ def test_any_link_is_a_model_and_what_was_changed_is_said(link: dict[str, str]) 
     ("link", "sizes", "said"),
     [
         ({"hidden_size": "1024"}, (1024, 16), ["hidden_size"]),  # the heads follow
-        ({"hidden_size": "1536"}, (1536, 12), []),  # and stay where they can, as in links from before
+        ({"hidden_size": "1536"}, (1536, 12), []),  # the heads stay if they divide the size, as in older links
         ({"hidden_size": "770"}, (768, 12), ["hidden_size"]),
         ({"num_attention_heads": "13"}, (768, 12), ["num_attention_heads"]),
     ],
@@ -89,7 +89,7 @@ _OF_SOME: dict[str, Any] = {
 @pytest.mark.parametrize("preset", [next(iter(family.presets)) for family in FAMILIES.values()])
 @pytest.mark.parametrize("field", _OF_SOME)
 def test_a_link_with_a_field_that_its_family_lacks(preset: str, field: str) -> None:
-    """It is a problem if no configuration of the family can have this value; the preset is shown."""
+    """A value that no configuration of the family can have is a problem. The preset is shown instead."""
     start, value = ChosenModel().reset(preset), _OF_SOME[field]
     try:
         config = replace(start.config, **{field: value})
@@ -101,7 +101,7 @@ def test_a_link_with_a_field_that_its_family_lacks(preset: str, field: str) -> N
 
 
 def test_relative_positions_are_refused_in_a_link_as_in_a_file() -> None:
-    """Real configurations of ALBERT, ELECTRA and ERNIE have them in transformers 4 only."""
+    """Real configurations of ALBERT, ELECTRA and ERNIE have relative positions only in transformers 4."""
     for preset in ("albert-base-v2", "electra-small-discriminator", "ernie-3.0-base-zh"):
         model_type = family_of(PRESETS[preset].config).name
         _model, [problem] = read({"preset": preset, "position_embedding_type": "relative_key"})
@@ -118,7 +118,7 @@ def test_undo_goes_back_through_every_step(moves: list[tuple[str, int]], data: s
         history.move(field, value)
         if history.present != seen[-1]:
             seen.append(history.present)
-    history.change({name: history.present.values()[name] for name in history.attempt})  # mended
+    history.change({name: history.present.values()[name] for name in history.attempt})  # corrects the attempt
     for model in reversed(seen):
         assert history.present == model
         history.undo()
@@ -191,7 +191,7 @@ def test_what_was_typed_stays_until_it_is_mended() -> None:
 
 
 def test_what_is_offered_can_be_taken() -> None:
-    """No control has a pad_token_id, which is 1 in RoBERTa."""
+    """No control sets the pad_token_id, which is 1 in RoBERTa."""
     history = ModelHistory(ChosenModel().reset("roberta-base"))
     history.move("vocab_size", 1)
     (problem,) = history.problems()
@@ -219,7 +219,7 @@ def test_back_twice_at_once_is_two_steps() -> None:
     assert (history.at, len(history.steps)) == (1, 4)
     history.go_to(history.steps[3])
     history.go_to(history.steps[0])
-    assert (history.at, len(history.steps)) == (2, 4)  # the nearer one of two that are alike
+    assert (history.at, len(history.steps)) == (2, 4)  # the nearer of two equal steps
 
 
 def test_reset_leads_to_the_preset_and_keeps_the_class() -> None:
@@ -253,7 +253,7 @@ def test_a_change_of_nothing_that_can_be_is_refused() -> None:
     ],
 )
 def test_a_link_to_heads_that_fit_nothing_shows_another_model(link: dict[str, str], shown: dict[str, int]) -> None:
-    """What would help is nothing that a link has, or there is no hidden size for so many heads: a traceback, before."""
+    """Regression: a remedy that no link can hold, or a number of heads without a hidden size, raised an exception."""
     model, [*found] = read(link)
     assert found[-1].remedies[0] == shown
     assert {name: getattr(model.config, name) for name in shown} == shown

@@ -1,4 +1,4 @@
-"""Every stop of every slider is a model; the real class is built at some of them."""
+"""Every stop of every slider makes a valid model. The real class is built at some stops."""
 
 from dataclasses import replace
 from itertools import product
@@ -22,7 +22,7 @@ FIELDS = st.sampled_from(list(SLIDERS))
 
 @st.composite
 def starts(draw: st.DrawFn) -> Config:
-    """A preset, or whatever somebody typed."""
+    """Draw a preset, or sizes that a user might type."""
     if draw(st.booleans()):
         return draw(st.sampled_from([preset.config for preset in PRESETS.values()]))
     size, heads = draw(st.integers(1, 300)), draw(st.integers(1, 200))
@@ -41,7 +41,7 @@ def test_every_stop_is_a_model(config: Config, locks: Locks, field: str, also: i
     assert found == sorted(set(found))
     assert getattr(config, field) in found
     for stop in found:
-        model = moved(config, field, stop, locks)  # raises ConfigError where there is none
+        model = moved(config, field, stop, locks)  # raises ConfigError if the stop makes no model
         assert getattr(model, field) == stop
 
 
@@ -60,7 +60,7 @@ def test_no_way_through_the_stops_leads_out(config: Config, moves: list[tuple[st
     for field, part, locks in moves:
         found = stops(config, field, locks)
         config = moved(config, field, found[round(part * (len(found) - 1))], locks)
-        replace(config)  # checks all fields once more
+        replace(config)  # checks all fields again
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_what_is_typed_makes_a_model_or_says_which_would(config: Config, locks: 
     assert problem.field == field
     assert problem.remedies
     for remedy in problem.remedies:
-        replace(config, **remedy)  # raises ConfigError where it makes no model
+        replace(config, **remedy)  # raises ConfigError if the remedy makes no model
 
 
 def test_a_size_that_the_head_size_does_not_divide_is_taken_where_the_heads_do() -> None:

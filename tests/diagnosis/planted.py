@@ -1,4 +1,4 @@
-"""Numbers with a planted mistake, worked out from the tensors of a real model on the meta device."""
+"""Counts with a planted mistake, computed from the tensors of a real model on the meta device."""
 
 import re
 from collections.abc import Mapping
@@ -10,16 +10,16 @@ from tests.oracle import Case
 
 @cache
 def real_tensors(preset: str, architecture: str) -> Mapping[str, int]:
-    """The number of elements of each parameter of the real model, by its name."""
+    """The number of elements of each parameter of the real model, keyed by name."""
     model = Case(PRESETS[preset].config, architecture).real()
     return {name: tensor.numel() for name, tensor in model.named_parameters()}
 
 
 def planted(preset: str, architecture: str, change: str) -> int:
-    """The count after some changes, separated by ", ".
+    """Return the real count after some changes, separated by ", ".
 
-    ``only NAMES`` and ``- NAMES`` keep and leave out the tensors with a name that the pattern fits, ``11* NAMES`` adds
-    eleven more of them, ``/ 12`` divides the sum, and ``+ 12*768`` adds a number.
+    ``only NAMES`` keeps the tensors with names that match the pattern, and ``- NAMES`` removes them. ``11* NAMES`` adds
+    eleven more copies of them. ``/ 12`` divides the sum, and ``+ 12*768`` adds a number.
     """
     tensors = dict(real_tensors(preset, architecture))
     for step in change.split(", "):
@@ -29,7 +29,8 @@ def planted(preset: str, architecture: str, change: str) -> int:
             tensors = {"": sum(tensors.values()) // int(argument)}
             continue
         if operation == "+":
-            tensors[step] = eval(argument, {"__builtins__": {}})  # planted_counts.csv is ours
+            # ``eval`` is safe: planted_counts.csv is part of the repository.
+            tensors[step] = eval(argument, {"__builtins__": {}})
             continue
         assert concerned, step
         if operation == "only":

@@ -1,4 +1,4 @@
-"""The formula of a miscount gives what the miscount changes."""
+"""The formula of a miscount evaluates to the amount that the miscount changes."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ miscounts = st.builds(
 @given(cases(), miscounts)
 def test_the_formula_of_a_miscount_gives_its_number(case: Case, names: tuple[str, ...]) -> None:
     config = case.config
-    if config.num_hidden_layers == 1:  # it cannot be left out or shared
+    if config.num_hidden_layers == 1:  # a single layer cannot be left out or shared
         names = tuple(name for name in names if not name.startswith(LAYERS_LESS))
     sizes = MiscountSizes.of(config)
     numbers: dict[str, Any] = config.shared() | {"padded_vocab_size": _padded(names, sizes)}
@@ -46,7 +46,7 @@ def test_two_shared_layers_are_no_layers_of_which_the_first_lacks_something() ->
     assert formula.expression == cause.amount == 0
     case = Case(ModernBertConfig(num_hidden_layers=2), "ModernBertModel")
     [cause] = causes(counted(case.ours()), MiscountSizes.of(case.config), ("first layer alike",))
-    assert cause.amount == 768  # the real one has no attn_norm in its first layer
+    assert cause.amount == 768  # the real model has no attn_norm in its first layer
     assert sum("attn_norm" in name for name, _tensor in case.real().named_parameters()) == 1
 
 
@@ -81,8 +81,8 @@ def test_a_formula_of_some_tensors_alone() -> None:
 
 @given(cases(), miscounts, st.integers(0))
 def test_the_formula_of_a_miscount_in_one_part_gives_its_number(case: Case, names: tuple[str, ...], at: int) -> None:
-    """The part is in all layers, in one, or in all but one."""
-    # Of fewer than four layers, a single one may be left, which a miscount cannot leave out.
+    """The part is in all layers, in one layer, or in all layers except one."""
+    # With fewer than four layers, the part may be in a single layer, which a miscount cannot leave out.
     if case.config.num_hidden_layers < 4:
         names = tuple(name for name in names if not name.startswith(LAYERS_LESS))
     parts = [part for part in parts_of(counted(case.ours()), MiscountSizes.of(case.config)) if part.tensors]

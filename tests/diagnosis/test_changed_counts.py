@@ -1,4 +1,4 @@
-"""Counts of changed models against the real peft and transformers, and against what peft printed."""
+"""Counts of changed models equal those of the real peft and transformers, and those that peft printed."""
 
 from dataclasses import replace
 from typing import Any
@@ -46,7 +46,7 @@ _KINDS = {Lora, IA3, LNTuning, PromptTuning, PrefixTuning, PromptEncoder}
 
 @pytest.mark.parametrize("architecture", ["BertForSequenceClassification", "BertForTokenClassification", "BertModel"])
 def test_every_usual_adapter_is_counted_as_peft_counts_it(architecture: str) -> None:
-    """With a number to which the two counts that make a line are extrapolated."""
+    """Each line of adapters is checked at a rank to which its two known counts are extrapolated."""
     seen = set[type]()
     for line in adapter_lines(Model(SMALL, architecture)):
         number = 8 if line.step else 1

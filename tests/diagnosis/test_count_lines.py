@@ -1,4 +1,4 @@
-"""Lines of a hand count are read as people write them."""
+"""Lines of a hand count are read as users write them."""
 
 from fractions import Fraction
 

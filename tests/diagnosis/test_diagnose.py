@@ -1,4 +1,4 @@
-"""What a typed number turns out to be."""
+"""The diagnosis of a typed number."""
 
 import random
 from typing import Any
@@ -24,7 +24,7 @@ from tests.oracle import Case
 CHINESE = PRESETS["bert-base-chinese"].config
 
 
-def of(text: str, config: Config = BertConfig(), architecture: str = "BertModel") -> Diagnosis:  # noqa: B008 # frozen
+def of(text: str, config: Config = BertConfig(), architecture: str = "BertModel") -> Diagnosis:  # noqa: B008 # the default is frozen
     model = Model(config, architecture)
     return diagnose(KnownCount(model, model.num_parameters()), typed(text))
 
@@ -76,7 +76,7 @@ def test_write_up_004_is_said_to_be_what_it_is_whatever_is_shown(config: Config)
     assert found.hand
     hand, miscounted = found.hand
     assert hand.preset == "bert-base-chinese"
-    # By which terms the write-up differs from the exact 102,267,648: it was worked out from its formulas.
+    # The terms by which the write-up differs from the exact 102,267,648 follow from its formulas.
     assert miscounted.known_count.parameters == 102_267_648
     assert [tuple(cause) for cause in miscounted.explanation] == [
         ("layer biases", -36_864 - 46_080),
@@ -124,7 +124,7 @@ def test_bytes_of_a_part() -> None:
     ),
 )
 def test_few_random_numbers_get_a_confident_explanation(preset: str, architecture: str) -> None:
-    """Of the multiples of the hidden size within 200 of them of the right count."""
+    """The numbers differ from the right count by at most 200 times the hidden size, in whole multiples."""
     config = PRESETS[preset].config
     right = Model(config, architecture).num_parameters()
     chosen = random.Random(23).sample([step for step in range(-200, 201) if step], 100)
@@ -282,7 +282,7 @@ def test_one_wrong_digit_is_a_slip_and_two_are_none(count: int, data: st.DataObj
         ("85,646,592", "no embeddings"),
         ("110,104,890", "pooler"),
         ("109,483,264", "both buffers"),
-        ("109,487,623", "labels"),  # BertForSequenceClassification with 7
+        ("109,487,623", "labels"),  # BertForSequenceClassification with 7 labels
     ],
 )
 def test_counts_by_other_conventions_are_known(text: str, said: str) -> None:
@@ -321,7 +321,7 @@ def test_bytes_in_every_type() -> None:
 
 
 def test_a_rounded_number_is_not_explained_by_chance() -> None:
-    """Among all totals that round to a number, some miscounts would always lead to one."""
+    """For many totals that round to a given number, some miscount always leads to one of them."""
     assert not of("72.1 MB", CHINESE).miscounted
     found = of("437.9 MB")
     assert 109_482_240 in {match.total for match in found.matches}
@@ -389,7 +389,7 @@ def test_few_random_rounded_numbers_are_explained(preset: str, architecture: str
     numbers = [f"{right * drawn.uniform(0.9, 1.1) / 10**6:.{digits}f}M" for _number in range(150)]
     found = [of(number, config, architecture) for number in numbers]
     assert sum(one.confident for one in found) <= 4
-    assert sum(bool(one.miscounted) for one in found) <= 9  # with hints, such as 12 L H^2 + V H for 108.4M
+    assert sum(bool(one.miscounted) for one in found) <= 9  # including hints, such as 12 L H^2 + V H for 108.4M
 
 
 @pytest.mark.parametrize("preset", ["bert-base-uncased", "bert-base-chinese", "bert-base-multilingual-cased"])
@@ -431,7 +431,7 @@ def test_nothing_is_made_up() -> None:
 
 def test_a_simple_miscount_is_said_beside_the_known_count_that_it_leads_to() -> None:
     gpt2, distilbert = PRESETS["gpt2"].config, PRESETS["distilbert-base-uncased"].config
-    found = of("163,037,184", gpt2, "GPT2Model")  # what GPT-2 has if its head is not tied
+    found = of("163,037,184", gpt2, "GPT2Model")  # the count of GPT-2 with an untied head
     assert {known_count.model.architecture for match in found.matches for known_count in match.known_counts} == {
         "GPT2LMHeadModel"
     }
@@ -442,7 +442,7 @@ def test_a_simple_miscount_is_said_beside_the_known_count_that_it_leads_to() -> 
 
 
 def test_the_hubs_number_for_gpt_2_has_its_masks() -> None:
-    """12 layers of 1,024 times 1,024: its file holds them, and the Hub counts what a file holds."""
+    """The masks of 12 layers, 1,024 × 1,024 each, are in the file, and the Hub counts what a file contains."""
     [match] = of("137,022,720", PRESETS["gpt2"].config, "GPT2Model").matches
     assert {known_count.convention for known_count in match.known_counts} == {"masks"}
 
@@ -477,7 +477,7 @@ def test_no_cause_is_named_that_changes_nothing(preset: str) -> None:
 )
 @pytest.mark.parametrize("without_pooler", [False, True])
 def test_a_mistyped_size(preset: str, changes: dict[str, int], without_pooler: bool) -> None:
-    """The number is that of the real model with the other size; perhaps without its pooler as well."""
+    """The number is the count of the real model with another size, possibly without its pooler."""
     config = PRESETS[preset].config
     other = type(config)(**{**config.shared(), **changes})
     real = Case(other, family_of(config).base.name).real()
@@ -492,7 +492,7 @@ def test_a_mistyped_size(preset: str, changes: dict[str, int], without_pooler: b
     ("text", "preset", "architecture", "miscount"),
     [
         ("1.31亿", "bert-base-chinese", "BertModel", "gated"),
-        ("31,705,344", "albert-base-v2", "AlbertModel", "embedding_size"),  # 768, and a map of 768 x 768
+        ("31,705,344", "albert-base-v2", "AlbertModel", "embedding_size"),  # 768, and a projection of 768 x 768
         ("about 343 million", "bert-base-uncased", "BertModel", "heads times"),
         ("1.84e8", "bert-large-uncased", "BertModel", "intermediate as hidden"),
         ("~90.0M", "bert-base-uncased", "BertModel", "one head"),
@@ -511,7 +511,8 @@ def test_no_small_mistake_is_added_that_a_rounded_number_does_not_show() -> None
 
 
 def test_a_rounded_number_of_another_size_that_no_model_has() -> None:
-    assert not {one.preset for one in of("90.0M").elsewhere}  # 85 to 95 million would be, if its zero were not typed
+    # It would match 85 to 95 million if the typed zero did not count.
+    assert not {one.preset for one in of("90.0M").elsewhere}
 
 
 def test_the_hubs_rounded_number_for_gpt_2() -> None:
@@ -547,7 +548,8 @@ def test_a_model_with_adapters_is_known(text: str, architecture: str, amount: st
 def test_adapters_of_another_class_are_known_where_nothing_explains_a_number() -> None:
     first, *_more = of("109,777,152", architecture="BertForSequenceClassification").changed
     assert first.model.architecture == "BertModel"
-    found = of("109,483,010", architecture="BertForSequenceClassification")  # with them, of a token classifier
+    # It is also the count of a token classifier with adapters.
+    found = of("109,483,010", architecture="BertForSequenceClassification")
     assert not found.matches
     assert [cause.miscount for cause in found.miscounted[0].explanation] == ["pooler bias"]
 
@@ -606,7 +608,7 @@ def test_a_slip_to_another_models_neighbour_is_none_where_a_miscount_is_plain() 
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
-        ("14,155,776", ("query.weight", "key.weight")),  # of all layers
+        ("14,155,776", ("query.weight", "key.weight")),  # in all layers
         ("24,427,776", ("embeddings", "pooler")),
         ("4,719,360", ("second matrix of the feed-forward", "intermediate.dense.weight")),
     ],
@@ -622,7 +624,7 @@ def test_a_sum_of_two_parts_is_known(text: str, parts: tuple[str, str]) -> None:
 
 @pytest.mark.parametrize("preset", ["bert-base-uncased", "gpt2", "deberta-base", "EuroBERT-610m", "ModernBERT-base"])
 def test_bytes_and_bits_never_stand_before_a_sum_of_tensors(preset: str) -> None:
-    """Two tensors of one layer of the real model: whatever else the number may be, it is that many parameters."""
+    """The number is the sum of two tensors of one layer of the real model, whatever else it may mean."""
     config = PRESETS[preset].config
     real = dict(Case(config, family_of(config).base.name).real().named_parameters())
     layer = [tensor.numel() for name, tensor in real.items() if ".1." in name and tensor.dim() == 2]
@@ -636,7 +638,7 @@ def test_bytes_and_bits_never_stand_before_a_sum_of_tensors(preset: str) -> None
 
 
 def test_three_digits_stand_before_one() -> None:
-    """DeBERTa's README gives 100M backbone parameters for its base model: all but the word embeddings."""
+    """DeBERTa's README gives 100M backbone parameters for its base model: all except the word embeddings."""
     real = Case(PRESETS["deberta-base"].config, "DebertaModel").real()
     backbone = real.num_parameters() - real.get_input_embeddings().weight.numel()
     found = of("100M", PRESETS["deberta-base"].config, "DebertaModel")
@@ -647,7 +649,7 @@ def test_three_digits_stand_before_one() -> None:
 
 
 def real_size(preset: str, architecture: str, unless: str = "nothing") -> int:
-    """The number of parameters of the real model, without tensors with ``unless`` in their names."""
+    """The parameter count of the real model, without tensors that have ``unless`` in their names."""
     parameters = Case(PRESETS[preset].config, architecture).real().named_parameters()
     return sum(tensor.numel() for name, tensor in parameters if unless not in name)
 
@@ -722,7 +724,7 @@ def test_sums_of_the_tensors_of_a_head_come_before_bytes(preset: str, query: str
 
 
 def test_what_only_tiny_sizes_explain_is_no_more_than_possible() -> None:
-    """16 numbers are P * P as well as 4 H * H: a rare mistake explains any number then."""
+    """With such tiny sizes, 16 is P * P as well as 4 H * H, so a rare mistake could explain any number."""
     tiny = BertConfig(
         hidden_size=2,
         num_attention_heads=1,
@@ -757,7 +759,7 @@ def test_a_size_at_which_the_steps_are_not_possible_is_not_tried() -> None:
 
 
 def test_mistakes_in_a_model_with_steps_are_those_in_the_real_smaller_model() -> None:
-    """10 layers, which have 9 poolers too many; and 30,100 tokens, which are padded to 30,104."""
+    """One model has 10 layers and 9 poolers too many; the other has 30,100 tokens, padded to 30,104."""
     short, resized = Case(BertConfig(num_hidden_layers=10)).real(), Case(BertConfig()).real()
     poolers = 9 * sum(parameter.numel() for parameter in short.pooler.parameters())
     before = resized.resize_token_embeddings(30_100, mean_resizing=False).weight.numel()

@@ -1,4 +1,4 @@
-"""Every usual miscount and pair of miscounts is found again, what is found is true, and what it proves is measured."""
+"""Every common miscount and pair of miscounts is recognised, explanations are true, and their evidence is measured."""
 
 import itertools
 from dataclasses import replace
@@ -31,7 +31,7 @@ CHINESE = PRESETS["bert-base-chinese"].config
 
 
 class Mistaken(NamedTuple):
-    """A right count, miscounts made in their order, and the total that comes out."""
+    """A right count, the miscounts in the order in which they are made, and the resulting total."""
 
     case: Case
     miscounts: tuple[str, ...]
@@ -40,7 +40,7 @@ class Mistaken(NamedTuple):
 
 @st.composite
 def mistaken(draw: st.DrawFn, most: int) -> Mistaken:
-    """Some miscounts in a model, each of which changes what the others have left."""
+    """Draw miscounts in a model. Each miscount changes the tensors that the previous miscounts left."""
     case = draw(cases())
     names = draw(st.sets(st.sampled_from(list(MISCOUNTS)), min_size=1, max_size=most))
     tensors, sizes = counted(case.ours()), MiscountSizes.of(case.config)
@@ -65,7 +65,10 @@ def test_one_or_two_usual_miscounts_are_found_again(count: Mistaken) -> None:
 
 
 def same(case: Case, some: tuple[str, ...], others: tuple[str, ...]) -> bool:
-    """Whether miscounts change every tensor alike: without a pooler, no bias at all is none in the layers."""
+    """Whether two sets of miscounts change every tensor alike.
+
+    For example, without a pooler, omitting all biases equals omitting the biases in the layers.
+    """
     return made(case, some) == made(case, others)
 
 
@@ -112,7 +115,7 @@ def test_what_explains_in_fewer_miscounts_is_said_alone() -> None:
 
 
 def test_a_habit_is_one_idea() -> None:
-    """A calculator on the web prints V H + L (12 H² + 13 H) for bert-base: words and layers."""
+    """A calculator on the web gives V H + L (12 H² + 13 H) for bert-base: words and layers."""
     count = 30_522 * 768 + 12 * (12 * 768**2 + 13 * 768)
     first = combinations(counted(build(BertConfig())), MiscountSizes.of(BertConfig()), count)[0]
     assert (first.habit, first.ideas, len(first.miscounts)) == ("words and layers", 1, 4)
@@ -148,7 +151,7 @@ def test_the_evidence_is_how_many_numbers_nearby_are_explained() -> None:
     near = {one for one in reached - {109_482_240} if abs(one - wrong) <= 200 * 768 and (one - wrong) % 768 == 0}
     assert evidence([(search(tensors, sizes, MOST_BITS), 0)], wrong, wrong, 5, 768) == (len(near), 401, 768)
     others = [(wrong + 7 * 768, 5.0), (wrong + 768 + 1, 4.0), (wrong + 11 * 768, 5.5), (wrong + 201 * 768, 4.0)]
-    more = len(near | {wrong + 7 * 768})  # the others are no multiple, rarer, and too far away
+    more = len(near | {wrong + 7 * 768})  # the others are not a multiple, rarer, or too far away
     assert (
         evidence([(search(tensors, sizes, MOST_BITS), 0)], wrong, wrong, 5, 768, others).explained == more > len(near)
     )
@@ -158,7 +161,7 @@ def test_a_rounded_number_is_one_among_those_that_are_rounded_likewise() -> None
     model = build(BertConfig())
     found = search(counted(model), MiscountSizes.of(BertConfig()), MOST_BITS)
     low, high, wide = 108_885_000, 108_895_000, 10_000
-    usual = [change for change in MISCOUNTS.values() if change.bits <= 3]  # of two together none is so usual
+    usual = [change for change in MISCOUNTS.values() if change.bits <= 3]  # no pair of miscounts is as common as these
     reached = {total(one.make(counted(model), MiscountSizes.of(BertConfig()))) for one in usual} - {109_482_240}
     there = {(one - low) // wide for one in reached if abs(one - low) <= 200 * wide}
     assert evidence([(found, 0)], low, high, 3.0, 768) == (len(there), 401, wide)

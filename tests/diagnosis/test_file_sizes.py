@@ -1,4 +1,4 @@
-"""Sizes of files against files that the real libraries write."""
+"""Explained file sizes are those of files that the real libraries write."""
 
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ def test_the_header_has_the_size_of_a_real_file(architecture: str, tmp_path: Pat
     assert f"A safetensors file of {architecture}" in " ".join(map(str, file_sizes(model, size)))
 
 
-# Large enough that a pooler or a bias takes more bytes than a format adds.
+# Large enough that a pooler or a bias takes more bytes than the overhead of a format.
 _SIZES: dict[str, Any] = {"vocab_size": 9000, "hidden_size": 256, "num_hidden_layers": 2, "num_attention_heads": 4}
 MODELS = [
     build(BertConfig(**_SIZES, intermediate_size=512), "BertForPreTraining"),
@@ -59,7 +59,7 @@ _ADDED = {
 
 
 def older_weights(model: Model, added: str) -> dict[str, torch.Tensor]:
-    """What a real class saves, with a tensor that older releases save as well."""
+    """Return the state dict that a real class saves, with a tensor that older releases saved as well."""
     case = Case.of(model)
     weights: dict[str, torch.Tensor] = case.real("cpu").state_dict()
     prefix, config = model.body_prefix, model.config
@@ -94,13 +94,13 @@ def test_a_file_is_recognized_with_what_older_releases_save(
 ) -> None:
     weights, path = older_weights(model, added), tmp_path / "pytorch_model.bin"
     if form == "safetensors":
-        own = {tensor.data_ptr(): name for name, tensor in reversed(weights.items())}  # the first name of each
+        own = {tensor.data_ptr(): name for name, tensor in reversed(weights.items())}  # the first name of each tensor
         save_file({name: weights[name] for name in own.values()}, path, metadata={"format": "pt"})
     else:
         torch.save(weights, path, _use_new_zipfile_serialization=form == "zip")
     found = "\n".join(map(str, file_sizes(model, path.stat().st_size, published=False)))
     assert f"of {model.architecture}" in found
-    if added != "position_ids" or form == "safetensors":  # a pickle is not exact to 4,096 bytes
+    if added != "position_ids" or form == "safetensors":  # the size of a pickle is not exact to 4,096 bytes
         assert _ADDED.get(added, model.architecture) in found
         others = set(_ADDED) - {added}
         assert not any(_ADDED[other] in found for other in others)

@@ -1,4 +1,4 @@
-"""FLOPs and multiply-adds that somebody's tool gives are recognised: judged by PyTorch's FlopCounterMode."""
+"""FLOPs and multiply-adds that tools print are recognised. PyTorch's FlopCounterMode is the reference."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -18,7 +18,7 @@ from tests.oracle import Case
 
 
 def measured(preset: str, batch_size: int, sequence_length: int) -> int:
-    """What FlopCounterMode counts for the forward pass of the real body."""
+    """FlopCounterMode's count for the forward pass of the real base model."""
     config = PRESETS[preset].config
     model = Case(config, family_of(config).base.name).real().eval()
     model.set_attn_implementation("eager")
@@ -52,7 +52,7 @@ def test_a_measured_number_is_recognised_exactly_and_rounded(
 
 @pytest.mark.parametrize("text", ["22.35G", "11.2G", "22.35 GFLOPs", "11.2 GMACs", "22.363G"])
 def test_a_number_of_operations_has_no_other_meaning(text: str) -> None:
-    """22.363G is what calflops prints, with what it counts for LayerNorm and softmax."""
+    """calflops prints 22.363G, which includes its counts for LayerNorm and softmax."""
     model = Model(PRESETS["bert-base-chinese"].config)
     diagnosis = diagnose(KnownCount(model, model.num_parameters()), typed(text))
     assert diagnosis._replace(flops=()) == type(diagnosis)()
@@ -87,7 +87,7 @@ def test_deepspeeds_number_for_a_batch_is_recognised() -> None:
     [("bert-base-uncased", 128), ("bert-large-uncased", 512), ("ModernBERT-base", 512), ("gpt2", 128)],
 )
 def test_two_digits_are_recognised_for_a_usual_sequence(preset: str, sequence_length: int) -> None:
-    """67G is a training step of bert-base-uncased, three times its forward pass, 22G."""
+    """67G is a training step of bert-base-uncased, three times its forward pass of 22G."""
     flops = measured(preset, 1, sequence_length)
     config = PRESETS[preset].config
     model = Model(config, family_of(config).base.name)
@@ -100,7 +100,7 @@ def test_two_digits_are_recognised_for_a_usual_sequence(preset: str, sequence_le
 
 
 def test_two_digits_without_a_unit_are_rather_the_number_of_parameters() -> None:
-    """Of a model with so many words that it has as many parameters as its forward pass takes FLOPs."""
+    """The vocabulary is so large that the parameter count equals the FLOPs of the forward pass."""
     config = PRESETS["bert_uncased_L-2_H-128_A-2"].config
     flops = measured("bert_uncased_L-2_H-128_A-2", 1, 128)
     words = config.vocab_size + (flops - Model(config).num_parameters()) // config.hidden_size

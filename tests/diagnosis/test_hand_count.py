@@ -1,4 +1,4 @@
-"""Hand counts term by term: the five write-ups, and counts that Hypothesis makes from real models."""
+"""Hand counts, term by term: the five write-ups, and counts that Hypothesis generates from real models."""
 
 from fractions import Fraction
 
@@ -29,7 +29,7 @@ def miscounts(found: TermsReport) -> list[list[tuple[str, int]]]:
 
 
 def test_a_total_has_as_many_mistakes_as_a_whole_count() -> None:
-    """The rule of thumb VH + 12LH²: the matrices alone, without positions, token types and the pooler."""
+    """The rule of thumb VH + 12LH² counts only matrices, without positions, token types and the pooler."""
     config = BertConfig()
     [verdict] = check(build(config), config, read("total = 30522*768 + 12*(4*768*768 + 8*768*768)", config)).verdicts
     assert verdict.counted
@@ -137,7 +137,7 @@ def test_any_text_gets_a_report(text: str) -> None:
 
 @given(cases(), st.data())
 def test_the_terms_of_a_model_are_right_and_complete(case: Case, data: st.DataObject) -> None:
-    """Each tensor of the real model as a line under its own name."""
+    """Each tensor of the real model is a line under its own name."""
     tensors = [tensor for tensor in counted(case.ours()) if tensor.copies]
     lines = [f"{tensor.name} = {tensor.copies} * {' * '.join(map(str, tensor.shape))}" for tensor in tensors]
     left = data.draw(st.sampled_from(tensors))
@@ -378,7 +378,7 @@ def test_the_weight_and_the_bias_of_a_module_are_lines_of_their_own(
 
 
 def test_the_weight_of_all_attention_is_not_that_of_a_part() -> None:
-    """Three of four matrices are no right count of the attention's."""
+    """Three of its four matrices are not a right count of the attention's weights."""
     assert not judge(read("attention weights = 3*H*H", BertConfig())[0], build(BertConfig()), BertConfig()).is_right
 
 
@@ -422,7 +422,7 @@ def test_what_is_right_by_its_number_keeps_the_name_of_its_part() -> None:
 
 @pytest.mark.parametrize(("line", "right"), [("Softmax: 0", True), ("Softmax: 64", False), ("activation = 0", False)])
 def test_what_has_no_parameters_is_0(line: str, right: bool) -> None:
-    """PReLU is an activation with a parameter in each layer."""
+    """PReLU is an activation function that has a parameter in each layer."""
     [verdict] = report(line, BertConfig(hidden_act="prelu")).verdicts
     assert verdict.is_right == right
     assert not verdict.counted or not right

@@ -1,4 +1,4 @@
-"""Every known count is the real model's, and typed numbers find all that they may mean."""
+"""Every known count is the real model's, and typed numbers match all counts that they may mean."""
 
 from dataclasses import replace
 from typing import Any
@@ -87,7 +87,7 @@ def test_a_model_with_some_sizes_of_another_is_the_real_one(preset: str) -> None
         assert known.mix
         other = PUBLISHED_CONFIGS.get(known.mix.preset, config)
         changes: dict[str, Any] = {field: getattr(other, field) for field in known.mix.fields}
-        if not known.mix.preset:  # embeddings that are as wide as the layers
+        if not known.mix.preset:  # embeddings as wide as the layers
             changes = {"embedding_size": config.hidden_size}
         if "hidden_size" in changes:
             changes["num_attention_heads"] = other.num_attention_heads
@@ -97,7 +97,7 @@ def test_a_model_with_some_sizes_of_another_is_the_real_one(preset: str) -> None
 
 
 def test_models_that_are_no_presets_are_known() -> None:
-    """Counts of keras-hub; 168,054,423 is in a thread of google-research/bert, with the head and a pooler."""
+    """Counts from keras-hub. 168,054,423 is from a thread of google-research/bert, with the head and a pooler."""
     assert published_counts()[23_953_920][0] == "bge-small-zh-v1.5"
     assert published_counts()[117_653_760][0] == "multilingual-e5-small"
     assert published_otherwise()[168_054_423][0] == "bert-base-multilingual-uncased"
@@ -120,7 +120,7 @@ def test_a_published_count_is_known(published: PublishedCount) -> None:
 
 
 def counts(text: str) -> set[int]:
-    """The counts of bert-base without buffers that a text may mean, as parameters."""
+    """The counts of bert-base without buffers that a text may mean, read as parameters."""
     number = typed(text)
     return {
         known.parameters

@@ -1,4 +1,4 @@
-"""The counts of a model's parts, modules and tensors, against those of the real model."""
+"""The counts of a model's parts, modules and tensors equal those of the real model."""
 
 from hypothesis import given
 

@@ -1,4 +1,4 @@
-"""What each miscount changes, against the same miscount written out as an expression of the dimensions."""
+"""The change by each miscount equals the same miscount written out as an expression of the dimensions."""
 
 import re
 from typing import Any
@@ -19,7 +19,7 @@ def up(number: int, multiple: int) -> int:
 
 
 def by_hand(c: Any, case: Case) -> dict[str, int]:
-    """What each miscount adds to the total."""
+    """The amount that each miscount adds to the total."""
     v, h, i, n, p, t, labels = (
         c.vocab_size,
         c.hidden_size,
@@ -201,7 +201,7 @@ VOCABULARIES = (
     *(18000, 20000, 21128, 28996, 30000, 30522, 32000, 37000, 40000, 50257, 50265, 50280),
     *(100000, 105879, 110000, 119547, 250002),
 )
-# Miscounts that BERT's tensors do not allow: tests below, and planted_counts.csv, have families that do.
+# Miscounts that BERT's tensors do not allow. Tests below, and planted_counts.csv, use families that allow them.
 ELSEWHERE = (
     *("embeddings of H", "words of H", "tables of H", "transform of H", "embedding map", "map bias", "task types"),
     *("layers not shared", "positions added", "token types added", "embedding LayerNorm added", "layer biases added"),
@@ -237,7 +237,7 @@ def test_a_miscount_changes_the_total_by_what_it_says(case: Case) -> None:
 
 
 def test_every_miscount_is_tried() -> None:
-    elsewhere = {"distances", "gate", "first layer alike"}  # BERT has none of these; other tests do
+    elsewhere = {"distances", "gate", "first layer alike"}  # BERT does not allow these; other tests cover them
     assert set(by_hand(BertConfig(), Case(BertConfig(), "BertModel", True))) == set(MISCOUNTS) - elsewhere
 
 
@@ -246,14 +246,14 @@ def real_total(config: Config, architecture: str) -> int:
 
 
 def miscounted(preset: str, miscount: str, architecture: str = "") -> int:
-    """The total after a miscount in a class of a preset, or its body."""
+    """The total after a miscount in a class of a preset, by default its base model."""
     config = PRESETS[preset].config
     tensors = counted(build(config, architecture or family_of(config).base.name))
     return total(MISCOUNTS[miscount].make(tensors, MiscountSizes.of(config)))
 
 
 def test_an_albert_that_does_not_share_its_layers() -> None:
-    """It has the parameters of 11 more layers; the real model has those of one."""
+    """Without sharing, ALBERT has the parameters of 11 more layers: the real model has those of one."""
     config = PRESETS["albert-base-v2"].config
     real = Case(config, "AlbertModel").real()
     layer = sum(tensor.numel() for tensor in real.encoder.albert_layer_groups.parameters())
@@ -264,7 +264,7 @@ def test_an_albert_that_does_not_share_its_layers() -> None:
     ("preset", "architecture"), [("albert-base-v2", "AlbertModel"), ("electra-small-discriminator", "ElectraModel")]
 )
 def test_a_model_without_a_projection_of_its_embeddings(preset: str, architecture: str) -> None:
-    """Without it, the real ELECTRA has embeddings as wide as the layers; the real ALBERT has a square projection."""
+    """Without a projection, ELECTRA's embeddings are as wide as its layers. ALBERT's projection becomes square."""
     config = PRESETS[preset].config
     wide = type(config)(**{**config.shared(), "embedding_size": config.hidden_size})
     real = Case(wide, architecture).real()
@@ -349,7 +349,7 @@ def test_what_is_there_once_and_is_counted_in_every_layer(preset: str, miscount:
 
 
 def test_embeddings_that_are_narrower_than_the_layers() -> None:
-    """ALBERT's E is 128: the real model with 768 has tables, a head and a projection of this width."""
+    """ALBERT's E is 128. With E = 768, the real model's tables, head and projection have this width."""
     config = PRESETS["albert-base-v2"].config
     wide = type(config)(**{**config.shared(), "embedding_size": config.hidden_size})
     real, hidden = {
@@ -387,14 +387,14 @@ def test_a_layernorm_that_gpt_2_does_not_have() -> None:
 
 
 def test_token_types_that_a_model_does_not_have() -> None:
-    """A DistilBERT with them is a BERT of six layers without its pooler."""
+    """A DistilBERT with token types is a BERT with six layers and without a pooler."""
     bert = Case(BertConfig(num_hidden_layers=6), "BertModel", False).real().num_parameters()
     assert miscounted("distilbert-base-uncased", "token types added") == bert
     assert miscounted("bert-base-uncased", "token types added") == real_total(BertConfig(), "BertModel")
 
 
 def test_matrices_of_three_and_of_two() -> None:
-    """ModernBERT has query, key and value in one matrix, and the feed-forward's first with its gate in another."""
+    """ModernBERT has query, key and value in one matrix, and the first feed-forward matrix and its gate in another."""
     real = Case(PRESETS["ModernBERT-base"].config, "ModernBertModel").real()
     whole = real.num_parameters()
     fused = sum(tensor.numel() for name, tensor in real.named_parameters() if "Wqkv" in name)

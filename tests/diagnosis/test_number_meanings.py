@@ -1,4 +1,4 @@
-"""What a typed number means, in sentences; the oracles are real files, real adapters and published figures."""
+"""The meanings of a typed number, in sentences. The references are real files, real adapters and published figures."""
 
 import pytest
 
@@ -18,15 +18,15 @@ BERT = bertcalc.load("bert-base-uncased")
             "440473133 bytes",
             "Close to the size of a PyTorch file (.bin) of BertForPreTraining, decoder tied, in float32",
         ),
-        # pytorch_model.bin of roberta-base: saved by a release whose language model had a pooler.
+        # pytorch_model.bin of roberta-base, saved by a release in which the language model had a pooler.
         ("501,200,538 bytes", "a PyTorch file (.bin) of RobertaForMaskedLM, decoder tied, with a pooler"),
-        # model.safetensors of albert-base-v2, converted from a release whose decoder had a bias of its own.
+        # model.safetensors of albert-base-v2, converted from a release in which the decoder had its own bias.
         ("47,372,894 bytes", "A safetensors file of AlbertForMaskedLM, decoder tied, with a pooler"),
         ("47,372,894 bytes", "with a second bias of the decoder"),
-        # pytorch_model.bin and model.safetensors of gpt2, which have the causal masks in float32.
+        # pytorch_model.bin and model.safetensors of gpt2, with the causal masks in float32.
         ("548,118,077 bytes", "a PyTorch file (.bin) of GPT2LMHeadModel, decoder tied, with the causal masks"),
         ("548,105,171 bytes", "A safetensors file of GPT2Model, with the causal masks of the layers: 12,582,912"),
-        # model.safetensors of all-MiniLM-L6-v2, with position_ids, eight bytes each.
+        # model.safetensors of all-MiniLM-L6-v2, with position_ids of eight bytes each.
         ("90,868,376 bytes", "A safetensors file of BertModel with pooler, with 512 position_ids"),
         ("1,610,612,736 bytes", "The attention scores of one layer: 1 x 12 heads x 8,192 x 8,192 x 2 bytes."),
         ("12*8192*8192*2 bytes", "The attention scores of one layer: 1 x 12 heads x 8,192 x 8,192 x 2 bytes."),
@@ -103,13 +103,13 @@ def test_an_integer_is_explained_by_its_mistakes() -> None:
 @pytest.mark.parametrize(
     ("architecture", "number", "cause"),
     [
-        # Electra's masked language model of this size has as many with a decoder of its own.
+        # ELECTRA's masked language model of this size has the same count with an untied decoder.
         (
             "BertForMaskedLM",
             "132,955,194",
             "a separate decoder matrix is counted, although a decoder shares the word embeddings",
         ),
-        # 12 H² for each layer and the tables of embeddings: as many as all matrices of electra-base.
+        # 12 H² for each layer, and the embedding tables: also the count of all matrices of electra-base.
         (
             "BertModel",
             "108,770,304",
@@ -125,7 +125,7 @@ def test_a_usual_mistake_comes_before_a_part_or_another_class_of_another_model(
 
 
 def test_nothing_is_called_missing_that_a_model_has() -> None:
-    """DeBERTa has matrices for queries and keys of positions; only the keys' have no bias."""
+    """DeBERTa has matrices for queries and keys of positions. Only the keys' matrices have no bias."""
     model = bertcalc.load("microsoft/deberta-base")
     text = str(model.explain(f"{model.num_parameters() + 12 * 768:,}"))
     assert "biases of query, key and value are counted, but this model has none there" in text
@@ -135,7 +135,7 @@ def test_nothing_is_called_missing_that_a_model_has() -> None:
 @pytest.mark.parametrize(
     ("number", "causes"),
     [
-        # The matrices of the layers with all tables; the same with the word embeddings alone.
+        # The matrices of the layers with all embedding tables, and with the word embeddings alone.
         (30522 * 768 + 512 * 768 + 12 * (4 * 768**2 + 2 * 768 * 3072), ("token type embeddings", "the pooler")),
         (30522 * 768 + 12 * 12 * 768**2, ("the position embeddings", "token type embeddings", "the pooler")),
     ],
@@ -149,7 +149,7 @@ def test_the_class_of_another_model_is_named() -> None:
     assert "another model: gpt2." in str(bertcalc.read("124,439,808"))
     assert "another model: gpt2 as GPT2LMHeadModel, decoder untied." in str(bertcalc.read("163,037,184"))
     assert "distilbert-base-uncased as DistilBertForSequenceClassification." in str(bertcalc.read("66,955,010"))
-    # torchinfo counts the tied decoder of BertForMaskedLM again: likelier than an ELECTRA with an untied decoder.
+    # torchinfo counts BertForMaskedLM's tied decoder twice. This is likelier than an ELECTRA with an untied decoder.
     first, *_others, last = str(bertcalc.read("132,955,194")).split("\n")[1:]
     assert first.startswith("132,955,194 instead of 109,514,298 for BertForMaskedLM, decoder tied: a separate decoder")
     assert last.endswith("another model: electra-base-discriminator as ElectraForMaskedLM, decoder untied.")
@@ -157,7 +157,7 @@ def test_the_class_of_another_model_is_named() -> None:
 
 @pytest.mark.parametrize("line", ["=" * 40, ""])
 def test_the_totals_below_a_summary_are_one_number(line: str) -> None:
-    """As torchinfo prints them for a classifier with a frozen body."""
+    """The totals are in torchinfo's format, for a classifier with a frozen base model."""
     totals = ("Total params: 109,483,778", "Trainable params: 1,538", "Non-trainable params: 109,482,240")
     sizes = ("Input size (MB): 0.00", "Forward/backward pass size (MB): 104.00", "Params size (MB): 437.94")
     reading = bertcalc.read("\n".join((line, *totals, line, *sizes, line)))

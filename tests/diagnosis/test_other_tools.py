@@ -1,4 +1,4 @@
-"""Other tools' formulas: the figures that their sources print, and reasons that lead to the real model's count."""
+"""Other tools' formulas: they give the figures that their sources print, and their reasons lead to the real count."""
 
 from typing import Any
 
@@ -19,8 +19,8 @@ from tests.strategies import cases, configs
 
 tools = st.sampled_from(list(TOOLS.values()))
 
-# For bert-base-uncased: what the functions return that are named as sources; Narayanan's formula misses the pooler, the
-# token types and the LayerNorm of the embeddings, and nothing else.
+# For bert-base-uncased, the values that the functions named as sources return. Narayanan's formula omits only the
+# pooler, the token types and the LayerNorm of the embeddings.
 BERT_BASE = {
     "EleutherAI tied": 108_844_032,
     "EleutherAI": 132_284_928,
@@ -39,7 +39,7 @@ def test_bert_base(name: str) -> None:
 
 
 def test_nanogpts_notebook() -> None:
-    """The notebook prints what PyTorch counts for GPT-2 small without biases."""
+    """The notebook prints PyTorch's count for GPT-2 small without biases."""
     assert TOOLS["nanoGPT"].count(BertConfig(vocab_size=50257, max_position_embeddings=1024)) == 124_337_664
 
 

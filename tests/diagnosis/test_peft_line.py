@@ -1,4 +1,4 @@
-"""The line that peft prints: peft's own output is explained, of the present model and of others."""
+"""Lines that peft prints are explained, for the present model and for others."""
 
 import peft
 import pytest
@@ -45,7 +45,7 @@ def test_another_rank_is_said_and_what_is_not_peft_s_is_none() -> None:
     first, second, _whole, _same_counts = str(other.explain(line)).split("\n")
     assert first.endswith("peft prints other numbers: 591,362 trainable parameters of 110,075,140.")
     assert "Lora(r=8, " in second
-    assert str(CLASSIFIER.explain(line)).startswith(second)  # also of a model without an adapter
+    assert str(CLASSIFIER.explain(line)).startswith(second)  # also for a model without an adapter
     assert "for bert-base-uncased, as BertForSequenceClassification" in str(bertcalc.load("gpt2").explain(line))
     assert "No common adapter" in str(CLASSIFIER.explain(line.replace("296,450", "296,451")))
     assert "are 0.2700 %" in str(CLASSIFIER.explain(line.replace("0.27", "0.37")))
@@ -65,7 +65,7 @@ def test_all_params_without_the_adapter_are_explained() -> None:
 
 @given(st.integers(1, 10**7), st.integers(10**7, 10**9))
 def test_all_digits_of_a_float_are_right(trained: int, whole: int) -> None:
-    """As older releases of peft print the share, also with an exponent."""
+    """Older releases of peft print the share with all digits, or with an exponent."""
     line = printed_by_peft(f"trainable params: {trained} || all params: {whole} || trainable%: {100 * trained / whole}")
     assert line
     assert (line.trained, line.whole, line.wrong_share()) == (trained, whole, None)
@@ -104,7 +104,7 @@ def test_a_line_of_another_published_model_is_recognized(
     assert first == f"peft prints this line for {preset}, as {architecture} with {adapter.ours()}."
 
 
-@pytest.mark.filterwarnings("ignore")  # of peft, which names a deprecated property of transformers 5
+@pytest.mark.filterwarnings("ignore")  # peft uses a deprecated property of transformers 5
 @pytest.mark.parametrize(
     ("adapter", "others"),
     [

@@ -1,8 +1,8 @@
-"""Counts of real models with one planted mistake, in every family: it is among the likeliest explanations.
+"""A planted mistake in the count of a real model is among the likeliest explanations, in every family.
 
-``planted_counts.csv`` has parts that people count, and mistakes that are possible in a single family. Its rows have no
-numbers: they are computed from the tensors of the real models. The last 55 rows were written after the explanations: 54
-of them were explained correctly at once, and 40 by the version before.
+``planted_counts.csv`` lists parts that users count, and mistakes that are possible in a single family. Its rows have no
+numbers: the tests compute them from the tensors of the real models. The last 55 rows were written after the
+explanations. 54 of them were explained correctly at once, and 40 by the version before.
 """
 
 import csv
@@ -19,7 +19,7 @@ from tests.diagnosis.planted import planted
 from tests.examples import sampled
 
 with Path(__file__).with_name("planted_counts.csv").open(encoding="utf-8") as _file:
-    # Grouped by model, whose searches are cached.
+    # Grouped by model, since searches are cached for each model.
     COUNTS = sorted(csv.DictReader(_file), key=lambda row: (row["preset"], row["architecture"]))
 
 

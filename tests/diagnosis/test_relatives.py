@@ -1,4 +1,4 @@
-"""Decoders with the layers of a family counted here, compared with transformers' own classes."""
+"""Decoders with the layers of a built-in family, compared with transformers' own classes."""
 
 import pytest
 import torch
@@ -91,7 +91,7 @@ def test_the_weights_of_a_named_model_are_all_of_them(text: str, right: int) -> 
         "In bf16, Llama 3 8B needs 16 GB for its weights, an A100 with 80 GB has room for them.",
         "In bf16 the weights of Llama 3 8B leave 8 GB of a card with 24 GB.",
         "In FP16, Qwen3-0.6B needs 1.12 GiB for its weights.",
-        "Its weights in FP16 need 1.12 GiB, those of the optimizer in fp32 4.5 GB.",  # nothing names a model
+        "Its weights in FP16 need 1.12 GiB, those of the optimizer in fp32 4.5 GB.",  # no model is named
         "BERT-base in INT8: 181 MB, as the embeddings stay in float32",
     ],
 )

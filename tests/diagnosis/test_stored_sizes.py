@@ -1,4 +1,4 @@
-"""Sizes of adapted, quantized and resized models against files that peft, PyTorch and transformers write."""
+"""Sizes of adapted, quantized and resized models equal those of files that peft, PyTorch and transformers write."""
 
 import warnings
 from pathlib import Path
@@ -57,7 +57,7 @@ def test_files_of_torch_are_recognized(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("preset", "size", "words"),
-    [  # measured in public, by https://github.com/microsoft/onnxruntime/issues/10340
+    [  # measured in public: https://github.com/microsoft/onnxruntime/issues/10340
         ("bert-base-uncased", "173.0 MiB", "PyTorch dynamic int8"),
         ("albert-base-v2", "341.6 MiB", "model.onnx, as torch.onnx.export writes it, with torchscript-1"),
         ("albert-base-v2", "85.5 MiB", "ONNX dynamic int8"),

@@ -1,4 +1,4 @@
-"""Names of tensors in a hand count against those of the real model."""
+"""Names of tensors in a hand count are matched to those of the real model."""
 
 import pytest
 from hypothesis import given
@@ -69,7 +69,7 @@ def test_as_many_numbers_in_another_shape_are_another_tensor() -> None:
 
 @pytest.mark.parametrize("architecture", ["BertModel", "BertForMaskedLM"])
 def test_a_line_that_names_a_tensor_counts_no_other(architecture: str) -> None:
-    """In all layers, the bias of the intermediate layer has as many parameters as the biases of the attention."""
+    """In all layers together, the intermediate bias has as many parameters as the attention's biases."""
     model = build(BertConfig(), architecture)
     name = f"{model.body_prefix}encoder.layer.0.intermediate.dense.bias"
     bias = dict(Case(BertConfig(), architecture).real().named_parameters())[name]

@@ -1,7 +1,7 @@
-"""Lines as people write them, in every family: what each counts is compared with the tensors of the real model.
+"""Lines as users write them, in every family, compared with the tensors of the real model.
 
 A verdict in ``typed_lines.csv`` is "right", "wrong", "problem" (the sides are not equal) or "nothing" (rightly without
-parameters). ``counts`` is a pattern for the names of the tensors that the line means, and what their sum is divided by.
+parameters). ``counts`` is a pattern for the names of the tensors that the line means, and the divisor of their sum.
 """
 
 import csv
@@ -59,7 +59,7 @@ def test_a_line_is_judged_by_the_real_tensors(row: dict[str, str]) -> None:
     ],
 )
 def test_what_bert_does_not_have_is_not_taken_for_another_part(text: str) -> None:
-    """The real model has no tensor of this name, although others have as many numbers."""
+    """The real model has no tensor of this name, but other tensors have as many elements."""
     name = re.split(r"\W", text.lower().removeprefix("embedding "))[0]
     name = {"position": "pos_key", "task": "task_type"}.get(name, name)
     assert not any(name in tensor for tensor in real_tensors("bert-base-uncased", "BertModel"))
@@ -69,7 +69,7 @@ def test_what_bert_does_not_have_is_not_taken_for_another_part(text: str) -> Non
 
 @pytest.mark.parametrize("row", [row for row in LINES if row["preset"] == "bert-base-uncased"][::3])
 def test_a_line_that_says_what_it_counts_is_judged_the_same_beside_others(row: dict[str, str]) -> None:
-    """Beside lines about one layer, and beside a right count of everything else."""
+    """The other lines count one layer, or are a right count of another part."""
     config = PRESETS[row["preset"]].config
     model = Model(config, row["architecture"])
     alone = verdict_on(row["preset"], row["architecture"], row["line"])

@@ -1,13 +1,15 @@
-"""Wrong counts that people make, with their true causes: how many of them are explained correctly.
+"""Wrong counts with their true causes: how many of them are explained correctly.
 
-``wrong_counts.csv`` has counts from public courses, articles and threads, and others that are plausible, in every
-family; their numbers were worked out from the mistakes with plain arithmetic, not with the miscounts. A cause is
-miscounts, joined by "+", with "|" between causes that no number tells apart; or "known" (a correct count of something),
-"typing" or "nothing". The source names those of an examiner who had not seen the code: of these, 80 to 88 % were first
-explained correctly in front, and 2 to 15 % incorrectly, most of them rounded. All of them were known while the
-explanations were written, so this test guards what was reached, and says nothing about unseen counts. Of 200 counts by
-two more examiners, which the authors of the explanations have not seen, a fourth person found 192 explained correctly
-in front, 2 incorrectly and 6 not at all.
+``wrong_counts.csv`` has counts from public courses, articles and threads, and other plausible counts, in every family.
+Their numbers were computed from the mistakes with plain arithmetic, not with the miscounts. A cause is one or more
+miscounts joined by "+". "|" separates causes that no number can distinguish. Other causes are "known" (a correct count
+of something), "typing" and "nothing".
+
+The source names the counts of an examiner who had not seen the code. At first, the explanations in front included the
+true cause for 80 to 88 % of them, and were wrong for 2 to 15 %, mostly for rounded numbers. All of these counts were
+known while the explanations were written, so this test guards the result and says nothing about unseen counts. Two more
+examiners wrote 200 counts that the authors of the explanations have not seen. A fourth person judged 192 of them
+explained correctly in front, 2 incorrectly, and 6 not at all.
 """
 
 import csv
@@ -30,7 +32,7 @@ with Path(__file__).with_name("wrong_counts.csv").open(encoding="utf-8") as _fil
 
 
 def outcome(row: dict[str, str]) -> Outcome:
-    """How a wrong count is explained."""
+    """Classify the explanation of a wrong count."""
     model = Model(PRESETS[row["preset"]].config, row["architecture"])
     found = diagnose(KnownCount(model, model.num_parameters()), typed(row["number"]))
     tool = typed(row["number"]).value in dict(tool_counts(model.config)).values()
@@ -57,7 +59,7 @@ def _names(some: tuple[Miscounted, ...]) -> list[frozenset[str]]:
 
 
 def test_most_wrong_counts_are_explained_rightly() -> None:
-    # Grouped by model, whose searches are cached.
+    # Grouped by model, since searches are cached for each model.
     rows = sorted(sampled(COUNTS, 6), key=itemgetter("preset", "architecture"))
     found = Counter(map(outcome, rows))
     assert found["in front"] + found["first of the possible"] >= 0.97 * found.total()

@@ -1,4 +1,4 @@
-"""The class that transformers builds, on the meta device: the judge of what is discovered."""
+"""The classes that transformers builds on the meta device, as the reference for discovered formulas."""
 
 import re
 from copy import deepcopy
@@ -12,7 +12,7 @@ transformers.logging.set_verbosity(transformers.logging.CRITICAL)
 
 
 def tensors(model_type: str, cls: str, **fields: Any) -> dict[str, int]:
-    """The elements of each of its tensors."""
+    """The number of elements of each tensor, keyed by name."""
     with torch.device("meta"), no_init_weights():
         model = getattr(transformers, cls)(transformers.CONFIG_MAPPING[model_type](**fields))
     model.tie_weights()
@@ -20,15 +20,16 @@ def tensors(model_type: str, cls: str, **fields: Any) -> dict[str, int]:
 
 
 def real(model_type: str, cls: str, **fields: Any) -> int:
-    """The number of its parameters."""
+    """The number of parameters of the class."""
     return sum(tensors(model_type, cls, **fields).values())
 
 
 def counted(model_type: str, cls: str, given: dict[str, Any], fields: dict[str, int]) -> int:
-    """The number of parameters of a class with fields by their paths, merged into those given; all others are usual.
+    """Return the parameter count of a class with the given configuration and these fields; all others have defaults.
 
-    A nested configuration is given as somebody writes it: {"text_config": {"hidden_size": 64}}, with its model_type if
-    its class needs that. A class that takes a nested configuration of its type's takes the fields of that one.
+    ``fields`` maps paths to values. A nested configuration is given as a user writes it: {"text_config":
+    {"hidden_size": 64}}, with its model_type if its class needs it. A class that takes a nested configuration of its
+    type uses only the fields of that configuration.
     """
     outer, architecture = transformers.CONFIG_MAPPING[model_type], getattr(transformers, cls)
     inner = next((name for name, kind in outer.sub_configs.items() if kind is architecture.config_class), "")
@@ -47,7 +48,7 @@ def counted(model_type: str, cls: str, given: dict[str, Any], fields: dict[str, 
 
 
 def merged(config: Any, given: dict[str, Any], fields: dict[str, int], *, typed: bool) -> dict[str, Any]:
-    """The arguments of a configuration class: those given, with fields by their paths."""
+    """Return the arguments of a configuration class: the given arguments, with the fields set at their paths."""
     usual = config(**deepcopy(given))
     arguments = deepcopy(given)
     for path, value in fields.items():

@@ -1,11 +1,11 @@
-"""Searches that end their process, for the limits of the command."""
+"""Searches that end their process, to test the limits of the command."""
 
 import os
 from typing import NoReturn
 
 
 def forever(*_request: object, **_progress: object) -> NoReturn:
-    """Never look at the time."""
+    """Run forever without checking the time."""
     while True:
         pass
 

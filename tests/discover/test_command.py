@@ -1,4 +1,4 @@
-"""The command, and the data that it has written."""
+"""The discovery command, and the data that it wrote."""
 
 from dataclasses import replace
 from functools import cache
@@ -47,7 +47,7 @@ def test_a_row_says_what_became_of_a_class() -> None:
         "found",
         "with num_key_value_heads = 48; num_attention_heads is at most hidden_size",
     )
-    refused = outcome_of(DiscoveryRequest("reformer", "ReformerModelWithLMHead"))  # its default is no decoder
+    refused = outcome_of(DiscoveryRequest("reformer", "ReformerModelWithLMHead"))  # by default, it is not a decoder
     assert (refused.outcome, refused.data) == ("not built", None)
     assert "AssertionError" in refused.remark
     assert outcome_of(DiscoveryRequest("bert", "BertModel", seconds=0)).remark == "over 0 s"
@@ -62,7 +62,7 @@ def test_which_classes_there_are() -> None:
     language, every_type = ({kind for kind, _cls in chosen([], [group])} for group in ("language", "all"))
     assert 200 < len(language) < 300
     assert language < every_type == types().keys()
-    # T5 has no masked or causal language model, Splinter's base reads text, and ViT's reads images.
+    # T5 has neither a masked nor a causal language model, Splinter's base model reads text, and ViT's reads images.
     some = ["bert", "t5", "splinter", "whisper", "vit", "clip"]
     assert [kind for kind in some if is_in(kind, "text")] == ["bert", "t5", "splinter", "whisper"]
 
@@ -74,7 +74,7 @@ def test_a_process_that_never_looks_at_the_time_is_ended(monkeypatch: pytest.Mon
     assert outcome_of(soon, crashing).remark == "its process ended"
     with monkeypatch.context() as impatient:
         impatient.setattr(command, "_PATIENCE", -19)
-        assert outcome_of(soon, forever).remark == "over 1 s"  # in wall time
+        assert outcome_of(soon, forever).remark == "over 1 s"  # measured in wall time
     assert outcome_of(DiscoveryRequest("bert", "BertModel")).outcome == "found"
 
 
@@ -137,7 +137,7 @@ def test_it_goes_on_with_what_is_missing(tmp_path: Path, capsys: pytest.CaptureF
     assert "3 types: found 2, not built 1; 67 %" in said
     assert "| bert | BertForMaskedLM | found |" in table.read_text(encoding="utf-8")
     assert refused in table.read_text(encoding="utf-8")
-    # What is written anew is what is shipped, but for FLOPs, which were not asked for, and the time that it took.
+    # The new data equals the shipped data, except for FLOPs, which were not requested, and the time taken.
     left = ("compute", "no_flops", "seconds", "builds")
     there, here = read(HERE), read(file)
     assert list(there) == list(here)
@@ -200,7 +200,8 @@ def test_the_data_is_small_and_its_classes_are_what_they_say() -> None:
             assert found.total is None
 
 
-# Drawn once from those whose formula is complete: to read all of them for that takes a second at each start.
+# Drawn once from the classes with a complete formula: finding them by reading all data would take a second at each
+# start.
 HANDFUL = [
     ("ernie", "ErnieForCausalLM"),
     ("gpt_neox_japanese", "GPTNeoXJapaneseForCausalLM"),
@@ -234,7 +235,10 @@ def test_old_formulas_for_flops_stay_as_long_as_they_agree() -> None:
 
 
 def test_where_old_formulas_hold_is_looked_for_again() -> None:
-    """Forget the conditions of a formula: those come back without which it is wrong, or there is no model."""
+    """A search restores the conditions that were removed from a formula.
+
+    These are the conditions without which the count is wrong, or there is no model.
+    """
     earlier = shipped("electra", "ElectraForMaskedLM")
     assert earlier is not None
     earlier = replace(earlier, regime=(), compute=None)

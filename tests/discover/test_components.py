@@ -1,4 +1,4 @@
-"""A class that was discovered, in parts: they sum to the real class's parameters; formulas are written as people do."""
+"""The parts of a discovered class sum to the real class's parameters, and formulas are written in the usual form."""
 
 import json
 import random
@@ -99,7 +99,7 @@ def test_every_field_has_a_letter_of_its_own_and_the_usual_ones() -> None:
 
 
 def test_a_field_that_counts_has_the_usual_letter_before_one_that_does_not() -> None:
-    canary = letters(found_for("canary", "CanaryForConditionalGeneration"))  # whose own vocab_size makes no tensor
+    canary = letters(found_for("canary", "CanaryForConditionalGeneration"))  # its outer vocab_size makes no tensor
     assert (canary["decoder_config.vocab_size"], canary["vocab_size"] != "V") == ("V", True)
 
 
@@ -224,16 +224,16 @@ def test_what_is_refused_leaves_what_was_there() -> None:
     assert nearest(steps.discovery, "n_embd", 770, {}) == [768, 780]
     steps.move("nothing", 3)
     assert steps.present == {"n_layer": 48}
-    steps.undo()  # what was refused goes first
+    steps.undo()  # undo first removes the refused move
     assert (steps.present, steps.attempt) == ({"n_layer": 48}, {})
 
 
 def test_sizes_that_need_each_other_are_taken_together() -> None:
-    """GPT-2 XL: 1,600 is no multiple of 12 heads, and 25 heads do not divide 768."""
+    """GPT-2 XL: 1,600 is not a multiple of 12 heads, and 25 heads do not divide 768."""
     steps = SizeHistory(found_for("gpt2", "GPT2LMHeadModel"), {})
     steps.move("n_embd", 1600)
     assert (steps.present, steps.attempt) == ({}, {"n_embd": 1600})
-    steps.move("n_layer", 48)  # which is possible alone, and leaves the attempt where it is
+    steps.move("n_layer", 48)  # possible by itself, and keeps the attempt
     assert (steps.present, steps.attempt) == ({"n_layer": 48}, {"n_embd": 1600})
     steps.move("n_head", 25)
     assert (steps.present, steps.attempt) == ({"n_layer": 48, "n_embd": 1600, "n_head": 25}, {})
@@ -257,7 +257,7 @@ def test_steps_go_back_and_forth() -> None:
 def test_a_field_that_has_to_follow_moves_with_its_slider() -> None:
     found = found_for("convbert", "ConvBertForMaskedLM")
     assert dict(found.follows) == {"embedding_size": ("hidden_size", Fraction(1))}
-    steps = SizeHistory(found, {"hidden_size": 1536})  # a link of before
+    steps = SizeHistory(found, {"hidden_size": 1536})  # a link written before the field followed
     assert steps.values()["embedding_size"] == 1536
     assert "embedding_size" not in steps.ranked
     steps.move("hidden_size", 384)
@@ -314,7 +314,7 @@ def test_the_types_are_those_of_the_installed_transformers() -> None:
 
 
 def test_the_most_that_is_shown_is_what_a_browser_counts_to() -> None:
-    assert more_than_shown(2**53) is None  # above it, JavaScript skips whole numbers
+    assert more_than_shown(2**53) is None  # above 2**53, JavaScript cannot represent every whole number
     assert more_than_shown(2**53 + 1)
 
 
@@ -355,7 +355,7 @@ def test_steps_that_nobody_can_have_written_are_not_restored(written: object) ->
 
 
 def test_one_head_is_the_nearest_below_two() -> None:
-    """Of 765 hidden units, 2 heads cannot have the same number; 1 and 3 can."""
+    """2 does not divide 765 hidden units; 1 and 3 do."""
     discovery = shipped("gpt2", "GPT2Model")
     assert discovery is not None
     with pytest.raises(ValueError, match="divisible"):

@@ -1,4 +1,4 @@
-"""What somebody gives may be anything: no code is loaded, nothing is asked of the Hub, and nothing takes forever."""
+"""User input may be anything: it loads no code, sends no request to the Hub, and every search ends."""
 
 import json
 from threading import Thread
@@ -51,7 +51,7 @@ def test_the_default_of_no_type_is_beyond_the_limits() -> None:
     for kind in sampled(types(), 4):
         try:
             config = transformers.CONFIG_MAPPING[kind]()
-        except Exception:  # transformers raises whatever it likes
+        except Exception:  # transformers raises any type of exception
             continue
         structural_fields(config.to_dict())
 
@@ -244,7 +244,7 @@ def test_the_limits_of_one_thread_are_none_for_another() -> None:
 
 
 def test_a_field_that_differs_between_layers_can_be_changed() -> None:
-    """transformers raises when it is read from the whole configuration, and takes it as an argument."""
+    """transformers accepts the field as an argument, but raises an exception when it is read from the configuration."""
     config = transformers.CONFIG_MAPPING["embedding_gemma2_text"]
     changes = {"head_dim": 128, "num_key_value_heads": 1}
     assert merge_changes(config, transformers.EmbeddingGemma2TextModel, {}, changes, process_time() + 60) == changes

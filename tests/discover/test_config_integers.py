@@ -1,4 +1,4 @@
-"""Fields of transformers' configurations by their paths, against the real classes."""
+"""Fields of transformers' configurations by their paths, compared with the real classes."""
 
 import torch
 import transformers
@@ -8,7 +8,7 @@ from bertcalc.discover.search.config_integers import Recipe, integers
 
 
 def test_every_entry_of_a_list_of_stages_is_a_field_of_its_own() -> None:
-    """The last of seven convolutions decides how many inputs the projection of Wav2Vec2 has."""
+    """The last of seven convolutions determines the input size of Wav2Vec2's projection."""
     kind = transformers.Wav2Vec2Config
     conv_dim = kind().conv_dim
     config = Recipe(kind, {"num_hidden_layers": 1}).changed({"conv_dim[6]": 96})

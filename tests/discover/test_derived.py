@@ -1,4 +1,4 @@
-"""Fields that follow others are those of the real class, and each changes the model if it is given."""
+"""Derived fields have the real class's values, and each changes the model if it is given."""
 
 from functools import partial
 from math import inf

@@ -1,4 +1,4 @@
-"""Discovery against the real classes: right at sizes that it has never seen, or refused with a reason."""
+"""Discovered formulas are right at unseen sizes of the real classes, or the class is refused with a reason."""
 
 import re
 from contextlib import suppress
@@ -47,7 +47,7 @@ def found_for(model_type: str, cls: str) -> Discovered:
 SHALLOW = {"num_hidden_layers": 4}
 
 
-# Classes with an optional projection, layers of two kinds, experts, sizes that divide others, groups, and a list.
+# Classes with an optional projection, two kinds of layers, experts, sizes that divide others, groups, and a list.
 CLASSES = [
     ("electra", "ElectraForMaskedLM"),
     ("albert", "AlbertModel"),
@@ -76,13 +76,14 @@ def test_a_count_is_that_of_the_real_class_or_it_is_refused(case: tuple[str, str
         counted = found.count(**sizes)
     except InputError:
         return
-    with suppress(ValueError, AssertionError, ZeroDivisionError, StrictDataclassError):  # transformers refuses it
+    # Transformers refuses the sizes.
+    with suppress(ValueError, AssertionError, ZeroDivisionError, StrictDataclassError):
         assert_same(counted, real(case[0], case[1], **dict[str, Any](sizes)))
 
 
 @pytest.mark.parametrize(("sizes", "number"), [("FRESH", 9), ("FRESH_ALL", 3)])
 def test_a_formula_that_was_tried_at_too_few_other_sizes_is_none(sizes: str, number: int) -> None:
-    """At ten sizes at least, and at four of them with all fields changed."""
+    """A formula needs at least ten sizes, and four of them with all fields changed."""
     cls = build.model_class("BertModel")
     with build.quiet(), patch(f"bertcalc.discover.search.formula_search.{sizes}", number):
         recipe = recipe_of(build.config_class("bert"), cls, {}, inf)
@@ -121,9 +122,9 @@ def test_outside_of_the_regime_a_count_is_refused_with_the_reason() -> None:
     ) as refused:
         found.count(embedding_size=256)
     assert "but embedding_size = 256, hidden_size = 256" in str(refused.value)
-    # The condition is needed: without a projection, the count differs.
+    # The condition is necessary: without a projection, the count differs.
     assert real("electra", "ElectraForMaskedLM", embedding_size=256) != found.parameters
-    # It is not stricter than needed.
+    # The condition is not stricter than necessary.
     for sizes in ({"embedding_size": 100}, {"hidden_size": 300}, {"embedding_size": 512}, {"num_attention_heads": 1}):
         assert found.count(**sizes) == real("electra", "ElectraForMaskedLM", **sizes)
     deep = found_for("deepseek_v3", "DeepseekV3ForCausalLM")
@@ -245,7 +246,7 @@ def test_a_file_that_says_everything_is_read_as_what_it_changes() -> None:
     written = {**config.to_dict(), "auto_map": {"AutoModel": "somewhere--else.Model"}, "architectures": ["Other"]}
     found = discover(DiscoveryRequest(written))
     assert found.cls == "LlamaModel"
-    assert not {"head_dim", "num_key_value_heads"} & found.fields.keys()  # which follow
+    assert not {"head_dim", "num_key_value_heads"} & found.fields.keys()  # these fields follow from others
     assert found.count() == real("llama", "LlamaModel", **changes)
 
 
@@ -259,7 +260,7 @@ def test_sizes_that_a_default_leaves_open_are_given_and_said() -> None:
     assert found.given == {"head_dim": 128}
     sizes = {"head_dim": 64, "num_hidden_layers": 3}
     assert found.count(**sizes) == real("ministral", "MinistralModel", **sizes)
-    with pytest.raises(Refused):  # missing sizes are not added to given ones
+    with pytest.raises(Refused):  # missing sizes are not added if the user gives any size
         discover(DiscoveryRequest("ministral", None, {"num_hidden_layers": 3}))
 
 
@@ -292,7 +293,10 @@ class GappedConfig(transformers.PretrainedConfig):  # type: ignore[misc]
 
 
 class GappedModel(transformers.PreTrainedModel):  # type: ignore[misc]
-    """It has as many adapters as configured for up to 6 and for 8, but not for 7: Evolla's code for 32 layers."""
+    """A model with as many adapters as configured for up to 6 and for 8, but not for 7.
+
+    It copies Evolla's code for 32 layers.
+    """
 
     config_class = GappedConfig
 
@@ -362,7 +366,7 @@ def test_of_a_file_what_a_class_derives_is_left_out() -> None:
 
 
 def test_a_small_size_is_tried_where_it_is_large() -> None:
-    found = shipped("zamba2", "Zamba2ForCausalLM")  # nine of its layers share blocks, so that more blocks are in none
+    found = shipped("zamba2", "Zamba2ForCausalLM")  # nine of its layers share blocks, so further blocks would be unused
     assert found is not None
     assert found.count(num_mem_blocks=9) == real("zamba2", "Zamba2ForCausalLM", num_mem_blocks=9)
     with pytest.raises(InputError, match="num_mem_blocks is at most 9"):
@@ -370,7 +374,7 @@ def test_a_small_size_is_tried_where_it_is_large() -> None:
 
 
 def test_sizes_that_are_too_small_with_any_number_of_heads_are_refused() -> None:
-    """With 12 heads, 2 and 3 are no multiples; with one head, the class divides by hidden_size // 2 - 1."""
+    """2 and 3 are not multiples of 12 heads. With one head, the class divides by hidden_size // 2 - 1."""
     discovery = discover(DiscoveryRequest("tipsv2_text_model", "Tipsv2TextModel"))
     for size in (2, 3):
         with pytest.raises(ZeroDivisionError):

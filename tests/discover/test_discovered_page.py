@@ -1,4 +1,4 @@
-"""The interactive page of a discovered class: every combination of its sliders' stops has the count of the formula."""
+"""The interactive page of a discovered class: every combination of slider stops has the count of the formula."""
 
 import json
 import re
@@ -42,7 +42,7 @@ def test_any_combination_of_stops_has_the_count_of_the_formula(data: st.DataObje
 
 
 def test_no_condition_joins_two_sliders() -> None:
-    """GPT-2's width is a multiple of its heads, which affect no count."""
+    """GPT-2's hidden size is a multiple of its heads, which do not change the count."""
     gpt2 = shipped("gpt2", "GPT2LMHeadModel")
     assert gpt2
     assert independent_fields(gpt2) == ["vocab_size", "n_positions", "n_embd", "n_layer"]

@@ -1,4 +1,4 @@
-"""Discovering beside the server: progress, limits of time and memory, and readers who leave."""
+"""Discovery in a separate process: progress, limits of time and memory, and readers who leave."""
 
 import os
 import threading
@@ -21,7 +21,7 @@ from bertcalc.text.problem import InputError
 
 
 def nobody() -> None:
-    """A reader who stays."""
+    """Do nothing: the reader stays."""
 
 
 def request(model_type: str, cls: str, **fields: Any) -> DiscoveryRequest:
@@ -82,7 +82,7 @@ def test_flops_are_found_for_what_is_known_and_kept() -> None:
 
 def test_who_waits_for_the_same_has_it_with_the_first_and_may_leave(monkeypatch: pytest.MonkeyPatch) -> None:
     class Left(BaseException):
-        """As Streamlit ends a run."""
+        """Stands for the exception with which Streamlit ends a run."""
 
     began, discovered = threading.Event(), discovery_worker._discover
     calls: list[str] = []
@@ -104,7 +104,7 @@ def test_who_waits_for_the_same_has_it_with_the_first_and_may_leave(monkeypatch:
 
         with pytest.raises(Left):
             discover(request("llama", "LlamaModel"), progress=lambda what, *_more: heard.append(what), wanted=leave)
-        assert heard == [""]  # that it waits
+        assert heard == [""]  # the message that it waits
         assert first.result() is second.result()
     assert calls == ["gpt2"]
     monkeypatch.setattr(discovery_worker, "PATIENCE", 0.0)
@@ -119,7 +119,11 @@ def refusal(model_type: str, cls: str, given: dict[str, Any]) -> str:
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, result: Any) -> list[Any]:
-    """Have the process asked without one: whether for FLOPs; it raises the result, or gives it."""
+    """Replace the worker process.
+
+    Each request returns ``result``, raises it, or returns the value of calling it. The returned list records whether
+    each request asks for FLOPs.
+    """
     calls: list[Any] = []
 
     def listen(_hear: Any, _function: Any, _search: Any, asked: DiscoveryRequest, _cpu_seconds: float) -> Any:
@@ -193,7 +197,7 @@ def test_flops_give_way_to_who_asks_for_parameters(monkeypatch: pytest.MonkeyPat
     def answer(wish: DiscoveryRequest) -> Discovered:
         if not wish.flops:
             return found
-        if not stopped:  # the first search takes forever
+        if not stopped:  # the first search never ends by itself
             began.set()
             while True:
                 discovery_worker.WORKER.wanted()
@@ -239,10 +243,10 @@ def test_the_process_is_offline_and_has_little_memory() -> None:
         discovery_worker.WORKER.run(bytearray, 2 * discovery_worker.BYTES)
 
 
-# The last of all: the process ends, and takes seconds to start again.
+# Last, since the process ends and takes seconds to start again.
 def test_a_reader_who_leaves_ends_it() -> None:
     class Left(BaseException):
-        """As Streamlit ends a run."""
+        """Stands for the exception with which Streamlit ends a run."""
 
     def leave() -> None:
         raise Left

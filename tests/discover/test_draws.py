@@ -1,4 +1,4 @@
-"""The sizes at which a formula is tried reach where rules end, and meet the conditions that are known."""
+"""The sizes at which a formula is tested go beyond the ends of rules, and satisfy the known conditions."""
 
 from fractions import Fraction
 from random import Random

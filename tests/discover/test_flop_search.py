@@ -1,4 +1,4 @@
-"""FLOPs: the formula of a forward pass against PyTorch's own count on the real class."""
+"""FLOPs: the formula of a forward pass equals PyTorch's own count for the real class."""
 
 from contextlib import nullcontext
 from functools import cache
@@ -22,14 +22,14 @@ from bertcalc.discover.search import fixed_fields, flop_search
 from bertcalc.text.problem import InputError
 from tests.examples import examples, sampled
 
-# Without masks, and with: a decoder beside an encoder, and experts, which are computed one token at a time.
+# Classes with and without masks: a decoder with an encoder, and experts, which are computed one token at a time.
 CLASSES = {
     ("bert", "BertModel"): [],
     ("granitemoe", "GraniteMoeForCausalLM"): ["attention_mask"],
     ("t5", "T5ForConditionalGeneration"): ["decoder_input_ids", "decoder_attention_mask"],
 }
 DECODER = CLASSES["t5", "T5ForConditionalGeneration"]
-# A forward pass of six layers takes three times as long as one of two.
+# A forward pass of six layers takes three times as long as one of two layers.
 FEW_LAYERS: dict[str, dict[str, Any]] = {
     "bert": {"num_hidden_layers": 3},
     "clip": {"text_config": {"num_hidden_layers": 2}, "vision_config": {"num_hidden_layers": 2}},
@@ -38,7 +38,7 @@ FEW_LAYERS: dict[str, dict[str, Any]] = {
 }
 
 
-EXPLAINED: dict[str, Any] = {}  # what was found of the products of each class
+EXPLAINED: dict[str, Any] = {}  # discovered products, keyed by class
 
 
 @cache
@@ -168,7 +168,7 @@ def test_where_there_are_none_the_reason_is_said(case: tuple[str, str], reason: 
 
 
 def test_a_formula_that_pytorch_contradicts_is_not_shown() -> None:
-    """The formulas come from the first search, as another one is slow."""
+    """The formulas come from the first search, since another search is slow."""
     assert found_for("bert", "BertModel").flops is not None
     counted, found_anew = flop_search.count_flops, fixed_fields.explain
 

@@ -1,4 +1,4 @@
-"""Configurations of other types, counted with the formulas that come with the library; transformers is the judge."""
+"""Configurations of other types, counted with the shipped formulas and compared with transformers."""
 
 import json
 from typing import Any
@@ -17,7 +17,7 @@ from bertcalc.text.problem import InputError
 from tests.discover.real import real
 from tests.examples import examples, sampled
 
-# Fields of public files; the counts are published in the headers of their safetensors files.
+# Fields of public files. Their counts are published in the headers of the safetensors files.
 LLAMA_3_2_1B = {
     "model_type": "llama",
     "architectures": ["LlamaForCausalLM"],
@@ -110,7 +110,7 @@ GEMMA_2B = {
 }
 
 
-# Files with keys that transformers no longer has or reads under another name.
+# Files with keys that transformers has removed or renamed.
 OLDER = [
     {
         "model_type": "bloom",
@@ -255,13 +255,13 @@ def test_nothing_and_zero_are_not_the_default(model_type: str, cls: str, fields:
         counted({"model_type": model_type, "architectures": [cls], **fields})
 
 
-# Classes of each kind: derived heads, attention windows, untied, biases, encoder-decoders, other names of sizes.
+# Classes of each kind: derived heads, attention windows, untied heads, biases, encoder-decoders, renamed sizes.
 CLASSES = sorted(name for name in from_config._keys() if name and not name.startswith(("bert.", "roberta.")))
 
 
 @st.composite
 def files(draw: st.DrawFn) -> tuple[str, str, dict[str, Any]]:
-    """A class, and the keys of a file of it: some sizes, and any of its other keys with another value."""
+    """Draw a class and the keys of its file: some sizes, and other keys with changed values."""
     model_type, _dot, cls = draw(st.sampled_from(CLASSES)).rpartition(".")
     default = structural_fields(json.loads(transformers.CONFIG_MAPPING[model_type]().to_json_string(use_diff=False)))
     changed: dict[str, Any] = {}
@@ -330,7 +330,8 @@ def test_only_configurations_of_parts_are_nested() -> None:
         counted_config("none", "NoneModel", {"quantization_config": {"bits": 4}})
 
 
-# Sequence-to-sequence models and masked language models that tie their head; transformers 5 writes this into each file.
+# Sequence-to-sequence models, and masked language models with tied heads. Transformers 5 writes this key into each
+# file.
 TIED = [
     name
     for name, keys in from_config._keys().items()

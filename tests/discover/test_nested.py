@@ -1,4 +1,4 @@
-"""What transformers fills in for a nested configuration if one of its fields is given, against the real classes."""
+"""Values that transformers fills in for a nested configuration with one given field, compared with the real classes."""
 
 from functools import partial
 from math import inf

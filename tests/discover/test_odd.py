@@ -1,4 +1,4 @@
-"""Code of transformers that raises unexpected exceptions: the reader gets a sentence, and never a traceback."""
+"""Exceptions in transformers' code become a message for the reader, never a traceback."""
 
 import re
 from itertools import product
@@ -16,19 +16,19 @@ from tests.examples import sampled
 
 
 class SpeechlessError(Exception):
-    """Its message cannot be read."""
+    """An exception with a message that cannot be read."""
 
     def __str__(self) -> str:
         raise KeyError("no words")
 
 
 ERRORS = [RecursionError("too deep"), AssertionError(), SystemExit(3), SpeechlessError()]
-# Fields, each with the number of reads before the first that raises.
+# (attribute, number of successful reads) pairs: the next read raises.
 PLACES = [("n_layer", 0), ("n_layer", 30), ("model_type", 5), ("to_dict", 0)]
 
 
 def odd(error: BaseException, where: str, after: int) -> Any:
-    """A configuration class that raises an error when a field is read more than ``after`` times."""
+    """Return a configuration class that raises an error once an attribute is read more than ``after`` times."""
     times = 0
 
     class OddConfig(transformers.GPT2Config):  # type: ignore[misc]
@@ -51,7 +51,7 @@ def test_whatever_a_configuration_raises_is_said(
     try:
         assert discover(DiscoveryRequest("gpt2", "GPT2Model", printed=True)).tensors
     except Refused as refused:
-        assert re.search(f"{type(error).__name__}|KeyError", str(refused))  # noqa: PT017 # it may also be found
+        assert re.search(f"{type(error).__name__}|KeyError", str(refused))  # noqa: PT017 # discovery may also succeed
 
 
 def test_a_class_that_leaves_or_is_in_a_broken_file_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,6 +83,6 @@ def test_what_transformers_announces_is_said_as_well() -> None:
     assert said("a\nb:\nc").endswith(": a")
     assert str(not_built(ValueError("a\nb"), line=-1)).endswith(": b")
     assert said("word " * 99).endswith("word wor ...")
-    with pytest.raises(Refused) as refused:  # the next line says how
+    with pytest.raises(Refused) as refused:  # the next line of transformers' message says how to fix it
         discover(DiscoveryRequest("pe_video"))
     assert "You can install it with pip: `pip install timm`." in str(refused.value)

@@ -1,4 +1,4 @@
-"""Files of other types are read like any text: with a count, the formula and the tensors; transformers is the judge."""
+"""Files of other types are read like any text, with count, formula and tensors, and compared with transformers."""
 
 import json
 import re
@@ -69,7 +69,7 @@ def test_another_text_is_read_as_ever() -> None:
 
 
 def test_a_refusal_of_a_type_that_is_counted_does_not_contradict_itself() -> None:
-    """t5-small's file is counted, google/flan-t5-base's is not."""
+    """bertcalc counts t5-small's file, but not google/flan-t5-base's."""
     t5 = {"model_type": "t5", "architectures": ["T5ForConditionalGeneration"], "d_model": 512}
     assert bertcalc.read(json.dumps(t5)).num_parameters
     with pytest.raises(InputError, match="feed_forward_proj") as error:

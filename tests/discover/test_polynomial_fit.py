@@ -1,4 +1,4 @@
-"""The fit alone: random formulas are recovered or refused, never taken for others."""
+"""The polynomial fit: random formulas are recovered or refused, never replaced by wrong ones."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -20,7 +20,10 @@ Values = dict[str, int]
 
 
 def samples(random: Random, fields: tuple[str, ...], *, largest: int = 90) -> list[Values]:
-    """A base, some that differ from it in one field alone, and some that differ in all; quotients are whole."""
+    """Return a base, samples that differ from it in one field, and samples that differ in all.
+
+    Quotients are integers.
+    """
     base = {field: 12 * factor for field, factor in zip(fields, random.sample(range(1, 10), len(fields)), strict=True)}
     alone = [{**base, field: base[field] * factor} for field in fields for factor in (2, 3, 5)]
     alone += [{**base, field: base[field] + 1 + random.randrange(7)} for field in fields]
@@ -29,7 +32,7 @@ def samples(random: Random, fields: tuple[str, ...], *, largest: int = 90) -> li
 
 @st.composite
 def polynomials(draw: st.DrawFn) -> Any:
-    """A sum of up to three products of up to three fields, and a constant."""
+    """Draw a sum of up to three products of up to three fields, and a constant."""
     products = st.lists(st.sampled_from(FIELDS), min_size=1, max_size=3)
     terms = draw(st.lists(st.tuples(st.integers(1, 9), products), min_size=1, max_size=3))
     return sympy.expand(
@@ -81,13 +84,13 @@ def test_shapes_that_models_have(name: str) -> None:
     whole = name in ("a*b/c", "a/2")
     random = Random(name)
     known = samples(random, FIELDS)
-    if name == "ceiling(a/b)":  # with some that divide, as among layers
+    if name == "ceiling(a/b)":  # with samples where b divides a, as for layers
         known += [{"a": 24 * k, "b": 12, "c": 5, "d": 7} for k in (1, 2, 5)]
     if "d" in name and counting:
         base = {"a": 40, "b": 8, "c": 5, "d": 4}
         more = {"a": (20, 39, 41, 47, 80), "b": (4, 5, 7, 16), "d": (3, 2, 1, 7)}
         known = [base, *({**base, field: value} for field, values in more.items() for value in values), *known[-8:]]
-    if whole:  # where the fields divide, as the real class demands it
+    if whole:  # the fields divide each other, as the real class requires
         known = [v for v in known if v["a"] * v["b"] % v["c"] == 0 and v["a"] % 2 == 0]
         known += [{"a": 24 * k, "b": 60, "c": 12, "d": 7 + k} for k in range(1, 5)]
         known += [{"a": 24, "b": 60 * k, "c": 12, "d": 9} for k in (2, 3)]

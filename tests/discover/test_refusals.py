@@ -1,4 +1,4 @@
-"""What transformers refuses is said with the field at fault and a value that is right: the real class takes it."""
+"""A refusal by transformers names the invalid field and a valid value, which the real class accepts."""
 
 import json
 import re

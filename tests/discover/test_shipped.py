@@ -1,6 +1,7 @@
-"""Each shipped formula against the real class, at sizes that were not used to find it: single and joint changes.
+"""Each shipped formula is compared with the real class, at sizes that were not used to find it.
 
-The sizes are not those of ``bertcalc.discover.search.draws``: they are drawn here, over a wide range, for every field.
+Fields change alone and together. The sizes are not those of ``bertcalc.discover.search.draws``: this file draws them
+over a wide range, for every field.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,10 +22,10 @@ from tests.examples import sampled
 
 transformers.logging.set_verbosity(transformers.logging.CRITICAL)
 EXPLAINED = [key for key in shipped_classes() if (found := shipped(*key)) and not found.unexplained]
-TRIED = 36  # changes of a class
+TRIED = 36  # changes tried for each class
 DEEPEST = 56
-SMALL = 16  # of a field up to this size, every value is tried, to twice the size and beyond
-SLOW = 6.0  # seconds of a core for a model that is too large to be built here
+SMALL = 16  # for a field up to this size, every value is tried, to twice the size and beyond
+SLOW = 6.0  # CPU seconds after which a model counts as too large to build here
 
 
 class TooSlowError(Exception):
@@ -72,7 +73,7 @@ def another(found: Discovered, field: str, random: Random) -> int:
 
 
 def changes(found: Discovered, random: Random) -> Iterator[dict[str, int]]:
-    """Changes of each field alone, and of several fields together, which are made multiples where they must be."""
+    """Yield changes of single fields and of several fields, made multiples of each other where required."""
     fields = [field for field in found.fields if found.fields[field] > 0]
     while True:
         for field in random.sample(fields, len(fields)):
@@ -168,7 +169,8 @@ CASES: list[tuple[str, str, dict[str, int]]] = [
     ("canary", "CanaryForConditionalGeneration", {"encoder_config.subsampling_conv_channels": 16}),
     ("olmo_hybrid", "OlmoHybridForCausalLM", {"num_attention_heads": 128}),  # int(0.75 * 3840 / 128) is rounded down
     ("encoder-decoder", "EncoderDecoderModel", {"decoder.intermediate_size": 3073}),
-    ("encoder-decoder", "EncoderDecoderModel", {"decoder.num_hidden_layers": 12}),  # as many as by default
+    # The default value, given explicitly.
+    ("encoder-decoder", "EncoderDecoderModel", {"decoder.num_hidden_layers": 12}),
     ("speech-encoder-decoder", "SpeechEncoderDecoderModel", {"decoder.num_hidden_layers": 12}),
 ]
 
@@ -176,7 +178,7 @@ CASES: list[tuple[str, str, dict[str, int]]] = [
 @pytest.mark.parametrize(("model_type", "cls", "fields"), CASES)
 def test_what_was_counted_wrong_is_right_or_refused(model_type: str, cls: str, fields: dict[str, int]) -> None:
     found = shipped(model_type, cls)
-    if found is None:  # its formula is not shipped: it is found when somebody asks for it
+    if found is None:  # the formula is not shipped, but searched on request
         return
     try:
         count = found.count(**fields)

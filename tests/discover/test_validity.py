@@ -1,4 +1,4 @@
-"""Bounds of sizes, against a class that refuses others."""
+"""Bounds of sizes, tested with a class that refuses other sizes."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ class BoundedConfig(transformers.PretrainedConfig):  # type: ignore[misc]
 
 
 class BoundedModel(transformers.PreTrainedModel):  # type: ignore[misc]
-    """It takes ranks from ``lowest`` to ``highest``."""
+    """A model that accepts ranks from ``lowest`` to ``highest``."""
 
     config_class = BoundedConfig
     lowest, highest = 1, 400

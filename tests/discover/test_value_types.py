@@ -1,4 +1,4 @@
-"""The types of values that transformers accepts in a config.json; its configuration classes are the judge."""
+"""The value types that transformers accepts in a config.json, compared with its configuration classes."""
 
 import json
 from typing import Any
@@ -39,11 +39,11 @@ def test_what_is_refused_is_what_the_class_refuses(model_type: str, data: st.Dat
         is_accepted = True
     except StrictDataclassFieldValidationError as error:
         is_accepted = f"'{name}'" not in str(error)
-    except Exception:  # of the class as a whole
+    except Exception:  # raised for the configuration as a whole
         return
     if list(refused(model_type, {name: value})):
         assert not is_accepted
-    elif not is_accepted and not isinstance(value, list | dict | str):  # whose contents may be refused as well
+    elif not is_accepted and not isinstance(value, list | dict | str):  # the contents may be refused, too
         assert name in ("dtype", "architectures", "id2label", "label2id", "transformers_version")
 
 

@@ -1,4 +1,4 @@
-"""Differences are explained exactly, and each ready pair teaches what it says."""
+"""Differences between models are explained exactly, and each prepared pair shows what its text says."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -60,7 +60,7 @@ def test_the_parts_sum_to_the_difference_of_every_quantity(here: Model, there: M
 
 @pytest.mark.parametrize(("measure", "each"), [("parameters", 1), ("weights", 4)])
 def test_what_goes_and_comes_in_one_step_is_not_nothing(measure: str, each: int) -> None:
-    """DeBERTa-v3 has no segment types and counts positions as distances, whose LayerNorm has as many numbers."""
+    """DeBERTa-v3 has no token types, but relative positions with a LayerNorm, which have as many parameters."""
     here, there = (Case(model_of_preset(name)) for name in ("bert-base-uncased", "deberta-v3-base"))
     found = explain(here, there, QUANTITIES[measure])
     [part] = [part for part in found.parts if part.moved]
@@ -88,7 +88,8 @@ def test_every_model_on_the_way_can_be_built_and_differs_in_what_is_said(here: M
         said += [change.field for change in changes]
         before = after
     assert before == there
-    both = values_of(here).keys() & values_of(there).keys()  # what one family alone has comes with the class
+    # Fields that only one family has change together with the class.
+    both = values_of(here).keys() & values_of(there).keys()
     assert said == [field for field in differing([here, there]) if field in both]
     assert said == [field for field in FIELDS if field in said]
 
@@ -293,7 +294,7 @@ def stepped(preset: str, steps: str) -> Case:
     ],
 )
 def test_steps_are_the_last_part_and_all_parts_sum_up(here: str, there: str, said: str) -> None:
-    """Also where sizes differ: the models on the way have the steps of the first one."""
+    """Also with different sizes: the intermediate models have the steps of the first model."""
     for preset in ("bert-base-uncased", "bert-large-uncased"):
         first, second = stepped("bert-base-uncased", here), stepped(preset, there)
         for name in ("parameters", "weights", "file", "forward", "encoder"):
@@ -331,7 +332,7 @@ def test_steps_are_the_last_part_and_all_parts_sum_up(here: str, there: str, sai
     ],
 )
 def test_each_step_is_a_part_and_counts_what_it_adds(here: str, there: str, parts: list[str]) -> None:
-    """The model after each part is one that the library makes."""
+    """The model after each part is a model that the library can make."""
     first, second = stepped("bert-base-uncased", here), stepped("bert-base-uncased", there)
     for measure in ("parameters", "forward", "training_memory", "file"):
         found = explain(first, second, EVERY_QUANTITY[measure])

@@ -1,4 +1,4 @@
-"""Nothing that the constraints allow is nearer to a budget than what the search finds: every candidate is counted."""
+"""The search finds the designs nearest to a budget: every candidate that the constraints allow is counted."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -31,7 +31,7 @@ from tests.strategies import bert_cases as models
 
 
 class Candidate(NamedTuple):
-    """Fields in the order in which equal ones are ranked."""
+    """A candidate, with its fields in the order in which equal candidates are ranked."""
 
     hidden_size: int
     num_attention_heads: int
@@ -63,7 +63,7 @@ def bert_cases(draw: st.DrawFn) -> Case:
 
 
 def candidates(config: Config, allowed: Constraints) -> Iterator[Candidate]:
-    """Everything that the constraints allow, by trying every width."""
+    """Yield every candidate that the constraints allow, by trying every hidden size."""
     vocab_size = config.vocab_size
     while allowed.pad_vocabulary and vocab_size % allowed.multiple:
         vocab_size += 1
@@ -103,7 +103,7 @@ COUNTS: dict[str, Callable[[Case, Config], int]] = {
 
 
 def values(case: Case, quantity: str, allowed: Constraints) -> dict[Candidate, int]:
-    """The value of every candidate, each counted by itself from a checked configuration."""
+    """The value of every candidate, each computed separately from a checked configuration."""
     config = case.model.config
     return {
         one: COUNTS[quantity](case, replace(config, **one._asdict(), pad_token_id=None))
@@ -117,14 +117,14 @@ def values(case: Case, quantity: str, allowed: Constraints) -> dict[Candidate, i
 def test_the_search_is_brute_force(quantity: str, case: Case, allowed: Constraints, data: st.DataObject) -> None:
     if QUANTITIES[quantity].known(case) is None:
         return
-    if quantity == "training_memory":  # each candidate is a simulated step, which takes its time with every layer
+    if quantity == "training_memory":  # each candidate is a simulated step, which takes time for every layer
         first = 1 + allowed.layers_from % 9
         last = first + min(1, allowed.layers_to - allowed.layers_from)
         widest = min(allowed.hidden_to, 3 * allowed.step - 1)
         allowed = allowed._replace(layers_from=first, layers_to=last, hidden_to=widest)
     every = values(case, quantity, allowed)
     some = st.sampled_from(list(every.values()))
-    middles = st.tuples(some, some).map(lambda two: sum(two) // 2)  # where two may be equally near
+    middles = st.tuples(some, some).map(lambda two: sum(two) // 2)  # between two values, where both may be equally near
     amount = data.draw(some | middles | st.integers(0, 2 * max(every.values())))
     most = data.draw(st.integers(1, 10))
     ranked = sorted(
@@ -151,7 +151,7 @@ def test_the_nearest_to_thirty_million_are_real_models() -> None:
         real = oracle.Case(replace(BertConfig(), **one.fields)).real()
         assert real.num_parameters() == one.value
         assert real.config.hidden_size == 64 * real.config.num_attention_heads
-    # A miniature of Turc et al. 2019 is among them.
+    # One of the miniatures of Turc et al. 2019 is among them.
     assert 28_763_648 in [one.value for one in found.designs]
 
 
@@ -267,7 +267,7 @@ def test_heads_that_share_keys_are_a_multiple_of_these(quantity: str) -> None:
 
 
 def real_heads_run(heads: int) -> bool:
-    """Whether so many heads can share four keys and values in the real model."""
+    """Whether this number of heads can share four key and value heads in the real model."""
     sizes = {"hidden_size": 8 * heads, "num_attention_heads": heads, "num_key_value_heads": 4, "num_hidden_layers": 1}
     with torch.device("meta"):
         real = transformers.EuroBertModel(transformers.EuroBertConfig(**sizes, head_dim=8, intermediate_size=8))
@@ -293,7 +293,7 @@ def test_heads_that_rotary_positions_cannot_rotate_are_refused(quantity: str) ->
 
 @pytest.mark.parametrize("quantity", ["activations", "training_memory"])
 def test_layers_that_alternate_are_counted_by_kind(quantity: str) -> None:
-    """With fused attention, two of three layers of ModernBERT keep a mask."""
+    """With fused attention, two of three layers of ModernBERT save a mask."""
     config = ModernBertConfig(vocab_size=300, pad_token_id=0, local_attention=8, num_hidden_layers=2)
     case = Case(Model(config, "ModernBertModel"), Batch(2, 16), Plan(attention="fused"))
     allowed = Constraints(layers_from=2, layers_to=20, hidden_to=128, ratios=RATIOS["2"])

@@ -1,4 +1,4 @@
-"""The factor of growth is that of the real models' tensors, and its reason is the term that grew."""
+"""The growth factor equals the ratio of the real models' tensors, and its reason is the term that grew."""
 
 from dataclasses import replace
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Comparisons that follow the sliders: at other sizes they are what is read from the other model."""
+"""Comparisons that follow the sliders equal comparisons that are computed for the new sizes."""
 
 import random
 
@@ -26,7 +26,7 @@ _FIRST = [next(iter(family.presets)) for family in FAMILIES.values()]
 
 
 def _moved(model: Model, rng: random.Random) -> Model:
-    """A model of the same structure after a move of a slider or two."""
+    """Return a model of the same structure after one or two slider moves."""
     while True:
         config = model.config
         for field in rng.sample(list(SLIDERS), rng.randrange(1, 3)):
@@ -72,7 +72,7 @@ STEPS = (
 @pytest.mark.parametrize("steps", STEPS)
 @pytest.mark.parametrize("measure", EVERY_QUANTITY)
 def test_a_figure_of_a_model_with_steps_is_that_of_the_moved_model(steps: str, measure: str) -> None:
-    """A figure without a formula has a value at the present sizes alone."""
+    """A figure without a formula has a value only at the current sizes."""
     model, made = model_of_preset("bert_uncased_L-4_H-256_A-4"), read_steps(steps)
     changed = with_steps(model, made)
     case = Case(changed.model, base=changed.base)
@@ -112,7 +112,7 @@ def test_components_and_shapes_are_those_of_the_moved_model(preset: str) -> None
     crossed(4, _FIRST, ["parameters", "forward", "weights", "training_memory"], [0, 1]),
 )
 def test_a_difference_adds_up_to_that_of_the_moved_model(preset: str, measure: str, moves: int) -> None:
-    """Each running total is the core's, unless it changes heads alone, or the embeddings."""
+    """Each running total is the core's total, except after a change of only the heads or the embeddings."""
     rng = random.Random(f"{preset} {measure} {moves}")
     pair = [BASE, Case(model_of_preset(preset))]
     sides = [LiveCase(case, ALL if at == moves else frozenset()) for at, case in enumerate(pair)]
@@ -148,7 +148,7 @@ def fields_of(explanation: Breakdown) -> list[tuple[str, ...]]:
 @pytest.mark.parametrize("start", ["bert-base-uncased", "bert-large-uncased"])
 @pytest.mark.parametrize("moves", [0, 1])
 def test_the_parts_of_a_difference_are_the_same_fields_at_every_stop(start: str, other: str, moves: int) -> None:
-    """So that a slider that is let go leaves the rows of the page in their order."""
+    """The page's rows therefore keep their order when a slider is released."""
     rng = random.Random(f"{start} {other} {moves}")
     config, still = PRESETS[start].config, LiveCase(Case(model_of_preset(other)))
 

@@ -1,4 +1,4 @@
-"""The formula of growth is the same definition: it gives the columns' figures, and its degree is theirs."""
+"""The growth formula comes from the same definition: it gives the values of the columns, and has their degree."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -26,11 +26,11 @@ from tests.examples import crossed, examples
 from tests.explore.test_sweep import array, countable, near, sweeps
 
 ATTENTIONS: tuple[Attention, ...] = ("eager", "fused")
-WITH_FORMULA = [name for name in QUANTITIES if name not in PEAKS]  # one formula everywhere
+WITH_FORMULA = [name for name in QUANTITIES if name not in PEAKS]  # the same formula for all sizes
 
 
 def breaks(sweep: Sweep, field: str, value: int) -> bool:
-    """Whether this is the one model of the row that is built in another way."""
+    """Whether the model at this value has a different structure from the others in the row."""
     config = unchecked(sweep.config, **sweep.fields(**{field: value}))
     if field == "num_hidden_layers" and config.turns_pairs:
         whole_periods = (value - sweep.config.num_hidden_layers) % config.layer_period == 0
@@ -51,7 +51,7 @@ def test_the_formula_gives_what_the_columns_hold(name: str, sweep: Sweep) -> Non
     if QUANTITIES[name].known(sweep.case) is None:  # FLOPs of training with sparse_prediction
         return
     values = sweep.values(field, *near(sweep, field), most=7)
-    # A single head, sequence or token keeps less with relative positions: the formula is of more.
+    # With relative positions, a single head, sequence or token saves less than the formula for several.
     alone = {value for value in values if 1 in sweep.fields(**{field: value}).values()}
     coefficients = growth(name, sweep).coefficients(sweep.case)
     for value, figure in zip(values, sweep.row(name, values, array), strict=True):
@@ -73,11 +73,11 @@ def test_the_order_is_that_of_the_differences(name: str, sweep: Sweep) -> None:
     (field,) = sweep.dimensions
     if sweep.config.ones_matter or not countable(name, sweep):
         return
-    if field == "num_attention_heads":  # one to five of them have to divide the hidden size
+    if field == "num_attention_heads":  # one to five heads must divide the hidden size
         model = sweep.case.model
         wide = replace(model.config, hidden_size=60 * model.config.hidden_size)
         sweep = sweep._replace(case=sweep.case._replace(model=model.changed(config=wide)))
-    if field == "sequence_length":  # of up to five tokens
+    if field == "sequence_length":  # up to five tokens
         model = sweep.case.model
         longer = replace(model.config, max_position_embeddings=rows_for(model.config, 5))
         sweep = sweep._replace(case=sweep.case._replace(model=model.changed(config=longer)))
@@ -107,7 +107,10 @@ def test_the_exponent_is_the_slope_on_logarithmic_axes(sweep: Sweep, name: str) 
 
 
 def test_layers_are_12_times_the_square() -> None:
-    """As in Kaplan et al. 2020 (arXiv:2001.08361), where N is about 12 L d^2; the rest are biases and norms."""
+    """As in Kaplan et al. 2020 (arXiv:2001.08361), where N is about 12 L d^2.
+
+    The other terms are biases and LayerNorms.
+    """
     sweep = Sweep(Case(Model(BertConfig())), ("hidden_size",))
     assert growth("encoder", sweep).terms == ((2, "12 L H^{2}"), (1, "13 L H"))
     assert growth("encoder", sweep).numeric_terms(sweep.case) == ((2, "144 H^{2}"), (1, "156 H"))
@@ -140,10 +143,10 @@ def test_of_a_peak_it_is_the_formula_of_the_moment_where_it_is_now(name: str, sw
 
     now, config = sweep.present(field), sweep.config
     if field in ("hidden_size", "embedding_size") and config.hidden_size in config.breaks:
-        return  # it is the formula of the widths beside it
+        return  # the formula holds for the neighbouring widths
     start = growth(name, sweep).start or now
     assert figure(start) == QUANTITIES[name].of(sweep.at(**{field: start}))
-    # Where a head is a single number, less is saved.
+    # With a head size of 1, less is saved.
     if sweep.has(field, 2 * start) and sweep.at(**{field: 2 * start}).model.config.attention_head_size > 1:
         assert figure(2 * start) <= QUANTITIES[name].of(sweep.at(**{field: 2 * start}))
 
@@ -153,7 +156,7 @@ def test_of_a_peak_it_is_the_formula_of_the_moment_where_it_is_now(name: str, sw
     crossed(3, ["bert-base-uncased", "ModernBERT-base", "gpt2"], [1, 2, 3, 5, 8], ATTENTIONS, PEAKS),
 )
 def test_a_peak_of_few_layers_grows_with_them(preset: str, layers: int, attention: Attention, name: str) -> None:
-    """They have no letter in the formula of the present model."""
+    """With so few layers, the current model's formula has no symbol for their number."""
     config = replace(PRESETS[preset].config, num_hidden_layers=layers)
     sweep = Sweep(Case(Model(config), Batch(2, 128), Plan(attention=attention)), ("num_hidden_layers",))
     if QUANTITIES[name].known(sweep.case) is None:
@@ -164,7 +167,7 @@ def test_a_peak_of_few_layers_grows_with_them(preset: str, layers: int, attentio
     for more in range(4):
         place = max(trend.start, layers) + more * trend.step
         real = QUANTITIES[name].of(sweep.at(num_hidden_layers=place))
-        if preset == "gpt2" and more:  # with its cache, the peak of inference can move
+        if preset == "gpt2" and more:  # with GPT-2's cache, the point of the peak in inference can move
             assert trend.figure(sweep.case, place) <= real
         else:
             assert trend.figure(sweep.case, place) == real
@@ -177,7 +180,7 @@ def test_a_peak_of_few_layers_grows_with_them(preset: str, layers: int, attentio
     [("batch_size", 1), ("sequence_length", 2), ("num_attention_heads", 1), ("hidden_size", 2), ("type_vocab_size", 1)],
 )
 def test_a_peak_grows_from_a_single_one(field: str, order: int, attention: Attention, name: str) -> None:
-    """A single sequence, token, head or token type has no letter in the formula of the present model."""
+    """For a single sequence, token, head or token type, the current model's formula has no symbol."""
     config = BertConfig(num_attention_heads=1, type_vocab_size=1, num_hidden_layers=2, hidden_size=64, vocab_size=99)
     sweep = Sweep(Case(Model(config), Batch(1, 1), Plan(attention=attention)), (field,))
     trend = growth(name, sweep)
@@ -210,7 +213,7 @@ def test_no_coefficient_has_the_swept_letter_or_what_goes_along(field: str) -> N
 @pytest.mark.parametrize("name", PEAKS)
 @pytest.mark.parametrize("width", [640, 1024])
 def test_a_peak_where_embeddings_and_layers_are_as_wide_now(name: str, width: int) -> None:
-    """ELECTRA has a projection as soon as they are not."""
+    """ELECTRA has a projection if the two widths differ."""
     config = PRESETS["electra-base-discriminator"].config
     sweep = Sweep(Case(Model(config, "ElectraModel")), ("embedding_size",))
     coefficients = growth(name, sweep).coefficients(sweep.case)
@@ -220,7 +223,7 @@ def test_a_peak_where_embeddings_and_layers_are_as_wide_now(name: str, width: in
 
 @pytest.mark.parametrize("field", ["num_hidden_layers", "sequence_length", "batch_size", "hidden_size"])
 def test_the_masks_of_a_window_are_in_the_formula(field: str) -> None:
-    """Of layers with a window, which are two of three: a formula for whole periods of layers."""
+    """Two of three layers have a window, so the formula holds for whole periods of layers."""
     config = ModernBertConfig(num_hidden_layers=7, hidden_size=64, num_attention_heads=2, pad_token_id=0, vocab_size=99)
     case = Case(Model(config, "ModernBertModel"), Batch(2, 256), Plan(attention="fused"))
     sweep = Sweep(case, (field,))

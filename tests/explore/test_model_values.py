@@ -1,4 +1,4 @@
-"""A model is its values, for every field of every family."""
+"""A model is determined by its values, for every field of every family."""
 
 from dataclasses import fields
 

@@ -1,4 +1,4 @@
-"""Each quantity is the one that the other pages show, whether it is read from integers, columns or symbols."""
+"""Each quantity equals the one on the other pages, whether computed from integers, columns or symbols."""
 
 from typing import Any
 
@@ -68,7 +68,7 @@ def test_the_parameters_are_the_real_models(case: oracle.Case) -> None:
 
 
 def test_a_quantized_model_has_the_figures_of_its_library_and_no_others() -> None:
-    """The sizes are judged in tests/storage, the peak in tests/memory/test_quantized_peaks.py."""
+    """tests/storage checks the sizes, and tests/memory/test_quantized_peaks.py the peak."""
     bert, lora = load("bert-base-uncased"), Lora(r=8)
     nf4 = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")
     whole, adapted = with_steps(bert, [nf4]), with_steps(bert, [nf4, lora])
@@ -98,8 +98,8 @@ def test_a_column_holds_what_each_row_gives_alone(name: str, case: Case, rows: l
     if QUANTITIES[name].known(case) is None:
         return
     config = case.model.config
-    heads = config.num_attention_heads * (2 if config.turns_pairs else config.heads_of)  # others do not run
-    apart = config.breaks  # rows that are built in another way, which no column can hold with others
+    heads = config.num_attention_heads * (2 if config.turns_pairs else config.heads_of)  # other head sizes do not run
+    apart = config.breaks  # sizes with another structure, which cannot share a column with others
     fields = [
         {"hidden_size": units * heads, "num_hidden_layers": layers, "intermediate_size": intermediate}
         for units, layers, intermediate in rows
@@ -124,7 +124,7 @@ def test_the_formula_gives_the_number(name: str, case: Case) -> None:
     sizes: dict[str, Any] = case.batch.sizes()
     config = in_letters(case.model.config)
     written: dict[str, Any] = {size: ALL_SYMBOLS[size] for size in sizes}
-    if config.ones_matter:  # what is kept of a single sequence, token or head is no matter of its size alone
+    if config.ones_matter:  # what a single sequence, token or head saves does not follow from its size alone
         written = {size: symbol if sizes[size] > 1 else 1 for size, symbol in written.items()}
         if (heads := case.model.config.num_attention_heads) == 1:
             config = unchecked(config, num_attention_heads=heads)

@@ -1,4 +1,4 @@
-"""What adding gradients up saves, against the simulated steps, which are the real ones (tests/memory/test_peak.py)."""
+"""The memory saved by accumulating gradients, compared with simulated steps; tests/memory/test_peak.py checks these."""
 
 from bertcalc import BertConfig, training_flops
 from bertcalc.explore.quantities import Case

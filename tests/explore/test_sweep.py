@@ -1,4 +1,4 @@
-"""A sweep is many single models: each figure, each line and each limit is checked against models one by one."""
+"""A sweep is a set of single models: each value, line and limit is compared with models built one by one."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -46,9 +46,9 @@ OF_CALLS = {*PEAKS, "forward", "training", "activations"}
 
 
 def countable(name: str, sweep: Sweep) -> bool:
-    """Whether there is a figure everywhere.
+    """Whether the quantity has a value at every place.
 
-    Scores of answers are two, and no other number of labels runs; nor do ModernBERT's heads where their size is odd.
+    Question answering needs two labels to run. ModernBERT's heads need an even size.
     """
     runs = sweep.case.model.cls.task != "question-answering" or "num_labels" not in sweep.dimensions
     if sweep.config.turns_pairs and sweep.config.heads_of == 1:
@@ -61,11 +61,11 @@ def base(*dimensions: str, **said: bool) -> Sweep:
 
 
 def one(sweep: Sweep, **values: int) -> Case | None:
-    """The single model at a place, checked as a configuration and as a batch; None if there is none."""
+    """The single model at a place, checked as a configuration and as a batch, or None if it is impossible."""
     fields = sweep.fields(**values)
     now, then = sweep.config.shared(), {**sweep.config.shared(), **fields}
     if any(now[field] * then["hidden_size"] != then[field] * now["hidden_size"] for field in sweep.following):
-        return None  # what goes along would not keep its ratio
+        return None  # the fields that follow would not keep their ratio
     sizes = {field: fields.pop(field) for field in BATCH if field in fields}
     case = sweep.case._replace(batch=sweep.case.batch._replace(**sizes))
     try:
@@ -83,7 +83,7 @@ def near(sweep: Sweep, field: str, reach: int = 40) -> tuple[int, int]:
 
 
 def figure_of(name: str, case: Case) -> int | None:
-    """The figure of a single model; None for one that is refused, such as one with rotary heads of an odd size."""
+    """The value of a single model, or None if it is refused, such as one with rotary heads of an odd size."""
     try:
         return QUANTITIES[name].of(case)
     except InputError:
@@ -93,7 +93,7 @@ def figure_of(name: str, case: Case) -> int | None:
 @pytest.mark.parametrize("attention", ["eager", "fused"])
 @pytest.mark.parametrize("name", QUANTITIES)
 def test_a_row_may_have_a_model_whose_heads_share_no_keys(name: str, attention: Attention) -> None:
-    """EuroBERT with two key heads: a model of two heads does not repeat them, those of four and eight do."""
+    """EuroBERT with two key heads: a model with two heads does not repeat them; models with four and eight heads do."""
     config = EuroBertConfig(vocab_size=9, hidden_size=16, num_attention_heads=4, num_key_value_heads=2, pad_token_id=0)
     config = replace(config, num_hidden_layers=2, intermediate_size=1)
     sweep = Sweep(
@@ -310,7 +310,10 @@ def test_the_neighbours_of_a_value_need_not_include_it() -> None:
 
 
 def test_heads_that_share_keys_and_values_are_swept_in_multiples() -> None:
-    """EuroBERT-610m has 18 heads with 6 keys and values: the real class refuses 4 heads, or 9 in a width of 576."""
+    """EuroBERT-610m has 18 heads and 6 key and value heads.
+
+    The real class refuses 4 heads, and 9 heads with a width of 576.
+    """
     config = PRESETS["EuroBERT-610m"].config
     heads = Sweep(Case(Model(config, "EuroBertModel")), ("num_attention_heads",))
     assert heads.values("num_attention_heads", 1, 36) == [6, 12, 18, 24, 36]
@@ -323,7 +326,7 @@ def test_heads_that_share_keys_and_values_are_swept_in_multiples() -> None:
 
 
 def test_a_size_that_cannot_run_leaves_the_others_in_the_chart() -> None:
-    """ModernBERT cannot rotate heads of an odd size: of 66 units these are the ones with 2, 6, 22 and 66 heads."""
+    """ModernBERT cannot rotate heads of an odd size. With 66 units, this excludes 2, 6, 22 and 66 heads."""
     config = ModernBertConfig(
         hidden_size=66, num_attention_heads=11, num_hidden_layers=2, vocab_size=300, pad_token_id=0
     )

@@ -1,4 +1,4 @@
-"""adapter_config.json against peft, which reads it and adds the same adapter."""
+"""peft reads the exported adapter_config.json and adds the same adapter."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +17,7 @@ from tests.examples import examples
 MODEL = small("BertForSequenceClassification").model
 
 
-@pytest.mark.filterwarnings("ignore")  # what peft warns of
+@pytest.mark.filterwarnings("ignore")  # warnings of peft
 @examples(40)
 @given(st.data())
 def test_peft_reads_the_adapter(data: st.DataObject) -> None:

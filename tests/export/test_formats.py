@@ -1,4 +1,4 @@
-"""Tables in each format are read back as what they were, and nothing in a cell is read as a part of the format."""
+"""Tables in each format are read back unchanged, and no cell is interpreted as part of the format."""
 
 import csv
 import re
@@ -41,14 +41,14 @@ NASTY = [
 
 
 def by_column(title: str, columns: Mapping[str, Sequence[Cell]]) -> Table:
-    """A table from its columns, which are of equal length."""
+    """Return a table from columns of equal length."""
     return Table(title, tuple(columns), tuple(zip(*columns.values(), strict=True)))
 
 
 def columns(tabular: str) -> list[list[str]]:
-    """The cells of a LaTeX tabular."""
+    """The cells of a LaTeX tabular, row by row."""
     inside = tabular.split(r"\midrule")[1].split(r"\bottomrule")[0]
-    inside = inside.strip().removeprefix("\\endhead\n")  # of a table over several pages
+    inside = inside.strip().removeprefix("\\endhead\n")  # in a table over several pages
     return [row.split(" & ") for row in inside.removesuffix(r" \\").split(" \\\\\n")]
 
 
@@ -68,11 +68,12 @@ def test_no_cell_of_csv_is_a_formula_of_a_spreadsheet(cells: list[str | int]) ->
     for cell, [text] in zip(cells, rows, strict=True):
         if re.fullmatch(r"[+-]?[0-9]{1,3}(,[0-9]{3})*", f"{cell}"):
             assert int(text) == int(f"{cell}".replace(",", ""))
-        elif re.fullmatch(r"[+-][0-9.,]+( [A-Za-z%]+)?", f"{cell}"):  # a figure with its unit computes nothing
+        # A figure with a unit is not interpreted as a formula.
+        elif re.fullmatch(r"[+-][0-9.,]+( [A-Za-z%]+)?", f"{cell}"):
             assert text == f"{cell}"
         else:
             assert text.replace("'", "") == f"{cell}".replace("'", "")
-            # Where a comma is in numbers, semicolons are between cells.
+            # If numbers contain commas, semicolons separate cells.
             assert not any(
                 part.strip()[:1] in {*"=+-@＝＋－＠"} for part in re.split(r"[;\t\r\n]", text) if part.strip()
             )
@@ -90,7 +91,10 @@ def test_markdown() -> None:
 
 
 def untex(text: str) -> str:
-    """What LaTeX prints for a text in a typewriter font; no sign but these has a meaning there, or it fails."""
+    """Return what LaTeX prints for a text in a typewriter font.
+
+    Fails if any other character has a special meaning in LaTeX.
+    """
     prints = (
         {rf"\{sign}": sign for sign in "&%$#_{}"}
         | {f"${sign}$": sign for sign in "<>|*"}
@@ -134,7 +138,7 @@ def test_a_name_is_a_name_in_every_format(name: str) -> None:
 
 
 def check_name(name: str) -> None:
-    """A name in each format is read back, and is one cell."""
+    """Check that a name in each format is read back, and fills one cell."""
     table = by_column("t", {"one": [Code(name), ("a ", Code(name), Math("H"))], "two": ["end", "end"]})
     shown = visible(name)
     assert [row[1] for row in csv.reader(StringIO(csv_text(table), newline=""))] == ["two", "end", "end"]
@@ -190,7 +194,7 @@ def test_a_long_table_of_latex_goes_over_several_pages() -> None:
 
 
 class Cells(HTMLParser):
-    """The texts of the cells of a table, and every tag in it."""
+    """The texts of a table's cells, and all tags in it."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

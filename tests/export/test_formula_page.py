@@ -1,4 +1,4 @@
-"""The interactive page of a model: one file that asks nobody for anything."""
+"""The interactive page of a model: one file that sends no requests."""
 
 import json
 import re
@@ -97,7 +97,7 @@ CHANGES: list[Any] = [
 
 @pytest.mark.parametrize("change", CHANGES, ids=str)
 def test_the_page_of_a_changed_model_has_its_number_at_every_stop(change: Change) -> None:
-    """The total of the page, and the sum of its bars, are those of the model whose configuration has these sizes."""
+    """The page's total and the sum of its bars equal the model with these sizes in its configuration."""
     model = Model(BertConfig(), "BertForSequenceClassification", changes=(change,))
     content = view_content(model, COLORS["light"])
     fields = {operation[1] for operation in content["operations"] if operation[0] == "field"}
@@ -123,7 +123,7 @@ def test_the_title_of_a_page_names_the_changes() -> None:
 @examples(5)
 @given(st.data())
 def test_every_changed_model_has_a_page_with_its_parts(data: st.DataObject) -> None:
-    """Of every class, with every change that the other tests draw: the bars are the breakdown of the changed model."""
+    """For every class and every change that other tests draw, the bars are the breakdown of the changed model."""
     changed = data.draw(models() | models(2))
     assume(possible(changed))
     model = changed.ours()

@@ -1,4 +1,4 @@
-"""The formulas that are taken away: MathML says what LaTeX says, and both give the count."""
+"""Exported formulas: MathML and LaTeX agree, and both evaluate to the count."""
 
 import re
 from itertools import product
@@ -20,7 +20,7 @@ from tests.strategies import cases
 
 
 def said(node: Any, letters: dict[str, int]) -> str:
-    """MathML as Python; two things beside each other are multiplied by the sign between them."""
+    """Convert MathML to Python. Adjacent factors have an invisible sign between them."""
     inside = [said(child, letters) for child in node]
     match node.tag:
         case "math" | "mrow":
@@ -52,7 +52,7 @@ def test_the_numbers_in_mathml_give_the_count(case: Case) -> None:
     for _component, letters, numbers, count, _share in table.rows:
         assert isinstance(letters, Math)
         assert isinstance(numbers, Math)
-        assert worth(numbers, {}) == count  # no letter is left
+        assert worth(numbers, {}) == count  # no symbols are left
         values = letters_of(case.config)
         assert worth(letters, values) == count
 

@@ -1,4 +1,4 @@
-"""The report: complete, the same in both formats, and a page that asks nothing of anybody."""
+"""The report is complete, has the same content in both formats, and sends no requests."""
 
 import re
 from dataclasses import replace
@@ -36,7 +36,7 @@ def report_of(config: Config, architecture: str) -> Report:
 
 
 class Page(HTMLParser):
-    """Tags, attributes and text of a page; every tag that is opened is closed in its order."""
+    """The tags, attributes and text of a page. All tags must be closed in order."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ def test_what_belongs_to_the_cost_stands_before_the_proof_in_both_formats() -> N
 
 def test_the_page_asks_nothing_of_anybody_and_reads_no_text_as_html() -> None:
     page = Page(html(report_of(BertConfig(), "BertModel")))
-    assert page.links == [LINK]  # the link itself, which is followed only by a reader
+    assert page.links == [LINK]  # the link itself, which only a reader follows
     assert not {"script", "img", "link", "iframe", "b"} & set(page.tags)
     assert "<b>my</b> model" in page.text
     assert "default-src 'none'" in html(report_of(BertConfig(), "BertModel"))

@@ -1,4 +1,4 @@
-"""The program that is taken away is run: it rebuilds the model with transformers, and its check can fail."""
+"""The exported program runs: it rebuilds the model with transformers, and its check can fail."""
 
 import subprocess
 import sys
@@ -67,7 +67,8 @@ def test_relative_positions_with_transformers_4() -> None:
         )
         for architecture in ARCHITECTURES
     ]
-    few = BertConfig(vocab_size=90, hidden_size=24, num_hidden_layers=2, intermediate_size=40)  # xielu has weights
+    # Small, since xielu has parameters and needs memory.
+    few = BertConfig(vocab_size=90, hidden_size=24, num_hidden_layers=2, intermediate_size=40)
     cases += [
         Case(replace(few, position_embedding_type="relative_key", hidden_act=name))
         for name in sorted({"gelu", "xielu"} & set(ACTIVATIONS_OF_4))

@@ -1,4 +1,4 @@
-"""The program that makes the steps with the real libraries."""
+"""The exported program that makes the steps with the real libraries."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ from tests.examples import crossed
 from tests.storage.ask_libraries import judges_python
 from tests.storage.small_models import small as of_storage
 
-BY_HAND = ("heads", "feed_forward", "embeddings")  # no library makes these
+BY_HAND = ("heads", "feed_forward", "embeddings")  # no library implements these steps
 CLASSES = (
     *("BertModel", "AlbertModel", "AlbertForMaskedLM", "CamembertForMaskedLM", "DistilBertForQuestionAnswering"),
     *("MPNetForTokenClassification", "GPT2LMHeadModel", "DebertaForSequenceClassification", "ModernBertForMaskedLM"),
@@ -26,7 +26,7 @@ CLASSES = (
 )
 
 
-@pytest.mark.filterwarnings("ignore")  # what peft and transformers warn of
+@pytest.mark.filterwarnings("ignore")  # warnings of peft and transformers
 @pytest.mark.parametrize(
     ("kind", "architecture"), crossed(3, [kind for kind in KINDS if KINDS[kind] not in RUNS_ON_CPU], CLASSES)
 )
@@ -70,7 +70,7 @@ QUANTIZED = [
     ("BertForMultipleChoice", "onnx_dynamic,per_channel=true"),
     ("AlbertModel", "onnx_dynamic,exporter=torchscript,weight_type=QUInt8"),
 ]
-# Runs each program of a list in a folder of its own, and says what stops it.
+# Runs each program of a list in a separate folder, and prints its error.
 RUNNER = """
 import contextlib, json, os, sys, tempfile
 for program in json.load(sys.stdin):
@@ -86,7 +86,7 @@ for program in json.load(sys.stdin):
 
 
 def judged(programs: list[str], python: str) -> list[str]:
-    """What stops each program with the real libraries; "" for one that runs to its end."""
+    """The error of each program with the real libraries, or "" if it runs to its end."""
     command = [python, "-W", "ignore", "-c", RUNNER]
     done = subprocess.run(command, input=json.dumps(programs), stdout=subprocess.PIPE, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
@@ -120,7 +120,7 @@ RUN = [recipe for recipe in RECIPES if recipe.steps.startswith(("lora", "vocabul
 
 
 def test_the_program_makes_the_steps_and_agrees() -> None:
-    """In one process, which imports the libraries once."""
+    """All programs run in one process, which imports the libraries once."""
     programs = []
     for recipe in RUN:
         start = bertcalc.load(recipe.preset or "bert-base-uncased", recipe.architecture or "BertModel")

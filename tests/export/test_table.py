@@ -1,4 +1,4 @@
-"""What is taken of a page's tables and charts is what a reader sees."""
+"""The exported tables and charts contain what a reader sees on the page."""
 
 import re
 

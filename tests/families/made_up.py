@@ -1,4 +1,4 @@
-"""A made-up family, and the program that looks for it on every page."""
+"""A made-up family, and a program that checks every page for it."""
 
 import json
 from dataclasses import replace
@@ -17,7 +17,7 @@ class MadeUpConfig(BertConfig):
 
 
 def made_up(**changes: object) -> Family:
-    """A family of BERT's body with a head of its own: a second classifier after the first."""
+    """Return a family with BERT's base model and its own head: a second classifier after the first."""
 
     def head(t: Trace, c: Config, hidden: Hidden) -> None:
         t.output("logits", t.linear("last", t.linear("first", hidden.states, 5, role="dense"), 3, role="classifier"))
@@ -31,18 +31,21 @@ def made_up(**changes: object) -> Family:
         classes=(base, cls),
         presets={"made-up-base": bert.FAMILY.presets["bert-base-uncased"]._replace(config=MadeUpConfig())},
     )
-    return replace(family, **changes)  # type: ignore[arg-type]  # whatever a test wants to break
+    return replace(family, **changes)  # type: ignore[arg-type]  # a test may break any part
 
 
 def lacks(*_asked: object, **_named: object) -> NoReturn:
-    """What asking the real class comes to (test_a_class_that_transformers_lacks_is_no_class_to_compare_with)."""
+    """Raise the error of a class that transformers lacks.
+
+    See test_a_class_that_transformers_lacks_is_no_class_to_compare_with.
+    """
     raise NotImplementedError(MADE_UP)
 
 
 def shown(total: int, flops: int) -> dict[str, tuple[str, dict[str, str]]]:
-    """For each page, by its address, what only its body says of the made-up model, and the view that says it.
+    """Return a text about the made-up model that only a page's body contains, and the view's parameters.
 
-    Sidebar, title and link name the class and its preset whatever the page does.
+    Results are keyed by the page's address. Sidebar, title and link name the class and its preset on every page.
     """
     return {
         "": (f"Parameters in {MADE_UP}", {}),
@@ -55,8 +58,9 @@ def shown(total: int, flops: int) -> dict[str, tuple[str, dict[str, str]]]:
         "compare": (f"{MADE_UP} instead of MadeUpModel", {"models": "made-up-base present"}),
         "sweep": (f"{total:,} → ", {}),
         "design": (f"candidates ({MADE_UP}, ", {}),
-        "bring": (f"{total:,}", {}),  # of its config.json, which is pasted there
-        "any_model": ("Model type", {}),  # of whatever has no family: nothing on it is about the made-up one
+        "bring": (f"{total:,}", {}),  # for its config.json, which is pasted there
+        # For classes without a family: nothing on this page is about the made-up family.
+        "any_model": ("Model type", {}),
         "change": (f"{total:,}", {}),
         "verify": (f"has no {MADE_UP}: ", {}),
         "explain": (f"**{total:,}**", {}),
@@ -67,11 +71,11 @@ def shown(total: int, flops: int) -> dict[str, tuple[str, dict[str, str]]]:
 
 
 def main() -> None:
-    """Print for each page, by its address, whether it says of the made-up model what only its body says.
+    """Print whether each page shows the text about the made-up model that only its body contains.
 
-    First with its body, then without it.
+    Results are keyed by address. The first line is for pages with their bodies, the second for pages without.
     """
-    register(made_up())  # before the controls are declared, which know all names of classes and presets
+    register(made_up())  # before the controls are declared, since they list the names of all classes and presets
     from streamlit import Page
 
     from bertcalc import build, forward_flops
@@ -82,13 +86,13 @@ def main() -> None:
     from tests.pages.apptest import open_app, texts, without_marks
     from tests.pages.places import said
 
-    WORKER.listen = lacks  # type: ignore[method-assign]  # nothing has to import PyTorch to say so
+    WORKER.listen = lacks  # type: ignore[method-assign]  # saves importing PyTorch
     config = MadeUpConfig.default()
     model = build(config, MADE_UP)
     only = shown(model.num_parameters(), forward_flops(model, 1, 128))
 
     def nothing(self: Page) -> None:
-        """A page whose program is cut."""
+        """Do nothing, in place of a page's body."""
 
     def says(page: str) -> bool:
         wanted, view = only[page]

@@ -1,4 +1,4 @@
-"""Real configurations with keys that are missing, renamed or added: counted as transformers does, or refused."""
+"""Real configurations with missing, renamed or added keys are counted as by transformers, or refused."""
 
 import json
 from contextlib import suppress
@@ -23,14 +23,14 @@ from tests.oracle import Case, real_config
 from tests.strategies import cases
 
 FOREIGN = ("n_ctx", "rms_norm_eps", "rotary_dim", "max_2d_position_embeddings", "attention_window", "d_kv", "my_note")
-# Without the dropout, for which transformers takes no whole number, and which is read here as a float.
+# Without the dropout probability: transformers refuses an integer, and bertcalc reads it as a float.
 ADDED = st.sampled_from(sorted({*NEUTRAL, *SIZE_NAMES, *FOREIGN} - {"classifier_dropout"}))
 LIKE_BERTS = ("bert", "roberta", "xlm-roberta", "camembert")
 
 
 @st.composite
 def changed(draw: st.DrawFn) -> tuple[Case, dict[str, Any]]:
-    """A case, and its real configuration's keys, some of which are missing, renamed or added."""
+    """Draw a case and the keys of its real configuration, with some keys missing, renamed or added."""
     case = draw(cases())
     content = json.loads(real_config(case.config).to_json_string(use_diff=False))
     content["architectures"] = [case.architecture]
@@ -44,8 +44,8 @@ def changed(draw: st.DrawFn) -> tuple[Case, dict[str, Any]]:
 
 
 def real_count(model_type: str, architecture: str, content: dict[str, Any]) -> int | None:
-    """The number of parameters of the class that transformers makes of a file; None if it makes none."""
-    if OLD_VOCABULARY in content:  # which the classes of 2019 read
+    """Return the parameter count of the class that transformers builds from a file, or None if it builds none."""
+    if OLD_VOCABULARY in content:  # the classes of 2019 read this key
         content = {"vocab_size": content[OLD_VOCABULARY], **content}
     with suppress(Exception), torch.device("meta"), no_init_weights():  # transformers raises exceptions of all types
         config = transformers.CONFIG_MAPPING[model_type].from_dict(content)
@@ -67,7 +67,7 @@ def test_a_changed_file_is_counted_as_transformers_does_or_refused(changed: tupl
     model = Model(reading.config, reading.architecture)
     if model.family.name == original:
         assert model.num_parameters() == real_count(original, model.architecture, content)
-    elif not reading.guesses:  # without a type, another with the same keys
+    elif not reading.guesses:  # without a model type, another type with the same keys
         assert "model_type" not in content
         assert {original, model.family.name} <= {*LIKE_BERTS}
         base = FAMILIES[original].base.name
@@ -75,7 +75,7 @@ def test_a_changed_file_is_counted_as_transformers_does_or_refused(changed: tupl
 
 
 def test_of_each_type_of_transformers_the_default_without_its_type_is_not_taken_for_another() -> None:
-    """Only types whose keys are all BERT's are read as bert, with a remark that says so."""
+    """Only types with all of BERT's keys are read as bert, with a remark that says so."""
     as_bert = set()
     for model_type in transformers.CONFIG_MAPPING:
         try:

@@ -1,4 +1,4 @@
-"""The configurations of all families: Hugging Face's names and defaults, checked alike, under either name."""
+"""The configurations of all families: Hugging Face's names and defaults, checked under shared and own names."""
 
 import re
 from dataclasses import fields, replace
@@ -43,9 +43,8 @@ KINDS = [family.config for family in FAMILIES.values()]
 def test_fields_and_defaults_are_those_of_transformers(kind: type[Config]) -> None:
     real = getattr(transformers, kind.__name__)
     ours = {field.name for field in fields(kind)}
-    # num_labels is a property there, position_embedding_type of transformers 4.
-    # Which layers are local, and by which angles positions turn, changes no count.
-    # Heads have no size of their own here.
+    # In transformers, num_labels is a property. position_embedding_type is from transformers 4. Local layers and rotary
+    # angles change no count. In bertcalc, heads have no separate size.
     uncounted = {"layer_types", "rope_parameters", "head_dim"}
     declared = set(real.__annotations__) - {"model_type", "attribute_map"} - uncounted
     absent = {"type_vocab_size"} - ours  # 0 in every published DeBERTa
@@ -53,16 +52,16 @@ def test_fields_and_defaults_are_those_of_transformers(kind: type[Config]) -> No
     declared &= ours
     for name in declared | {"num_labels"}:
         theirs, mine = getattr(real(), name), getattr(kind(), name)
-        if name == "n_inner":  # None there, and four times n_embd where it is read
+        if name == "n_inner":  # None in transformers, which uses four times n_embd
             theirs = 4 * real().n_embd
-        if name == "num_key_value_heads":  # as many as heads, which is None here
+        if name == "num_key_value_heads":  # transformers uses the number of heads, which is None in bertcalc
             theirs = None if theirs == real().num_attention_heads else theirs
         assert (type(theirs), theirs) == (type(mine), mine), name
 
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 def test_a_field_that_is_not_given_is_what_transformers_makes_of_it(family: Family) -> None:
-    """Also those that transformers reads but does not declare, such as DeBERTa-v2's position_buckets."""
+    """Also fields that transformers reads but does not declare, such as DeBERTa-v2's position_buckets."""
     kind, real_kind = family.config, getattr(transformers, family.config.__name__)
     some: list[dict[str, Any]] = [{}]
     if kind.has("pos_att_type"):
@@ -81,7 +80,7 @@ def test_transformers_takes_every_configuration_as_it_is(kind: type[Config], dat
     config = data.draw(configs(kind=kind))
     real = real_config(config)
     ours = {name: value for name, value in vars(config).items() if name != "position_embedding_type"}
-    if ours.get("pos_att_type"):  # a text or a list, and a list where it is read
+    if ours.get("pos_att_type"):  # a text or a list in the file, and a list once transformers has read it
         ours["pos_att_type"] = ours["pos_att_type"].split("|")
     if ours.get("num_key_value_heads", 1) is None:
         ours["num_key_value_heads"] = config.num_attention_heads

@@ -1,4 +1,4 @@
-"""A family is one file: nothing else names what is in it, and what it lacks is said when it is made known."""
+"""A family is one file: no other file names its parts, and registration reports whatever is missing."""
 
 import ast
 import json
@@ -41,13 +41,13 @@ from tests.oracle import Case
 from tests.sources import strings
 
 ROOT = Path(__file__).parents[2]
-# Parts of paths that are words of the whole field, or of any program, and are said of every family.
+# Parts of paths that are common words of the field, or of any program, and occur in every family.
 WORDS = {
     *("act", "cls", "drop", "head", "intermediate", "layer", "layers", "LayerNorm", "model", "score", "summary"),
     *("transform", "transformer", "Embeddings", "bias", "weight", "self"),
     *"hkoqv",
 }
-# What speaks of published models by their names: presets and counts, comparisons, lectures, what others wrote.
+# Files that name published models: presets and counts, comparisons, lectures, quotations.
 DATA = {
     *(
         "bertcalc/__init__.py",
@@ -77,10 +77,11 @@ DATA = {
         )
     ),
     *("bertcalc/changes/targets.py", "bertcalc/changes/targets.py"),  # quoted from peft
-    "bertcalc/change_steps/recipes.py",  # models that they start from
-    *("bertcalc/storage/saved_names.toml", "bertcalc/storage/onnx_graphs.toml"),  # names and measured sizes of files
+    "bertcalc/change_steps/recipes.py",  # models that recipes start from
+    # Names in files, and their measured sizes.
+    *("bertcalc/storage/saved_names.toml", "bertcalc/storage/onnx_graphs.toml"),
     "bertcalc/storage/gguf_names.toml",  # quoted from llama.cpp
-    "bertcalc/storage/tensorflow_names.py",  # names in checkpoints of TensorFlow
+    "bertcalc/storage/tensorflow_names.py",  # names in TensorFlow checkpoints
     *("bertcalc/explore/compare.toml", "pages/lectures/same-layers.toml", "pages/lectures/why-110-million.toml"),
 }
 # Names in other files that no behaviour depends on.
@@ -88,31 +89,32 @@ SAID = {
     ("bertcalc/__main__.py", "BertForMaskedLM"),  # an example in the help, as in the next file
     ("bertcalc/discover/__main__.py", "BertModel"),
     ("bertcalc/text/arguments.py", "BertConfig"),  # an example in messages
-    ("bertcalc/model/registry.py", "BertConfig"),  # the same
-    ("bertcalc/api/live_model.py", "BertModel"),  # the same
-    ("bertcalc/changes/adapter.py", "BertLMHeadModel"),  # the same
-    ("bertcalc/reading/printed_model.py", "BertModel"),  # the same
-    ("bertcalc/reading/listing.py", "word_embeddings"),  # the same
-    ("bertcalc/reading/printed_tree.py", "word_embeddings"),  # which PEFT prints again, whatever the model calls them
-    ("bertcalc/reading/printed_model.py", "word_embeddings"),  # the same
-    ("bertcalc/reading/printed_model.py", "embed_tokens"),  # the table of T5's stacks, which bertcalc has no family for
+    ("bertcalc/model/registry.py", "BertConfig"),  # likewise
+    ("bertcalc/api/live_model.py", "BertModel"),  # likewise
+    ("bertcalc/changes/adapter.py", "BertLMHeadModel"),  # likewise
+    ("bertcalc/reading/printed_model.py", "BertModel"),  # likewise
+    ("bertcalc/reading/listing.py", "word_embeddings"),  # likewise
+    # PEFT prints it a second time, whatever the model's own name for it is.
+    ("bertcalc/reading/printed_tree.py", "word_embeddings"),
+    ("bertcalc/reading/printed_model.py", "word_embeddings"),  # likewise
+    ("bertcalc/reading/printed_model.py", "embed_tokens"),  # the table of T5's stacks, for which bertcalc has no family
     ("bertcalc/reading/examples.py", "BertForSequenceClassification"),  # a text to try
-    ("bertcalc/reading/printed_tree.py", "out_proj"),  # of torch.nn.MultiheadAttention
-    ("bertcalc/forward/meanings.py", "predictions"),  # the word
+    ("bertcalc/reading/printed_tree.py", "out_proj"),  # from torch.nn.MultiheadAttention
+    ("bertcalc/forward/meanings.py", "predictions"),  # the common word
     ("bertcalc/config/fields.py", "layer_norm"),  # a value that a file may have
     *(
         ("bertcalc/discover/results/components.py", name) for name in ("predictions", "qa_outputs", "wte", "wpe")
-    ),  # of any model
+    ),  # for any model
     ("bertcalc/diagnosis/other_tools.py", "ffn"),  # quoted from another tool
-    *(("bertcalc/diagnosis/layer_parts.toml", name) for name in ("ffn", "mlp")),  # words that people type
-    # Typed by people, in examples.
+    *(("bertcalc/diagnosis/layer_parts.toml", name) for name in ("ffn", "mlp")),  # words that users type
+    # Typed by users, in examples.
     *(("pages/ui/diagnosis/terms_view.py", f"{name}_embeddings") for name in ("word", "position", "token_type")),
 }
 
 
 @cache
 def names() -> set[str]:
-    """Classes, modules and parts of paths of every family, as far as they are no words."""
+    """The classes, modules and parts of paths of every family, except common words."""
     found, meanings = set(CLASSES), set[str]()
     for name, family in CLASSES.items():
         found.add(family.config.__name__)
@@ -126,12 +128,12 @@ def names() -> set[str]:
         places = [module.place for _path, module, _copies in model.modules()] + [step.place for step in steps]
         meanings |= {word for place in places for said in place for word in re.findall(r"\w+", said)}
     library = {"Conv1D", *(facts.kind for facts in ACTIVATIONS.values())}
-    prefixes = {family.prefix for family in FAMILIES.values()}  # what a family is called is looked for apart
+    prefixes = {family.prefix for family in FAMILIES.values()}  # another test searches for the names of families
     return {name for name in found - library - meanings - WORDS - prefixes if name.isidentifier()}
 
 
 def texts(path: Path) -> Iterator[str]:
-    """Every text in a source, also in parts of f-strings, without docstrings; every text in TOML."""
+    """Yield every text in a source except docstrings, including parts of f-strings. In TOML, yield every string."""
     source = path.read_text(encoding="utf-8")
     if path.suffix == ".toml":
         yield from strings(tomllib.loads(source))
@@ -144,7 +146,7 @@ def texts(path: Path) -> Iterator[str]:
 
 
 def named(text: str, known: set[str]) -> set[str]:
-    """The known names in a text, and the family that it is the name of."""
+    """The known names in a text, and the family whose name equals the text."""
     return {*known.intersection(re.findall(r"\w+", text)), *({text} & FAMILIES.keys())}
 
 
@@ -209,7 +211,7 @@ def test_a_class_that_transformers_does_not_build_is_refused(architecture: str) 
         except ValueError:
             with pytest.raises(ConfigError, match=f"cannot be built with num_labels {labels}"):
                 case.ours()
-            assert config_of_class(config, architecture).num_labels == 2  # the nearest one that is built
+            assert config_of_class(config, architecture).num_labels == 2  # the nearest number that can be built
         else:
             assert case.ours().num_parameters() == expected
 
@@ -224,7 +226,7 @@ def test_every_family_has_exercises(family: str) -> None:
 
 @pytest.fixture
 def known() -> Iterator[Family]:
-    """The made-up family, known for a test, after which nothing knows it any more."""
+    """Register the made-up family for a test, and remove it afterwards."""
     tables = [table for table in vars(registry).values() if isinstance(table, dict) and "bert" in str(table)]
     kept = [(table, {**table}) for table in tables]
     register(family := made_up())
@@ -256,9 +258,9 @@ def test_a_class_that_transformers_lacks_is_no_class_to_compare_with(known: Fami
 
 
 def test_a_made_up_family_is_on_every_page() -> None:
-    """In a process that knows it from its beginning, as a family with a file of its own is known.
+    """A process registers the family at its start, as for a family with its own file.
 
-    What is looked for is said by a page's own program: the frame of the page alone does not say it.
+    The searched texts come from the pages' bodies: the frame of a page alone does not contain them.
     """
     process = subprocess.run(
         [sys.executable, "-c", "from tests.families.made_up import main; main()"],
@@ -308,7 +310,7 @@ def broken(head: Callable[[Trace, Config, Hidden], None], **changes: object) -> 
 
 
 def assert_missing(family: Family, pattern: str) -> None:
-    """Some sentence about what the family lacks matches the pattern."""
+    """Assert that a message about the family's missing parts matches the pattern."""
     sentences = missing_parts(family)
     assert any(re.search(pattern, sentence) for sentence in sentences), sentences
 
@@ -342,7 +344,7 @@ def test_what_is_missing_is_said_by_the_check_of_a_family() -> None:
 
 @dataclass(frozen=True)
 class WrongConfig(BertConfig):
-    """One default is none of the activations."""
+    """A config with a default that is not an activation function."""
 
     hidden_act: str = "wave"
 
@@ -353,14 +355,14 @@ def test_a_default_that_cannot_be_is_said_by_the_check_of_a_family() -> None:
 
 @dataclass(frozen=True)
 class MoreConfig(BertConfig):
-    """A field that nothing describes."""
+    """A config with a field that has no description."""
 
     num_experts: int = 8
 
 
 @dataclass(frozen=True)
 class LessConfig(Config):
-    """Sizes are missing."""
+    """A config with missing sizes."""
 
     vocab_size: int = 100
     num_labels: int = 2

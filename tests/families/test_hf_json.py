@@ -1,4 +1,4 @@
-"""A pasted config.json is read as transformers reads it, and what is wrong with it is said in sentences."""
+"""A pasted config.json is read as transformers reads it, and messages explain what is wrong with it."""
 
 import inspect
 import json
@@ -20,7 +20,7 @@ from bertcalc.text.problem import InputError
 from tests.oracle import Case, ask_transformers4, real_config
 from tests.strategies import cases
 
-# As the hub has it for a fine-tuned bert-base-chinese, legacy keys and all.
+# From the Hub, for a fine-tuned bert-base-chinese, including legacy keys.
 CHINESE = """{
   "architectures": ["BertForTokenClassification"],
   "attention_probs_dropout_prob": 0.1,
@@ -45,7 +45,7 @@ CHINESE = """{
 }"""
 
 
-# As the hub has it for gte-multilingual-base, but for where its program is.
+# From the Hub, for gte-multilingual-base, except for the place of its program.
 REMOTE = """{
   "architectures": ["NewModel", "NewForTokenClassification"],
   "attention_probs_dropout_prob": 0.0,
@@ -143,7 +143,7 @@ def test_where_both_are_said_the_other_is_remarked() -> None:
 
 
 def test_the_number_of_labels_in_files_of_2020_is_not_called_misspelled() -> None:
-    """Such as dslim/bert-base-NER's: transformers reads id2label, and not this key."""
+    """dslim/bert-base-NER has such a file: transformers reads id2label, and ignores this key."""
     labels = {f"{label}": f"LABEL_{label}" for label in range(9)}
     for content in ({"_num_labels": 9, "id2label": labels}, {"_num_labels": 9}):
         reading = read(json.dumps({"model_type": "bert", **content}))
@@ -152,7 +152,7 @@ def test_the_number_of_labels_in_files_of_2020_is_not_called_misspelled() -> Non
 
 
 def test_a_key_with_a_single_possible_value_is_not_said_to_have_no_effect() -> None:
-    """transformers reads attention_head_size of DeBERTa-v2, and another value changes the count."""
+    """transformers reads DeBERTa-v2's attention_head_size, and another value changes the count."""
     text = '{"model_type": "deberta-v2", "hidden_size": 1536, "num_attention_heads": 24, "attention_head_size": 64}'
     said = [str(remark) for remark in read(text).remarks if "attention_head_size" in str(remark)]
     assert said == []
@@ -284,7 +284,7 @@ def test_without_buckets_each_distance_has_its_own_vector(buckets: int | None, m
         deberta["position_buckets"] = buckets
     with torch.device("meta"):
         real = transformers.DebertaV2Model(transformers.DebertaV2Config.from_dict(deberta))
-    if buckets == 1:  # it is built, but it cannot run
+    if buckets == 1:  # it can be built, but not run
         [said] = sentences(json.dumps(deberta))
         assert f"position_buckets {buckets}: transformers accepts this value" in said
         return
@@ -356,7 +356,7 @@ def test_an_architecture_that_is_not_here_is_remarked(names: object) -> None:
     ],
 )
 def test_a_class_of_another_program_is_read_as_the_same_task(model_type: str, names: object, read_as: str) -> None:
-    """As transformers' Auto classes do, which go by the model type."""
+    """transformers' Auto classes also choose the class by the model type."""
     reading = read(json.dumps({"model_type": model_type, "architectures": names}))
     assert reading.architecture == read_as
     assert (f"was read as {read_as}, the class of model_type {model_type} for" in str(reading.remarks[0])) == bool(
@@ -399,7 +399,7 @@ def test_distances_of_transformers_4_that_are_not_counted_are_refused(model_type
         assert read(json.dumps({"model_type": model_type, "position_embedding_type": value}))
 
 
-# Values of every type, at the limits, and those that only some families have.
+# Values of every type, at the limits, and values that only some families have.
 VALUES: tuple[Any, ...] = (
     *(None, True, False, -1, 0, 1, 2, 3, 7, 12, 513, 10**9, 10**40, -0.5, 0.5, 1.5),
     *("", "x", "gelu", "relative_key", "relative_key_query", "rope", "{field}", "first", [], [2], {}, {"a": 1}),
@@ -408,7 +408,7 @@ VALUES: tuple[Any, ...] = (
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_every_sentence_on_a_value_has_its_words(name: str) -> None:
-    """Whatever is refused or remarked, by a field alone or between fields, its placeholders are filled."""
+    """Messages about any refused or remarked value have their placeholders filled."""
     kind = FAMILIES[name].config
     keys = {*vars(kind.default()), *Config.__annotations__, "id2label", "head_dim", "layer_types"}
     refused = 0

@@ -1,4 +1,4 @@
-"""A config.json that is written here is what transformers loads, and what is read here as the same."""
+"""A written config.json is loaded by transformers, and read back as the same model."""
 
 import json
 from itertools import product
@@ -29,7 +29,7 @@ def test_what_is_written_is_read_as_the_same(case: Case) -> None:
     reading = read(write(case.model))
     assert reading.config == case.config
     assert reading.architecture == case.architecture
-    # Only transformers 4 builds relative positions, of which a remark tells.
+    # Only transformers 4 builds relative positions, which a remark says.
     assert all("transformers 5 ignores the key" in str(remark) for remark in reading.remarks)
 
 

@@ -1,4 +1,4 @@
-"""Every page comes up with every family, and names its class and its own fields."""
+"""Every page opens with every family, and names its class and its own fields."""
 
 import pytest
 
@@ -17,6 +17,6 @@ def test_a_page_comes_up(family: str, page: str) -> None:
     architecture = found.classes[1].name
     app = open_app(page and f"{page}.py", preset=next(iter(found.presets)), architecture=architecture)
     assert not texts(app)
-    if page != "memory":  # which does not simulate every family
+    if page != "memory":  # this page does not simulate every family
         assert not app.error, app.error[0].value
     assert any(architecture in text for _place, text in said(app))

@@ -12,7 +12,7 @@ from bertcalc.families.published import PUBLISHED, PublishedCount
 from bertcalc.model.totals import totals_by_component
 from tests.oracle import Case, facts
 
-# Counts of BERT and its relatives, each that of a real class in transformers 5.23, and what others published of it.
+# Counts of BERT and its relatives, each from a real class in transformers 5.23, with published counts.
 with Path(__file__).with_name("family_counts.csv").open(encoding="utf-8") as _file:
     COUNTS = list(csv.DictReader(_file))
 MINIATURES = [name for name in PRESETS if name.startswith("bert_uncased_")]
@@ -98,6 +98,6 @@ def test_a_preset_is_found_however_its_name_is_written() -> None:
     assert preset_named("https://huggingface.co/google-bert/bert-base-cased") == "bert-base-cased"
     assert preset_named("BAAI/bge-large-zh") == "bert-large-chinese"
     assert preset_named("google/bert_uncased_L-2_H-128_A-2") == "bert_uncased_L-2_H-128_A-2"
-    assert preset_named("nobody/bert-base-cased") is None  # which may have other sizes
+    assert preset_named("nobody/bert-base-cased") is None  # it may have other sizes
     assert preset_named("") is None
     assert len({name.lower() for name in PRESETS}) == len(PRESETS)

@@ -1,4 +1,4 @@
-"""Values of a config.json with which transformers does not load it are refused; transformers is the judge."""
+"""Values of a config.json that transformers cannot load are refused; transformers is the reference."""
 
 import json
 import warnings
@@ -27,13 +27,13 @@ VALUES: list[Any] = [None, 1, 0, True, False, 1.0, 0.5, "x", -1, [], {}, 8, 12.0
 
 
 def loads(name: str, content: dict[str, Any]) -> bool:
-    """Whether transformers builds the family's body with these keys."""
+    """Whether transformers builds the family's base model with these keys."""
     try:
-        with warnings.catch_warnings(action="ignore"):  # of keys that transformers has renamed
+        with warnings.catch_warnings(action="ignore"):  # about keys that transformers has renamed
             config = CLASSES[name](**content)
         with torch.device("meta"), no_init_weights():
             getattr(transformers, FAMILIES[name].base.name)(config)
-    except Exception:  # it raises exceptions of all types
+    except Exception:  # transformers raises exceptions of all types
         return False
     return True
 

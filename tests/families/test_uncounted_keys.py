@@ -1,4 +1,4 @@
-"""Keys of a config.json that change nothing that is counted: the real class with another value of each is the same."""
+"""Keys of a config.json that change no count: the real class is the same with another value of each key."""
 
 import json
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ _ON = (
     *("output_hidden_states", "is_encoder_decoder", "is_decoder", "use_cache", "tf_legacy_loss", "xla_device"),
     *("repad_logits_with_grad", "_attn_implementation_autoset"),
 )
-# Another value than the usual one of each key; of all others, the number 3.
+# For each key, a value other than the default. Keys that are not listed get the number 3.
 VALUES: dict[str, Any] = {
     **dict.fromkeys(("dtype", "torch_dtype"), "float16"),
     **dict.fromkeys(_NAMES, "else"),
@@ -66,7 +66,7 @@ ANGLES = {"rope_type": "default", "rope_theta": 5.0}
 
 
 class Figures(NamedTuple):
-    """All that is counted of a model."""
+    """All figures of a model that bertcalc computes."""
 
     tensors: list[tuple[str, tuple[int, ...]]]
     flops: int
@@ -75,7 +75,7 @@ class Figures(NamedTuple):
 
 
 def real(family: Family, architecture: str, keys: Mapping[str, Any], *, memory: bool) -> Figures:
-    """The figures of a small real model with more keys in its configuration."""
+    """The figures of a small real model with additional keys in its configuration."""
     kind = family.config
     sizes: dict[str, Any] = {field: value for field, value in SIZES.items() if kind.has(field)}
     case = Case(kind(**sizes), architecture)
@@ -85,10 +85,10 @@ def real(family: Family, architecture: str, keys: Mapping[str, Any], *, memory: 
         model = getattr(transformers, architecture)(config)
     model.tie_weights()
     model.set_attn_implementation("eager")
-    # return_dict and what is to be returned stay as the configuration says.
+    # return_dict and the choice of outputs stay as in the configuration.
     call = Call(2, 4, labels=bool(class_of(architecture).targets))
     given = {name: value for name, value in unmasked(case, call).items() if torch.is_tensor(value)}
-    model, given = on_cpu(model, given)  # some read numbers
+    model, given = on_cpu(model, given)  # some forward methods read values
     tensors = [(name, tuple(tensor.shape)) for name, tensor in model.named_parameters()]
     model.eval()
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
@@ -108,7 +108,7 @@ FAMILY = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 
 
 def others(kind: type[Config], keys: Any) -> dict[str, Any]:
-    """Another value of each key that is no field of a family."""
+    """Another value of each key that is not a field of the family."""
     values = {key: VALUES.get(key, 3) for key in sorted(keys) if not kind.has(key)}
     values = {key: value for key, value in values.items() if not kind.converted({key: value})}
     return (
@@ -117,7 +117,7 @@ def others(kind: type[Config], keys: Any) -> dict[str, Any]:
 
 
 def rotary(kind: type[Config], parameters: dict[str, Any]) -> dict[str, Any]:
-    """Parameters of rotary positions, for each kind of layer if there are two."""
+    """Parameters of rotary positions, per kind of layer if there are two kinds."""
     kinds = ("full_attention", "sliding_attention")
     return dict.fromkeys(kinds, parameters) if kind.has("local_attention") else parameters
 
@@ -126,7 +126,7 @@ def rotary(kind: type[Config], parameters: dict[str, Any]) -> dict[str, Any]:
 def test_what_is_said_to_affect_no_count_affects_none(family: Family) -> None:
     keys = others(family.config, NEUTRAL) | {"rope_parameters": rotary(family.config, ANGLES)}
     assert all(is_neutral(key, value) for key, value in keys.items())
-    if family.config.has("relative_attention"):  # refused there
+    if family.config.has("relative_attention"):  # DeBERTa refuses it
         del keys["type_vocab_size"]
     for architecture in classes(family):
         assert real(family, architecture, keys, memory=True) == real(family, architecture, {}, memory=True)
@@ -141,7 +141,7 @@ def test_what_may_change_the_memory_changes_no_parameter_and_no_flops(family: Fa
 
 
 def test_what_returns_more_keeps_more_memory() -> None:
-    """So that these keys are not among those that affect no count."""
+    """These keys must therefore not be among the keys without an effect."""
     family = FAMILIES["bert"]
     usual = real(family, "BertModel", {}, memory=True)
     for key in ("output_attentions", "output_hidden_states"):
@@ -163,7 +163,7 @@ def test_each_kind_of_key_has_its_own_remark() -> None:
     memory = "Ignored keys: output_attentions. They do not affect parameters or FLOPs, but may affect memory."
     assert memory in remarks(output_attentions=True)
     for key in EMPTY:
-        if key not in ("pruned_heads", "quantization_config"):  # which have sentences of their own
+        if key not in ("pruned_heads", "quantization_config"):  # these have their own messages
             assert unknown.format(key) in remarks(**{key: {"0": [1]}})
         assert unknown.format(key) not in remarks(**{key: None})
 
@@ -204,7 +204,7 @@ def test_a_misspelling_beside_the_right_name_is_unknown() -> None:
 @pytest.mark.parametrize("layers", [1, 2, 3, 7, 22])
 @pytest.mark.parametrize("interval", [1, 2, 3, 5, 22, 40])
 def test_the_layer_types_of_a_file_are_read(layers: int, interval: int) -> None:
-    """What transformers writes, and reads, for any interval between global layers."""
+    """For any interval between global layers, transformers writes and reads these types."""
     sizes = {"num_hidden_layers": layers, "hidden_size": 32, "num_attention_heads": 2, "intermediate_size": 8}
     written = transformers.ModernBertConfig(**sizes, global_attn_every_n_layers=interval).to_dict()
     kinds = written.pop("layer_types")
@@ -239,14 +239,14 @@ def test_layer_types_take_precedence_as_in_transformers() -> None:
     ],
 )
 def test_other_layer_types_are_refused(kinds: Any) -> None:
-    """Instead of memory that is not theirs."""
+    """Otherwise, the computed memory would be wrong."""
     with pytest.raises(InputError, match=r"^(bertcalc does not support )?layer_types "):
         read(json.dumps({"model_type": "modernbert", "num_hidden_layers": 4, "layer_types": kinds}))
 
 
 @FAMILY
 def test_a_shared_name_that_transformers_does_not_read_is_not_read(family: Family) -> None:
-    """DistilBERT's feed-forward is hidden_dim in a file; transformers ignores an intermediate_size."""
+    """A file calls DistilBERT's intermediate size hidden_dim. transformers ignores intermediate_size."""
     kind, real_kind = family.config, getattr(transformers, family.config.__name__)
     names = {name for name, own in kind.attribute_map.items() if real_kind.attribute_map.get(name) != own}
     assert not names & names_read(kind)

@@ -1,4 +1,4 @@
-"""Configurations as people have them are counted as the real class does, or refused with a sentence."""
+"""Published configurations are counted as by the real class, or refused with a message."""
 
 import json
 import tomllib
@@ -30,7 +30,7 @@ def case(entry: dict[str, str]) -> Any:
 
 
 def described(entry: dict[str, str]) -> dict[str, Any]:
-    """The keys of a file, with the vocabulary under its present name."""
+    """The keys of a file, with the vocabulary under its current name."""
     keys = object_of(entry["text"])
     return {"vocab_size": keys[OLD_VOCABULARY], **keys} if OLD_VOCABULARY in keys else keys
 
@@ -55,7 +55,8 @@ def test_a_file_that_can_be_counted_is_counted_as_the_real_class(entry: dict[str
 
 
 def test_the_count_is_that_of_transformers_4_as_well() -> None:
-    entries = [entry for entry in FILES["counted"] if entry["type"] not in ("nomic_bert", "gte")]  # which 4 lacks
+    # Transformers 4 lacks these types.
+    entries = [entry for entry in FILES["counted"] if entry["type"] not in ("nomic_bert", "gte")]
     models = [(entry, read(entry["text"])) for entry in entries]
     questions = [
         {
@@ -83,7 +84,7 @@ def test_a_file_that_removes_heads_is_counted_without_them() -> None:
     assert reading.num_parameters < now
     assert f"transformers 5 ignores the key and builds {now:,} parameters." in str(reading)
     with pytest.raises(InputError, match="removes 3 heads from the layers"):
-        read(text)  # its fields alone are those of another model
+        read(text)  # its other fields describe a different model
     with pytest.raises(InputError, match="heads 99 is not possible"):
         bertcalc.read(json.dumps({"model_type": "bert", "pruned_heads": {"0": [99]}}))
     assert read(json.dumps({"model_type": "bert", "pruned_heads": {"0": []}})).config == BertConfig()

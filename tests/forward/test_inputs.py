@@ -1,4 +1,4 @@
-"""What is said of the inputs of a forward method, with real models, which are given them and asked what changes."""
+"""Statements about the inputs of forward methods, checked on the outputs of real models."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -27,7 +27,7 @@ SIZES = BertConfig(
     pad_token_id=1,
 )
 CALL = Call(2, 5, 3, 2)
-# Values with which each of the inputs that can lack an effect has one, where it is used.
+# Values for which each input has an effect if the model uses it.
 GIVEN: dict[str, Any] = {
     "attention_mask": lambda shape: torch.ones(shape, dtype=torch.int64).index_fill(-1, torch.tensor([0, 4]), 0),
     "token_type_ids": lambda shape: torch.ones(shape, dtype=torch.int64),
@@ -40,7 +40,7 @@ GIVEN: dict[str, Any] = {
 
 
 def ways(architecture: str) -> Iterator[Config]:
-    """Small models in which different inputs are used."""
+    """Yield small configurations that use different inputs."""
     kind = CLASSES[architecture].config
     changes: list[dict[str, Any]] = [
         {},
@@ -82,7 +82,7 @@ def unlike(here: list[torch.Tensor], there: list[torch.Tensor]) -> bool:
 
 
 def tokens(architecture: str) -> torch.Tensor:
-    """The words of a batch, none of which is padding."""
+    """The token ids of a batch without padding."""
     ids = torch.tensor([[3, 4, 5, 6, 7], [8, 9, 10, 3, 5]])
     return ids[:, None].repeat(1, 2, 1) if class_of(architecture).takes_choices else ids
 
@@ -136,7 +136,7 @@ def test_an_input_that_is_not_given_is_as_is_said(architecture: str) -> None:
 
 
 def test_positions_and_more_tokens_that_mean_something_else_elsewhere() -> None:
-    """RoBERTa and MPNet count positions from padding; GPT-2 adds the vectors of words for its token types."""
+    """RoBERTa and MPNet count positions from padding. GPT-2 uses the word embeddings for token types."""
     for architecture in ("RobertaModel", "XLMRobertaModel", "CamembertModel", "MPNetModel"):
         model = built(next(ways(architecture)), architecture)
         ids = torch.tensor([[3, 4, 5, 1, 1]])

@@ -1,4 +1,4 @@
-"""What goes in and what comes out, with the real forward methods as the judge."""
+"""The inputs and outputs of forward methods, compared with the real ones."""
 
 import inspect
 from dataclasses import replace
@@ -51,7 +51,7 @@ CROSS = replace(DECODER, add_cross_attention=True)
 
 
 def small(architecture: str, like: Config = SMALL) -> Config:
-    """A small configuration for a class, as far as its family can be like that one."""
+    """Return a small configuration for a class, with all values of ``like`` that its family has."""
     kind = CLASSES[architecture].config
     own = {"embedding_size": 4, "num_labels": 2} | like.shared()
     if kind.default().turns_pairs:
@@ -59,7 +59,7 @@ def small(architecture: str, like: Config = SMALL) -> Config:
     return kind(**{name: value for name, value in own.items() if kind.has(name)})
 
 
-# DeBERTa flattens a single score for the loss, and returns it so.
+# DeBERTa flattens a single score for the loss, and returns it in that shape.
 ONE_SCORE = Case(
     DebertaConfig(hidden_size=24, num_attention_heads=2, num_hidden_layers=2, num_labels=1),
     "DebertaForSequenceClassification",
@@ -69,7 +69,7 @@ ALL = Call(3, 4, 5, 7, output_hidden_states=True, output_attentions=True)
 
 @st.composite
 def calls(draw: st.DrawFn) -> tuple[Case, Call]:
-    """A model and a call of its forward method that runs."""
+    """Draw a model and a call that its forward method can run."""
     case = of_pairs(draw(cases()))
     call = Call(
         batch_size=draw(st.integers(1, 4)),
@@ -174,7 +174,7 @@ OPTIONAL = ("attention_mask", "token_type_ids", "position_ids", "encoder_attenti
 @pytest.mark.parametrize("architecture", CLASSES)
 def test_the_real_method_takes_every_optional_input_in_the_shape_that_is_shown(architecture: str) -> None:
     config = small(architecture, CROSS)
-    real = getattr(transformers, architecture)(real_config(config))  # with numbers: it looks into the masks
+    real = getattr(transformers, architecture)(real_config(config))  # with data, since the model reads its masks
     model = Model(config, architecture)
     entries = inputs(model, ALL, run(taking_all(model), ALL))
     given = {
@@ -186,7 +186,7 @@ def test_the_real_method_takes_every_optional_input_in_the_shape_that_is_shown(a
     embeddings = {name: given[name] for name in given if name != "input_ids"} if "inputs_embeds" in given else given
     given = {name: given[name] for name in given if name != "inputs_embeds"}
     scores, others = real(**given)[0], real(**embeddings)[0]
-    if "inputs_embeds" in model.cls.laid_out:  # which gives also the scores of choices one after the other
+    if "inputs_embeds" in model.cls.laid_out:  # the input also returns the scores of all choices in sequence
         others = others.view(scores.shape)
     assert scores.shape == others.shape
 
@@ -205,7 +205,7 @@ def test_past_key_values_go_in_as_they_came_out() -> None:
 @examples(20)
 def test_the_letters_stand_for_the_numbers(drawn: tuple[Case, Call]) -> None:
     case, call = drawn
-    # Without its projection the summary loses its last axis where H is 1: a letter is never 1.
+    # Without a projection, the summary loses its last axis if H is 1, but a symbol is never 1.
     assume(getattr(case.config, "summary_use_proj", True) or case.config.hidden_size > 1)
     model, wide = case.model, taking_all(case.model)
     sizes = letters_of(case.config)
@@ -235,7 +235,7 @@ def letters(model: Model, cross: bool) -> list[Any]:
 
 @pytest.mark.parametrize("config", [SMALL, CROSS], ids=["encoder", "cross attention"])
 def test_the_bytes_are_those_of_the_tensors_that_there_are(config: Config) -> None:
-    """last_hidden_state and the last of hidden_states are one tensor: it is in memory once."""
+    """last_hidden_state and the last entry of hidden_states are the same tensor, so it is in memory once."""
     call = possible(Model(config), ALL)
     real = Case(config).real()
     real.set_attn_implementation("eager")
@@ -309,7 +309,7 @@ def test_heads_of_an_odd_size_cannot_be_turned_and_the_remedy_can(hidden_size: i
     config = ModernBertConfig(
         vocab_size=11, hidden_size=hidden_size, num_attention_heads=heads, num_hidden_layers=2, pad_token_id=0
     )
-    if hidden_size > heads:  # a head of one number is multiplied by two angles, which broadcasts
+    if hidden_size > heads:  # a head of size 1 is multiplied by two angles, which broadcasts
         with pytest.raises(RuntimeError):
             real_outputs(Case(config, "ModernBertModel"), Call(1, 4))
     [problem] = problems(Model(config, "ModernBertModel"), Call(1, 4))
@@ -381,7 +381,7 @@ def test_everything_has_a_meaning_and_nothing_else_has() -> None:
 
 
 def test_a_cache_of_bert_base_has_the_published_size() -> None:
-    """2 x 12 layers x 768 hidden units x 4 bytes for each token: 73,728 bytes."""
+    """For each token, 2 x 12 layers x 768 hidden units x 4 bytes are 73,728 bytes."""
     call = Call(1, 128)
     case = Case(BertConfig(is_decoder=True))
     [cache] = [entry for entry in ours(case, call) if entry.name == "past_key_values"]

@@ -1,4 +1,4 @@
-"""What transformers 4 takes and returns: its forward methods are asked in an environment of their own."""
+"""The inputs and outputs of transformers 4, which runs in a separate environment."""
 
 from dataclasses import asdict, replace
 from itertools import product
@@ -49,7 +49,7 @@ MODELS = [(architecture, True) for architecture in ARCHITECTURES] + [("BertModel
 EVERY = [
     (Case(config, architecture, pooler), call)
     for (architecture, pooler), config, call in sampled(product(MODELS, CONFIGS, CALLS), 5)
-    # What a decoder without cross attention refuses in both versions is tested with version 5.
+    # Tests with version 5 cover what a decoder without cross-attention refuses in both versions.
     if "encoder_sequence_length" not in [problem.field for problem in problems(Model(config, architecture), call)]
 ]
 
@@ -66,12 +66,12 @@ def question(case: Case, call: Call) -> dict[str, Any]:
     }
 
 
-Answer = list[Output] | str  # outputs, or what the error says
+Answer = list[Output] | str  # outputs, or the text of the error
 
 
 @pytest.fixture(scope="module")
 def replies() -> list[Any]:
-    """The parameters of every class, then what every case of EVERY returns: one process for all."""
+    """The parameters of every class, then the outputs of every case of EVERY, from one process."""
     return ask_transformers4(
         [*({"signature": name} for name in ARCHITECTURES), *(question(case, call) for case, call in EVERY)]
     )
@@ -79,13 +79,13 @@ def replies() -> list[Any]:
 
 @pytest.fixture(scope="module")
 def signatures(replies: list[Any]) -> dict[str, list[str]]:
-    """The parameters of every forward method."""
+    """The parameters of every forward method, keyed by class."""
     return dict(zip(ARCHITECTURES, replies, strict=False))
 
 
 @pytest.fixture(scope="module")
 def answers(replies: list[Any]) -> list[Answer]:
-    """To every case of EVERY, in its order."""
+    """The answers to all cases of EVERY, in order."""
     return [
         answer
         if isinstance(answer, str)
@@ -122,7 +122,7 @@ def test_where_the_versions_differ_it_is_said_and_nowhere_else(answers: list[Ans
     for case, call, answer in absolute:
         five = ours(case, call)
         if call.return_dict and not isinstance(answer, str):
-            # The dictionary of BertModel has its names in another order.
+            # BertModel's dictionary has its names in another order.
             same = sorted(map(repr, five)) == sorted(map(repr, answer))
         else:
             same = five == answer

@@ -1,4 +1,4 @@
-"""The walk on live steps is the walk of any other model of the same structure."""
+"""The walk on live steps equals the walk of any other model of the same structure."""
 
 import random
 from typing import Any

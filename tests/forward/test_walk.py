@@ -1,4 +1,4 @@
-"""The walk: every stop once, totals that grow to the model's, and a public write-up row by row."""
+"""The walk: every stop occurs once, totals grow to the model's total, and a public write-up agrees row by row."""
 
 import re
 from dataclasses import replace
@@ -22,7 +22,7 @@ from tests.strategies import cases
 
 
 def test_002_row_by_row() -> None:
-    """The figures of the write-up; its configuration is bert-large with 21,128 word pieces, without the pooler."""
+    """The write-up's figures. Its configuration is bert-large with 21,128 word pieces, without the pooler."""
     model = build(PRESETS["bert-large-chinese"].config, add_pooling_layer=False)
     rows = keras_rows(walk(model.steps(Batch(1, 512))))
     assert [(row.keras, row.parameters) for row in rows] == [
@@ -93,13 +93,13 @@ def test_names_of_tensors_on_the_walk_are_the_real_ones(case: Case) -> None:
     }
     real = {(name, tuple(tensor.shape)) for name, tensor in owned(case.real()).items()}
     elsewhere = rf"(^|\.)(layers?|h)\.(?!{layer}\.)[0-9]"
-    if layer:  # DeBERTa's convolution comes after the first layer, and with it where that is not opened
+    if layer:  # DeBERTa's convolution runs after the first layer, and belongs to it unless that layer is opened
         elsewhere += r"|encoder\.conv\."
     assert walked == {(name, shape) for name, shape in real if not re.search(elsewhere, name)}
 
 
 def test_what_goes_in_came_out_before() -> None:
-    """Each stop takes what an earlier one gave, or what comes from outside, by its name."""
+    """Each stop takes the output of an earlier stop, or an input from outside, by name."""
     outside = {"position_ids", "attention_mask"}
     stops = walk(build(BertConfig(num_hidden_layers=5)).steps(Batch(1, 8)), 2)
     for at, stop in enumerate(stops):
@@ -163,14 +163,15 @@ def test_questions_are_asked_where_they_arise() -> None:
     assert base["attention.output.dense"] == ["Why is there another dense layer after attention?"]
     assert base["cls.predictions.decoder"] == ["Why is the decoder free?"]
     assert asked(BertConfig(), "BertModel")["pooler.dense"] == ["What is the pooler for?"]
-    assert asked(BertConfig(num_attention_heads=1))["attention.output.dense"] == []  # one head has nothing to exchange
+    # A single head has nothing to exchange.
+    assert asked(BertConfig(num_attention_heads=1))["attention.output.dense"] == []
     relative = asked(BertConfig(position_embedding_type="relative_key", tie_word_embeddings=False))
     assert relative["attention.self.heads"] == ["Does the number of heads change the count?"]
     assert relative["cls.predictions.decoder"] == ["What does an untied decoder cost?"]
 
 
 def test_004_heads_one_by_one_are_one_matrix() -> None:
-    """The write-up's (768 x 64) x 3 x 12 for query, key and value, without biases."""
+    """The write-up counts (768 x 64) x 3 x 12 for query, key and value, without biases."""
     attention = submodule(build(BertConfig()), "encoder.layer.*.attention.self")
     assert isinstance(attention, Attention)
     assert factors(per_head(attention)) == {"weight": (12, 3, 64, 768), "bias": (12, 3, 64)}

@@ -1,4 +1,4 @@
-"""A server that speaks the Hub's protocol, and this process asking it instead of the Hub."""
+"""A server that speaks the Hub's protocol, and fixtures that make this process use it instead of the Hub."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -14,7 +14,7 @@ from tests.hub.hub_server import Server, serving
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folders with checkpoints, by the names that they have on the server."""
+    """Return a folder of checkpoints, each at its repository name on the server."""
     root = tmp_path_factory.mktemp("models")
     published = as_google_published(save(root / "some" / "published"))
     change_config(published, architectures=["BertForMaskedLM"], pooler_fc_size=768)
@@ -22,7 +22,8 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     change_config(save(root / "some" / "unnamed", "BertForSequenceClassification"), architectures=None)
     pickled = save(root / "some" / "pickled")
     (pickled / "model.safetensors").rename(pickled / "pytorch_model.bin")
-    change_config(save(root / "some" / "other"), model_type="t5", classifier_dropout=0.1)  # T5 takes no null
+    # T5's config does not accept null.
+    change_config(save(root / "some" / "other"), model_type="t5", classifier_dropout=0.1)
     change_config(save(root / "some" / "wrong"), hidden_size="many", num_hidden_layers=0)
     cut = save(root / "some" / "cut") / "model.safetensors"
     cut.write_bytes(cut.read_bytes()[:-1])
@@ -32,7 +33,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def hub(models: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """The server, which huggingface_hub takes for the Hub, here and in the processes that ask."""
+    """Start the server, and make huggingface_hub use it as the Hub in this process and its child processes."""
     with serving(models) as server, ExitStack() as ends:
         constants = huggingface_hub.constants
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)

@@ -1,6 +1,6 @@
-"""A server on this machine that speaks as much of the Hub's protocol as files need.
+"""A local server for the part of the Hub's protocol that files need.
 
-Files lie in folders named owner/name; what else a name may mean is said by ``Server.answers`` and ``Server.written``.
+Files are in folders named owner/name. ``Server.answers`` and ``Server.written`` define other answers for a name.
 """
 
 import re
@@ -18,27 +18,28 @@ COMMIT = "0" * 40
 
 
 class Answer(NamedTuple):
-    """What is answered whatever is asked of a model: a status, and headers."""
+    """A fixed answer to all requests for a model: a status, and headers."""
 
     status: int
     headers: Mapping[str, str] = MappingProxyType({})
 
 
 class Server:
-    """The address, what was asked, and how it is answered."""
+    """The server's address, its requests, and its answers."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.url = ""
         self.answers: dict[str, Answer] = {}
-        self.written: dict[str, Callable[[BufferedIOBase], object]] = {}  # by functions that write what they like
-        self.asked: list[tuple[str, str, str | None]] = []  # path, range, authorization
+        # Functions that write the whole answer, keyed by repository name.
+        self.written: dict[str, Callable[[BufferedIOBase], object]] = {}
+        self.asked: list[tuple[str, str, str | None]] = []  # (path, range, authorization) of each request
         self.sent = 0
         self.ranges = True
 
 
 def slow_headers(answer: BufferedIOBase) -> None:
-    """A byte every half second, for ever."""
+    """Send a byte of headers every half second, for ever."""
     answer.write(b"HTTP/1.1 200 OK\r\nx: ")
     while True:
         answer.write(b"x")
@@ -46,7 +47,7 @@ def slow_headers(answer: BufferedIOBase) -> None:
 
 
 def slow_body(answer: BufferedIOBase) -> None:
-    """A byte every half second, of 100,000."""
+    """Send a byte every half second, of 100,000 announced."""
     answer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n")
     while True:
         answer.write(b" ")
@@ -54,7 +55,7 @@ def slow_body(answer: BufferedIOBase) -> None:
 
 
 def endless_body(answer: BufferedIOBase) -> None:
-    """As many bytes as somebody takes."""
+    """Send bytes until the client stops reading."""
     answer.write(b"HTTP/1.1 200 OK\r\n\r\n")
     while True:
         answer.write(bytes(100_000))
@@ -62,7 +63,7 @@ def endless_body(answer: BufferedIOBase) -> None:
 
 @contextmanager
 def serving(folder: Path) -> Iterator[Server]:
-    """A server for the models in a folder."""
+    """Serve the models in a folder."""
     server = Server(folder)
 
     class Handler(BaseHTTPRequestHandler):
@@ -75,7 +76,7 @@ def serving(folder: Path) -> Iterator[Server]:
                 self._answer(server.answers[match[1]])
             elif match[1] in server.written:
                 self.close_connection = True
-                with suppress(OSError):  # nobody reads any more
+                with suppress(OSError):  # the client has stopped reading
                     server.written[match[1]](self.wfile)
             elif not (folder / match[1]).is_dir():
                 self._answer(Answer(401, {"X-Error-Code": "RepoNotFound"}))

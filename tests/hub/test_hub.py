@@ -1,4 +1,4 @@
-"""What is asked of the Hub, how little of it, and what is said when there is nothing to show."""
+"""Requests to the Hub: which are sent, how few they are, and what readers are told if there is nothing to show."""
 
 import json
 import time
@@ -114,12 +114,12 @@ def test_large_files_lie_in_the_hubs_own_places(url: str, right: bool) -> None:
 
 
 def test_what_huggingface_hub_lacks(hub: Server, models: Path) -> None:
-    """Why the requests are our own; once this fails, the library may be enough."""
+    """This is why bertcalc sends its own requests. Once this test fails, the library may suffice."""
     folder = models / "some" / "loose"
     folder.mkdir(exist_ok=True)
     one = '{"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}'
     header = f'{{"a": {one}, "a": {one}}}'.encode()
-    large = 10**7  # bytes of data, of which the header announces 8
+    large = 10**7  # bytes of data; the header announces 8
     (folder / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(large))
     hub.ranges = False
     with pytest.raises(InputError, match="a appears twice"):
@@ -128,7 +128,8 @@ def test_what_huggingface_hub_lacks(hub: Server, models: Path) -> None:
     library = huggingface_hub.HfApi(hub.url, token=False)
     assert library.parse_safetensors_file_metadata("some/loose", "model.safetensors").tensors.keys() == {"a"}
     until = time.monotonic() + 10
-    while hub.sent <= large and time.monotonic() < until:  # the server counts what it has sent when it is read already
+    # The server updates its count after the client has read the bytes.
+    while hub.sent <= large and time.monotonic() < until:
         time.sleep(0.01)
     assert hub.sent > large
     with pytest.raises(InputError, match="bytes of data"):

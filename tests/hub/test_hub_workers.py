@@ -1,4 +1,4 @@
-"""The Hub is asked outside of the server: in number, in time and in memory within limits."""
+"""Requests to the Hub run in worker processes, limited in number, time and memory."""
 
 import json
 import os
@@ -21,16 +21,16 @@ from tests.pages.apptest import ROOT
 
 
 class OtherError(Exception):
-    """Somebody wants something else."""
+    """The reader wants something else."""
 
 
 def stay() -> None:
-    """Nobody wants anything else."""
+    """Do nothing: the reader wants nothing else."""
 
 
 @pytest.fixture(autouse=True)
 def patient(hub: Server) -> None:
-    """Two models are slow."""
+    """Let two of the models be slow."""
     hub.written = {"some/headers": slow_headers, "some/body": slow_body}
 
 
@@ -47,7 +47,7 @@ def said(name: str) -> str:
 
 @pytest.fixture
 def both_taken() -> Iterator[Callable[[], None]]:
-    """Two read slow headers, until they are told to leave."""
+    """Let two threads read slow headers until the yielded function is called."""
     told = threading.Event()
 
     def leave() -> None:
@@ -81,7 +81,7 @@ def test_who_sends_slowly_is_given_up_in_time(name: str, monkeypatch: pytest.Mon
     limit(monkeypatch, 2)
     began = time.monotonic()
     assert said(name) == "The Hub took longer than 2 seconds: try again later."
-    assert time.monotonic() - began < 20  # it sends for ever
+    assert time.monotonic() - began < 20  # the server would send for ever
 
 
 def test_a_third_reader_is_told_that_others_read_and_reads_when_they_have_done(

@@ -1,4 +1,4 @@
-"""Data that is built once for each structure is what it would be if it were built for each model."""
+"""Data built once for each structure equals the data built for each model."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -25,7 +25,7 @@ INKS = tuple(COLORS["light"].items())
 
 @st.composite
 def alike(draw: st.DrawFn) -> tuple[str, Model, Model]:
-    """A preset, and two models of one structure whose sizes are stops of the sliders."""
+    """Draw a preset and two models of the same structure with sizes from the sliders' stops."""
     preset = draw(st.sampled_from(list(PRESETS)))
     config = PRESETS[preset].config
     architecture = draw(st.sampled_from([cls for cls, family in CLASSES.items() if family is family_of(config)]))
@@ -43,7 +43,7 @@ def alike(draw: st.DrawFn) -> tuple[str, Model, Model]:
 
 
 def operations(node: Any) -> list[Any]:
-    """The operations of a node, each with its arguments by their places: equal nodes may be two objects."""
+    """The operations of a node, with indices in place of nested nodes, since equal nodes may be two objects."""
     places: dict[LiveNode, int] = {}
     listed: list[Any] = []
 
@@ -62,7 +62,7 @@ def operations(node: Any) -> list[Any]:
 
 
 def leaves(data: Any) -> Iterator[Any]:
-    """All values of data, and the expressions of those that are live."""
+    """Yield all values in the data, and the operations of live values."""
     match data:
         case LiveText():
             yield from (operations(data.node), str(data), *map(str, data.parts))
@@ -86,7 +86,7 @@ def test_the_formula_of_a_structure_is_that_of_each_model(case: tuple[str, Model
     _preset, first, second = case
     build = formula_parts._total_formula
     build(first, INKS, translator())
-    plain: Any = build.__wrapped__  # type: ignore[attr-defined]  # of functools.wraps
+    plain: Any = build.__wrapped__  # type: ignore[attr-defined]  # set by functools.wraps
     assert [*leaves(build(second, INKS, translator()))] == [*leaves(plain(second, INKS, translator()))]
 
 
@@ -94,8 +94,8 @@ def test_the_formula_of_a_structure_is_that_of_each_model(case: tuple[str, Model
 @given(alike(), st.integers(1, 10**9))
 def test_the_bars_of_a_structure_are_those_of_each_model(case: tuple[str, Model, Model], limit: int) -> None:
     preset, first, second = case
-    build, plain = bars._parameter_bars, bars._parameter_bars.__wrapped__  # type: ignore[attr-defined]  # as above
-    frame, plain_frame = bars._bars_frame, bars._bars_frame.__wrapped__  # type: ignore[attr-defined]  # as above
+    build, plain = bars._parameter_bars, bars._parameter_bars.__wrapped__  # type: ignore[attr-defined]  # likewise
+    frame, plain_frame = bars._bars_frame, bars._bars_frame.__wrapped__  # type: ignore[attr-defined]  # likewise
     arguments = (preset, "", INKS, translator())
     frame(build(first, *arguments), limit, translator())
     expected = plain(second, *arguments)

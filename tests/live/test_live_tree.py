@@ -1,4 +1,4 @@
-"""What is read from a live tree is what the tree of any other model of its structure says."""
+"""A live tree gives the same values as the tree of any other model of its structure."""
 
 import random
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
-"""What PyTorch's CPU allocator hands out in a step: it also sees what kernels allocate for themselves.
+"""Measure the memory that PyTorch's CPU allocator hands out in a step, including temporary memory of kernels.
 
-Which is not much, and gone before the next operation: the backward pass of LayerNorm has 2 H numbers for each thread, a
-lookup and its backward pass lay ids out in order if they are not (8 bytes a token), and a Python number becomes a
-tensor of 8 bytes, beside which the kernel has it in its own type.
+Kernels allocate little themselves, and release it before the next operation. The backward pass of LayerNorm allocates 2
+H values for each thread. An embedding lookup and its backward pass make ids contiguous if they are not (8 bytes a
+token). A Python number becomes a tensor of 8 bytes, of which the kernel makes a copy in its own dtype.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,9 +17,10 @@ _MEASURED = "measured"
 
 
 def most_allocated(run: Callable[[], object], there: Iterable[torch.Tensor]) -> int:
-    """The most bytes that are handed out while something runs for the second time, with what is ``there`` before.
+    """Run a function twice and return the peak of allocated bytes in the second run.
 
-    The first time is watched too: the profiler does not see the release of what it has not seen come.
+    The tensors in ``there`` are counted as allocated before. The first run is profiled too: the profiler reports the
+    release of a block only if it has recorded its allocation.
     """
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as watched:
         run()
@@ -47,7 +48,7 @@ def _storage(tensor: torch.Tensor) -> torch.UntypedStorage:
 
 
 def training_allocated(real: Any, given: dict[str, Any], *, keep_outputs: bool) -> int:
-    """The most in a training step of a model on the CPU, in the loop of ``training_moments``."""
+    """Return the peak in bytes of a training step on the CPU, in the loop of ``training_moments``."""
     real.train()
     optimizer = torch.optim.AdamW(real.parameters(), foreach=False)
     held: list[Any] = []
@@ -68,7 +69,7 @@ def training_allocated(real: Any, given: dict[str, Any], *, keep_outputs: bool) 
 
 
 def inference_allocated(real: Any, given: dict[str, Any]) -> int:
-    """The most in a forward pass under ``torch.no_grad()`` of a model on the CPU."""
+    """Return the peak in bytes of a forward pass on the CPU under ``torch.no_grad()``."""
     real.eval()
     with torch.no_grad():
         return most_allocated(lambda: real(**given), chain(real.parameters(), real.buffers(), _tensors(given)))

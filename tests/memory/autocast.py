@@ -1,9 +1,9 @@
-"""torch.autocast for CUDA on tensors of the meta device: PyTorch's own dispatcher makes every cast, without a GPU.
+"""Emulate torch.autocast for CUDA on the meta device: PyTorch's own dispatcher makes every cast, without a GPU.
 
-``Autocasted`` has the dispatch keys of CUDA, so that PyTorch's autocast looks at it. It asks for a tensor's device in
-two situations that have no other sign: autocast, before a cast, which has to hear CUDA; and autograd, which notes the
-device of an operation's output as soon as it is made, and of a parameter when it is first used. The engine needs that
-to be a device that is there.
+``Autocasted`` has the dispatch keys of CUDA, so PyTorch's autocast casts it. PyTorch asks for a tensor's device in two
+situations, and gives no other sign of either. Autocast asks before a cast, and needs the answer CUDA. Autograd records
+the device of an operation's output as soon as it exists, and of a parameter at its first use. The autograd engine needs
+a device that exists.
 """
 
 from collections.abc import Iterator
@@ -17,20 +17,21 @@ from torch.utils._pytree import tree_map
 META, CUDA = torch.device("meta"), torch.device("cuda:0")
 
 
-# A build without CUDA would take these apart before Python sees them; where they arrive is never asked.
+# Without these kernels, a build without CUDA would decompose the operations before Python sees them. The kernels never
+# run.
 _CUDA_KERNELS = torch.library.Library("aten", "IMPL")
 for _name in ("silu_backward", "mish_backward"):
     _CUDA_KERNELS.impl(_name, lambda *_args: None, "CUDA")
 
 
-class Autocasted(torch.Tensor):  # type: ignore[misc]  # torch's types are not followed
-    """A tensor of the meta device with the dispatch keys of CUDA."""
+class Autocasted(torch.Tensor):  # type: ignore[misc]  # mypy does not follow torch's types
+    """A tensor on the meta device with the dispatch keys of CUDA."""
 
     __torch_function__ = torch._C._disabled_torch_function_impl
     device = property(lambda self: META)
     is_meta = True
     meta: torch.Tensor
-    new: bool  # until autograd has noted its device
+    new: bool  # until autograd has recorded the tensor's device
 
     @staticmethod
     def __new__(cls, meta: torch.Tensor, *, new: bool = False) -> "Autocasted":
@@ -46,7 +47,7 @@ class Autocasted(torch.Tensor):  # type: ignore[misc]  # torch's types are not f
 
 
 def run(function: Any, kernel: Any, args: Any, kwargs: Any) -> Any:
-    """Run an operation on the tensors without the dispatch keys; ``kernel`` is called in its place."""
+    """Call ``kernel`` in place of an operation, on tensors without the dispatch keys."""
     if function is torch.ops.prim.device.default:
         return _device(args[0])
     recorded = torch.is_grad_enabled() and any(_records(value) for value in (*args, *kwargs.values()))
@@ -57,7 +58,10 @@ def run(function: Any, kernel: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _is_cast(value: Any) -> bool:
-    """Whether autocast can cast it: numbers that a model asks for stay on the CPU, and ids stay as they are."""
+    """Whether autocast can cast a value.
+
+    Values that a model reads stay on the CPU, and ids keep their dtype.
+    """
     return isinstance(value, torch.Tensor) and value.is_meta and value.is_floating_point()
 
 
@@ -73,14 +77,14 @@ def _meta(value: Any) -> Any:
 
 
 def _device(tensor: Autocasted) -> torch.device:
-    in_kernel = entered and not torch.is_autocast_enabled("cuda")  # autocast's own kernels run without it
+    in_kernel = entered and not torch.is_autocast_enabled("cuda")  # autocast's own kernels run with autocast disabled
     device = CUDA if in_kernel and not tensor.new else META
     tensor.new = False
     return device
 
 
 def autocasted(real: Any, batch: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """A model on the meta device and its batch, with tensors that autocast looks at."""
+    """Return a model on the meta device and its batch with tensors that autocast can cast."""
     parameters: dict[int, torch.nn.Parameter] = {}
     for module in real.modules():
         for name, parameter in module._parameters.items():
@@ -92,7 +96,8 @@ def autocasted(real: Any, batch: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         for name, buffer in module._buffers.items():
             if buffer is not None and buffer.is_floating_point():
                 module._buffers[name] = Autocasted(buffer)
-    real.held_leaves = [p.expand_as(p).grad_fn for p in parameters.values() if p.requires_grad]  # notes the device
+    # Makes autograd record the device.
+    real.held_leaves = [p.expand_as(p).grad_fn for p in parameters.values() if p.requires_grad]
     return real, {name: _floating(value) for name, value in batch.items()}
 
 
@@ -105,7 +110,7 @@ entered: list[torch.dtype] = []
 
 @contextmanager
 def checkpoints() -> Iterator[None]:
-    """Let torch.utils.checkpoint enter autocast when it runs a layer again: it would find no CUDA."""
+    """Let torch.utils.checkpoint enter autocast when it recomputes a layer. Otherwise it would find no CUDA."""
 
     def again(device_type: str, *, enabled: bool, dtype: torch.dtype, **_options: Any) -> Any:
         return autocast(dtype if enabled and device_type == "cuda" else None)
@@ -116,7 +121,7 @@ def checkpoints() -> Iterator[None]:
 
 @contextmanager
 def autocast(dtype: torch.dtype | None) -> Iterator[None]:
-    """torch.autocast("cuda", dtype) where there is no CUDA; nothing if there is no type."""
+    """Enable torch.autocast("cuda", dtype) without CUDA. Do nothing if ``dtype`` is None."""
     if dtype is None:
         yield
         return

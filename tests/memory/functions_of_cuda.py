@@ -1,4 +1,4 @@
-"""What bitsandbytes runs on CUDA in Python, by operation; the library in C that it calls there does nothing here."""
+"""The Python functions that bitsandbytes runs on CUDA, keyed by operation. Its C library is replaced by a mock."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -12,7 +12,10 @@ _register = torch.library.register_kernel
 
 
 def _noted(operation: str, device: str) -> Callable[[Any], Any]:
-    """torch.library.register_kernel, which also notes the function: CUDA's comes after that of all devices."""
+    """Return torch.library.register_kernel's decorator, which also records the function.
+
+    CUDA's kernel replaces the default.
+    """
 
     def register(function: Any) -> Any:
         if device in ("default", "cuda"):

@@ -1,8 +1,8 @@
-"""Every tensor storage of a real model, from its creation to its release: the oracle for what is alive at once.
+"""Follow every tensor storage of a real model from its creation to its release: the oracle for live memory.
 
-PyTorch's meta device makes storages of the right size without memory, and its tensors die when real ones would. One
-operation of those that are needed here has no kernel there, ``mish_backward``: it is worked out step by step, where the
-CPU and CUDA have a kernel. ``on_cpu`` is for that.
+PyTorch's meta device creates storages of the right size without memory, and releases them when real ones would be
+released. One required operation has no kernel on the meta device: ``mish_backward`` is decomposed there, while the CPU
+and CUDA have a kernel. For this operation, ``on_cpu`` moves the model to the CPU.
 """
 
 import gc
@@ -23,12 +23,12 @@ from bertcalc.memory.plan import Plan
 from tests.memory import autocast
 
 RELEASE = "release"
-# Operations whose kernel makes tensors of its own, by the function that runs in its place.
+# Operations with a kernel that creates tensors itself, mapped to the functions that replace them.
 WITH_TEMPORARIES: dict[Any, Any] = {}
 
 
 class Moment(NamedTuple):
-    """What is alive after an operation of PyTorch, before what only the operation needed goes; or after a release."""
+    """The live memory after an operation, before its temporary inputs are released; or after a release."""
 
     phase: str
     operation: str
@@ -36,7 +36,7 @@ class Moment(NamedTuple):
 
 
 def tops(live: Iterable[int]) -> list[int]:
-    """Where what is alive stops growing and begins to shrink."""
+    """Return the local maxima of live memory."""
     found: list[int] = []
     grows = True
     last = 0
@@ -49,10 +49,10 @@ def tops(live: Iterable[int]) -> list[int]:
     return [*found, last] if grows else found
 
 
-class Live(TorchDispatchMode):  # type: ignore[misc]  # torch's types are not followed
-    """Follows the storages of all tensors that operations give, while it is entered; views share one storage.
+class Live(TorchDispatchMode):  # type: ignore[misc]  # mypy does not follow torch's types
+    """Dispatch mode that follows the storages of all tensors returned by operations. Views share one storage.
 
-    ``phase`` is whatever was set last.
+    ``phase`` is stored with each moment; the caller sets it.
     """
 
     def __init__(self, *given: Any, autocasts: bool = False) -> None:
@@ -61,14 +61,15 @@ class Live(TorchDispatchMode):  # type: ignore[misc]  # torch's types are not fo
         self.phase = ""
         self.live = 0
         self.moments: list[Moment] = []
-        self._followed: dict[int, int] = {}  # bytes by address
+        self._followed: dict[int, int] = {}  # bytes, keyed by storage address
         self._kernels = Kernels()
         self._follow_all(given)
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        adds_up = self.phase == "backward" and not torch.is_grad_enabled()  # else it runs a forward pass again
+        # With gradients enabled, a checkpoint recomputes a forward pass.
+        adds_up = self.phase == "backward" and not torch.is_grad_enabled()
         if adds_up and function is torch.ops.aten.add.Tensor and _is_alone(args[0]):
-            function = torch.ops.aten.add_.Tensor  # as PyTorch adds gradients up where no dispatch mode is on
+            function = torch.ops.aten.add_.Tensor  # without a dispatch mode, PyTorch accumulates gradients in place
         if adds_up and function is torch.ops.aten.index_put.default:
             function = torch.ops.aten.index_put_.default  # likewise
         if adds_up and function is torch.ops.aten.scatter_add.default:
@@ -76,16 +77,17 @@ class Live(TorchDispatchMode):  # type: ignore[misc]  # torch's types are not fo
         if function is torch.ops.prim.device.default:
             return autocast.run(function, function, args, kwargs)
         if function is torch.ops.aten._local_scalar_dense.default and args[0].is_meta:
-            return 1.0  # Adafactor asks for norms
+            return 1.0  # Adafactor reads norms
         if function is torch.ops.aten.index.Tensor:
-            self._follow_all(args)  # a list of numbers is a tensor that no dispatch mode sees come on the meta device
+            self._follow_all(args)  # on the meta device, a list of indices becomes a tensor that no dispatch mode sees
         if function in WITH_TEMPORARIES:
-            with self, patch.object(self, "phase", "forward"):  # which it is, also where it is recomputed
+            with self, patch.object(self, "phase", "forward"):  # it is a forward pass even if it is recomputed
                 return WITH_TEMPORARIES[function](*args, **(kwargs or {}))
         outputs = self._run(function, args, kwargs or {})
-        if function is torch.ops.aten.mse_loss.default and outputs.is_meta:  # elsewhere in the storage of all squares
+        # Other devices return it in the storage of all squares.
+        if function is torch.ops.aten.mse_loss.default and outputs.is_meta:
             outputs = torch.broadcast_to(outputs, args[0].shape).clone().resize_(())
-        if function is torch.ops.aten.convolution_backward.default:  # the CPU's own layout, which would be copied
+        if function is torch.ops.aten.convolution_backward.default:  # the CPU's own layout would be copied
             outputs = tuple(gradient if gradient is None else gradient.contiguous() for gradient in outputs)
         if function is torch.ops.aten._to_copy.default and not args[0].is_meta and outputs.is_meta:
             self._move(args[0].untyped_storage()._cdata)
@@ -99,7 +101,7 @@ class Live(TorchDispatchMode):  # type: ignore[misc]  # torch's types are not fo
         return autocast.run(function, lambda *args, **kwargs: self._kernels(function, args, kwargs), args, kwargs)
 
     def _follow_all(self, tree: Any) -> None:
-        """Count the storages of all tensors in it until nothing holds them."""
+        """Count the storages of all tensors in ``tree`` until they are released."""
         for tensor in tree_flatten(tree)[0]:
             storage = tensor.untyped_storage() if isinstance(tensor, torch.Tensor) else None
             if storage is not None and storage._cdata not in self._followed:
@@ -108,7 +110,10 @@ class Live(TorchDispatchMode):  # type: ignore[misc]  # torch's types are not fo
                 weakref.finalize(storage, self._released, storage._cdata).atexit = False
 
     def _move(self, at: int) -> None:
-        """A Python number that is made into a tensor on the CPU and moved to the meta device: one, on one device."""
+        """Stop counting the CPU copy of a Python number that moves to the meta device.
+
+        A real device would hold the tensor once.
+        """
         self.live -= self._followed[at]
         self._followed[at] = 0
 
@@ -118,25 +123,25 @@ class Live(TorchDispatchMode):  # type: ignore[misc]  # torch's types are not fo
 
 
 def _is_alone(gradient: torch.Tensor) -> bool:
-    """Whether PyTorch adds to a gradient in place: it is no view, laid out in order, and nothing else holds it.
+    """Whether PyTorch accumulates into a gradient in place: it is contiguous, no view, and not referenced elsewhere.
 
-    The counts include those who look: this function, the mode, and the engine.
+    The reference counts include this function, the mode and the engine.
     """
     storage = gradient.untyped_storage()
-    inner = isinstance(gradient, autocast.Autocasted)  # which holds the storage, too
+    inner = isinstance(gradient, autocast.Autocasted)  # it references the storage, too
     alone = gradient._use_count() <= 4 and torch._C._storage_Use_Count(storage._cdata) <= 2 + inner
     return alone and not gradient._is_view() and gradient.is_contiguous()
 
 
 def training_moments(real: Any, given: dict[str, Any], plan: Plan, *, steps: int = 2) -> list[Moment]:
-    """The moments of the last of some batches in the usual loop, after which the optimizer makes a step.
+    """Return the moments of the last batch in the usual training loop, up to the end of the optimizer's step.
 
-    The first makes the optimizer's states; from the second on each is like the one before it.
+    The first batch creates the optimizer's states. From the second batch on, all steps are alike.
 
-    The variable ``outputs`` is set anew when the next forward pass has returned: until then the logits of the step
-    before are alive, as in any loop that is written so. Without ``plan.keep_outputs`` the loop says
-    ``loss = loss_of(model(**batch))`` and has the loss alone: the logits go before the backward pass.
-    With ``plan.accumulate`` the optimizer makes a step after every second batch.
+    The loop assigns ``outputs`` when the next forward pass has returned. Until then, the previous step's logits are
+    alive, as in any loop of this form. Without ``plan.keep_outputs``, the loop is ``loss = loss_of(model(**batch))``
+    and keeps only the loss, so the logits are released before the backward pass. With ``plan.accumulate``, the
+    optimizer makes a step after every second batch.
     """
     real.train()
     dtype = PRECISIONS[plan.precision].autocast
@@ -166,7 +171,7 @@ def training_moments(real: Any, given: dict[str, Any], plan: Plan, *, steps: int
                 if not plan.accumulate or batch % 2:
                     optimizer.step()
                     optimizer.zero_grad(set_to_none=True)
-        return list(moments)  # what goes from now on is not of the step
+        return list(moments)  # a copy: later releases are not part of the step
     finally:
         gc.enable()
 
@@ -180,10 +185,10 @@ _OPTIMIZERS: dict[Optimizer, Any] = {
 
 
 class Masters:
-    """Mixed precision in the simplest way: an optimizer for each tensor's float32 copy, one after the other.
+    """The simplest mixed-precision training: one optimizer for each tensor's float32 copy, one after the other.
 
-    ``mixed-16`` makes a float32 copy of a gradient when its tensor's turn comes. With ``mixed-18`` all float32
-    gradients are there from the beginning; a 16-bit one is added to its own, and goes, as soon as it is there.
+    ``mixed-16`` copies a gradient to float32 when its tensor is updated. With ``mixed-18``, all float32 gradients exist
+    from the beginning. Each 16-bit gradient is added to its float32 gradient, and released, as soon as it exists.
     """
 
     def __init__(self, real: Any, make: Any, precision: Precision) -> None:
@@ -221,7 +226,10 @@ class Masters:
 
 
 def loss_of(outputs: Any) -> torch.Tensor:
-    """The loss of a class, or both; of a body alone, which has none, the sum of all numbers that it returns."""
+    """Return the loss, or the sum of both losses.
+
+    For a base model, which has none, return the sum of all its outputs.
+    """
     if "mc_loss" in outputs:
         return outputs.loss + outputs.mc_loss
     if "loss" in outputs:
@@ -231,7 +239,7 @@ def loss_of(outputs: Any) -> torch.Tensor:
 
 
 def native_dropout(x: torch.Tensor, p: float, training: bool, inplace: bool = False) -> torch.Tensor:
-    """As PyTorch does it on CUDA."""
+    """Apply dropout as PyTorch does on CUDA."""
     assert not inplace
     return torch.native_dropout(x, p, True)[0] if training and 0 < p < 1 else _dropout(x, p, training)
 
@@ -240,9 +248,9 @@ _dropout = torch.nn.functional.dropout
 
 
 def on_cpu(real: Any, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """A model on the meta device and what it is given, with memory and numbers."""
+    """Move a model on the meta device and its inputs to the CPU. Parameters and inputs are filled with zeros."""
     real.to_empty(device="cpu")
-    real.tie_weights()  # which that undoes
+    real.tie_weights()  # ``to_empty`` unties them
     for tensor in (*real.parameters(), *real.buffers()):
         tensor.data.zero_()
     return real, {
@@ -252,7 +260,7 @@ def on_cpu(real: Any, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
 
 
 def inference_moments(real: Any, given: dict[str, Any]) -> list[Moment]:
-    """The moments of a forward pass that keeps nothing for a backward pass."""
+    """Return the moments of a forward pass that saves nothing for a backward pass."""
     real.eval()
     gc.disable()
     try:
@@ -261,11 +269,11 @@ def inference_moments(real: Any, given: dict[str, Any]) -> list[Moment]:
         with live, torch.no_grad():
             live.phase = "forward"
             real(**given)
-        return list(moments)  # what goes from now on is not of the step
+        return list(moments)  # a copy: later releases are not part of the pass
     finally:
         gc.enable()
 
 
 def peak(moments: list[Moment]) -> Moment:
-    """The first of the moments at which most is alive."""
+    """Return the first moment at which live memory is largest."""
     return max(moments, key=lambda moment: moment.live)

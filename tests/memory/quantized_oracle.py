@@ -1,6 +1,7 @@
-"""Runs in the environment of bitsandbytes: pickled training runs on stdin, what is alive in each on stdout.
+"""Run training steps of real models in the environment with bitsandbytes.
 
-Each line is a ``Run`` of tests/memory/test_quantized_peaks.py, in base64.
+Each line of stdin is a pickled ``Run`` of tests/memory/test_quantized_peaks.py in base64. The answer is one line on
+stdout: the local maxima of live memory in the run.
 """
 
 import base64
@@ -35,7 +36,7 @@ gc.freeze()
 
 
 def without_outliers(given: torch.Tensor, threshold: float = 0.0) -> Any:
-    """The quantization of inputs in which no value reaches the threshold."""
+    """Quantize inputs in which no value reaches the threshold."""
     with patch("torch.Tensor.__bool__", lambda _tensor: False):
         return OF_CUDA["int8_vectorwise_quant"](given, threshold)
 
@@ -47,7 +48,7 @@ def int8_product(given: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
 
 
 def gemm_4bit(*given: Any, **options: Any) -> torch.Tensor:
-    """The kernel that unpacks the weight. Autocast reaches into it, but not below a dispatch mode."""
+    """Run the kernel that unpacks the weight. Autocast also casts inside the kernel, but not below a dispatch mode."""
     with patch("torch.nn.functional.linear", lowered) if autocast.entered else nullcontext():
         return _gemm_4bit_default_impl(*given, **options)
 
@@ -71,14 +72,17 @@ for name, function in {
 
 
 def autocast_reaches_into_the_kernel() -> bool:
-    """Whether the CPU's kernel, which is the same, gives 16 bits for float32."""
+    """Whether the CPU's kernel, which is the same, returns 16-bit values for float32 inputs."""
     packed, state = bitsandbytes.functional.quantize_4bit(torch.ones(64, 64))
     with torch.autocast("cpu", torch.bfloat16):
         return bitsandbytes.matmul_4bit(torch.ones(2, 64), packed, state).dtype is torch.bfloat16
 
 
 def cast_bias(module: Any, given: tuple[torch.Tensor]) -> None:
-    """Cast the bias in place, as Linear8bitLt.forward does; autocast's stand-in for CUDA has two tensors in one."""
+    """Cast the bias in place, as Linear8bitLt.forward does.
+
+    An ``Autocasted`` bias consists of two tensors; cast both.
+    """
     bias, (x,) = module.bias, given
     if isinstance(bias, autocast.Autocasted) and bias.dtype != x.dtype:
         bias.meta = bias.meta.to(x.dtype)
@@ -86,7 +90,7 @@ def cast_bias(module: Any, given: tuple[torch.Tensor]) -> None:
 
 
 def quantized(real: Any, options: dict[str, Any], *, dtype: Any, under_autocast: bool) -> Any:
-    """A model on the meta device whose layers transformers' quantizer replaced; bitsandbytes packs the weights."""
+    """Replace layers of a model on the meta device with transformers' quantizer. bitsandbytes packs the weights."""
     config = transformers.BitsAndBytesConfig(**options)
     quantizer: Any = AutoHfQuantizer.from_config(config, pre_quantized=False)
     kept = quantizer.get_modules_to_not_convert(real, config.llm_int8_skip_modules, real._keep_in_fp32_modules)
@@ -108,7 +112,7 @@ def quantized(real: Any, options: dict[str, Any], *, dtype: Any, under_autocast:
             module.weight.data = module.weight.data.to(dtype)
             module.weight._quantize("meta")
             if module.bias is not None:
-                # Its first forward pass casts the bias in place, which autocast's stand-in for CUDA cannot follow.
+                # The first forward pass casts the bias in place, which the emulated autocast cannot follow.
                 module.bias.data = module.bias.data.to(module.compute_dtype if under_autocast else dtype)
             state = module.weight.quant_state
             held += [state.absmax, state.code]
@@ -120,12 +124,15 @@ def quantized(real: Any, options: dict[str, Any], *, dtype: Any, under_autocast:
 
 
 def answer(case: Any, call: Any, plan: Any, adapter: Any, options: dict[str, Any], dtype: str = "") -> list[int] | str:
-    """The tops of a step of the real model: in ``dtype``, which no precision has, or in that of the plan."""
+    """Return the local maxima of a step of the real model.
+
+    ``dtype`` replaces the plan's dtype, for combinations that no precision has.
+    """
     change = partial(
         quantized, dtype=dtype, options=options, under_autocast=PRECISIONS[plan.precision].autocast is not None
     )
     try:
-        # DoRA copies a layer for a moment before the training, which fails on the meta device.
+        # DoRA copies a layer temporarily before training, which fails on the meta device.
         with patch("peft.tuners.lora.dora.deepcopy", lambda layer: layer):
             moments = test_peak.real_moments(case, call, plan, adapter, change)
     except (RuntimeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""The simulated peaks of models with adapters against peft's, followed storage by storage."""
+"""The simulated peaks of models with adapters equal the peaks of peft's models, compared storage by storage."""
 
 from dataclasses import replace
 from typing import Any
@@ -34,11 +34,11 @@ SMALL = BertConfig(vocab_size=60, hidden_size=24, num_hidden_layers=2, intermedi
 
 
 def check(case: Case, call: Call, plan: Plan, adapter: Adapter) -> None:
-    """Where the memory is not simulated, the sentence says so; everywhere else it is peft's."""
+    """Compare the simulation with peft. If the memory is not simulated, the message must say so."""
     autocast = PRECISIONS[plan.precision].autocast
     fits = adapter.ours().under_autocast if autocast else adapter.ours().in_16_bits or plan.precision == "fp32"
     model = case.ours().changed(changes=(adapter.ours(),))
-    # With DoRA's dropout, FLOPs are unknown, and memory is not.
+    # With DoRA's dropout, FLOPs are unknown, but memory is known.
     if isinstance(adapter.ours(), Prompts) and unknown_training(model) and class_of(case.architecture).per_token:
         with pytest.raises((ValueError, RuntimeError)):
             real_moments(case, call._replace(labels=True), Plan(), adapter)
@@ -76,13 +76,13 @@ def test_any_plan_with_an_adapter(run: tuple[Case, Call], plan: Plan, hooked: bo
 @examples(20)
 @given(passes(SIMULATED), plans(), st.booleans(), st.data())
 def test_any_plan_with_virtual_tokens(run: tuple[Case, Call], plan: Plan, hooked: bool, data: st.DataObject) -> None:
-    assume(not needs_cpu(run[0]))  # there, the numbers of the virtual tokens are not moved to a device
+    assume(not needs_cpu(run[0]))  # on the CPU, the ids of the virtual tokens are not moved to a device
     adapter = data.draw(running_prompts(run[0].model))
     check(*run, plan._replace(input_require_grads=hooked), adapter)
 
 
 def test_ia3_keeps_its_float32_input_beside_the_16_bit_product() -> None:
-    """In a recomputed layer, no gradient keeps it: it is a variable of the forward method."""
+    """A recomputed layer has no gradient that keeps the input: it is a local variable of the forward method."""
     adapter = Adapter(IA3, {"target_modules": ["output.dense"], "feedforward_modules": ["output.dense"]})
     check(Case(SMALL, "BertModel"), Call(3, 9), Plan("bf16", recompute="full"), adapter)
 
@@ -109,7 +109,7 @@ def test_dora_lets_the_output_of_the_layer_go_before_it_casts_its_own() -> None:
 
 
 def test_dora_holds_its_unit_matrix_until_the_product_of_its_matrices_exists() -> None:
-    """In a recomputed layer, no gradient keeps it: it is a variable of the forward method."""
+    """A recomputed layer has no gradient that keeps the matrix: it is a local variable of the forward method."""
     adapter = Adapter(Lora, {"target_modules": ["intermediate.dense"], "use_dora": True})
     check(Case(SMALL, "BertModel"), Call(3, 9), Plan(recompute="full", input_require_grads=True), adapter)
 
@@ -120,7 +120,7 @@ def test_dora_holds_its_unit_matrix_until_the_product_of_its_matrices_exists() -
     [replace(SMALL, is_decoder=True), GPT2Config(vocab_size=60, n_embd=24, n_layer=2, n_head=4, n_positions=20)],
 )
 def test_the_fused_kernel_needs_a_mask_for_prefixes_of_a_decoder(config: Config, length: int) -> None:
-    """It is causal without one only where queries and keys are the same tokens, or for a single token."""
+    """The kernel is causal without a mask only for a single token, or if queries and keys are the same tokens."""
     architecture = "GPT2LMHeadModel" if isinstance(config, GPT2Config) else "BertLMHeadModel"
     named = {"task_type": "CAUSAL_LM", "num_virtual_tokens": 5, "token_dim": 24}
     check(Case(config, architecture), Call(2, length), Plan(attention="fused"), Adapter(PrefixTuning, named))
@@ -146,7 +146,7 @@ CHANGES = [
     crossed(3, [Plan(), Plan("bf16", recompute="full", input_require_grads=True), EIGHT_BITS], CHANGES),
 )
 def test_formulas_and_live_numbers_give_the_simulated_peak(change: Any, plan: Plan) -> None:
-    """The simulation is judged by peft above."""
+    """The tests above compare the simulation with peft."""
     config = BertConfig(hidden_size=96, num_attention_heads=3, num_hidden_layers=9, intermediate_size=70)
     model = Model(config, "BertForSequenceClassification", changes=(change,))
     if not change.recomputes:
@@ -181,7 +181,7 @@ def test_formulas_and_live_numbers_give_the_simulated_peak(change: Any, plan: Pl
     ],
 )
 def test_virtual_tokens_reach_a_window_earlier(config: Config, architecture: str, length: int) -> None:
-    """Six virtual tokens: at a length of 4, the sequences are as long as the window, or as the table of distances."""
+    """With six virtual tokens and a length of 4, the sequence is as long as the window or the table of distances."""
     model = Model(config, architecture, changes=(PromptTuning(6, "FEATURE_EXTRACTION"),))
     for plan in (Plan(), Plan(attention="fused")):
         if length + 6 <= config.longest:

@@ -1,4 +1,4 @@
-"""The formulas of memory, with numbers put in, against the counts."""
+"""The formulas of memory, evaluated, equal the counts."""
 
 from dataclasses import replace
 from typing import Any
@@ -45,7 +45,7 @@ def test_the_formulas_of_what_is_kept_are_the_counts(model: Model, plan: Plan, b
 @examples(30)
 @given(cases(classes=["ModernBertForTokenClassification"]), plans, st.integers(1, 9), st.integers(1, 30))
 def test_letters_of_layers_with_a_window(case: Case, plan: Plan, batch: int, length: int) -> None:
-    """With fused attention, each of them keeps a mask."""
+    """With fused attention, each of these layers saves a mask."""
     config = replace(case.config, max_position_embeddings=30, num_hidden_layers=3 * case.config.num_hidden_layers - 2)
     model = case.model.changed(config=config)
     assume(not cannot_run(model))

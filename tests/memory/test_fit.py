@@ -1,4 +1,4 @@
-"""What of a memory is there, and what limits a batch."""
+"""How much of a device's memory is available, and what limits the batch size."""
 
 import pytest
 
@@ -33,7 +33,10 @@ def test_what_is_kept_free_is_not_usable() -> None:
 
 
 def test_a_run_on_a_gpu_needs_more_than_its_tensors() -> None:
-    """Least memory in runs on an H100 with expandable segments (benchmarks/gpu_memory.md): MiB of ours, and needed."""
+    """Each pair is bertcalc's peak and the least memory that a run needs, in MiB.
+
+    Measured on an H100 with expandable segments (benchmarks/gpu_memory.md).
+    """
     for ours, needed in ((7_046, 7_146), (7_156, 7_527), (7_166, 7_450), (7_145, 7_430), (7_164, 7_420)):
         assert Device("", needed * 2**20).for_tensors <= ours * 2**20
     assert Device("", 206, 100).for_tensors == 100
@@ -72,7 +75,7 @@ def test_the_first_limit_counts(growth: Polynomial, positions: int | None, numbe
         (Polynomial(1, 0, 0, 1), 10**40 - 1, 10**20 - 1),
         (Polynomial(6, 1, 2, 3), 1 + 2 * 7 + 3 * 49 - 1, 6),
         (Polynomial(8, 5, 3, 0, end=4), 13, 2),
-        (Polynomial(8, 5, 3, 0, end=4), 14, None),  # all that it says something about
+        (Polynomial(8, 5, 3, 0, end=4), 14, None),  # the whole range of the polynomial
         (Polynomial(8, 5, 3, 0, start=4), 17, 4),
         (Polynomial(8, 5, 3, 0, start=4), 16, 3),
     ],

@@ -1,4 +1,4 @@
-"""What fits, by the true count; inference against a trace of every operation of the real model; published formulas."""
+"""What fits in memory, inference compared with a trace of the real model's operations, and published formulas."""
 
 from dataclasses import replace
 from typing import Any
@@ -47,7 +47,7 @@ def possible(plan: Plan, model: Model) -> Plan:
 
 
 def test_the_seed_figures() -> None:
-    """seed_figures.md, 004: 75,641,856 parameters in float32 take 302.6 MB, which are 288.6 MiB."""
+    """By seed_figures.md, the 75,641,856 float32 parameters of write-up 004 take 302.6 MB or 288.6 MiB."""
     count = weight_bytes(75_641_856, 32)
     assert (round(count / 10**6, 1), round(count / 2**20, 1)) == (302.6, 288.6)
     assert weight_bytes(3, 4) == 2
@@ -56,7 +56,11 @@ def test_the_seed_figures() -> None:
 @pytest.mark.parametrize("recompute", RECOMPUTE)
 @given(batch=st.integers(1, 8), length=st.integers(1, 512))
 def test_korthikanti_et_al(recompute: Any, batch: int, length: int) -> None:
-    """Their formulas plus 16 bytes a token: mean and deviation of two LayerNorms; with nothing kept, not even these."""
+    """Saved activations are Korthikanti's formulas plus 16 bytes a token.
+
+    The 16 bytes are the mean and the standard deviation of two LayerNorms. With full recomputation, these are not
+    saved, either.
+    """
     plan = Plan("mixed-18", fused_dropout=True, recompute=recompute)
     model = Model(BertConfig())
     tokens = batch * length * 768
@@ -100,7 +104,8 @@ def test_a_checkpoint_is_as_large_as_what_pytorch_writes() -> None:
     case = Case(BertConfig(vocab_size=90, hidden_size=24, num_hidden_layers=1), "BertForMaskedLM")
     real = case.real()
     weights, names = list(real.parameters()), list(real.state_dict().values())
-    wanted = {"weights": weights, "every name": names, "with states": 3 * weights}  # AdamW keeps two of each
+    # AdamW has two states of each weight.
+    wanted = {"weights": weights, "every name": names, "with states": 3 * weights}
     assert checkpoint_bytes(case.model) == {
         file: 4 * sum(tensor.numel() for tensor in tensors) for file, tensors in wanted.items()
     }

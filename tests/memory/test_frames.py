@@ -1,4 +1,4 @@
-"""How long Python keeps simulated tensors changes no byte: their scopes are explicit."""
+"""How long Python keeps simulated tensors alive changes no byte: their lifetimes are explicit."""
 
 import gc
 import sys
@@ -71,7 +71,7 @@ def changes(run: str) -> list[MemoryChange]:
 
 @contextmanager
 def kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
-    """Keep all tensors, storages, nodes and frames, in a cycle."""
+    """Keep all tensors, storages, nodes and passes alive in a reference cycle."""
     cycle: list[Any] = []
     cycle.append(cycle)
     with monkeypatch.context() as patch:
@@ -90,7 +90,7 @@ def _keeping(init: Callable[..., None], cycle: list[Any]) -> Callable[..., None]
 
 @runs
 def test_a_debugger_that_keeps_every_frame_changes_no_byte(run: str) -> None:
-    """A Python frame keeps all its local variables."""
+    """A Python frame keeps all its local variables alive."""
     alone = changes(run)
     frames = []
     before = sys.getprofile()
@@ -105,7 +105,7 @@ def test_a_debugger_that_keeps_every_frame_changes_no_byte(run: str) -> None:
 
 @runs
 def test_a_garbage_collector_that_never_runs_changes_no_byte(run: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without reference counts, as in other Pythons: everything is in a cycle."""
+    """Everything is in a reference cycle, as if Python had no reference counts."""
     alone = changes(run)
     gc.disable()
     gc.freeze()
@@ -129,7 +129,7 @@ def test_a_garbage_collector_that_always_runs_changes_no_byte() -> None:
 
 
 def between(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A helper that calls a function and keeps what it takes and gives until it returns itself."""
+    """Return a helper that calls a function and keeps its arguments and results alive until the helper returns."""
 
     @wraps(function)
     def helper(*args: Any, **options: Any) -> Any:
@@ -140,7 +140,7 @@ def between(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def modules() -> list[ModuleType]:
-    """The modules of the simulator and of the families' steps."""
+    """The modules of the simulator and of the families' simulation steps."""
     return [
         import_module(f"{package.__name__}.{module.name}")
         for package in (simulator, family_steps)
@@ -150,7 +150,7 @@ def modules() -> list[ModuleType]:
 
 @runs
 def test_a_function_that_is_extracted_changes_no_byte(run: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every function of the simulator is called by a helper."""
+    """Every function of the simulator is called through a helper."""
     model, how = RUNS[run]
     alone = simulate(model, how, SIZES, overrides_of(model))
     overrides = overrides_of(model)

@@ -1,4 +1,4 @@
-"""The oracle itself: a dispatch mode changes how PyTorch adds gradients up, which the oracle undoes."""
+"""The oracle itself: a dispatch mode changes how PyTorch accumulates gradients, and the oracle corrects this."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""States of optimizers against what PyTorch's and transformers' optimizers really hold, on small real models."""
+"""Optimizer states equal the states of PyTorch's and transformers' optimizers on small real models."""
 
 from dataclasses import replace
 from typing import Any
@@ -17,7 +17,7 @@ from tests.examples import examples
 from tests.oracle import Case
 from tests.strategies import bert_cases, cases
 
-# step counters and RMS values are single numbers, kept outside the device or as Python's own.
+# Step counters and RMS values are not counted: they are single values on the CPU, or Python numbers.
 REAL: list[tuple[Optimizer, Any]] = [
     ("sgd", lambda learned: torch.optim.SGD(learned)),
     ("momentum", lambda learned: torch.optim.SGD(learned, momentum=0.9)),
@@ -45,9 +45,9 @@ def test_states_are_those_of_the_real_optimizer(
     optimizer: Optimizer, make: Any, case: Case, freezing: Freezing, dtype: torch.dtype
 ) -> None:
     if isinstance(make([torch.nn.Parameter()]), transformers.optimization.Adafactor):
-        dtype = torch.float32  # beside 16-bit weights it has float32 states nevertheless
+        dtype = torch.float32  # Adafactor has float32 states even with 16-bit weights
     freezing = replace(freezing, layers=min(freezing.layers, case.config.num_hidden_layers))
-    # Zeros in memory: an optimizer sees shapes and numbers alone, and Adafactor looks at the numbers.
+    # Zeros in memory: an optimizer depends only on shapes and values, and Adafactor reads the values.
     learned = [
         torch.nn.Parameter(torch.zeros(tensor.shape, dtype=dtype))
         for name, tensor in case.real().named_parameters()
@@ -66,7 +66,7 @@ def test_states_are_those_of_the_real_optimizer(
 @pytest.mark.parametrize(
     ("shape", "states"),
     [
-        # state1, state2 (one byte each), absmax1, absmax2 (four each); or two times float32
+        # state1, state2 (one byte per element), absmax1, absmax2 (four each); or two float32 states
         ((30, 768), 2 * 23_040 + 2 * 4 * 90),
         ((768,), 8 * 768),
         ((4095,), 8 * 4095),
@@ -75,16 +75,16 @@ def test_states_are_those_of_the_real_optimizer(
     ],
 )
 def test_8_bit_states_are_those_that_bitsandbytes_makes(shape: tuple[int, ...], states: int) -> None:
-    """Read off AdamW8bit.init_state of bitsandbytes 0.50.2, which the tests do not install."""
+    """Expected values follow AdamW8bit.init_state of bitsandbytes 0.50.2, which is not installed for the tests."""
     for copies in (1, 12):
         for width in (2, 4):
             assert OPTIMIZERS["adamw-8bit"](sizes([Tensor("", shape, copies)]), width) == copies * states
 
 
 def test_bytes_a_parameter_as_published() -> None:
-    """formulas.md: float32 Adam 16 bytes; mixed precision 18 (Megatron, EleutherAI), or 16 with 16-bit gradients.
+    """Bytes per parameter from formulas.md: 16 for float32 Adam, 18 for mixed precision, 16 with 16-bit gradients.
 
-    And everything in 16 bits: half of float32.
+    The 18 bytes are from Megatron and EleutherAI. Training entirely in 16 bits takes half as much as float32.
     """
     model = build(BertConfig())
     everything = sizes(model.tensors())

@@ -1,4 +1,4 @@
-"""The simulated peaks against the real models, followed storage by storage."""
+"""The simulated peaks equal the peaks of the real models, compared storage by storage."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -55,17 +55,17 @@ from tests.strategies import SIMULATED, TWO_HEADS, has_distances, passes
 
 
 def device(case: Case, real: Any, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """On the meta device, unless that is not like a real one."""
+    """Keep the model on the meta device unless that behaves differently from a real device."""
     return on_cpu(real, given) if needs_cpu(case) else (real, given)
 
 
 def needs_cpu(case: Case) -> bool:
-    """Whether there is a mish, of which the meta device has no kernel."""
+    """Whether the model uses mish, for which the meta device has no kernel."""
     return "mish" in vars(case.config).values()
 
 
 def in_dtype(dtype: Dtype, real: Any, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """In another type than float32: in that, xielu stays bfloat16."""
+    """Convert a model and its inputs to ``dtype``. In float32, xielu's bfloat16 parameters stay as they are."""
     if dtype != "float32":
         real.to(getattr(torch, dtype))
         if "encoder_hidden_states" in given:
@@ -76,7 +76,7 @@ def in_dtype(dtype: Dtype, real: Any, given: dict[str, Any]) -> tuple[Any, dict[
 def simulated(
     how: Plan | Inference, case: Case, call: Call, *, padded: bool = False, adapter: Adapter | None = None
 ) -> list[MemoryChange]:
-    """What comes and goes by our simulation."""
+    """Return the simulated changes of memory."""
     sizes = call.batch
     model = case.ours()
     if adapter:
@@ -101,7 +101,7 @@ MEASURED: tuple[Optimizer, ...] = ("sgd", "momentum", "adamw", "adafactor")
 
 
 def plans() -> st.SearchStrategy[Plan]:
-    """Every plan that there is a real one of: the usual way half of the time, in each respect."""
+    """Draw every plan that a real model can follow. Each setting has its default value half of the time."""
     kinds: dict[str, Any] = {
         "precision": PRECISIONS,
         "optimizer": MEASURED,
@@ -119,7 +119,7 @@ def plans() -> st.SearchStrategy[Plan]:
     return st.builds(Plan, **said, freezing=freezing)
 
 
-# The tables of positions and of distances are what is largest in it.
+# A model in which the tables of positions and distances are the largest tensors.
 WITH_DISTANCES = DebertaConfig(
     vocab_size=3,
     hidden_size=12,
@@ -133,7 +133,7 @@ WITH_DISTANCES = DebertaConfig(
 
 
 def check_training(case: Case, call: Call, plan: Plan, adapter: Adapter | None = None) -> None:
-    """A step of the simulation holds what a step of the real model holds, from each top to the next."""
+    """Assert that a simulated step has the same local maxima of live memory as a step of the real model."""
     call = call._replace(labels=bool(class_of(case.architecture).targets))
     plan = plan._replace(
         freezing=replace(plan.freezing, layers=min(plan.freezing.layers, case.config.num_hidden_layers))
@@ -143,7 +143,7 @@ def check_training(case: Case, call: Call, plan: Plan, adapter: Adapter | None =
         with pytest.raises(NotSimulatedError, match="under AMP is not simulated"):
             simulated(plan, case, call)
         return
-    if plan.precision != "fp32" and needs_cpu(case):  # LayerNorm's 16 bits are the CPU's alone
+    if plan.precision != "fp32" and needs_cpu(case):  # only the CPU's LayerNorm has 16-bit statistics
         reject()
     if PRECISIONS[plan.precision].autocast and case.config.num_labels == 1:  # mse_loss aborts
         reject()
@@ -160,7 +160,10 @@ def check_training(case: Case, call: Call, plan: Plan, adapter: Adapter | None =
 def real_moments(
     case: Case, call: Call, plan: Plan, adapter: Adapter | None, change: Callable[[Any], Any] = lambda real: real
 ) -> list[Moment]:
-    """The moments of a step of the real model, which ``change`` changes before peft; none if nothing is trained."""
+    """Return the moments of a step of the real model, or none if nothing is trained.
+
+    ``change`` is applied before peft's adapter.
+    """
     real, given = device(case, case.real(), unmasked(case, call))
     real, given = in_dtype(PRECISIONS[plan.precision].dtype, real, given)
     frozen = plan.freezing.names(case.ours())
@@ -169,13 +172,13 @@ def real_moments(
     AttentionInterface.register("tests", partial(core, plan))
     AttentionMaskInterface.register("tests", sdpa_mask if plan.attention == "fused" else eager_mask)
     written_here = plan.attention == "fused" or plan.recompute == "selective"
-    # Before the adapter: a copy of an attention, which is trained as a whole, has a configuration of its own.
+    # Before the adapter: if an attention module is trained as a whole, peft copies it with its configuration.
     real.set_attn_implementation("tests" if written_here and real._supports_attention_backend else "eager")
     real = change(real)
     adapted = adapter.added(real) if adapter else real
     if plan.recompute == "full":
         real.activation_checkpointing_enable({"use_reentrant": False, "preserve_rng_state": False})
-        real.disable_input_require_grads()  # transformers sends a gradient back to frozen embeddings, too
+        real.disable_input_require_grads()  # transformers would send a gradient back to frozen embeddings, too
     if plan.input_require_grads:
         real.enable_input_require_grads()
     if not any(parameter.requires_grad for parameter in adapted.parameters()):
@@ -196,7 +199,7 @@ def test_a_training_step_holds_what_the_real_one_holds(run: tuple[Case, Call], k
 
 
 def additive(mask: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-    """A boolean mask in numbers, as PyTorch makes one in front of the kernel."""
+    """Convert a boolean mask to floating point, as PyTorch does before it calls the kernel."""
     zero, least = (torch.empty((), dtype=like.dtype, device=like.device) for _number in range(2))
     return torch.where(mask, zero, least)
 
@@ -211,8 +214,11 @@ def flash(
     scaling: float | None = None,
     **_options: Any,
 ) -> tuple[torch.Tensor, None]:
-    """The CPU's flash kernel, on the meta device with any dropout, as CUDA's has it: it keeps no mask for that."""
-    if torch.is_autocast_enabled("cuda"):  # as it does for scaled_dot_product_attention
+    """Run the CPU's flash kernel.
+
+    On the meta device it accepts any dropout, as CUDA's does, and saves no mask for it.
+    """
+    if torch.is_autocast_enabled("cuda"):  # as autocast does for scaled_dot_product_attention
         low = torch.get_autocast_dtype("cuda")
         value, key, query = (tensor.to(low) for tensor in (value, key, query))
     kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
@@ -224,9 +230,9 @@ def flash(
 
 
 def core(plan: Plan, module: Any, *given: Any, **options: Any) -> Any:
-    """The attention core of a plan; for ``selective``, its squares are computed again."""
-    options.pop("position_ids", None)  # which it does not need, and a checkpoint would hold
-    own = import_module(type(module).__module__)  # in transformers
+    """Run the attention core of a plan. For ``selective``, it is recomputed in the backward pass."""
+    options.pop("position_ids", None)  # unused, and a checkpoint would save them
+    own = import_module(type(module).__module__)  # the model's module in transformers
     run = partial(flash if plan.attention == "fused" else own.eager_attention_forward, module)
     if plan.recompute == "selective":
         return checkpoint(run, *given, use_reentrant=False, preserve_rng_state=False, **options)
@@ -238,7 +244,7 @@ def test_any_plan(run: tuple[Case, Call], plan: Plan) -> None:
     check_training(*run, plan)
 
 
-# Nothing casts the summary that its classifier takes, before that does.
+# Its classifier takes the summary directly, so no projection casts it first.
 UNPROJECTED = ElectraConfig(
     vocab_size=1,
     embedding_size=1,
@@ -258,14 +264,14 @@ UNPROJECTED = ElectraConfig(
 @example((Case(UNPROJECTED, "ElectraForMultipleChoice"), Call(1, 1)), Plan(), "amp-bf16")
 @given(passes(SIMULATED), plans(), st.sampled_from(("amp-bf16", "amp-fp16")))
 def test_autocast_holds_what_the_real_one_holds(run: tuple[Case, Call], plan: Plan, precision: Precision) -> None:
-    """PyTorch's own dispatcher makes the casts of CUDA: tests/memory/autocast.py."""
+    """PyTorch's own dispatcher makes the casts of CUDA: see tests/memory/autocast.py."""
     check_training(*run, plan._replace(precision=precision))
 
 
 @examples(4)
 @given(passes([cls.name for name in ("deberta", "deberta-v2") for cls in FAMILIES[name].classes]), plans())
 def test_any_plan_of_deberta(run: tuple[Case, Call], plan: Plan) -> None:
-    """Its attention is like no other's, and a convolution of a single token sets a part of a view."""
+    """DeBERTa's attention is different from all others, and its convolution of a single token writes to a view."""
     check_training(*run, plan)
 
 
@@ -275,7 +281,7 @@ def test_the_longest_sequence_takes_no_part_of_a_table_but_all_of_it(length: int
     check_training(Case(WITH_DISTANCES, "DebertaModel"), Call(2, length), plan)
 
 
-# Two keys for four queries: with padding, transformers repeats them before PyTorch makes numbers of the mask.
+# Two key heads for four query heads. With padding, transformers repeats them before PyTorch converts the mask.
 SHARED_KEYS = EuroBertConfig(
     vocab_size=5,
     hidden_size=8,
@@ -295,15 +301,15 @@ SHARED_KEYS = EuroBertConfig(
 @example((Case(SHARED_KEYS, "EuroBertModel"), Call(2, 3)), True, True, "fused")
 @given(passes(SIMULATED), st.booleans(), st.booleans(), st.sampled_from(ATTENTIONS))
 def test_numbers_in_memory(run: tuple[Case, Call], training: bool, padded: bool, attention: Attention) -> None:
-    # The CPU's kernel lays the gradient of a convolution's weight out in its own way, so that it is copied.
+    # The CPU's kernel returns the gradient of a convolution's weight in another layout, so that it is copied.
     assume(not (training and getattr(run[0].config, "convolves", False)))
     check_numbers(*run, training=training, padded=padded, attention=attention)
 
 
 def check_numbers(case: Case, call: Call, *, training: bool, padded: bool, attention: Attention) -> None:
-    """On the CPU, where it is asked of the numbers whether there is padding, and where PyTorch has the fused kernel.
+    """Compare with a model on the CPU, where transformers checks for padding and PyTorch has the fused kernel.
 
-    That is chosen where the attention has no dropout alone.
+    PyTorch chooses the fused kernel only if the attention has no dropout.
     """
     if case.config.has("type_vocab_size"):
         case = case._replace(config=replace(case.config, type_vocab_size=2))
@@ -318,7 +324,7 @@ def check_numbers(case: Case, call: Call, *, training: bool, padded: bool, atten
         return
     real, given = on_cpu(case.real(), unmasked(case, call._replace(labels=labels)))
     real.set_attn_implementation("sdpa" if fused else "eager")
-    if padded or "attention_mask" in given:  # which some classes need: on the CPU it is all zeros, that is padding
+    if padded or "attention_mask" in given:  # some classes need a mask; on the CPU it is all zeros, which means padding
         given["attention_mask"] = torch.ones_like(given["input_ids"])
     if padded:
         if case.config.has("type_vocab_size"):
@@ -331,7 +337,7 @@ def check_numbers(case: Case, call: Call, *, training: bool, padded: bool, atten
     assert tops(moment.live for moment in curve(ours)) == tops(moment.live for moment in moments)
 
 
-# A window of eight tokens on each side, which four of its six layers have.
+# A window of eight tokens on each side, in four of its six layers.
 WITH_WINDOW = ModernBertConfig(
     vocab_size=301,
     hidden_size=16,
@@ -357,7 +363,7 @@ WITH_WINDOW = ModernBertConfig(
 def test_each_layer_with_a_window_has_a_mask_of_its_own(
     architecture: str, training: bool, padded: bool, length: int
 ) -> None:
-    """The fused kernel takes no window: transformers makes a mask, of which each layer has a copy."""
+    """The fused kernel has no window argument: transformers makes a mask, and each layer copies it."""
     for attention in ATTENTIONS:
         case = Case(WITH_WINDOW, architecture)
         check_numbers(case, Call(2, length), training=training, padded=padded, attention=attention)
@@ -365,7 +371,7 @@ def test_each_layer_with_a_window_has_a_mask_of_its_own(
 
 @pytest.mark.parametrize(("interval", "layers", "training"), crossed(2, [1, 2, 4, 6, 7], [1, 2, 6], [False, True]))
 def test_any_interval_between_global_layers(interval: int, layers: int, training: bool) -> None:
-    """Without local layers, transformers computes the angles of one kind only, but still makes the mask."""
+    """Without local layers, transformers computes only one kind of rotary angles, but still makes the mask."""
     config = replace(WITH_WINDOW, global_attn_every_n_layers=interval, num_hidden_layers=layers)
     for attention in ATTENTIONS:
         case = Case(config, "ModernBertForMaskedLM")
@@ -383,7 +389,7 @@ REGRESSIONS = [cls.name for name in FAMILIES for cls in FAMILIES[name].classes i
 
 @pytest.mark.parametrize("architecture", REGRESSIONS)
 def test_the_loss_of_a_regression_has_the_storage_of_all_squares(architecture: str) -> None:
-    """A batch of many short sequences peaks where its loss is there."""
+    """A batch of many short sequences peaks when its loss is computed."""
     config = CLASSES[architecture].config.default()
     small = {
         "hidden_size": 4,
@@ -404,16 +410,16 @@ def test_the_loss_of_a_regression_has_the_storage_of_all_squares(architecture: s
     ("architecture", "vocab_size", "keep_outputs"),
     [
         ("BertForMaskedLM", 301, True),
-        ("BertForSequenceClassification", 301, False),  # which has its peak in the backward pass
-        ("BertForSequenceClassification", 3001, False),  # in the optimizer
+        ("BertForSequenceClassification", 301, False),  # its peak is in the backward pass
+        ("BertForSequenceClassification", 3001, False),  # its peak is in the optimizer
         ("RobertaForCausalLM", 3001, False),
     ],
 )
 def test_the_allocator_of_the_cpu_hands_out_no_more(architecture: str, vocab_size: int, keep_outputs: bool) -> None:
-    """No kernel's own memory comes on top of the peak.
+    """Temporary memory of kernels does not add to the peak.
 
-    Python numbers do: where a tensor is multiplied by one, that is a tensor of eight bytes on the CPU, whatever the
-    device. It is made where no dispatch mode looks. Autograd keeps one in each layer, of the scores' scale.
+    Python numbers do. If a tensor is multiplied by a Python number, that number becomes a CPU tensor of eight bytes,
+    whatever the device. Dispatch modes do not see it. Autograd saves one in each layer, for the scale of the scores.
     """
     layers = 3
     case = Case(
@@ -442,7 +448,7 @@ def class_config(architecture: str) -> Config:
 
 
 def test_the_figures_of_the_issue_that_asked_for_them() -> None:
-    """Measured on the real models, in the loop that has the loss alone."""
+    """The figures were measured on the real models, in the loop that keeps only the loss."""
     words = build(BertConfig(), "BertForMaskedLM")
     assert training_peak_bytes(words, 123, 128, keep_outputs=False) == 21_303_645_672
     for vocab_size, largest in ((30522, 90), (119547, 46)):
@@ -460,7 +466,7 @@ def test_the_figures_of_the_issue_that_asked_for_them() -> None:
 def test_a_language_model_peaks_in_the_loss_and_a_classifier_in_the_backward_pass() -> None:
     config = BertConfig(num_hidden_layers=2)
     words = our_peak(changes_in(build(config, "BertForMaskedLM"), Plan(keep_outputs=True), Batch(32, 128)))
-    assert (words.phase, words.where) == ("backward", "loss")  # of log-softmax
+    assert (words.phase, words.where) == ("backward", "loss")  # in log-softmax
     classes = our_peak(
         changes_in(build(config, "BertForSequenceClassification"), Plan(keep_outputs=True), Batch(32, 128))
     )
@@ -561,7 +567,7 @@ def test_a_loss_that_takes_scores_in_pairs_is_refused_with_others() -> None:
 @examples(1)
 @given(st.integers(5, 9))
 def test_shared_layers_have_one_gradient_however_often_they_run(layers: int) -> None:
-    """Sums of the runs' gradients are there while the backward pass goes through the layers, once for each tensor."""
+    """The sum of the runs' gradients exists while the backward pass goes through the layers, once for each tensor."""
     config = AlbertConfig(hidden_size=48, num_attention_heads=4, intermediate_size=96, num_hidden_layers=layers)
     check_training(Case(config, "AlbertForMaskedLM"), Call(2, 5), Plan())
 
@@ -593,7 +599,7 @@ def test_what_is_not_simulated_is_refused() -> None:
 
 
 def test_a_head_of_one_number_runs_in_another_way_than_is_counted() -> None:
-    """The angles of a pair are broadcast over it: query and key have two numbers then."""
+    """The rotary angles of a pair are broadcast to two dimensions, so query and key then have a head size of 2."""
     case = Case(replace(WITH_WINDOW, num_attention_heads=16), "ModernBertModel")
     real, given = on_cpu(case.real(), unmasked(case, Call(1, 3)))
     assert real(**given).last_hidden_state.shape == (1, 3, 16)

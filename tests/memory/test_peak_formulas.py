@@ -1,4 +1,4 @@
-"""The peak in letters against the simulation with numbers, and what fits against the real model."""
+"""The peak formula equals the simulated peak, and the largest batch that fits agrees with the real model."""
 
 import re
 from collections.abc import Sequence
@@ -50,15 +50,15 @@ ways = plans | st.builds(Inference, st.sampled_from(list(ITEM_BYTES)), st.sample
 
 
 def simulated_plan(plan: Plan, config: Config) -> Plan:
-    """The plan, in float32 instead of AMP for relative positions, which are not simulated under it."""
+    """Replace AMP by float32 for relative positions, which are not simulated under AMP."""
     return plan._replace(precision="fp32") if PRECISIONS[plan.precision].autocast and has_distances(config) else plan
 
 
 @st.composite
 def runs(draw: st.DrawFn, classes: Sequence[str] = SIMULATED) -> tuple[Model, Plan | Inference, int, int]:
-    """A model with so many layers that the formulas leave some out, how it is run, and a batch."""
+    """Draw a model with so many layers that the formulas skip some, a way to run it, and a batch."""
     case, call = draw(passes(classes))
-    most = 16 if case.config.layer_period > 1 else 9  # enough for layers to be left out
+    most = 16 if case.config.layer_period > 1 else 9  # enough layers for some to be skipped
     config = replace(case.config, num_hidden_layers=draw(st.integers(1, most)))
     if type(config) is BertConfig and config.hidden_act in ACTIVATIONS_OF_4:
         config = replace(config, position_embedding_type=draw(st.sampled_from(POSITION_EMBEDDING_TYPES)))
@@ -71,7 +71,7 @@ def runs(draw: st.DrawFn, classes: Sequence[str] = SIMULATED) -> tuple[Model, Pl
 
 
 def in_numbers(model: Model, how: Plan | Inference, batch: int, length: int) -> int | None:
-    """The peak of a run with numbers; None if there is nothing to train."""
+    """Return the peak of a run from the simulation, or None if there is nothing to train."""
     try:
         return simulated(changes_of(model, how, batch, length)).live
     except ValueError as error:
@@ -92,7 +92,7 @@ def test_a_run_with_letters_gives_the_peak_of_the_run_with_numbers(run: tuple[Mo
 def test_8_bit_states_are_those_of_tensors_with_a_gradient(
     run: tuple[Model, Any, int, int], precision: Precision
 ) -> None:
-    """Master weights stand for each trained tensor, also for one that no gradient reaches."""
+    """Every trained tensor has master weights, even if no gradient reaches it."""
     model, how, batch, length = run
     if isinstance(how, Plan):
         how = simulated_plan(how._replace(precision=precision, optimizer="adamw-8bit"), model.config)
@@ -103,7 +103,7 @@ def test_8_bit_states_are_those_of_tensors_with_a_gradient(
 
 
 def test_a_tensor_without_a_gradient_has_no_8_bit_states() -> None:
-    """Untied, the masked-LM head has a bias that its decoder does not use."""
+    """The untied masked-LM head has a bias that its decoder does not use."""
     config = XLMRobertaConfig(**TINY, max_position_embeddings=3, pad_token_id=0, tie_word_embeddings=False)
     for precision in PRECISIONS:
         run = Model(config, "XLMRobertaForMaskedLM"), Plan(precision, "adamw-8bit"), 1, 1
@@ -126,7 +126,7 @@ TINY: dict[str, Any] = {
 @examples(8)
 @given(runs(WITH_WINDOWS), st.booleans())
 def test_letters_of_layers_that_alternate(run: tuple[Model, Any, int, int], fused: bool) -> None:
-    """With fused attention, two of three layers of ModernBERT have a mask of their own."""
+    """With fused attention, two of three layers of ModernBERT have their own masks."""
     model, how, batch, length = run
     run = model, how._replace(attention="fused") if fused else how, batch, length
     expected = in_numbers(*run)
@@ -165,7 +165,7 @@ def test_a_column_has_what_each_row_has_alone(
     if isinstance(how, Plan):
         how = how._replace(freezing=Freezing(), optimizer="adamw")
     heads, layers, intermediate, batches = (np.array(column) for column in zip(*rows, strict=True))
-    heads = heads * (model.config.shared().get("num_key_value_heads") or 1)  # which heads share
+    heads = heads * (model.config.shared().get("num_key_value_heads") or 1)  # heads share keys and values
     sizes: dict[str, Any] = {
         "hidden_size": 6 * heads,
         "num_attention_heads": heads,
@@ -190,7 +190,7 @@ def test_designs_have_what_each_has_alone(
     model, how, batch, length = run
     if isinstance(how, Plan):
         how = how._replace(freezing=Freezing(), optimizer="adamw")
-    heads *= model.config.shared().get("num_key_value_heads") or 1  # which heads share
+    heads *= model.config.shared().get("num_key_value_heads") or 1  # heads share keys and values
     config = replace(
         model.config,
         hidden_size=heads * model.config.attention_head_size,
@@ -245,7 +245,10 @@ def test_the_most_that_fits_fits_the_real_model_and_one_more_does_not(
 @examples(8)
 @given(st.integers(1, 12), st.integers(1, 2), ways)
 def test_the_longest_sequence_needs_no_part_of_a_table(longest: int, batch: int, how: Plan | Inference) -> None:
-    """Of distances, of which it takes all: less than shorter ones would let expect."""
+    """The longest sequence uses the whole table of distances without slicing it.
+
+    It therefore needs less memory than shorter sequences suggest.
+    """
     config = replace(WITH_DISTANCES, max_position_embeddings=longest)
     if isinstance(how, Plan):
         how = simulated_plan(how._replace(freezing=Freezing(), recompute="none"), config)
@@ -281,7 +284,10 @@ def test_what_fits_into_a_model_with_fewer_positions_than_its_window() -> None:
 def test_training_never_needs_less_than_inference(
     case: Case, freezing: Freezing, batch: int, length: int, more: int
 ) -> None:
-    """Whatever is frozen: a forward pass is part of the step. A decoder keeps its cache in inference alone."""
+    """This holds for any freezing, since a forward pass is part of the step.
+
+    A decoder fills its cache only in inference.
+    """
     config = replace(case.config, num_labels=2)
     if config.has("is_decoder"):
         config = replace(config, is_decoder=False, add_cross_attention=False)
@@ -341,7 +347,7 @@ def test_weights_are_four_bytes_a_parameter_also_where_a_size_is_1(preset: str) 
 
 @pytest.mark.parametrize(("layers", "frozen"), [(6, 1), (7, 1), (8, 6), (10, 8), (13, 11)])
 def test_what_all_layers_share_is_released_once(layers: int, frozen: int) -> None:
-    """The angles of one kind of layer, in the backward pass of the last layer that needs them."""
+    """The rotary angles of a kind of layer are released in the backward pass of the last layer that needs them."""
     sizes: dict[str, Any] = {"vocab_size": 50, "hidden_size": 64, "num_attention_heads": 2, "intermediate_size": 32}
     model = Model(ModernBertConfig(**sizes, num_hidden_layers=layers, pad_token_id=0), "ModernBertModel")
     plan = Plan(freezing=Freezing(embeddings=True, layers=frozen))

@@ -1,4 +1,4 @@
-"""The simulated peaks of models with relative positions against the real ones of transformers 4."""
+"""The simulated peaks of models with relative positions equal the peaks of transformers 4."""
 
 from dataclasses import asdict, replace
 from typing import Any
@@ -21,14 +21,15 @@ from tests.oracle import Case, arguments, ask_transformers4
 from tests.strategies import ACTIVATIONS_OF_4, WITHOUT_AUTOCAST, passes
 
 Run = tuple[Case, Call, Plan | Inference, bool]
-ACTIVATIONS = [name for name in ACTIVATIONS_OF_4 if name != "xielu"]  # which is in no model of transformers 4 on meta
+# Xielu cannot be built on the meta device in transformers 4.
+ACTIVATIONS = [name for name in ACTIVATIONS_OF_4 if name != "xielu"]
 PLANS = st.builds(
     Plan,
     st.just("fp32") | st.sampled_from(WITHOUT_AUTOCAST),
     st.just("adamw") | st.sampled_from(("sgd", "momentum", "adafactor")),
-    st.sampled_from(ATTENTIONS),  # transformers 4 takes the eager way in any case
+    st.sampled_from(ATTENTIONS),  # transformers 4 always uses eager attention
     st.booleans(),
-    st.sampled_from(("none", "none", "full")),  # nothing in transformers 4 recomputes the core alone
+    st.sampled_from(("none", "none", "full")),  # transformers 4 cannot recompute only the attention core
     freezing=st.just(Freezing()) | st.builds(Freezing, st.booleans(), st.integers(0, 4), st.sampled_from(TRAIN)),
     keep_outputs=st.booleans(),
     accumulate=st.booleans(),
@@ -39,7 +40,7 @@ WAYS = st.just(Plan()) | PLANS | st.just(Inference()) | INFERENCES
 
 @st.composite
 def runs(draw: st.DrawFn) -> Run:
-    """A model, what goes through it, how, and whether it is padded."""
+    """Draw a model, a call, a way to run it, and whether it is padded."""
     case, call = draw(passes(tuple(ARCHITECTURES)))
     how = draw(WAYS)
     config = replace(
@@ -55,7 +56,7 @@ def runs(draw: st.DrawFn) -> Run:
 
 
 def drawn(count: int) -> list[Run]:
-    """As many runs as asked for, drawn by Hypothesis, to be sent off together."""
+    """Draw this number of runs with Hypothesis, to send them all at once."""
     found: list[Run] = []
 
     @settings(max_examples=count, phases=[Phase.generate], database=None)
@@ -72,7 +73,7 @@ def dtype_of(how: Plan | Inference) -> str:
 
 
 def question(run: Run) -> dict[str, Any]:
-    """The run as tests/transformers4_oracle.py is asked for it."""
+    """Return the run as a question for tests/transformers4_oracle.py."""
     case, call, how, padded = run
     plan = how if isinstance(how, Plan) else None
     call = call._replace(labels=plan is not None and bool(class_of(case.architecture).targets))
@@ -98,17 +99,17 @@ def question(run: Run) -> dict[str, Any]:
 
 
 def on_cpu(run: Run) -> bool:
-    """Whether the real model has memory: it looks for padding, and mish has no backward pass on the meta device.
+    """Whether the real model has memory: it checks for padding, and mish has no backward pass on the meta device.
 
-    On the CPU the means of LayerNorm have 16 bits in a 16-bit model, and the loss of a regression keeps the memory of
-    its terms.
+    Other models stay on the meta device. On the CPU, the means of LayerNorm have 16 bits in a 16-bit model, and a
+    regression loss keeps the memory of its terms.
     """
     case, _call, how, _padded = run
     return dtype_of(how) == "float32" and case.config.num_labels > 1
 
 
 def possible(run: Run) -> bool:
-    """Whether there is a real one, and something to train."""
+    """Whether transformers 4 can run it, and there is something to train."""
     case, _call, how, _padded = run
     if not on_cpu(run) and (case.config.hidden_act == "mish" or case.config.pad_token_id is not None):
         return False
@@ -116,7 +117,7 @@ def possible(run: Run) -> bool:
 
 
 def simulated(run: Run) -> list[int]:
-    """The tops of the simulation."""
+    """Return the local maxima of the simulated live memory."""
     case, call, how, padded = run
     sizes = call.batch
     changes = changes_in(case.ours(), how, sizes._replace(padded=padded))

@@ -1,4 +1,4 @@
-"""The simulated peaks of adapters on quantized weights against those of peft and bitsandbytes, storage by storage."""
+"""The simulated peaks of adapters on quantized weights equal those of peft and bitsandbytes, storage by storage."""
 
 import atexit
 import base64
@@ -55,7 +55,7 @@ FOUR_BITS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 
 @cache
 def _oracle() -> subprocess.Popen[str]:
-    """One process answers all questions of a run: it takes seconds to start."""
+    """Start the process that answers all questions of a run, once: it takes seconds to start."""
     command = [judges_python(), Path(__file__).with_name("quantized_oracle.py")]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     atexit.register(process.communicate)
@@ -63,7 +63,7 @@ def _oracle() -> subprocess.Popen[str]:
 
 
 def real_tops(*run: Any) -> list[int] | str:
-    """The answer of tests/memory/quantized_oracle.py; what stops it is on stderr."""
+    """Return the answer of tests/memory/quantized_oracle.py. Its errors are on stderr."""
     process = _oracle()
     assert process.stdin
     assert process.stdout
@@ -93,7 +93,7 @@ def check(case: Case, call: Call, plan: Plan, adapter: Adapter, options: dict[st
         assert re.search(REFUSED, str(error))  # noqa: PT017
         return
     real = real_tops(case, call, plan, adapter, options)
-    if isinstance(real, str):  # bitsandbytes fails in the backward pass of a weight of two elements
+    if isinstance(real, str):  # bitsandbytes cannot run the backward pass of a weight with two elements
         assert "same reduction dim" in real
         return
     assert max(ours) == max(real)
@@ -106,7 +106,7 @@ def test_an_adapter_on_quantized_weights_holds_what_pefts_holds(
     run: tuple[Case, Call], plan: Plan, hooked: bool, options: dict[str, Any], data: st.DataObject
 ) -> None:
     case, _call = run
-    if needs_cpu(case):  # where the weights would be packed in another way
+    if needs_cpu(case):  # the weights would be packed in another way
         reject()
     if PRECISIONS[plan.precision].autocast and (case.config.num_labels == 1 or has_distances(case.config)):
         reject()
@@ -163,7 +163,7 @@ def test_qlora(precisions: tuple[Precision, str], double_quant: bool, recompute:
     ),
 )
 def test_lora_on_int8(precisions: tuple[Precision, Dtype], threshold: float, recompute: Recompute) -> None:
-    """cuBLAS does not multiply int8 matrices with the 50 columns of the feed-forward."""
+    """cuBLAS does not multiply int8 matrices that have 50 columns, as the feed-forward network has."""
     precision, dtype = precisions
     options = {"load_in_8bit": True, "llm_int8_threshold": threshold, "llm_int8_skip_modules": ["classifier"]}
     plan = Plan(precision, recompute=recompute, input_require_grads=recompute == "full")
@@ -229,7 +229,7 @@ def test_virtual_tokens_on_quantized_weights(
 
 
 def test_peft_fails_to_train_what_is_quantized() -> None:
-    """The classifier is quantized unless it is named: its last parameter is a bias."""
+    """The classifier is quantized unless it is excluded by name. Its last parameter is a bias."""
     run = Case(SMALL, "BertForSequenceClassification"), Call(3, 7, labels=True), Plan(), QUERIES
     assert "variable.set_data" in real_tops(*run, {"load_in_4bit": True})  # in a copy, on the meta device
     with pytest.raises(InputError, match="trains classifier, which is quantized"):
@@ -244,7 +244,10 @@ def test_peft_fails_to_train_what_is_quantized() -> None:
     ],
 )
 def test_formulas_of_the_batch_give_the_simulated_peak(form: QuantizationFormat) -> None:
-    """The simulation is judged above; bytes of weights are numbers, because blocks are rounded up."""
+    """The tests above check the simulation.
+
+    Bytes of weights are numbers in the formulas, because blocks are rounded up.
+    """
     config = replace(SMALL, num_hidden_layers=9, hidden_size=34)
     model = Model(config, changes=(PackWeights(form), Lora(target_modules=["query"])))
     for plan in (Plan(), Plan(optimizer="adamw-8bit", recompute="full", input_require_grads=True)):

@@ -1,4 +1,4 @@
-"""The changes of a step are the same list in every process, whatever seed its hashes have."""
+"""The changes of memory in a step are the same list in every process, whatever its hash seed is."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Saved activations against what PyTorch's own hooks see."""
+"""Saved activations equal the tensors that PyTorch's saved-tensor hooks see."""
 
 import sys
 from collections.abc import Sequence
@@ -42,18 +42,18 @@ DTYPES: dict[Dtype, torch.dtype] = {"float32": torch.float32, "bfloat16": torch.
 
 
 class Handle:
-    """What autograd holds in the place of a tensor."""
+    """The object that autograd keeps instead of a tensor."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self.tensor = tensor
 
 
 def seen_bytes(real: Any, given: dict[str, Any], besides: Sequence[torch.Tensor] = ()) -> int:
-    """Bytes of the distinct storages that autograd keeps, without parameters, buffers and integer index tensors.
+    """Return the bytes of distinct storages that autograd saves, without parameters, buffers and integer index tensors.
 
-    What is ``besides`` after the forward pass is not counted either.
+    Storages of the tensors in ``besides`` after the forward pass are not counted, either.
     """
-    handles: WeakSet[Handle] = WeakSet()  # what a checkpoint saves and lets go of again leaves it
+    handles: WeakSet[Handle] = WeakSet()  # weak, since a checkpoint releases some saved tensors again
 
     def keep(tensor: torch.Tensor) -> Handle:
         handle = Handle(tensor)
@@ -65,7 +65,7 @@ def seen_bytes(real: Any, given: dict[str, Any], besides: Sequence[torch.Tensor]
     kept = [handle.tensor for handle in handles if not _is_index(handle.tensor)]
     storages = {tensor.untyped_storage()._cdata: tensor.untyped_storage() for tensor in kept}
     own = {tensor.untyped_storage()._cdata for tensor in (*real.parameters(), *real.buffers(), *besides)}
-    del outputs  # it held the graph
+    del outputs  # releases the graph
     return sum(storage.nbytes() for at, storage in storages.items() if at not in own)
 
 
@@ -92,7 +92,7 @@ def test_eager_attention_keeps_what_the_hooks_see(run: tuple[Case, Call], dtype:
 @examples(20)
 @given(passes(["GPT2DoubleHeadsModel", "DebertaModel", "DebertaV2Model"]))
 def test_what_few_classes_have_is_kept_as_the_hooks_see(run: tuple[Case, Call]) -> None:
-    """What stands for a choice, the convolution, and the copies that products make."""
+    """The classes save representations of choices, the convolution, and copies made for matrix products."""
     case, call = run
     real = case.real().train()
     real.set_attn_implementation("eager")
@@ -117,7 +117,7 @@ def test_freezing_and_recomputing_keep_what_the_hooks_see(
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 def test_what_a_checkpoint_of_each_family_keeps(family: Family) -> None:
-    """Query, key and value that are pieces of one product are kept as the whole of it."""
+    """If query, key and value are slices of one product, the whole product is saved."""
     case = Case(replace(family.config.default(), num_hidden_layers=2), family.base.name)
     for recompute in (one for one in RECOMPUTE if one in family.recomputes):
         real = case.real().train()
@@ -133,14 +133,15 @@ def freeze(real: Any, freezing: Freezing, ours: Module) -> None:
 
 
 def recompute_in(real: Any, attention: str, recompute: Recompute) -> list[torch.Tensor]:
-    """PyTorch's own checkpoints: transformers' around each layer, or ours around the attention core.
+    """Apply PyTorch's checkpoints: transformers' checkpoint around each layer, or one around the attention core.
 
-    Gives a list that the attention masks are put in: a checkpoint keeps them, too, but they are no activations.
+    Return a list that the forward pass fills with the attention masks. Checkpoints save them, too, but they are not
+    activations.
     """
     masks: list[torch.Tensor] = []
     if recompute == "full":
         real.activation_checkpointing_enable({"use_reentrant": False})
-        real.disable_input_require_grads()  # transformers sends a gradient back to frozen embeddings, too
+        real.disable_input_require_grads()  # transformers would send a gradient back to frozen embeddings, too
     forward, mask = {
         "eager": (modeling_bert.eager_attention_forward, eager_mask),
         "sdpa": (sdpa_attention_forward, sdpa_mask),
@@ -149,7 +150,7 @@ def recompute_in(real: Any, attention: str, recompute: Recompute) -> list[torch.
     def core(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, **options: Any) -> Any:
         masks.extend([] if attention_mask is None else [attention_mask])
         own = forward
-        if attention == "eager" and hasattr(module, "num_key_value_groups"):  # which repeats keys and values
+        if attention == "eager" and hasattr(module, "num_key_value_groups"):  # its attention repeats keys and values
             own = sys.modules[type(module).__module__].eager_attention_forward
         run = partial(own, module, attention_mask=attention_mask, **options)
         if recompute == "selective":
@@ -166,7 +167,7 @@ def recompute_in(real: Any, attention: str, recompute: Recompute) -> list[torch.
 def test_fused_attention_keeps_what_the_cpu_kernel_keeps(
     run: tuple[Case, Call], freezing: Freezing, recompute: Recompute
 ) -> None:
-    """On the CPU with real numbers: the meta device does not say which kernel runs."""
+    """The models run on the CPU: the meta device does not tell which kernel runs."""
     case, (batch_size, length, *_more) = run
     recompute = possible(case, recompute)
     config = replace(case.config, attention_probs_dropout_prob=0.0, num_labels=2)
@@ -178,7 +179,7 @@ def test_fused_attention_keeps_what_the_cpu_kernel_keeps(
     freeze(real, freezing, case.ours())
     choices = (1,) if class_of(case.architecture).takes_choices else ()
     given = {"input_ids": torch.zeros((batch_size, *choices, length), dtype=torch.int64)}
-    # Where none is given, DeBERTa makes a mask of floats, which a checkpoint keeps.
+    # Without a mask argument, DeBERTa makes a floating-point mask, which a checkpoint saves.
     if needs_mask(case.model) or config.has("relative_attention"):
         given["attention_mask"] = torch.ones_like(given["input_ids"])
     plan = Plan(attention="fused", recompute=recompute, freezing=freezing)
@@ -189,7 +190,7 @@ def test_fused_attention_keeps_what_the_cpu_kernel_keeps(
 
 @pytest.mark.parametrize(("train", "recompute", "attention"), crossed(2, TRAIN, RECOMPUTE, ["eager", "sdpa"]))
 def test_every_way_to_freeze_a_decoder(train: Train, recompute: Recompute, attention: str) -> None:
-    """With an encoder's output, through which no gradient flows; what random models seldom have all at once."""
+    """The decoder reads an encoder's output, through which no gradient flows. Random models rarely combine all this."""
     config = BertConfig(
         vocab_size=9,
         hidden_size=8,
@@ -234,7 +235,10 @@ def test_what_depends_on_the_labels_is_refused(sparse: bool) -> None:
 
 
 def test_one_byte_masks_are_the_difference_between_96_and_84() -> None:
-    """formulas.md: per layer, in units of s b h, at a s / h = 2 in float32, with the CPU's masks and with CUDA's."""
+    """By formulas.md, the figures are per layer in units of s b h, at a s / h = 2 in float32.
+
+    96 is with the CPU's masks, 84 with CUDA's.
+    """
     config = BertConfig(hidden_size=768, num_attention_heads=12)
     longer, shorter = build(replace(config, num_hidden_layers=13)), build(config)
     sequence, unit = 128, 128 * 768
@@ -242,7 +246,7 @@ def test_one_byte_masks_are_the_difference_between_96_and_84() -> None:
         bytes_of = [
             saved_activation_bytes(model, 1, sequence, fused_dropout=fused_dropout) for model in (longer, shorter)
         ]
-        norms = 2 * 2 * 4 * sequence  # mean and rstd of two LayerNorms, which the formula leaves out
+        norms = 2 * 2 * 4 * sequence  # mean and rstd of two LayerNorms, which the formula omits
         assert bytes_of[0] - bytes_of[1] - norms == expected * unit
 
 

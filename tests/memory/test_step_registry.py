@@ -1,4 +1,4 @@
-"""Which overrides of the memory simulation a family has."""
+"""The overrides of the memory simulation that each family has."""
 
 import sys
 from pathlib import Path

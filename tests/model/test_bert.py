@@ -27,7 +27,7 @@ def test_every_model_has_the_names_shapes_order_total_and_text_of_the_real_one(c
     assert facts(case.ours()) == facts(case.real())
 
 
-# Each field has a value of its own, so that none is taken for another.
+# Each field has a different value, so that confused fields are noticed.
 APART: dict[str, Any] = {
     "vocab_size": 91,
     "hidden_size": 24,

@@ -1,4 +1,4 @@
-"""What one model has and another has not, with the real modules as the judge."""
+"""The modules in which two models differ, compared with the real modules."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,7 +16,7 @@ from tests.strategies import SPLIT_IN_TWO, cases
 
 
 def real_modules(case: Case) -> dict[str, tuple[str, str]]:
-    """What stands at each path of the body and the head: its kind, and what print shows in its brackets."""
+    """The kind of each module of the base model and the head, and its printed arguments, keyed by path."""
     return {
         bare(path, case.architecture): (type(module).__name__, module.extra_repr())
         for path, module in case.real().named_modules()
@@ -48,7 +48,7 @@ def test_every_difference_of_the_real_models_is_found_and_nothing_else(case: Cas
 
 
 def test_what_print_alone_shows_is_a_difference() -> None:
-    """The classes of DistilBERT have fields of their own for their dropout, which learns nothing."""
+    """DistilBERT's classes have separate fields for their dropout, which has no parameters."""
     here, there = (
         Case(DistilBertConfig(), f"DistilBertFor{task}") for task in ("SequenceClassification", "QuestionAnswering")
     )

@@ -16,7 +16,7 @@ from bertcalc.text.digits import latex_number
 from tests.oracle import Case
 from tests.strategies import cases
 
-# In order: SymPy's LaTeX, then the products of tensor_formulas, as Python writes them.
+# Applied in order: SymPy's LaTeX, then the products of tensor_formulas, converted to Python.
 _SPELLINGS = [
     (r"\{,\}", ""),
     (r"\\left\(", "("),
@@ -30,7 +30,7 @@ _SPELLINGS = [
 
 
 def value(text: str, config: Config | None = None) -> Fraction:
-    """What a formula comes to, computed from nothing but the text that people see."""
+    """Evaluate a formula, using only the text that readers see."""
     for pattern, python in _SPELLINGS:
         text = re.sub(pattern, python, text)
     letters = {letter: Fraction(size) for letter, size in letters_of(config).items()} if config else {}
@@ -53,7 +53,7 @@ def test_the_formula_is_the_count(case: Case) -> None:
 @given(cases(POSITION_EMBEDDING_TYPES))
 @example(Case(BertConfig(), "BertForPreTraining"))
 @example(Case(BertConfig(position_embedding_type="relative_key", hidden_act="xielu"), "BertForMaskedLM"))
-@example(Case(NomicBertConfig(), "NomicBertForSequenceClassification"))  # whose pooler is registered before the layers
+@example(Case(NomicBertConfig(), "NomicBertForSequenceClassification"))  # its pooler is registered before the layers
 def test_the_formula_of_each_component_is_its_count(case: Case) -> None:
     found = dict(component_formulas(case.model))
     totals = totals_by_component(case.ours())
@@ -71,7 +71,7 @@ def test_everything_that_can_be_opened_has_a_formula_that_is_its_count(case: Cas
 
 
 @given(cases(POSITION_EMBEDDING_TYPES))
-@example(Case(ModernBertConfig(num_hidden_layers=1), "ModernBertModel"))  # which has no L
+@example(Case(ModernBertConfig(num_hidden_layers=1), "ModernBertModel"))  # its formula has no L
 def test_each_tensor_has_a_formula_that_is_its_count(case: Case) -> None:
     tensors = list(case.ours().tensors())
     with_copies = tensor_formulas(case.model)

@@ -1,4 +1,4 @@
-"""Formulas as LaTeX: gamma and beta, colors, and lines that are broken where they would leave the screen."""
+"""Formulas as LaTeX: gamma and beta, colors, and line breaks where lines would leave the screen."""
 
 from bertcalc import BertConfig
 from bertcalc.model.formula_latex import colored_sum, letters_of

@@ -1,4 +1,4 @@
-"""Expressions as text and Python: the judge is the value that Python's own arithmetic gives for what is written."""
+"""Expressions as text and Python, compared with the value that Python's own arithmetic gives for the text."""
 
 import re
 from fractions import Fraction
@@ -28,7 +28,7 @@ _DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 
 def evaluated(written: str) -> Fraction:
-    """The value of a written expression, whose numbers are fractions."""
+    """The value of a written expression, computed with fractions."""
     powers = _RAISED.sub(lambda digits: f"**{digits[0].translate(_DIGITS)}", written.replace(",", ""))
     whole = re.sub(r"(?<!\*)\b[0-9]+", r"Fraction(\g<0>)", powers.replace("·", "*"))
     return Fraction(eval(whole, {"Fraction": Fraction}))

@@ -1,4 +1,4 @@
-"""Freezing, against the real model after it was frozen the usual way: module by module."""
+"""Freezing compared with the real model, frozen in the usual way: module by module."""
 
 from dataclasses import replace
 from typing import Any
@@ -31,7 +31,7 @@ def freeze(real: Any, freezing: Freezing) -> None:
 
 
 def real_splits(real: Any) -> dict[str, Split]:
-    """Trained and frozen elements of each component, each tensor where a module comes to it first."""
+    """The trained and frozen elements of each component. A shared tensor counts in the first module that has it."""
     body = getattr(real, "bert", real)
     places = {"embeddings": body.embeddings, "encoder": body.encoder, "pooler": body.pooler, "head": real}
     seen: set[int] = set()

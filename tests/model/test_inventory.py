@@ -1,4 +1,4 @@
-"""The parts of every model, with the real modules as the judge, and the published figures of bert-base."""
+"""The parts of every model compared with the real modules, and the published figures of bert-base."""
 
 from collections import Counter, defaultdict
 from typing import Any
@@ -25,12 +25,15 @@ def parts(case: Case) -> list[ModuleGroup]:
 
 
 def unfolded(part: ModuleGroup, layers: range) -> list[str]:
-    """The paths of a part with every number of a layer in the place of the star."""
+    """The paths of a part, with each layer number in place of the star."""
     return [path.replace("*", str(number)) for path in part.paths for number in (layers if "*" in path else [0])]
 
 
 def real_parts(real: Any) -> dict[str, list[str]]:
-    """The paths of the real modules that have no modules inside or own tensors, by kind; and of those named dense."""
+    """The paths of real modules without submodules or with their own tensors, keyed by kind.
+
+    Modules named dense have their own key.
+    """
     found = defaultdict(list)
     for path, module in real.named_modules():
         if not list(module.children()) or list(module.parameters(recurse=False)):
@@ -41,12 +44,13 @@ def real_parts(real: Any) -> dict[str, list[str]]:
 
 
 @given(cases())
-@example(Case(ElectraConfig(), "ElectraForPreTraining"))  # which has a dense_prediction, too
+@example(Case(ElectraConfig(), "ElectraForPreTraining"))  # it has a dense_prediction, too
 def test_every_part_has_the_number_and_the_places_of_the_real_one(case: Case) -> None:
     found = {part.name: part for part in parts(case)}
     real = real_parts(case.real())
     assert {name: part.modules for name, part in found.items()} == {name: len(paths) for name, paths in real.items()}
-    apart = any(".0." in path for part in found.values() for path in part.paths)  # the first of ModernBERT's layers
+    # ModernBERT's first layer has its own path.
+    apart = any(".0." in path for part in found.values() for path in part.paths)
     layers = range(apart, layers_of(case.config))
     for name, paths in real.items():
         assert sorted(unfolded(found[name], layers)) == sorted(paths)

@@ -3,7 +3,7 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc.model import formula  # noqa: F401  # tells SymPy of polynomials
+from bertcalc.model import formula  # noqa: F401  # registers bertcalc's polynomials with SymPy
 from bertcalc.model import formula_printers as printers
 from bertcalc.model.polynomials import LetterPolynomial
 
@@ -11,7 +11,7 @@ LETTERS = "AHIL"
 SYMBOLS = {letter: sympy.Symbol(letter, integer=True, positive=True) for letter in LETTERS}
 
 Term = tuple[int, str, str]
-# Terms as programs write them: a number, letters, and a letter that they are divided by.
+# Terms as programs write them: a coefficient, symbols, and a symbol in the denominator.
 terms = st.tuples(st.integers(-4, 4), st.text(LETTERS, max_size=3), st.text(LETTERS, max_size=1))
 sums = st.lists(terms, max_size=4)
 
@@ -29,7 +29,7 @@ def polynomial(parts: list[Term]) -> LetterPolynomial:
 
 
 def expression(parts: list[Term]) -> sympy.Expr:
-    """The same sum, by SymPy."""
+    """The same sum as a SymPy expression."""
     whole = sympy.Integer(0)
     for number, above, below in parts:
         part = sympy.Integer(number)

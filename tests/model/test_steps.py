@@ -1,4 +1,4 @@
-"""The forward pass against the real one: every module that is called, in order, with the shapes in and out."""
+"""The forward pass compared with the real one: every called module, in order, with its input and output shapes."""
 
 from dataclasses import replace
 from inspect import signature
@@ -29,7 +29,7 @@ def steps_of(case: Case, call: Call) -> list[Step]:
 
 
 def real_calls(case: Case, call: Call) -> list[Called]:
-    """Name, input shape and output shape of every module without children that the real model calls."""
+    """The name, input shape and output shape of every module without children that the real model calls."""
     real = case.real("cpu")
     real.set_attn_implementation("eager")
     found: list[Called] = []
@@ -46,15 +46,15 @@ def real_calls(case: Case, call: Call) -> list[Called]:
 
 
 def _shape(gives: Any) -> tuple[int, ...]:
-    """The shape of a tensor; of several of one shape, with their number in front."""
+    """The shape of a tensor. For a tuple of equal shapes, their number comes first."""
     return (len(gives), *gives[0].shape) if isinstance(gives, tuple) else tuple(gives.shape)
 
 
 def our_calls(case: Case, steps: list[Step]) -> list[Called]:
-    """The same from our steps, each layer in full; an activation that is a function is no module."""
+    """The same calls from bertcalc's steps, with all layers unfolded. A functional activation is not a module."""
     modules = {bare(name, case.architecture) for name, _module in case.real().named_modules()}
     inside = [step for step in steps if ".*." in step.name]
-    own = [step for step in steps if ".0." in step.name]  # of a first layer that is apart
+    own = [step for step in steps if ".0." in step.name]  # steps of a separate first layer
     first = steps.index(inside[0])
     layers = [
         step._replace(name=step.name.replace("*", str(number % layers_of(case.config))))
@@ -65,7 +65,7 @@ def our_calls(case: Case, steps: list[Step]) -> list[Called]:
     return [
         (step.name.removesuffix("_again"), step.takes[0].shape, step.gives.shape)
         for step in unfolded
-        # The real attention drops probabilities with a function: its dropout module only holds the probability.
+        # The real attention calls the dropout function: its dropout module only stores the probability.
         if step.module
         and step.name.removesuffix("_again") in modules
         and (step.place.role != "weights_dropout" or case.architecture.startswith(("MPNet", "Deberta")))
@@ -85,7 +85,7 @@ def test_every_tensor_is_learned_at_one_step(run: tuple[Case, Call]) -> None:
     copies = dict.fromkeys(tensors, 0)
     for step in steps_of(case, call):
         for tensor in step.tensors if not step.again else ():
-            # The first layer may be a step for itself, and be made as the others.
+            # The first layer may have its own step, but has the structure of the others.
             name = tensor.name if tensor.name in tensors else tensor.name.replace(".0.", ".*.")
             assert tensor._replace(name=name, copies=0) == tensors[name]._replace(copies=0)
             copies[name] += tensor.copies
@@ -109,7 +109,7 @@ def test_the_convolution_runs_after_the_first_layer(run: tuple[Case, Call], laye
 
 
 def test_columns_are_many_passes_at_once() -> None:
-    """Without a test of its own in NumPy, a shape could wrap around or broadcast wrongly."""
+    """Without a separate test with NumPy, a shape could overflow or broadcast wrongly."""
     sizes = [256, 512, 768]
     many = build(columns(BertConfig(num_attention_heads=4), hidden_size=np.array(sizes)), "BertForPreTraining")
     for at, size in enumerate(sizes):

@@ -30,7 +30,7 @@ def test_keys_and_values_that_heads_share_have_a_letter() -> None:
     assert shown == "26 · (2 · 1,152² + 2 · 6 · 1,152²/18 + 3 · 1,152 · 4,096 + 2 · 1,152)"
     assert value(shown.replace(",", "").replace("²", "^{2}")) == 607_874_688 - 128_256 * 1152 - 1152
     assert letters_of(config)["G"] == 6
-    for heads in (None, 18, 1):  # as many as heads, and a single one, which is a number
+    for heads in (None, 18, 1):  # as many as the heads, and a single one, which is a number
         changed: dict[str, Any] = {"num_key_value_heads": heads}
         other = Model(replace(config, **changed), "EuroBertModel")
         assert "G" not in letters_of(other.config)
@@ -122,14 +122,14 @@ def test_what_the_first_layer_lacks_is_a_term_of_its_own() -> None:
     ],
 )
 def test_every_family_reads_as_bert_does(preset: str, wanted: str) -> None:
-    """Like letters together, layers first, attention before feed-forward."""
+    """Like symbols are grouped, layers come first, and attention comes before the feed-forward network."""
     config = PRESETS[preset].config
     terms = component_terms(Model(config, family_of(config).base.name))
     assert " + ".join(bracket.text for _component, brackets in terms for bracket in brackets) == wanted
 
 
 def spoken(text: str) -> Fraction:
-    """What a text with numbers, as people write it, comes to."""
+    """The value of a text with numbers in the format for readers."""
     return value(text.replace(",", "").replace("²", "^{2}").replace("−", "-"))
 
 

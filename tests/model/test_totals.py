@@ -26,7 +26,7 @@ Part = tuple[str, str]
 
 
 def claims(model: Any) -> Iterator[tuple[Iterable[Any], Part]]:
-    """Which tensors of the real model belong to which part; of two claims on a tensor the first holds."""
+    """Yield the tensors of the real model with the part that they belong to. The first claim on a tensor counts."""
     body = getattr(model, "bert", model)
     embeddings = body.embeddings
     yield embeddings.word_embeddings.parameters(), ("embeddings", "word")
@@ -58,7 +58,7 @@ def claims(model: Any) -> Iterator[tuple[Iterable[Any], Part]]:
 
 
 def real_parts(model: Any) -> dict[Part, int]:
-    """The parts of a real model, from its modules rather than from the names of its tensors."""
+    """The parameters of a real model's parts, taken from its modules rather than from tensor names."""
     claimed: set[int] = set()
     parts: dict[Part, int] = {}
     for tensors, part in claims(model):
@@ -82,7 +82,7 @@ def test_every_part_is_that_of_the_real_model(case: Case) -> None:
 @examples(40)
 @given(cases(), st.booleans(), st.booleans())
 def test_parameters_outside_of_embeddings_are_those_of_transformers(case: Case, trainable: bool, outside: bool) -> None:
-    """Also where a head lists the table of words first, as its decoder's (XLM-RoBERTa)."""
+    """This holds even if a head lists the word embeddings first, as its decoder's weight (XLM-RoBERTa)."""
     assert case.ours().num_parameters(trainable, outside) == case.real().num_parameters(trainable, outside)
     whole = case.ours().num_parameters(only_trainable=trainable)
     assert whole == case.real().num_parameters(trainable)
@@ -123,7 +123,7 @@ def test_every_part_occurs_in_some_architecture() -> None:
 
 
 def real_count(model: Any, path: str) -> int:
-    """Elements below a path of the real model, without those of tensors that something before it owns."""
+    """The elements below a path of the real model, without tensors that an earlier module owns."""
     module = getattr(model, "bert", model) if path.split(".")[0] in COMPONENTS else model
     for name in path.replace("*", "0").split(".") if path else ():
         module = getattr(module, name)
@@ -154,7 +154,7 @@ def test_whatever_is_offered_to_be_opened_can_be_and_is_worth_it(case: Case) -> 
         assert all(bar.name and bar.parameters > 0 for bar in bars)
         if path:
             assert {bar.component for bar in bars} == {component_of(path)}
-            # What does not open further is a single tensor.
+            # A bar that cannot be opened further is a single tensor.
             names = {bare(tensor.name, "BertModel") for tensor in model.tensors()}
             assert {f"{path}.{bar.name}" for bar in bars if not bar.path} <= names
 

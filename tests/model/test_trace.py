@@ -1,4 +1,4 @@
-"""What a program can say: other architectures than BERT's, written down here, against the real models."""
+"""Programs for architectures other than BERT, written in this file and compared with the real models."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ SMALL = {"vocab_size": 50, "pad_token_id": 0}
 
 
 def albert(t: Trace, c: Any) -> None:
-    """One group of tensors, all runs; embeddings narrower than the layers."""
+    """ALBERT: one group of tensors for all runs, and embeddings narrower than the layers."""
     with t.module("embeddings", "AlbertEmbeddings", component="embeddings", order=EMBEDDINGS):
         ids, types = t.inputs("input_ids", "token_type_ids")
         width = c.embedding_size
@@ -53,7 +53,7 @@ ALBERT = ("attention_dropout", "output_dropout", "query", "key", "value", "dense
 
 
 def distilbert(t: Trace, c: Any) -> None:
-    """Registered in another order than it runs."""
+    """DistilBERT: modules are registered in another order than they run."""
     with t.module("embeddings", "Embeddings", component="embeddings"):
         (ids,) = t.inputs("input_ids")
         x = t.embedding("word_embeddings", ids, c.vocab_size, c.dim, role="word", padding_idx=c.pad_token_id)
@@ -78,7 +78,7 @@ def distilbert(t: Trace, c: Any) -> None:
 
 
 def gpt2(t: Trace, c: Any) -> None:
-    """Weights the other way round, one fused projection, a tied head without a bias."""
+    """GPT-2: transposed weights, a fused projection, and a tied head without a bias."""
     width = c.n_embd
     with t.module("transformer", "GPT2Model"):
         (ids,) = t.inputs("input_ids")
@@ -104,7 +104,7 @@ def gpt2(t: Trace, c: Any) -> None:
 
 
 def modernbert(t: Trace, c: Any) -> None:
-    """Layers that differ, no biases, a gated feed-forward, one fused projection, rotary positions."""
+    """ModernBERT: different layers, no biases, a gated feed-forward network, a fused projection, rotary positions."""
     width, eps, heads = c.hidden_size, c.norm_eps, c.num_attention_heads
     t.ordered("embeddings", "layers", "final_norm", "rotary_emb")
     with t.module("embeddings", "ModernBertEmbeddings", component="embeddings"):
@@ -182,7 +182,7 @@ def test_another_architecture_can_be_written_and_is_the_real_one(name: str) -> N
     with FlopCounterMode(display=False) as counter, torch.device("meta"):
         real(input_ids=torch.zeros((2, 9), dtype=torch.long))
     assert sum(2 * step.runs * step.multiply_adds() for step in steps) == counter.get_total_flops()
-    # Each tensor is learned where it is used.
+    # Each tensor is used in a step.
     used = {tensor.name for step in steps for tensor in step.tensors}
     assert used == {tensor.name for tensor in ours.tensors()}
 
@@ -204,7 +204,7 @@ def test_a_transposed_weight_is_gpt2s() -> None:
 
 
 class Layer(torch.nn.Module):  # type: ignore[misc]  # torch publishes no types
-    """A layer of a single product."""
+    """A layer with a single product."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -212,7 +212,7 @@ class Layer(torch.nn.Module):  # type: ignore[misc]  # torch publishes no types
 
 
 class Convolved(torch.nn.Module):  # type: ignore[misc]  # torch publishes no types
-    """Layers that are all alike, and a convolution over three tokens that runs after the first."""
+    """Identical layers, and a convolution over three tokens that runs after the first layer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -262,7 +262,7 @@ def test_a_convolution_between_layers_that_are_alike() -> None:
 
 
 def rotated(t: Trace, c: Any) -> None:
-    """Three kinds of angles, which layers take in turn, after a first layer that takes the first."""
+    """Layers take the kinds of angles in turn, after a first layer that takes the first kind."""
     x = t.embedding("word", t.inputs("input_ids")[0], 11, 6, role="word")
     kinds = [t.angles("rotary", "Rotary", x, 6) for _kind in range(2)]
     for start, copies, angles in ((0, 1, kinds[:1]), (1, 5, (kinds[0], kinds[1], kinds[1]))):

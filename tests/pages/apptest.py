@@ -1,4 +1,4 @@
-"""The app without a browser."""
+"""Run the app without a browser, and read what a page shows."""
 
 import re
 from collections.abc import Iterable
@@ -20,13 +20,13 @@ from pages.ui.shell import page_slider
 from tests.component_data import sent_to
 
 ROOT = Path(__file__).parents[2]
-# Each run of AppTest (Streamlit 1.67) looks through the metadata of every installed package for components again: a
-# third of the time of the pages' tests.
+# Each run of AppTest (Streamlit 1.67) scans the metadata of every installed package for components again. That would be
+# a third of the time of the pages' tests.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
 def open_app(page: str = "", **link: str) -> AppTest:
-    """The app as the first request of a session sees it, at a page and with the parameters of a link."""
+    """Open the app at a page with the parameters of a link, as the first request of a session."""
     app = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=600)
     app.query_params.update(link)
     if page:
@@ -37,10 +37,10 @@ def open_app(page: str = "", **link: str) -> AppTest:
 
 
 def move(app: AppTest, **sizes: int) -> None:
-    """Move the sliders of these fields, one after the other, or type the numbers into their fields.
+    """Set the sliders or number fields of these fields, one after the other.
 
-    AppTest cannot reach into a component: this is what the panel does when the browser says so, see
-    tests/pages/test_panel.py for its part and tests/browser/test_panel.py for the browser's.
+    AppTest cannot use a component. This does what the panel does with a browser's event. tests/pages/test_panel.py
+    tests the panel's part, and tests/browser/test_panel.py the browser's.
     """
     for field, value in sizes.items():
         app.session_state["track"].move(field, value)
@@ -48,13 +48,19 @@ def move(app: AppTest, **sizes: int) -> None:
 
 
 def showing(controls: Iterable[Any], name: str) -> Any:
-    """The control that shows a value of the model, by its name; see pages/ui/session/shown_values.py."""
+    """Return the control with this name among the controls that show a value of the model.
+
+    Its key may end in a number: see pages/ui/session/shown_values.py.
+    """
     [control] = [control for control in controls if control.key and re.fullmatch(rf"{name}( \d+)?", control.key)]
     return control
 
 
 def slide(app: AppTest, name: str, text: str) -> None:
-    """Type a number into the field of a slider on the page, by the name of its size: what the panel's events do."""
+    """Type a number into the field of a slider on the page, as the panel's events do.
+
+    ``name`` is the name of its size.
+    """
     before = app.session_state._state.filtered_state
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("streamlit.session_state", state := dict(before))
@@ -66,12 +72,12 @@ def slide(app: AppTest, name: str, text: str) -> None:
 
 
 def frame_of(one: TableOrChart) -> pd.DataFrame:
-    """The data of a table or a chart; with dtype object, integers stay integers if some are missing."""
+    """The data of a table or a chart. With dtype object, integers stay integers even if values are missing."""
     return pd.DataFrame(one.data, dtype=object)
 
 
 def tables(app: AppTest) -> list[pd.DataFrame]:
-    """The tables of the page, in its order; their cells are Markdown, also of those that are written as HTML."""
+    """Return the tables of the page in order. Cells are Markdown, even if the page writes the table as HTML."""
     frames = []
     for element in app._tree:
         if isinstance(element, Table):
@@ -85,7 +91,7 @@ def tables(app: AppTest) -> list[pd.DataFrame]:
 
 
 class _TableReader(HTMLParser):
-    """Reads the rows of a table, which has no other tags than these."""
+    """Reads the rows of an HTML table that contains only the tags below."""
 
     _MARKS: ClassVar[dict[str, str]] = {"strong": "**", "em": "*", "i": "$"}
 
@@ -127,28 +133,28 @@ def present(app: AppTest) -> Config:
 
 
 def total(app: AppTest) -> str:
-    """The headline of the Parameters page."""
+    """The headline number of the Parameters page."""
     return str(app.metric[0].value)
 
 
 def data_of(drawn: Any) -> dict[str, Any]:
-    """What the page gives to a component."""
+    """The data that the page sends to a component."""
     return dict(sent_to(drawn.proto))
 
 
 def total_formula(app: AppTest) -> dict[str, Any]:
-    """What the page gives to the component that draws the total's formula."""
+    """The data of the component that draws the total's formula."""
     return drawn_formula(app, "total-formula")
 
 
 def drawn_formula(app: AppTest, key: str) -> dict[str, Any]:
-    """What the page gives to the component that draws a formula."""
+    """The data of the component that draws the formula with this key."""
     drawn = (_as_drawn(data_of(each)) for each in app.get("bidi_component"))
     return next(dict(data) for data in drawn if data.get("key") == key)
 
 
 def _as_drawn(data: Any) -> Any:
-    """The data of a component, with the texts that it shows first."""
+    """Replace each live text in the data of a component by the text that it shows first."""
     if isinstance(data, list):
         return [*map(_as_drawn, data)]
     if not isinstance(data, dict):
@@ -157,7 +163,7 @@ def _as_drawn(data: Any) -> Any:
 
 
 def component(app: AppTest, name: str) -> dict[str, Any]:
-    """What the page gives to a component."""
+    """The data that the page sends to the component with this name."""
     (drawn,) = (each for each in app.get("bidi_component") if each.proto.component_name == name)
     return data_of(drawn)
 
@@ -169,16 +175,16 @@ def progress(app: AppTest) -> list[str]:
 
 
 def charts(app: AppTest) -> list[dict[str, Any]]:
-    """What the page gives to its charts."""
+    """The data that the page sends to each of its charts."""
     drawn = (each for each in app.get("bidi_component") if each.proto.component_name == "bertcalc_chart")
     return [data_of(each) for each in drawn]
 
 
 def without_marks(text: str) -> str:
-    """A text of the page without what marks its live numbers."""
+    """A text of the page without the tags of its live numbers."""
     return re.sub("</?span[^>]*>", "", text)
 
 
 def texts(app: AppTest) -> list[str]:
-    """What the page says about a link."""
+    """The messages of the page about its link."""
     return [str(text.value) for text in app.text]

@@ -1,4 +1,4 @@
-"""Every place where somebody else's text comes in, and everything that the page then says."""
+"""Every place where untrusted text enters the app, and everything that the page then shows."""
 
 import json
 import re
@@ -22,13 +22,16 @@ SMALL = BertConfig(vocab_size=5, hidden_size=4, num_hidden_layers=1, num_attenti
 
 
 def header(*others: tuple[str, dict[str, Any]]) -> bytes:
-    """A file's header with a small model's tensors and others, in any order, because none has any data."""
+    """Return the header of a file with a small model's tensors and other tensors, none of which has data.
+
+    Since all are empty, their order does not matter.
+    """
     named = [(name, tensor(0, 0, shape=[0, *shape])) for name, shape in build(SMALL).named_parameters()]
     return file_of(dict([*named, *others]))
 
 
 def checkpoint(*others: str) -> bytes:
-    """The beginning of a file with a small model's tensors, and others."""
+    """Return the beginning of a file with a small model's tensors, and others."""
     at, said = 0, {}
     for name, shape in chain(build(SMALL).named_parameters(), ((name, (1,)) for name in others)):
         size = 4
@@ -39,18 +42,18 @@ def checkpoint(*others: str) -> bytes:
 
 
 def config(of: Callable[[str], object], app: AppTest, text: str) -> AppTest:
-    """A pasted config.json."""
+    """Paste a config.json."""
     said = of(text)
     return paste(said if isinstance(said, str) else json.dumps(said), app)
 
 
 def files(of: Callable[[str], list[tuple[str, bytes]]], app: AppTest, text: str) -> AppTest:
-    """Files of weights that are chosen, by the headers that a browser sends."""
+    """Choose files of weights: the browser sends their headers."""
     return choose(app, "weights_files", *of(text))
 
 
 def typed(key: str, app: AppTest, text: str) -> AppTest:
-    """A field."""
+    """Type a text into the field with this key."""
     for area in (*app.text_input, *app.text_area):
         if area.key == key:
             area.set_value(text).run()
@@ -58,27 +61,27 @@ def typed(key: str, app: AppTest, text: str) -> AppTest:
 
 
 def hub(app: AppTest, text: str) -> AppTest:
-    """A name on the Hub, asked for."""
-    app.text_input(key="repo_id").set_value(text)  # with the button, as the browser sends a form
+    """Ask the Hub for a name."""
+    app.text_input(key="repo_id").set_value(text)  # together with the button, as a browser sends a form
     return ask(app)
 
 
 def answer(app: AppTest, text: str) -> AppTest:
-    """An answer to an exercise."""
+    """Answer an exercise."""
     app.text_input[0].set_value(text)
     next(one for one in app.button if one.label == "Check answer").click()
     return app.run()
 
 
 def any_model(of: Callable[[str], object], app: AppTest, text: str) -> AppTest:
-    """A config.json of any type, pasted and asked for."""
+    """Paste a config.json of any type and ask for its formula."""
     app = typed("any config", app, json.dumps(of(text)))
     next(one for one in app.button if one.key == "any take").click()
     return app.run()
 
 
 def link(names: tuple[str, ...], app: AppTest, text: str) -> AppTest:
-    """What a link says where it cannot be."""
+    """Open a link with the text as an invalid value of these parameters."""
     return open_app("", **dict.fromkeys(names, text))
 
 
@@ -110,7 +113,7 @@ _NAMES = (
     "layer_norm_eps",
     "lecture",
 )
-# By the page where it comes in, and what it is there.
+# The functions that enter a text, keyed by the page and the kind of text.
 PLACES: dict[str, Callable[[AppTest, str], AppTest]] = {
     "config model_type": partial(config, lambda text: {"model_type": text}),
     "config fields": partial(config, lambda text: {"hidden_act": text, "hidden_size": text, "pad_token_id": [text]}),
@@ -154,12 +157,12 @@ PLACES: dict[str, Callable[[AppTest, str], AppTest]] = {
 
 
 def opened(place: str) -> AppTest:
-    """The page of a place."""
+    """Open the page of a place."""
     page, said = _PAGES[place.partition(" ")[0]]
     return open_app(page, **said)
 
 
-# What is no Markdown: the fields that people type into, texts, what a component gets as data, and keys.
+# Elements that are not Markdown: text fields, plain texts, the data of components, and keys.
 _TEXT = {"TextInput.value", "TextInput.default", "TextArea.value", "TextArea.default"}
 _TEXT |= {"BidiComponent.json", "BidiComponent.bytes"}
 _SENT = (FieldDescriptor.TYPE_MESSAGE, FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES)
@@ -167,7 +170,7 @@ _KEYS = (".id", ".form_id")
 
 
 def strings(message: Message, path: str) -> Iterator[tuple[str, str]]:
-    """All texts in what is sent to a browser, by where they are."""
+    """Yield the (path, text) pairs of all texts in a message to a browser."""
     for field, value in message.ListFields():
         values = value if field.is_repeated else [value]
         for one in values if field.type in _SENT else []:
@@ -175,17 +178,17 @@ def strings(message: Message, path: str) -> Iterator[tuple[str, str]]:
                 yield from strings(one, f"{path}.{field.name}")
             elif isinstance(one, str):
                 yield f"{path}.{field.name}", one
-            elif isinstance(one, bytes) and path == "BidiComponent":  # JSON
+            elif isinstance(one, bytes) and path == "BidiComponent":  # JSON data
                 yield f"{path}.{field.name}", one.decode()
 
 
 def is_table(text: str) -> bool:
-    """Whether a text is a table in HTML, whose cells are read one by one."""
+    """Whether a text is an HTML table. Its cells are read one by one."""
     return text.startswith('<div class="text-table"')
 
 
 def said(app: AppTest) -> Iterator[tuple[str, str]]:
-    """Whatever a page says, by where."""
+    """Yield the (path, text) pairs of everything that a page shows."""
     for node in app._tree:
         message = getattr(node, "proto", None)
         if isinstance(message, Message):
@@ -196,7 +199,10 @@ def said(app: AppTest) -> Iterator[tuple[str, str]]:
 
 
 def check(app: AppTest) -> int:
-    """How often the page says ``evil``, which has to be as text alone: on it, and in what can be taken from it."""
+    """Count how often the page says ``evil``.
+
+    It may occur only as plain text, both on the page and in its exports.
+    """
     assert not app.exception, app.exception[0].stack_trace
     count = 0
     for where, text in said(app):
@@ -216,10 +222,10 @@ def check(app: AppTest) -> int:
 
 
 def harmless(text: str) -> bool:
-    """Whether a text says ``evil`` at most as a word by itself."""
+    """Whether ``evil`` occurs in a text only as a separate word, or not at all."""
     return "evil" not in re.sub(r"""(?<![^\s"“(])evil(?=[.,:]?([\s"”)]|$))""", "", text)
 
 
 def parts(cell: Cell) -> tuple[object, ...]:
-    """What a cell is made of."""
+    """The parts of a cell as a tuple."""
     return cell if type(cell) is tuple else (cell,)

@@ -1,4 +1,4 @@
-"""The answer of the first page: its numbers are the real models', whatever is changed, in every language."""
+"""The answer of the first page: its numbers are those of the real models, for every change and in every language."""
 
 import re
 from dataclasses import replace
@@ -83,7 +83,7 @@ def test_the_papers_number_is_the_one_in_two_digits_and_the_other_rounded(langua
         (choice(vocab_size=21128), "Yours has 9,394 fewer word pieces, 768 each."),
         (choice(num_attention_heads=16), "Yours has 4 more heads, with the same count."),
         (choice(pooler=False), "Yours: without a pooler, −590,592."),
-        # 13 heads do not divide 768 hidden units: both change at once, and only one of them counts.
+        # 12 heads do not divide 832, so both sizes change. Only the hidden size changes the count.
         (choice(hidden_size=832, num_attention_heads=13), "Yours has 64 more hidden units, +11,729,600."),
         (
             choice(hidden_size=1024, num_attention_heads=16, intermediate_size=4096),
@@ -168,7 +168,7 @@ def test_the_numbers_are_the_real_models(
 def test_another_family_differs_by_parts_that_the_real_models_have(
     preset: str, body: str, parts: dict[str, tuple[str, str]]
 ) -> None:
-    """Each part is named in both models by a pattern of its tensors' names."""
+    """In both models, a pattern of tensor names selects each part."""
     there, here = choice(preset, body), choice()
     text, difference = said(there), real(there) - real(here)
     assert text.startswith(
@@ -203,7 +203,7 @@ def test_a_class_of_another_family_is_compared_with_the_class_that_is_named() ->
     bert, distilbert = real(choice(architecture="BertForMaskedLM")), real(chosen)
     text = said(chosen)
     assert f"{bert - distilbert:,} fewer than bert-base-uncased as BertForMaskedLM ({bert:,})" in text
-    assert "Decoder" not in text  # both have its bias, in modules of different names
+    assert "Decoder" not in text  # both have the decoder's bias, in modules of different names
 
 
 def test_every_sentence_is_translated() -> None:

@@ -1,4 +1,4 @@
-"""The page of any model: counts of the real classes, sizes that are refused, and what others send."""
+"""The Any model page: counts of the real classes, refused sizes, and untrusted input."""
 
 import json
 import re
@@ -48,7 +48,7 @@ def steps(app: AppTest) -> SizeHistory:
 
 
 def move(app: AppTest, field: str, value: int | str) -> AppTest:
-    """What the panel does when the browser says so."""
+    """Set a field as the panel does with a browser's event."""
     steps(app).move(field, value)
     app.run()
     assert not app.exception
@@ -60,7 +60,7 @@ def sliders(app: AppTest) -> dict[str, dict[str, Any]]:
 
 
 def shares(app: AppTest) -> list[int]:
-    """The parameters of the components."""
+    """The parameter counts of the components."""
     return [int(one.delta.replace(",", "")) for one in app.metric[1:] if not one.label.startswith("FLOPs")]
 
 
@@ -99,7 +99,7 @@ def test_every_class_can_be_written() -> None:
         assert sum(columns["parameters"]) == found.explained
         drawn = formula(found, found.fields, COLORS["light"])
         assert drawn["label"].endswith(f" = {found.parameters:,}")
-        assert not re.search(r"\(\w\)", drawn["label"])  # no bracket around one letter
+        assert not re.search(r"\(\w\)", drawn["label"])  # no brackets around a single symbol
         assert "aligned" in formula_latex(found)
 
 
@@ -167,7 +167,7 @@ def test_impossible_sizes_in_a_link_are_named_and_left_out(sizes: str, why: str)
 
 
 def test_a_refused_field_has_the_name_of_this_model_and_not_of_the_sidebars_family() -> None:
-    app = opened(model_type="llama", sizes="hidden_size-0", preset="distilbert-base-uncased")  # which says dim
+    app = opened(model_type="llama", sizes="hidden_size-0", preset="distilbert-base-uncased")  # DistilBERT calls it dim
     assert "hidden_size must be a whole number, 1 or more" in texts(app)[0]
 
 
@@ -208,7 +208,7 @@ def test_a_type_or_class_that_is_none_is_named(
     link: dict[str, str], said: list[str], shown: str, language: str
 ) -> None:
     app = opened(**link, lang=language)
-    for _run in range(2):  # until somebody has read it
+    for _run in range(2):  # the message stays until the reader closes it
         for message, words in zip(texts(app), said, strict=True):
             assert all(word in message for word in words.split())
         assert shown in app.metric[0].label
@@ -357,8 +357,8 @@ def test_progress_says_what_is_done(language: str, monkeypatch: pytest.MonkeyPat
     shown: list[str] = []
 
     def discover(_request: object, *, progress: Any, wanted: object) -> None:
-        assert not RUN_QUEUE.taken  # others are served meanwhile
-        assert wanted is real_answers.wanted  # who leaves ends it
+        assert not RUN_QUEUE.taken  # other readers are served meanwhile
+        assert wanted is real_answers.wanted  # it ends when the reader leaves
         for one in (("", 0, 0), ("imports", 0, 0), ("n_embd", 2, 6), ("fresh configurations", 3, 12)):
             progress(*one)
         raise wrong("No.")
@@ -369,7 +369,7 @@ def test_progress_says_what_is_done(language: str, monkeypatch: pytest.MonkeyPat
             return False
 
         def empty(self) -> None:
-            """Nothing is left."""
+            """Do nothing."""
 
     monkeypatch.setattr(discovering, "discover", discover)
     monkeypatch.setattr("streamlit.progress", lambda _share, text: Bar().progress(0, text) or Bar())
@@ -429,7 +429,7 @@ def test_a_chinese_page_has_no_english_sentence() -> None:
 
 
 def real_flops(model_type: str, cls: str, batch_size: int, length: int, **fields: Any) -> int:
-    """What PyTorch counts in a forward pass of the class that transformers builds."""
+    """PyTorch's FLOP count of a forward pass of the class that transformers builds."""
     config = transformers.CONFIG_MAPPING[model_type](**fields, attn_implementation="eager")
     with torch.device("meta"), no_init_weights():
         model = getattr(transformers, cls)(config).eval()
@@ -493,7 +493,7 @@ def test_flops_outside_of_where_their_formula_holds_are_refused(monkeypatch: pyt
 
 
 def follow(app: AppTest) -> AppTest:
-    """Open the page that the one link of a page leads to."""
+    """Open the only page that a page links to."""
     [link] = app.get("page_link")
     return open_app(f"{link.proto.page}.py", **dict(parse_qsl(link.proto.query_string)))
 
@@ -578,7 +578,7 @@ def test_further_conditions_are_not_read_as_a_sum(model_type: str, end: str) -> 
 
 
 def test_the_least_memory_is_that_of_weights_gradients_and_adams_states() -> None:
-    """124,439,808 parameters of 4 and of 16 bytes."""
+    """Each of the 124,439,808 parameters takes 4 bytes as a weight, and 16 bytes in training."""
     app = open_app("any_model.py", model_type="gpt2", model_class="GPT2Model")
     [caption] = [str(caption.value) for caption in app.caption if "in 4 bits" in str(caption.value)]
     caption = re.sub("<[^>]*>", "", caption)

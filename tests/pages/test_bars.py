@@ -1,4 +1,4 @@
-"""The charts of parts: what they are drawn from, and what they say."""
+"""The charts of parts: their data and their texts."""
 
 import json
 import re
@@ -32,7 +32,10 @@ _SIGNS = str.maketrans({"·": "*", **dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹", "01
 
 
 def value(formula: str, config: Any, **sizes: int) -> int:
-    """What a formula in plain text is with the numbers of a configuration: Python reads it, with its signs replaced."""
+    """Evaluate a formula in plain text with the sizes of a configuration.
+
+    Its signs are replaced by Python's operators.
+    """
     text = re.sub(r"([⁰¹²³⁴⁵⁶⁷⁸⁹]+)", r"**\1", formula).translate(_SIGNS)
     text = re.sub(r"(\d) (?=[A-Z(])", r"\1*", re.sub(r"(?<=\d),(?=\d)", "", text))
     found: int = eval(text, letters_of(config) | sizes)
@@ -40,18 +43,18 @@ def value(formula: str, config: Any, **sizes: int) -> int:
 
 
 def chart(app: AppTest, title: str) -> Columns:
-    """The data of a chart of the page."""
+    """The data of the page's first chart with such a title."""
     return next(one.data for one in noted(app) if one.title.startswith(title))
 
 
 def ranked(app: AppTest, opened: str = "the whole model") -> dict[str, dict[str, Any]]:
-    """The bars of the Parameters page by their names."""
+    """The bars of the Parameters page, keyed by name."""
     columns = chart(app, RANKED.format(opened))
     return {name: {key: cells[at] for key, cells in columns.items()} for at, name in enumerate(columns["name"])}
 
 
 def lengths(app: AppTest) -> dict[str, float]:
-    """How long each bar is, as a share of the axis."""
+    """The length of each bar as a share of the axis."""
     return {name: bar["end"] / bar["limit"] for name, bar in ranked(app).items()}
 
 
@@ -94,7 +97,8 @@ def test_what_does_not_change_keeps_its_length_and_what_grows_is_longer() -> Non
     app.run()
     app.session_state["open"] = "model"
     app.run()
-    assert lengths(app)["Feed-forward"] > drawn[12]["Feed-forward"]  # something else was looked at: it begins anew
+    # Another part was opened in between, so the axis begins anew.
+    assert lengths(app)["Feed-forward"] > drawn[12]["Feed-forward"]
 
 
 def test_the_preset_stands_behind_the_bars() -> None:
@@ -112,7 +116,7 @@ def test_the_preset_stands_behind_the_bars() -> None:
     assert less["more"] == "−8,080,896 · × 0.66: V"
     assert (less["solid"], less["mark"]) == (15_360_000, 23_440_896)
     assert same["more"] == ""
-    assert isnan(same["mark"])  # where nothing has changed, nothing is marked
+    assert isnan(same["mark"])  # an unchanged part has no mark
     assert any("Solid up to the mark: bert-base-uncased" in caption.value for caption in app.caption)
 
 
@@ -139,7 +143,7 @@ def test_other_charts_of_parts_have_the_preset_behind_them_too(page: str, link: 
     twice = chart(open_app(page, num_hidden_layers="24", **link), title)
     ratios = {figure / mark for figure, mark in zip(twice["figure"], twice["mark"], strict=True) if not isnan(mark)}
     assert ratios == {2}
-    # What is longer than the preset can take is compared with nothing.
+    # A sequence that is too long for the preset has no comparison.
     longer = chart(open_app(page, max_position_embeddings="1024", sequence_length="1024", **link), title)
     assert all(map(isnan, longer["mark"]))
 

@@ -1,4 +1,4 @@
-"""The page that brings models in: what is right is shown and can be taken, what is wrong is said, the last stays."""
+"""The Bring anything page: valid models are shown and can be used, faults are reported, and the last model stays."""
 
 import json
 from base64 import b64encode
@@ -27,7 +27,7 @@ from tests.oracle import Case
 from tests.pages.apptest import open_app, tables, texts
 from tests.pages.test_pasted_view import paste as paste_anything
 
-__all__ = ["hub", "models"]  # fixtures
+__all__ = ["hub", "models"]  # fixtures that pytest finds by name
 TAKE = "Use this model"
 
 
@@ -39,7 +39,7 @@ def paste(text: str, app: AppTest | None = None, **link: str) -> AppTest:
 
 
 def choose(app: AppTest, key: str, *files: tuple[str, bytes], **changes: object) -> AppTest:
-    """Do what the page does when the browser says that files were chosen; ``changes`` are in what it says of each."""
+    """Do what the page does when files are chosen in a browser. ``changes`` replace values of each file's message."""
     said = [
         {"name": name, "size": len(data), "gzip": b64encode(compress(data)).decode(), **changes} for name, data in files
     ]
@@ -105,7 +105,7 @@ def test_a_pasted_config_is_counted_and_taken() -> None:
         ["`architecture`", "`BertForTokenClassification`", "`BertModel`"],
         ["`num_labels`", "3", "2"],
     ]
-    assert app.session_state["track"].present.config == BertConfig()  # nothing is applied before it is asked for
+    assert app.session_state["track"].present.config == BertConfig()  # the model changes only on request
     chosen = take(app).session_state["track"].present
     assert (chosen.config, chosen.architecture) == (config, "BertForTokenClassification")
     app.switch_page("parameters.py").run()
@@ -254,7 +254,7 @@ def test_a_config_of_another_type_is_counted_or_leads_on_and_no_older_number_sta
     assert is_counted == ("its formula was inferred" in captions(app))
     assert is_counted == any(each.proto.component_name == "total_formula" for each in app.get("bidi_component"))
     if view == "config":
-        assert metrics(paste(CHINESE, app))  # the way back
+        assert metrics(paste(CHINESE, app))  # a valid config.json is shown again
 
 
 @pytest.mark.parametrize(
@@ -409,7 +409,7 @@ def test_somebodys_tensors_are_no_markdown() -> None:
 def test_a_file_of_another_model_is_said() -> None:
     header = json.dumps({"model.embed_tokens.weight": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}}).encode()
     app = bring_files(len(header).to_bytes(8, "little") + header)
-    assert "it has no two-dimensional tensor embed_tokens.weight" in errors(app)[0]  # EuroBERT's, the nearest
+    assert "it has no two-dimensional tensor embed_tokens.weight" in errors(app)[0]  # EuroBERT is the nearest family
     assert not app.metric
 
 

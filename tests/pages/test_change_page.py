@@ -1,4 +1,4 @@
-"""The Change page: recipes, steps that are added, edited, moved and removed, and what they do."""
+"""The Change page: recipes, steps that are added, edited, moved and removed, and their effects."""
 
 from typing import Any
 
@@ -266,13 +266,13 @@ def test_the_attention_of_the_memory_page_is_kept() -> None:
 
 
 def test_the_largest_change_can_be_that_of_the_flops() -> None:
-    """Half of the feed-forward is a third of a layer's products, but a quarter of all parameters."""
+    """Halving the feed-forward network saves a third of a layer's products, but a quarter of all parameters."""
     app = open_app("change.py", changes="feed_forward,intermediate_size=1536")
     assert "**Forward FLOPs**" in [markdown.value for markdown in app.markdown]
 
 
 def test_the_largest_change_is_not_that_of_the_trained_parameters() -> None:
-    """LoRA trains a 370th of the parameters, which its own line says; the peak falls as well."""
+    """LoRA trains a 370th of the parameters, which has its own line. The peak memory falls as well."""
     app = open_app("change.py", architecture="BertForSequenceClassification", changes=LORA)
     assert "**Training step**" in [markdown.value for markdown in app.markdown]
 

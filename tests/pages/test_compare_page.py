@@ -1,4 +1,4 @@
-"""The Compare page: what it shows adds up to what the real models differ by, and what cannot be is explained."""
+"""The Compare page: its amounts add up to the difference of the real models, and impossible models are explained."""
 
 import json
 import re
@@ -46,7 +46,7 @@ def models(app: AppTest) -> str:
 
 
 def sum_of(app: AppTest) -> dict[str, str]:
-    """The difference as a sum: the amount above each of its words."""
+    """The terms of the difference: each amount, keyed by the words below it."""
     _letters, terms = total_formula(app)["lines"]
     parts = [part for unit in terms["parts"][1]["parts"] if isinstance(unit, dict) for part in unit["parts"]]
     return {part["brace"]: part["parts"][0][1] for part in parts if isinstance(part, dict) and part["brace"]}
@@ -102,7 +102,7 @@ def test_the_first_comparison_stays_when_a_size_changes_and_a_press_compares_wit
     config = PRESETS["bert-base-chinese"].config
     present = replace(config, num_hidden_layers=10)
     assert number(app.metric[0].value) == real(PRESETS["bert-large-uncased"].config) - real(present)
-    assert models(app) == ""  # it follows the model, and is in no link
+    assert models(app) == ""  # the default follows the model and is not in the link
     press(app, "Compare with the preset")
     assert models(app) == "bert-base-chinese present"
     assert number(app.metric[0].value) == real(present) - real(config)
@@ -276,7 +276,7 @@ def test_all_architectures_stand_in_the_table() -> None:
     assert [number(text) for text in table["**parameters in total**"]] == [
         real(BertConfig(), name) for name in ARCHITECTURES
     ]
-    assert "embeddings" not in table  # the same in all of them
+    assert "embeddings" not in table  # equal in all of them
     assert list(table["pooler"])[:3] == ["590,592", "590,592", "–"]
 
 
@@ -399,7 +399,7 @@ def test_of_many_changes_the_chart_shows_those_that_change_something() -> None:
 
 
 def test_another_class_says_which_parts_shrink_and_which_grow() -> None:
-    """ModernBERT's feed-forward is gated; DeBERTa's relative positions are a table of their own."""
+    """ModernBERT's feed-forward network is gated. DeBERTa has a separate table of relative positions."""
     app = open_app("compare.py", models="answerdotai/ModernBERT-base microsoft/deberta-v3-base")
     [inside] = [text.value for text in app.markdown if text.value.startswith("**as DebertaV2Model**: ")]
     amounts = {
@@ -421,7 +421,8 @@ def test_bars_are_as_long_as_their_components_together() -> None:
     totals = [real(PRESETS[name].config) for name in ("bert-base-uncased", "bert_uncased_L-2_H-128_A-2")]
     assert list(rows[rows["label"].notna()]["at"]) == totals
     assert [pieces[pieces["order"] == order]["figure"].sum() for order in (0, 1)] == totals
-    assert list(pieces["inside"]) == ["embeddings", "encoder", "", "", "", ""]  # as far as there is room
+    # Labels only where they fit into the bar.
+    assert list(pieces["inside"]) == ["embeddings", "encoder", "", "", "", ""]
 
 
 def test_every_model_has_a_bar() -> None:
@@ -452,7 +453,7 @@ def test_at_a_glance_the_well_known_models_are_sorted_as_one_likes() -> None:
     app.selectbox(key="compare_by").set_value("training_memory").run()
     memory = list(glance(app).iloc[:, -1])
     known = memory[: memory.index("–")] if "–" in memory else memory
-    assert set(memory[len(known) :]) <= {"–"}  # what is not simulated comes last
+    assert set(memory[len(known) :]) <= {"–"}  # models that are not simulated come last
     app.selectbox(key="order").set_value("ascending").run()
     assert list(glance(app).iloc[:, -1])[: len(known)] == known[::-1]
     app.selectbox(key="order").set_value("chosen").run()

@@ -1,4 +1,4 @@
-"""The live costs of a model are those of any other model of its structure."""
+"""The live costs of a model equal the costs of any other model of its structure."""
 
 import random
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from tests.alike import alike_models, sizes_of
 
 
 def counts(rng: random.Random) -> tuple[Count, Count]:
-    """The same call and convention for two models."""
+    """The same call and convention for two models of the same structure."""
     first, second = alike_models(rng)
     while cannot_run(first) or cannot_run(second):
         first, second = alike_models(rng)

@@ -1,4 +1,4 @@
-"""The Compute page: what it shows is what PyTorch and the literature say, and what cannot be is explained."""
+"""The Compute page: its figures agree with PyTorch and the literature, and impossible settings are explained."""
 
 import re
 from unittest.mock import patch
@@ -18,7 +18,7 @@ from tests.compute.test_flops import real_flops
 from tests.oracle import Case
 from tests.pages.apptest import open_app, tables, texts, without_marks
 
-TITLES = {"utilisation": "Utilization"}  # links keep the first spelling
+TITLES = {"utilisation": "Utilization"}  # links keep the original spelling
 
 
 def figures(app: AppTest) -> list[str]:
@@ -49,7 +49,7 @@ def test_the_table_has_every_module_with_its_formula() -> None:
 
 
 def axis(app: AppTest) -> float:
-    """Where the axis of the bars ends."""
+    """The end of the axis of the bars."""
     [chart] = [one for one in app.session_state["shown"] if one.spec]
     return float(chart.data["limit"][0])
 
@@ -228,13 +228,13 @@ def test_numbers_have_units_of_their_size() -> None:
 
 
 def test_training_opens_with_the_pre_training_of_bert() -> None:
-    """Devlin et al. 2019, appendix A.2: 1,000,000 steps of 256 sequences with 512 tokens."""
+    """Devlin et al. 2019, appendix A.2, train for 1,000,000 steps of 256 sequences with 512 tokens."""
     app = open_app("compute.py", compute="time", architecture="BertForPreTraining")
     controls = ("trained_batch", "trained_length", "steps")
     assert [app.number_input(key=key).value for key in controls] == [256, 512, 1_000_000]
     step = real_flops(Case(BertConfig(), "BertForPreTraining"), Call(256, 512))[2]
     assert app.metric[0].delta == f"{step * 10**6:,}"
-    assert str(app.metric[1].value).endswith(" h")  # days on the eight devices of the default, not minutes
+    assert str(app.metric[1].value).endswith(" h")  # hours on the default of eight devices, not minutes
 
 
 def test_training_takes_the_batch_that_another_view_was_told() -> None:
@@ -244,7 +244,7 @@ def test_training_takes_the_batch_that_another_view_was_told() -> None:
 
 
 def test_what_depends_on_the_labels_is_not_shown_as_a_number() -> None:
-    """With sparse_prediction the head runs where there is a label alone: PyTorch's count is another for each batch."""
+    """With sparse_prediction, the head runs only on labelled tokens. PyTorch's count depends on the batch."""
     name = "ModernBERT-base"
     preset = PRESETS[name]
     sparse = preset._replace(config=ModernBertConfig(sparse_prediction=True))
@@ -265,7 +265,7 @@ def test_training_says_that_it_has_a_batch_of_its_own() -> None:
 
 
 def test_the_view_of_conventions_has_no_choice_that_changes_nothing() -> None:
-    """It counts as PyTorch does, and a choice that was made in another view is there again afterwards."""
+    """It counts as PyTorch does. The choice made in another view is kept for that view."""
     app = open_app("compute.py", unit="MACs")
     before = figures(app)
     app.session_state["compute"] = "conventions"
@@ -287,4 +287,4 @@ def test_the_axis_of_lengths_has_room_for_every_mark() -> None:
     [chart] = [element for element in app.session_state["shown"] if element.spec]
     marks = [text for text in chart.data["text"] if text]
     assert {"S = 64", "max_position_embeddings = 512"} <= {*marks}
-    assert len(marks) == 4  # and two crossovers
+    assert len(marks) == 4  # with two crossovers

@@ -1,4 +1,4 @@
-"""The Configuration page."""
+"""The Configuration page: every field with its values and effects."""
 
 from bertcalc.config.fields import MEANINGS
 from bertcalc.controls.stops import SLIDERS

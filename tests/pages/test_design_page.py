@@ -1,4 +1,4 @@
-"""The Design page: what it lists are real models of the size that it says, and what cannot be is explained."""
+"""The Design page: its rows are real models of the listed size, and impossible budgets are explained."""
 
 from dataclasses import replace
 from itertools import product
@@ -20,7 +20,7 @@ from tests.pages.apptest import charts, open_app, present, tables, texts
 
 
 def rows(app: AppTest) -> list[dict[str, str]]:
-    """The table, with its numbers as they are read."""
+    """The rows of the table as the reader sees them, without Markdown."""
     found = tables(app)[0].map(lambda cell: str(cell).replace("*", "").replace("\N{NO-BREAK SPACE}", " "))
     return [dict(zip(found.columns, row, strict=True)) for row in found.itertuples(index=False)]
 
@@ -52,7 +52,7 @@ def test_thirty_million_are_answered_at_once() -> None:
     assert distances == sorted(distances)
     assert "1,472 candidates" in app.caption[0].value  # widths 64 to 4,096 by 64, depths 2 to 24
     assert not app.error
-    assert not charts(app)  # folded, and drawn when it is opened
+    assert not charts(app)  # folded, and drawn once it is opened
     assert len(charts(open_app("design.py", nearby="true"))) == 1
 
 
@@ -101,7 +101,7 @@ def test_the_other_two_quantities_stand_beside_it() -> None:
     assert first["Forward"] == "22.35 GFLOPs"  # PyTorch's count for 128 tokens: 22,348,431,360
     memory = peak_bytes(Model(BertConfig()), Plan(), 1, 128)
     assert first["Training memory"] == f"{memory / 10**9:.4g} GB"
-    assert first[""] == "1 ✓"  # this is what the sidebar has
+    assert first[""] == "1 ✓"  # the model of the sidebar
 
 
 def test_one_click_takes_a_design() -> None:

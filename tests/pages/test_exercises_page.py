@@ -1,4 +1,4 @@
-"""The Exercises page: what is said to answers, the score, the teacher's link, and the sheet in two languages."""
+"""The Exercises page: feedback to answers, the score, the teacher's link, and the sheet in two languages."""
 
 import re
 from typing import Any
@@ -20,7 +20,7 @@ PAGE = "exercises.py"
 
 
 def answer(app: AppTest, text: str) -> AppTest:
-    """Type an answer to the exercise that is shown, and let it be checked."""
+    """Type an answer to the current exercise, and check it."""
     app.text_input[0].set_value(text)
     button(app, "Check answer").click()
     return app.run()
@@ -31,7 +31,7 @@ def button(app: AppTest, label: str) -> Any:
 
 
 def drawn(app: AppTest) -> AppTest:
-    """The page after the browser has drawn it, and said so."""
+    """Rerun the page after the browser has reported that it is drawn."""
     app.session_state["idle"] = {"is_drawn": True}
     return app.run()
 
@@ -41,7 +41,7 @@ def pills(app: AppTest) -> Any:
 
 
 def said(app: AppTest) -> str:
-    """What the page says to an answer."""
+    """The page's feedback to an answer."""
     [message] = messages(app)
     return message
 
@@ -52,7 +52,7 @@ def messages(app: AppTest) -> list[str]:
 
 
 def words(app: AppTest) -> str:
-    """What the page says on the screen: the whole sheet is for paper."""
+    """The text of the page on the screen, without the whole sheet, which is for printing."""
     return "\n".join(str(one.value) for one in app.markdown if not str(one.value).startswith("# "))
 
 
@@ -204,7 +204,7 @@ def test_the_model_of_an_exercise_can_be_opened(level: Any, number: str, before:
     assert (choice.config, choice.architecture) == (one.config, one.model.architecture)
     assert choice.add_pooling_layer
     assert any("Undo" in caption.value for caption in app.caption)
-    track.undo()  # as the panel does for Ctrl+Z, see tests/pages/test_panel.py
+    track.undo()  # as the panel does for Ctrl+Z: see tests/pages/test_panel.py
     assert track.present == mine
 
 

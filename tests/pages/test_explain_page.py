@@ -30,7 +30,7 @@ from tests.pages.apptest import open_app, present, showing, tables
 
 
 def cells(app: AppTest) -> list[list[str]]:
-    """The rows of all tables, as they are written."""
+    """The rows of all tables, as the page writes them."""
     return [[str(cell) for cell in row] for table in tables(app) for row in table.to_numpy().tolist()]
 
 
@@ -65,7 +65,7 @@ SKIPPED = "bitsandbytes,load_in_4bit=true,llm_int8_skip_modules=pooler.dense+enc
 
 
 def stepped(changes: str, number: str) -> str:
-    """What the Explain page answers of the base model with steps."""
+    """The Explain page's answer about a number, for the base model with steps."""
     app = open_app("explain.py", changes=changes, number=number)
     assert not app.error
     assert brief(read_steps(changes)[0]) in next(iter(app.get("page_link"))).proto.label
@@ -85,7 +85,7 @@ def test_a_number_is_explained_against_the_model_with_the_steps_of_the_link() ->
 
 @pytest.mark.parametrize("adapter", ["", ";lora,r=13"])
 def test_the_bytes_of_the_steps_of_the_link_are_explained(adapter: str) -> None:
-    """With layers that are left out, it is no usual format. The sizes are judged in tests/storage."""
+    """Weights with unquantized layers have no common format. tests/storage checks the sizes."""
     changed = with_steps(load("bert-base-uncased"), read_steps(SKIPPED + adapter))
     for size, words in ((changed.file_bytes, "is the size of a file of"), (changed.memory_bytes, "in memory as")):
         said = stepped(SKIPPED + adapter, f"{size:,} bytes")
@@ -251,7 +251,7 @@ def test_a_habit_is_said_as_one() -> None:
 
 def test_a_weak_explanation_is_said_to_be_a_hint_and_several_mistakes_are_folded() -> None:
     known = KnownCount(Model(BertConfig()), 109_482_240)
-    numbers = [109_482_240 + 768 * step for step in range(17, 75)]  # fewer may be added tokens
+    numbers = [109_482_240 + 768 * step for step in range(17, 75)]  # smaller differences may be added tokens
     found = {number: diagnose(known, typed(f"{number}")) for number in numbers}
     weak = next(number for number, one in found.items() if one.miscounted and not (one.confident or one.slips))
     assert "take it as a hint" in open_app("explain.py", number=f"{weak}").info[0].value
@@ -326,7 +326,7 @@ def test_bytes_that_were_divided_by_powers_of_two_are_recognised(number: str) ->
 
 
 def test_a_usual_mistake_comes_before_another_models_count() -> None:
-    """The decoder counted again gives what an ELECTRA has."""
+    """The decoder counted twice gives the count of an ELECTRA model."""
     app = open_app("explain.py", architecture="BertForMaskedLM", number="132,955,194")
     main: Any = app.main
     said = [one.value for one in main if one.type in ("info", "success")]
@@ -419,7 +419,7 @@ def test_one_head_is_named() -> None:
 
 
 def test_a_part_stands_before_adapters_with_as_many_parameters() -> None:
-    """One head's weights of query, key and value; LoRA of rank 4 trains as many."""
+    """The number counts the weights of one head's query, key and value. LoRA of rank 4 trains as many parameters."""
     app = open_app("explain.py", number="147,456")
     assert cells(app)[0][0] == "weights of query, key and value of one head of one layer"
     assert "Lora(r=4, " in app.success[1].value

@@ -1,4 +1,4 @@
-"""By what factor a total has grown: the ratio of what PyTorch counts of both models."""
+"""The growth factor of a total is the ratio of PyTorch's counts of both models."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -96,7 +96,7 @@ def test_any_model_says_how_it_grew() -> None:
         with torch.device("meta"):
             counts.append(GPTNeoXForCausalLM(GPTNeoXConfig(num_hidden_layers=layers)).num_parameters())
     assert str(app.metric[0].delta).endswith(f" · {times(*counts)}: L")
-    assert str(app.metric[-1].delta).endswith(": L")  # FLOPs
+    assert str(app.metric[-1].delta).endswith(": L")  # the FLOPs
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_any_model_says_how_it_grew() -> None:
     ],
 )
 def test_labels_stand_beside_their_bars(page: str, link: dict[str, str]) -> None:
-    """On a laptop: the longest bar leaves room for 16.8 em of text."""
+    """On a laptop, the longest bar leaves 16.8 em for text."""
     title = {"compute.py": "Share of each part", "memory.py": "Bytes saved"}.get(page, "Parameters of each part")
     data = chart(open_app(page, **link), title)
     for label, more, far, limit in zip(

@@ -1,4 +1,4 @@
-"""Headings: one on every page, with a line that says what the page is for, in the language of the session."""
+"""Headings: every page has one, with a line about the page's purpose, in the language of the session."""
 
 from itertools import product
 from typing import Any
@@ -24,7 +24,7 @@ def choice(architecture: str = "BertModel", preset: str = "bert-base-uncased", *
 def test_every_page_is_listed() -> None:
     files = {file.name for file in (ROOT / "pages").glob("*.py")} - {"main.py"}
     assert files == {f"{path or 'parameters'}.py" for path in PAGES}
-    assert all(page.line for path, page in PAGES.items() if path)  # the first has a live sentence
+    assert all(page.line for path, page in PAGES.items() if path)  # the first page has a live sentence instead
     assert len({page.heading for page in PAGES.values()}) == len({page.line for page in PAGES.values()}) == len(PAGES)
 
 
@@ -38,7 +38,7 @@ def test_every_page_has_one_heading_and_its_line_unless_it_is_presented(language
         assert not app.exception
         assert [title.value for title in app.title] == [translate(page.heading)]
         texts = [text.value for text in app.markdown]
-        on_paper = "/exercises?level="  # the sheet has a heading of its own where it is printed
+        on_paper = "/exercises?level="  # the printed sheet has its own heading
         assert not [text for text in texts if text.startswith("# ") and on_paper not in text]
         assert any(f"bertcalc · {translate(page.title)}<" in one.proto.body for one in app.get("html"))
         assert (translate(page.line) in texts) == (bool(page.line) and present == "0" and path != "lecture")

@@ -1,4 +1,4 @@
-"""The catalogue: placeholders, words and marks; that it has the messages of the source is in test_update.py."""
+"""The catalogue: placeholders, terms and markup. test_update.py checks that it contains the messages of the source."""
 
 import ast
 import re
@@ -26,7 +26,7 @@ def in_catalogue(language: str) -> Catalog:
 
 
 def test_what_an_f_string_translates_is_in_the_catalogue() -> None:
-    """``make messages`` does not look into f-strings."""
+    """``make messages`` does not find calls in f-strings."""
     calls = [
         call
         for folder in ("bertcalc", "pages")
@@ -57,7 +57,7 @@ def test_every_message_is_translated_with_the_same_placeholders(language: str) -
         assert placeholders(message.string) == placeholders(message.id), message.id
 
 
-# What Chinese texts do not say, and what they say instead: one term for one thing.
+# Words that Chinese texts avoid, and their replacements: one term for each concept.
 TERMS = {
     "您": "你",
     "句段": "句子编号",
@@ -89,7 +89,7 @@ TERMS = {
     "不可行": "不能是, 无效",
     "不可用": "不能是, 无效",
 }
-# A term that is right only as a part of a longer one.
+# Terms that are right only as part of a longer term.
 PARTS = {
     r"(?<!讲者)备注": "讲者备注",
     r"前向(?!传播|过程)": "前向传播",
@@ -100,8 +100,8 @@ PARTS = {
     r"(?<=[\u4e00-\u9fff]) tokens?(?![\w=-])": "词元",
 }
 HAN, FULL = "[\u4e00-\u9fff]", "[，。：；？！（）“”、]"
-# Punctuation is as wide as the characters around it, and has no space beside it; Latin letters and digits have one
-# between them and a character. What stands in a placeholder may be either.
+# Punctuation is as wide as the characters around it, without a space beside it. Latin letters and digits are separated
+# from a character by a space. A placeholder may hold either.
 FORMS = {
     f'{HAN}[,:;?!()"]|[("]{HAN}': "full-width punctuation beside a Chinese character",
     f"{HAN}\\.": "。 after a Chinese character",
@@ -122,7 +122,7 @@ def test_chinese_has_one_term_for_one_thing_and_its_own_punctuation(pattern: str
     assert not found, f"{pattern} -> {better}"
 
 
-# What speaks of the memory of the server, not of a GPU.
+# Messages about the memory of the server, not of a GPU.
 OF_THE_HOST = (
     "Building this model takes more than {size} GB of memory",
     "The process that builds this model crashed, probably because it ran out of memory",
@@ -236,7 +236,7 @@ def test_units_are_said_in_the_readers_language() -> None:
 
 @pytest.mark.parametrize("language", OTHERS)
 def test_what_is_bold_in_a_translation_is_bold_on_the_page(language: str) -> None:
-    """After a full-width colon, two asterisks end nothing if a digit follows them."""
+    """After a full-width colon, two asterisks do not end bold text if a digit follows."""
     for message in in_catalogue(language):
         text = re.sub(r"\{[^{}]*\}", "0", str(message.string))
         if text.count("**") % 2 == 0:

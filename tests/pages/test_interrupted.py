@@ -1,4 +1,4 @@
-"""A run that the next message of its reader ends, at any of the points where Streamlit ends runs."""
+"""A reader's next message ends the current run, at any of the points where Streamlit can end a run."""
 
 import threading
 from itertools import count
@@ -11,11 +11,11 @@ from tests.pages.apptest import open_app, texts, total
 from tests.pages.test_kept import opened_with
 
 _end_here = ScriptRunner._maybe_handle_execution_control_request
-FIRST = 60  # points in the part that all pages have, each of which is tried on the page Parameters
+FIRST = 60  # points in the part that all pages share; each is tried on the Parameters page
 
 
 class Interruption:
-    """Ends the first run at one of its points, which are counted; the next run goes on to its end."""
+    """Counts the points of the first run and ends it at one of them. The next run continues to its end."""
 
     def __init__(self, at: int, monkeypatch: pytest.MonkeyPatch) -> None:
         self.at, self.points = at, 0
@@ -32,7 +32,7 @@ class Interruption:
 
 
 def points(page: str, link: dict[str, str]) -> list[int]:
-    """Each of the first points, on one page, and some of the others."""
+    """All of the first points on one page, a sample on other pages, and a sample of the later points."""
     with pytest.MonkeyPatch.context() as patch:
         interruption = Interruption(0, patch)
         open_app(page, **link)

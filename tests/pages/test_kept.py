@@ -1,4 +1,4 @@
-"""What the browser keeps for a session, and sends to a new one."""
+"""State that the browser keeps for a session and sends to a new session."""
 
 import json
 from typing import Any
@@ -32,7 +32,7 @@ ANSWERS = st.lists(
 
 
 def reopened(before: AppTest, page: str = "", **link: str) -> AppTest:
-    """A session of a restarted server that the browser of another session goes on with."""
+    """Open a session of a restarted server with the state that the browser kept from another session."""
     return opened_with(component(before, "bertcalc_page_end")["kept"], page, **link)
 
 
@@ -49,8 +49,8 @@ def test_answers_are_there_again_with_their_verdicts() -> None:
     app = reopened(app, EXERCISES, exercise="4")
     assert words(app) == verdict
     assert app.text_input[0].value == "2,590"
-    assert "✓ 4" in words(reopened(app, EXERCISES, exercise="4"))  # restarted once more
-    assert "✓ 4" in words(reopened(reopened(app), EXERCISES, exercise="4"))  # on another page
+    assert "✓ 4" in words(reopened(app, EXERCISES, exercise="4"))  # after a second restart
+    assert "✓ 4" in words(reopened(reopened(app), EXERCISES, exercise="4"))  # after opening another page
 
 
 def test_undo_and_what_was_typed_are_there_again() -> None:
@@ -163,9 +163,9 @@ def test_a_text_of_the_tab_is_taken_where_the_new_session_has_none() -> None:
             kept.hold_text(field)
         assert (state["a"], state["b"], state.get("c")) == ("long ago", "newer", None)
         assert state[kept._KEY] == {"texts": {"a": "long ago", "b": "newer"}}
-        state["a"] = ""  # emptied by the reader
+        state["a"] = ""  # cleared by the reader
         kept.hold_text("a")
-        kept.take_texts({**sent, "kept": "{}"})  # after a restart, the browser sends both, and this is newer
+        kept.take_texts({**sent, "kept": "{}"})  # after a restart, the browser sends both; this is newer
         kept.hold_text("a")
     assert state["a"] == ""
 
@@ -216,7 +216,7 @@ def test_whatever_a_browser_sends_the_page_is_shown(page: str, values: dict[str,
 
 
 def test_an_answer_that_is_too_long_to_be_kept_is_not_cut() -> None:
-    """A part of it is another answer."""
+    """A part of it would be a different answer."""
     app = answer(open_app(EXERCISES, exercise="4"), "2590" + "+0" * 120)
     assert app.text_input[0].value
     assert not reopened(app, EXERCISES, exercise="4").text_input[0].value

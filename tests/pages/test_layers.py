@@ -1,4 +1,4 @@
-"""The page Step by step."""
+"""The Step by step page: the walk to the real total, with shapes, formulas and explanations."""
 
 import re
 
@@ -144,7 +144,7 @@ def test_every_lesson_has_its_numbers(architecture: str) -> None:
 
 def test_keys_pressed_faster_than_pages_are_drawn_all_count() -> None:
     app = open_app("layers.py")
-    app.session_state["step"] = "embeddings.LayerNorm"  # a press that this page has not been drawn for
+    app.session_state["step"] = "embeddings.LayerNorm"  # a press that the page has not been drawn for
     app.button(key="forward step").click().run()
     assert app.selectbox(key="step").value == "embeddings.dropout"
 

@@ -1,4 +1,4 @@
-"""The Lecture page: every screen of the lectures that come with the app, lecturers' own files, links, notes."""
+"""The Lecture page: every screen of the shipped lectures, lecturers' own files, links, notes."""
 
 import re
 from itertools import product
@@ -32,7 +32,7 @@ LECTURES = {
 }
 LECTURE = LECTURES[screen_files.DEFAULT]
 NAMES = [screen.name for screen in LECTURE.screens]
-# A small model, and the text that a link says of it.
+# A small model, and its parameters in a link.
 SMALL = BertConfig(vocab_size=1000, hidden_size=64, num_hidden_layers=3, num_attention_heads=4)
 LINK = {field: str(size) for field, size in vars(SMALL).items() if size != getattr(BertConfig, field)}
 
@@ -55,7 +55,7 @@ def own(folder: Path, text: str, name: str = "mine") -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the shipped lecture, for others beside it."""
+    """A folder with the shipped lecture, to which a test adds others."""
     own(
         tmp_path,
         (screen_files.FOLDER / f"{screen_files.DEFAULT}.toml").read_text(encoding="utf-8"),
@@ -167,7 +167,7 @@ def test_the_hand_count_is_that_of_the_write_up_and_lacks_what_it_says() -> None
     [show] = next(screen for screen in LECTURE.screens if screen.name == "hand-count").show
     app = open_app(PAGE, screen="hand-count", preset="bert-base-chinese")
     lines, sums = tables(app)
-    assert sums["Parameters"].iloc[0] == "75,641,856"  # of write-up 004
+    assert sums["Parameters"].iloc[0] == "75,641,856"  # from write-up 004
     assert sums["Parameters"].iloc[-1] == "**102,267,648**"
     assert len(lines) == 4
     amounts = [int(text.strip("*").replace(",", "")) for text in sums["Parameters"]]
@@ -262,7 +262,7 @@ def test_a_screen_begins_with_its_model_which_its_sliders_change() -> None:
     move(app, vocab_size=30522)
     rows = 768 * (50265 - 30522)
     assert numbers(app)[1] == f"{int(real_count('roberta-base').replace(',', '')) - rows:,}"
-    button(app, "Next").click().run()  # the same model is spoken about
+    button(app, "Next").click().run()  # the next screen is about the same model
     assert preset(app) == "changed"
     button(app, "Next").click().run()
     assert preset(app) == "xlm-roberta-base"
@@ -281,7 +281,7 @@ def test_leaving_a_lecture_brings_back_the_model_from_before_it() -> None:
     before = app.metric[0].value
     open_page(app, PAGE, lecture=SECOND, screen="roberta")
     assert preset(app) == "roberta-base"
-    move(app, vocab_size=30522)  # also if the lecturer has changed it there
+    move(app, vocab_size=30522)  # even if the lecturer has changed the model there
     open_page(app, "parameters.py")
     assert app.metric[0].value == before
     assert preset(app) == "changed"
@@ -378,7 +378,7 @@ def test_what_is_wrong_with_a_file_is_said_on_the_page(folder: Path) -> None:
 
 @pytest.mark.parametrize("part", PARTS)
 def test_every_part_can_be_shown_of_every_path(folder: Path, part: str) -> None:
-    """Of a decoder with everything: a part of one module, or of all of them on one screen."""
+    """Each option of a part is shown for a decoder with all components, all options on one screen."""
     arguments = {name: list(options or ["L * H"]) for name, options in PARTS[part].arguments.items()}
     name, options = next(iter(arguments.items()), ("", [""]))
     others = "".join(f", {other}={values[0]!r}" for other, values in arguments.items() if other != name)

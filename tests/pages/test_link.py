@@ -1,4 +1,4 @@
-"""Links: whatever stands in one, the page comes up, names what is wrong, and counts the rest."""
+"""Links: the page opens with any parameters, reports invalid ones, and uses the rest."""
 
 import re
 import subprocess
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_every_control_has_a_name_of_its_own() -> None:
-    """Two of one name would check each other's links."""
+    """Two controls with the same name would check each other's links."""
 
     def controls(value: object) -> Iterator[Control[Any]]:
         if isinstance(value, Control):
@@ -45,7 +45,7 @@ print(*CONTROLS.keys() - {*KNOWN})
 
 
 def test_the_controls_of_all_pages_are_known_from_the_first_run_on() -> None:
-    """An import in link.py is missing if importing every module declares more of them."""
+    """link.py misses an import if importing every module declares more controls."""
     run = subprocess.run([sys.executable, "-c", PROGRAM], cwd=ROOT, capture_output=True, text=True, check=True)
     assert run.stdout.split() == []
 
@@ -130,14 +130,14 @@ def test_an_option_is_looked_for_in_the_model_and_the_layer_of_the_link() -> Non
 
 
 def test_a_whole_number_can_have_an_exponent() -> None:
-    """In a size of the model, and in a number that Streamlit itself reads."""
+    """This holds for a size of the model and for a number that Streamlit itself reads."""
     app = open_app("compute.py", vocab_size="2.1e4", batch_size="1e1", sequence_length="64")
     assert not texts(app)
     assert (present(app).vocab_size, app.session_state["batch_size"]) == (21_000, 10)
 
 
 def test_a_field_of_other_families_is_named_and_the_preset_stays() -> None:
-    """With a value to show instead, and without."""
+    """The test covers a field with a replacement value to show, and a field without."""
     app = open_app(preset="albert-base-v2", position_embedding_type="relative_key")
     [message] = texts(app)
     assert "AlbertConfig supports absolute positions only" in message

@@ -1,4 +1,4 @@
-"""The dashboard where PyTorch and transformers are not installed (requirements-lite.txt)."""
+"""The dashboard without PyTorch and transformers (requirements-lite.txt)."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(file.name for file in (ROOT / "pages").glob("*.py") if file.name != "main.py")
-# A module that is None in sys.modules is one that cannot be found.
+# A module that is None in sys.modules cannot be imported.
 PROGRAM = """
 import json, sys
 for name in ("torch", "transformers", "safetensors", "tokenizers"):
@@ -25,7 +25,7 @@ print(json.dumps(found))
 
 @pytest.fixture(scope="module")
 def opened() -> dict[str, tuple[list[str], int]]:
-    """What each page says, and how much is on it."""
+    """The messages of each page, and its number of elements."""
     command = [sys.executable, "-W", "error::FutureWarning", "-c", PROGRAM, *PAGES]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     return dict(json.loads(run.stdout.splitlines()[-1]))

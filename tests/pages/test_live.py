@@ -1,4 +1,4 @@
-"""What a page says of its live numbers to the browser."""
+"""The program of live numbers that a page sends to the browser."""
 
 import json
 import re
@@ -52,7 +52,7 @@ def _growth(before: int, after: int, terms: Any, sizes: Any) -> FigureGrowth:
     )
 
 
-# The kinds of tuples that functions take: JSON has lists.
+# Converters to the tuples that functions take: JSON has lists.
 KINDS: dict[str, Callable[..., tuple[Any, ...]]] = {
     "growth_words": lambda growth, *words: (_growth(*growth), *words),
     "difference_sentence": lambda parts, messages: (tuple(SentencePart(*part) for part in parts), messages),
@@ -60,7 +60,7 @@ KINDS: dict[str, Callable[..., tuple[Any, ...]]] = {
 
 
 def computed(operations: list[list[Any]], sizes: dict[str, int]) -> list[Any]:
-    """The results of a program as a browser computes them, with Python's own functions."""
+    """Compute the results of a program as a browser does, with Python's own functions."""
     results: list[Any] = []
 
     def value(argument: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The Memory page: what it shows is what the core and PyTorch say, and what cannot be is explained."""
+"""The Memory page: its figures agree with the core and PyTorch, and impossible settings are explained."""
 
 import json
 import re
@@ -52,7 +52,10 @@ def test_weights_have_both_units() -> None:
 
 
 def test_mebi_parameters_are_no_megabytes() -> None:
-    """The mistake of a public write-up, which calls 75,641,856 parameters 72.1 MB; here with the model's own count."""
+    """A public write-up calls 75,641,856 parameters 72.1 MB.
+
+    The test makes this mistake with the model's own count.
+    """
     [said] = [caption.value for caption in memory("weights").caption if "common mistake" in caption.value]
     said = re.sub("<[^>]*>", "", said)
     assert '"104.4 MB"' in said
@@ -84,7 +87,7 @@ PRESETS_WITH_PEAKS = [
     "EuroBERT-210m",
     "deberta-base",
     "deberta-v3-base",
-    "deberta-v2-xlarge",  # which has a convolution
+    "deberta-v2-xlarge",  # with a convolution
 ]
 
 
@@ -102,7 +105,7 @@ def test_what_is_frozen_has_no_gradient() -> None:
     app = memory("training", freeze_embeddings="true", freeze_layers="11")
     rows = dict(zip(column(app, "Allocated at the peak"), column(app, "Formula, in bytes"), strict=True))
     assert rows["weights"] == "$4 N$"
-    # The last layer and the pooler have 18 tensors, each with a counter.
+    # The last layer and the pooler have 18 tensors, each with a step counter.
     assert rows["optimizer states"] == "$8 N_{t} + 72$"
     said = " ".join(str(one.value) for one in app.markdown)
     assert "**Freezing** saves " in said
@@ -181,7 +184,7 @@ def test_the_published_formula_and_the_reasons() -> None:
     app = memory("activations", korthikanti="true")
     reasons = column(app, "One trained layer")
     assert reasons[0] == "Korthikanti et al. 2022"
-    # 128 tokens: 34 s b h + 5 a s^2 b; then 16 bytes a token; then 4 bytes a number, and the masks.
+    # For 128 tokens: 34 s b h + 5 a s^2 b; then 16 bytes a token; then 4 bytes an element, and the masks.
     assert column(app, "Bytes")[:2] == ["4,325,376", "+2,048"]
     assert len(reasons) == 5
     exact = memory("activations", korthikanti="true", training_dtype="mixed-16", fused_dropout="true")
@@ -189,7 +192,7 @@ def test_the_published_formula_and_the_reasons() -> None:
 
 
 def test_inference_counts_a_decoders_cache() -> None:
-    """Keys and values of 12 layers: 2 · 512 · 768 numbers each, of 2 bytes."""
+    """The cache holds the keys and values of 12 layers, each with 2 · 512 · 768 elements of 2 bytes."""
     decoder = memory("inference", is_decoder="true", dtype="bfloat16", sequence_length="512", temporaries="true")
     found = peak_bytes(Model(BertConfig(is_decoder=True)), Inference("bfloat16"), 1, 512)
     assert decoder.metric[0].value == size(found)
@@ -205,7 +208,7 @@ def test_a_step_of_another_batch_has_an_axis_of_its_own() -> None:
         app.number_input(key="batch_size").set_value(batch_size).run()
         [chart] = [one for one in app.session_state["shown"] if one.spec]
         axes.append(max(filter(None, chart.data["axis"])))
-    assert axes[1] < axes[0] < 8 * axes[1]  # as far as it would stay with the same batch
+    assert axes[1] < axes[0] < 8 * axes[1]  # with the same batch, the axis would not shrink
 
 
 def usable(app: AppTest, name: str) -> int:
@@ -215,7 +218,7 @@ def usable(app: AppTest, name: str) -> int:
 
 
 def test_the_longest_sequence_for_bert_large_on_a_t4_takes_three_choices() -> None:
-    """The oracle is the true count: what is named is within the device's memory, and one token more is not."""
+    """By the true count, the reported length fits into the device's memory, and one more token does not."""
     app = open_app("memory.py", preset="bert-large-uncased")
     app.selectbox(key="training_dtype").set_value("mixed-16").run()
     app.number_input(key="batch_size").set_value(32).run()
@@ -237,12 +240,15 @@ def test_what_fits_on_a_gpu_has_masks_of_one_byte_unless_the_link_says_otherwise
         assert needed[0] <= 13_824 * 2**20 < needed[1]
     assert "one byte per element here" in captions(memory("fit"))
     assert "one byte per element here" not in captions(memory("fit", fused_dropout="false"))
-    assert "one byte per element here" not in captions(memory("training"))  # the other views are as before
+    assert "one byte per element here" not in captions(memory("training"))  # other views are unchanged
     assert memory("training", batch_size="64").metric[0].value == size(peak_bytes(Model(BertConfig()), Plan(), 64, 128))
 
 
 def test_what_fits_is_one_answer_with_the_share_of_the_allocator() -> None:
-    """The batch that is named as the largest fits, and one more does not: the sentences never contradict each other."""
+    """The batch reported as the largest fits, and one more sequence does not.
+
+    The messages do not contradict each other.
+    """
     for overhead in ("0", "6", "29"):
         app = memory("fit", preset="bert-large-uncased", batch_size="32", overhead=overhead)
         largest = int(app.metric[1].value)
@@ -437,7 +443,7 @@ def test_heads_that_rotary_positions_cannot_turn_get_a_sentence(view: str) -> No
 
 @pytest.mark.parametrize("look", ["light", "dark"])
 def test_the_presets_name_is_read_on_every_area(look: str) -> None:
-    """An edge in the page's color is below the letters and the line, whatever area is below them."""
+    """The letters and the line have an outline in the page's color, whatever area is below them."""
     layers = step_areas(look, tuple(AREA_WORDS.values()), "Step")["layer"]
     marks = [one["mark"] for one in layers if one.get("encoding", {}).get("y", {}).get("field") == "was"]
     edge, line, around, name = marks
@@ -503,7 +509,7 @@ def test_the_thin_mark_does_not_cross_the_name_of_a_part() -> None:
 
 
 def test_a_gpu_without_bfloat16_is_named() -> None:
-    """Compute capability 7.x; bfloat16 came with 8.0."""
+    """The GPU has compute capability 7.x; bfloat16 needs 8.0."""
     warning = "T4 16 GB has no bfloat16"
     assert warning in str(memory("fit", training_dtype="amp-bf16").warning[0].value)
     assert warning in str(memory("fit", training_dtype="bf16").warning[0].value)
@@ -513,7 +519,7 @@ def test_a_gpu_without_bfloat16_is_named() -> None:
 
 
 def test_the_batch_at_the_most_that_the_allocator_took_is_the_answer_at_that_overhead() -> None:
-    """29 %: the largest overhead in benchmarks/gpu_memory.md."""
+    """29 % is the largest overhead in benchmarks/gpu_memory.md."""
     [note] = [str(caption.value) for caption in memory("fit").caption if "29 %" in str(caption.value)][:1]
     at_most = memory("fit", overhead="29")
     assert f"Batches of at most <span class='live'>{at_most.metric[1].value}</span> if" in note

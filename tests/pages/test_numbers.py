@@ -1,4 +1,4 @@
-"""Numbers as people read them in a language."""
+"""Numbers in the format of each language."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""The page In and out: what it shows is what the core says, and what cannot be is explained beside the control."""
+"""The In and out page: it agrees with the core, and impossible inputs are explained beside their controls."""
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -18,7 +18,7 @@ EVERYTHING = {
 
 
 def column(app: AppTest, table: int, name: str) -> list[str]:
-    """The cells of a column; tables are what goes in, what comes out, and what could go in as well."""
+    """The cells of a column. The tables are the inputs, the outputs, and other possible inputs."""
     return [str(cell).replace("\N{NO-BREAK SPACE}", " ") for cell in tables(app)[table][name]]
 
 

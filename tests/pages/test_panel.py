@@ -1,4 +1,4 @@
-"""The panel's data, and that nothing that a browser could send breaks it."""
+"""The panel's data. No message of a browser breaks the panel."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from tests.pages.apptest import data_of, move, open_app
 
 
 def data(app: AppTest) -> dict[str, Any]:
-    """What the browser is told."""
+    """The data that the panel sends to the browser."""
     [component] = [one for one in app.get("bidi_component") if one.proto.component_name == "bertcalc_panel"]
     return data_of(component)
 
@@ -25,7 +25,7 @@ def field(app: AppTest, name: str) -> dict[str, Any]:
 
 
 def take(track: ModelHistory, *events: object, said: object = None, last: int = -1) -> dict[str, Any]:
-    """What the server does with what a browser sends, and what it keeps of it."""
+    """Let the server handle a browser's events, and return its session state."""
     sent = list(events) if said is None else said
     state = {"track": track, "panel": {"events": sent}, "last event": last}
     with pytest.MonkeyPatch.context() as patch:
@@ -58,7 +58,7 @@ def test_whatever_a_browser_sends_there_is_a_model(events: list[object], other: 
     track = ModelHistory(ChosenModel())
     for sent in (*([event] for event in events), events, other):
         take(track, said=sent if sent is not None else [])
-        track.present.changed({})  # checks the configuration once more
+        track.present.changed({})  # checks the configuration again
         track.problems()
 
 

@@ -1,4 +1,4 @@
-"""The Parameters page, with the real model as the judge of its figures."""
+"""The Parameters page: its figures equal the real model's."""
 
 import pytest
 from hypothesis import given
@@ -31,7 +31,7 @@ def test_any_link_shows_the_real_models_total(model: ChosenModel) -> None:
 def test_moving_a_slider_moves_total_formula_and_differences() -> None:
     app = open_app()
     move(app, num_hidden_layers=13)
-    assert total(app) == "116,570,112"  # one layer of 7,087,872 more
+    assert total(app) == "116,570,112"  # one layer of 7,087,872 parameters more
     assert app.metric[0].delta == "+7,087,872 · × 1.06"
     assert "Yours has 1 more layer, +7,087,872." in app.markdown[0].value
     assert total_formula(app)["label"].endswith(" = 116,570,112")

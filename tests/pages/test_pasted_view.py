@@ -1,4 +1,4 @@
-"""The box that takes anything: each kind of text is read, counted, and compared; what is wrong is said."""
+"""The box that takes any text: each kind is recognised, counted and compared, and faults are reported."""
 
 import json
 from urllib.parse import parse_qsl
@@ -15,7 +15,7 @@ from tests.pages.apptest import open_app, tables
 
 
 def paste(text: str, app: AppTest | None = None, **link: str) -> AppTest:
-    """The page after a text was pasted into the box."""
+    """Return the page after a text was pasted into the box."""
     app = app or open_app("bring.py", **link)
     return app.text_area(key="pasted_text").set_value(text).run()
 
@@ -191,7 +191,7 @@ def test_a_known_count_is_shown_with_its_difference_from_the_sidebars_model() ->
     assert "Difference from BertForMaskedLM" not in table
 
 
-@pytest.mark.filterwarnings("ignore")  # of peft, which names a deprecated property of transformers 5
+@pytest.mark.filterwarnings("ignore")  # peft uses a deprecated property of transformers 5
 def test_what_peft_trains_is_the_first_figure_and_links_to_its_change() -> None:
     with torch.device("meta"):
         base = BertForSequenceClassification(BertConfig())

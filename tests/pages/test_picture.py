@@ -1,4 +1,4 @@
-"""The picture of the walk, as data."""
+"""The data of the walk's picture."""
 
 import pandas as pd
 import pytest

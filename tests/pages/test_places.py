@@ -1,4 +1,4 @@
-"""Somebody else's text is text, wherever it comes in: nothing on the page or in an export is made of it."""
+"""Untrusted text stays text wherever it enters: neither the page nor an export interprets it."""
 
 from pathlib import Path
 
@@ -14,14 +14,14 @@ from tests.payloads import PAYLOADS
 @pytest.mark.usefixtures("discovering_here")
 @pytest.mark.parametrize("place", PLACES)
 def test_text_is_text(place: str) -> None:
-    """Each place has a fifth of the texts, the next one another fifth."""
+    """Each place gets a fifth of the texts, and the next place a different fifth."""
     app = opened(place)
     texts = sampled(PAYLOADS, 5, begin=[*PLACES].index(place))
     found = 0
     for payload in texts:
         app = PLACES[place](app, payload)
         found += check(app) > 0
-    assert found > 0.6 * len(texts)  # it is said at all
+    assert found > 0.6 * len(texts)  # the page shows most of the texts
 
 
 def test_a_lecturers_mistakes_are_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

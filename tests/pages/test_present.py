@@ -10,7 +10,7 @@ CHECKS = ("bring", "any_model", "verify", "explain", "tools", "exercises")
 
 
 def switch(app: AppTest) -> str:
-    """What the switch offers."""
+    """The label of the button that switches the view."""
     [label] = [button.label for button in app.button if button.key in ("present-switch", "leave")]
     return str(label)
 

@@ -1,4 +1,4 @@
-"""A scale that stays while one explores."""
+"""The scale of a chart stays the same while the reader explores."""
 
 from unittest.mock import patch
 

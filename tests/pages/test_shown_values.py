@@ -1,4 +1,4 @@
-"""What a control shows, and what comes back from a browser that has not drawn it yet."""
+"""The value that a control shows, and answers of a browser that has not drawn it yet."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def send(session: dict[str, Any], control: dict[str, Any], value: int) -> None:
-    """What Streamlit does with a value of a browser."""
+    """Handle a value from a browser as Streamlit does."""
     session[control["key"]] = value
     control["on_change"](*control["args"])
 
@@ -24,7 +24,7 @@ def send(session: dict[str, Any], control: dict[str, Any], value: int) -> None:
 def test_an_old_value_under_an_old_key_is_no_choice_and_another_one_is(session: dict[str, Any]) -> None:
     taken = list[int]()
     before = showing("layers", 12, taken.append)
-    after = showing("layers", 24, taken.append)  # the model changed it
+    after = showing("layers", 24, taken.append)  # the model has changed the value
     assert before["key"] != after["key"]
     send(session, before, 12)  # a browser that still shows 12
     assert taken == []

@@ -1,4 +1,4 @@
-"""The sidebar: values that make no model, and what is offered instead."""
+"""The sidebar: values that make no model, and the alternatives that it offers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +23,7 @@ def test_what_makes_no_model_keeps_the_last_one_and_the_link() -> None:
     move(app, hidden_size=785)
     assert total(app) == good
     assert app.query_params["hidden_size"] == "780"
-    move(app, hidden_size=845)  # 65 numbers for each head by now
+    move(app, hidden_size=845)  # 65 units for each head now
     assert (present(app).hidden_size, present(app).num_attention_heads) == (845, 13)
 
 
@@ -43,7 +43,7 @@ def test_a_link_to_something_impossible_shows_the_nearest_model_and_says_so() ->
         "hidden_size 770 is not a multiple of num_attention_heads 12: 768 or 780 would be. "
         "Showing hidden_size = 768 instead."
     )
-    assert total(app) == "102,267,648"  # bert-base-chinese: the rest of the link counts
+    assert total(app) == "102,267,648"  # bert-base-chinese: the rest of the link is used
     assert app.query_params == {"vocab_size": "21128"}
     button(app, "Got it").click().run()
     assert not texts(app)
@@ -75,7 +75,7 @@ CHANGES_BY_THE_MODEL: dict[str, tuple[Callable[[AppTest], object], ...]] = {
 
 @pytest.mark.parametrize("control", CHANGES_BY_THE_MODEL)
 def test_a_message_of_a_browser_that_has_not_drawn_the_change_leaves_it(control: str) -> None:
-    """A browser sends the values of all controls with each message, also of those that it has yet to redraw."""
+    """With each message, a browser sends the values of all controls, including controls that it has not redrawn yet."""
     app = open_app("outputs.py", **({} if control == "preset" else {"is_decoder": "true"}))
     for change in CHANGES_BY_THE_MODEL[control]:
         shown = app._tree.get_widget_states()
@@ -97,11 +97,11 @@ def test_an_old_message_leaves_two_changes() -> None:
 
 
 def test_an_option_that_is_gone_is_not_taken() -> None:
-    """Back leads to the preset itself; a browser that was faster still answers with "changed", as its text."""
+    """Back leads to the preset itself. A faster browser still answers with the text "changed"."""
     app = open_app(num_hidden_layers="24")
     gone = showing(app.selectbox, "preset").options[0]
     showing(app.selectbox, "preset").select("bert-base-uncased").run()
-    showing(app.selectbox, "preset").options.append(gone)  # what the browser still shows
+    showing(app.selectbox, "preset").options.append(gone)  # the browser still shows this option
     showing(app.selectbox, "preset").set_value(gone).run()
     assert not app.exception
     assert showing(app.selectbox, "preset").value == "bert-base-uncased"
@@ -127,7 +127,7 @@ def test_folded_fields_are_drawn_only_where_they_hold_something() -> None:
 
 
 def test_a_link_is_read_before_the_controls_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else every reader who follows one would run the script twice."""
+    """Otherwise, every reader who follows a link would run the script twice."""
 
     def second_run() -> None:
         raise AssertionError("the script runs again")
@@ -149,7 +149,7 @@ def test_a_link_is_read_before_the_controls_are_drawn(monkeypatch: pytest.Monkey
 
 
 def test_defaults_of_a_link_are_frozen() -> None:
-    """A link leaves out what equals these values: whoever changes one changes what old links mean."""
+    """Links omit values that equal the defaults, so changing a default would change the meaning of old links."""
     assert DEFAULT_PRESET == "bert-base-uncased"
     defaults = PRESETS[DEFAULT_PRESET].config
     assert {field: getattr(defaults, field) for field in FIELDS if defaults.has(field)} == {

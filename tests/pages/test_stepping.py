@@ -1,4 +1,4 @@
-"""Steps by key or button go on from the last one, whatever the browser still holds of the one before."""
+"""Steps by key or button continue from the current step, even if the browser still holds an earlier one."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def test_a_step_goes_on_from_the_one_that_the_browser_has_not_drawn(session: dict[str, Any]) -> None:
     stepping.go(1)
     stepping.listen("screen", NAMES, "two")
-    session["screen"] = "one"  # the browser sends its old value with the next key
+    session["screen"] = "one"  # with the next key, the browser sends its old value
     stepping.go(2)
     assert session["screen"] == "four"
 
@@ -37,7 +37,7 @@ def test_a_step_goes_on_from_one_that_no_run_has_drawn(session: dict[str, Any]) 
 def test_a_step_begins_at_what_the_reader_chose_since(session: dict[str, Any]) -> None:
     stepping.go(2)
     stepping.listen("screen", NAMES, "three")
-    session["screen"] = "one"  # chosen in the list, and drawn
+    session["screen"] = "one"  # selected in the list, and drawn
     stepping.listen("screen", NAMES, "one")
     stepping.go(1)
     assert session["screen"] == "two"

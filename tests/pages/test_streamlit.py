@@ -1,8 +1,8 @@
-"""The ways into Streamlit that no document promises: each test fails when Streamlit changes there (1.67 today).
+"""Undocumented features of Streamlit that the app uses. Each test fails if Streamlit changes them (1.67 today).
 
-Elsewhere: the run queue (tests/server/test_run_queue.py), the policy for the scripts of index.html
-(tests/browser/test_security.py), uvicorn's and websockets' methods (tests/server/test_connections.py), which WebSockets
-are allowed (tests/server/test_gate.py), and the files that never change (tests/server/test_assets.py).
+Other files test the run queue (tests/server/test_run_queue.py), the policy for the scripts of index.html
+(tests/browser/test_security.py), uvicorn's and websockets' methods (tests/server/test_connections.py), the allowed
+WebSockets (tests/server/test_gate.py), and the files that never change (tests/server/test_assets.py).
 """
 
 import re
@@ -19,7 +19,7 @@ SCRIPTS = Path(st.__file__).parent / "static" / "static" / "js"
 
 
 def test_style_sheets_and_scripts_know_streamlits_elements_by_their_names() -> None:
-    """By data-testid, and by classes such as stElementContainer."""
+    """They use data-testid, and classes such as stElementContainer."""
     wanted = set[str]()
     for path in (ROOT / "pages").rglob("*"):
         if path.suffix in (".css", ".js", ".py"):
@@ -29,12 +29,12 @@ def test_style_sheets_and_scripts_know_streamlits_elements_by_their_names() -> N
             wanted |= {one[1] for one in named}
     streamlits = "".join(path.read_text(encoding="utf-8") for path in SCRIPTS.glob("*.js"))
     assert len(wanted) > 40
-    # The quote is looked for behind the name: a pattern that begins with a plain text is found ten times as fast.
+    # The quote is checked behind the name: a pattern that begins with plain text is matched ten times as fast.
     assert sorted(name for name in wanted if not re.search(rf"""{name}(?<=["'`]{name})\b""", streamlits)) == []
 
 
 def test_style_sheets_and_scripts_know_streamlits_states_by_their_attributes() -> None:
-    """By data-collapsed and the like in style sheets, and by dataset in scripts."""
+    """Style sheets use data-collapsed and similar attributes, and scripts use dataset."""
     wanted, made = set[str](), set[str]()
     for path in (ROOT / "pages").rglob("*"):
         if path.suffix in (".css", ".js", ".py"):
@@ -44,7 +44,8 @@ def test_style_sheets_and_scripts_know_streamlits_states_by_their_attributes() -
             for names in re.findall(r"\{([^{}]*)\} = [^;]*\bdataset\b", source):
                 used |= {name.strip() for name in names.split(",")}
             wanted |= {f"data-{re.sub('[A-Z]', lambda letter: f'-{letter[0].lower()}', name)}" for name in used}
-            made |= {f"data-{name}" for name in re.findall(r"dataset\.(\w+) = ", source)}  # by our own scripts
+            # Set by the app's own scripts.
+            made |= {f"data-{name}" for name in re.findall(r"dataset\.(\w+) = ", source)}
     assert {"data-collapsed", "data-selected", "data-test-script-state"} <= wanted - made
     streamlits = "".join(path.read_text(encoding="utf-8") for path in SCRIPTS.glob("*.js"))
     assert (
@@ -53,7 +54,10 @@ def test_style_sheets_and_scripts_know_streamlits_states_by_their_attributes() -
 
 
 def test_a_page_that_is_kept_can_be_copied_for_each_run() -> None:
-    """st.navigation marks the page that may run; nothing else of a page changes, or is shared by its copies."""
+    """st.navigation marks the page that may run.
+
+    Nothing else of a page changes, and its copies share no mutable values.
+    """
     navigation._page.cache_clear()
     AppTest.from_file(f"{ROOT}/pages/main.py", default_timeout=60).run()
     made = navigation._page.cache_info().misses

@@ -1,4 +1,4 @@
-"""The page Modules, with the real model as the judge of its text and of its figures."""
+"""The Modules page: its text and figures equal the real model's."""
 
 from collections import defaultdict
 from dataclasses import replace
@@ -19,7 +19,7 @@ LARGE = BertConfig(hidden_size=1024, num_hidden_layers=24, num_attention_heads=1
 
 
 class Tree(HTMLParser):
-    """The lines of a tree in HTML, and what stands in its elements."""
+    """The lines of a tree in HTML, and the texts in its elements."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Tree(HTMLParser):
 
 
 def test_a_module_whose_name_begins_like_that_of_a_new_one_is_not_marked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """ModernBERT's attn_norm beside attn."""
+    """ModernBERT has attn_norm and attn."""
     monkeypatch.setattr(module_tree, "appearance", lambda: "light")
     monkeypatch.setattr(module_tree, "colors", lambda: defaultdict(str))
     model = build("ModernBERT-base")
@@ -65,7 +65,7 @@ def trees(app: AppTest) -> list[Tree]:
 
 
 def real_counts(case: Case) -> dict[str, int]:
-    """What each real module has to learn, by its path: a tied tensor only where it is owned."""
+    """The parameter count of each real module, keyed by path. A tied tensor counts only in the module that owns it."""
     real = case.real()
     return {
         path: sum(
@@ -134,13 +134,14 @@ def test_a_second_architecture_shows_what_it_adds_and_what_it_lacks() -> None:
 def test_a_module_of_another_shape_is_marked_on_both_sides() -> None:
     app = structure(architecture="BertForSequenceClassification", beside="BertForMultipleChoice")
     assert [tree.found["b"] for tree in trees(app)] == [["≠"], ["≠"]]
-    assert list(tables(app)[0]["Parameters"]) == ["−769"]  # one label of 768 weights and a bias
+    assert list(tables(app)[0]["Parameters"]) == ["−769"]  # one label has 768 weights and a bias
 
 
 def test_what_is_alike_inside_a_module_of_another_kind_is_not_marked() -> None:
     here, there = trees(structure(architecture="BertForMaskedLM", beside="BertForPreTraining"))
     assert here.found["b"] == ["≠", "≠"]  # the head's first and last line
-    assert there.found["b"] == ["+", "+", "+", "+", "≠", "+", "≠"]  # the pooler; in the head the next sentence
+    # The pooler; in the head, the next-sentence classifier.
+    assert there.found["b"] == ["+", "+", "+", "+", "≠", "+", "≠"]
 
 
 def test_an_architecture_does_not_differ_from_itself() -> None:

@@ -1,4 +1,4 @@
-"""The Sweep page: what it says is what the real models have, and what cannot be is explained."""
+"""The Sweep page: its figures are those of the real models, and impossible settings are explained."""
 
 import json
 from itertools import permutations
@@ -78,7 +78,7 @@ def test_every_quantity_of_the_unit_has_its_formula_and_order() -> None:
     assert list(table["Quantity"]) == names
     assert list(table["Growth"]) == ["$O(H^2)$", "$O(H)$", "$O(H^2)$", "$O(H^2)$"]
     assert table["Formula"][2] == "$12 L H^{2} + 13 L H$"
-    assert not tables(open_app("sweep.py"))  # folded: nothing of it is worked out
+    assert not tables(open_app("sweep.py"))  # the folded table is not computed
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Taking it away, on every page: what is offered is what the page shows, and the numbers are the model's."""
+"""Taking results away from every page: downloads contain what the page shows, with the model's numbers."""
 
 import json
 import logging
@@ -85,7 +85,7 @@ def read(files: list[File], label: str) -> str:
 @pytest.mark.parametrize(("page", "link"), PAGES)
 def test_every_page_offers_what_it_shows(page: str, link: dict[str, str]) -> None:
     app = open_app(page, **link)
-    before = downloads(app)  # a page can have some of its own
+    before = downloads(app)  # a page can have its own downloads
     found = noted(app)
     noted_tables = [frame_of(one) for one in found if not one.spec]
     noted_charts = [one for one in found if one.spec]
@@ -98,7 +98,7 @@ def test_every_page_offers_what_it_shows(page: str, link: dict[str, str]) -> Non
         again = pd.read_csv(StringIO(csv_text(one.table())), keep_default_na=False)
         if one.numbers is None:
             assert len(again) == len(frame_of(one))
-        else:  # a reader's names, and nothing of how it is drawn
+        else:  # names for readers, without columns for drawing
             assert list(again.columns) == list(one.numbers.values())
             assert 0 < len(again) <= len(frame_of(one))
             assert not set(again.columns) & {"x", "y", "name", "label", "figure", "start", "end", "kind", "room"}
@@ -127,7 +127,7 @@ def test_the_formulas_of_the_model_are_offered_on_a_page_without_tables() -> Non
         "Model: Parameters of each component, with formulas",
         "Model: Every tensor, with formulas",
     ]
-    app.session_state["taken"] = offered[-1]  # in a browser the dialog stays open while something is chosen in it
+    app.session_state["taken"] = offered[-1]  # in a browser, the dialog stays open after a choice
     assert downloads(opened(app))[-3:] == ["CSV", "Markdown", "LaTeX"]
 
 
@@ -232,7 +232,7 @@ def test_the_report_counts_as_the_page_does_and_says_how(
 
 
 def reported(monkeypatch: pytest.MonkeyPatch, page: str, **link: str) -> str:
-    """The report of a page, without the real model."""
+    """The report of a page, made without the real model."""
     made: list[list[File]] = []
 
     def note(*arguments: Any) -> list[File]:
@@ -248,7 +248,7 @@ def reported(monkeypatch: pytest.MonkeyPatch, page: str, **link: str) -> str:
 def test_the_answer_of_a_page_has_a_heading_of_its_own_in_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
     told = reported(monkeypatch, "memory.py", memory="fit")
     assert "\n## What fits into T4 16 GB\n\n| T4 16 GB | Number |" in told
-    assert "| Kept free | 1.6 GB (1.5 GiB) |" in told  # without "GiB" in the name
+    assert "| Kept free | 1.6 GB (1.5 GiB) |" in told  # the name has no "GiB"
     assert "| Allocator | 6 % |" in told
 
 
@@ -289,7 +289,7 @@ def test_the_files_of_a_changed_model_have_its_steps_or_the_dialog_says_which_do
     assert "Training precision = Pure bfloat16" in told
     assert "The model before the steps: Not compared" in told
     walked = told.partition("## The forward pass, step by step")[2].partition("\n## ")[0]
-    if "| --- |" in walked:  # the FLOPs of prompts are not known, nor their steps
+    if "| --- |" in walked:  # the FLOPs and steps of prompts are unknown
         assert walked.strip().rsplit("| ", 1)[1] == f"{model.num_parameters():,} |"
     head = told.partition("## The model before the first step")[2].split("\n\n")[1].splitlines()[0]
     assert all(TITLES[kind_of(step)] in head for step in steps)
@@ -307,7 +307,7 @@ def test_the_files_of_a_changed_model_have_its_steps_or_the_dialog_says_which_do
 
 
 def test_nothing_is_logged_while_a_file_waits_for_the_real_model() -> None:
-    """A file is made outside of runs, where each look into the session's state is a line in the log."""
+    """A file is made outside of runs, where each access to the session state would write a line to the log."""
     lines: list[str] = []
     handler = logging.Handler()
     handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
@@ -362,7 +362,7 @@ def test_the_report_says_what_else_it_takes(config: Config, architecture: str, s
 
 
 def chart_of(page: str, **link: str) -> pd.DataFrame:
-    """What is taken of the first chart of a page."""
+    """The exported data of the first chart of a page."""
     [chart, *_others] = [one for one in noted(open_app(page, **link)) if one.spec]
     return pd.read_csv(StringIO(csv_text(chart.table())))
 
@@ -378,7 +378,8 @@ def test_the_chart_of_a_sweep_has_the_total_of_every_model(field: str) -> None:
     found = chart_of("sweep.py", x=field)
     totals = found[found["Quantity"] == "parameters in total"].set_index(field)["Number"]
     for value, number in zip(totals.index.tolist(), totals.tolist(), strict=True):
-        if field == "hidden_size":  # what goes along: heads of 64, and four times as much in between
+        # Sizes that follow: heads of 64, and four times the width in the feed-forward network.
+        if field == "hidden_size":
             config = BertConfig(hidden_size=value, num_attention_heads=value // 64, intermediate_size=4 * value)
         else:
             config = BertConfig(num_hidden_layers=value)

@@ -1,4 +1,4 @@
-"""The page of other tools: the figures of their sources, and a sum that ends at the real model's count."""
+"""The Other tools page: the figures of its sources, and a sum that ends at the real model's count."""
 
 from itertools import pairwise
 
@@ -13,7 +13,7 @@ from tests.pages.apptest import open_app, tables, texts
 
 
 def shown(app: AppTest) -> dict[str, list[str]]:
-    """The rows of the first table by the names of the tools, without the marks of Markdown."""
+    """The rows of the first table, keyed by the name of the tool, without Markdown."""
     rows = tables(app)[0].to_numpy().tolist()
     return {row[0].strip("*").replace("\\", ""): row[1:] for row in rows}
 
@@ -39,14 +39,14 @@ def test_every_tool_has_its_count_its_error_and_a_reason() -> None:
 
 
 def test_the_main_reason_goes_in_the_direction_of_the_difference() -> None:
-    """12 · L · H² takes I for 4 H, which adds more than anything else here; but its count is too small."""
+    """12 · L · H² uses 4 H for I, which adds more than any other term here. Its count is still too small."""
     row = shown(open_app("tools.py", intermediate_size="800", num_hidden_layers="2", vocab_size="8000"))["12LH2"]
     assert number(row[1]) == 14_155_776 - real("BertModel", SMALL) < 0
     assert "left out" in row[4]
 
 
 def test_which_tools_leave_out_the_biases_is_a_column() -> None:
-    """Korthikanti and Narayanan's formula has the biases: 12 L H² (1 + 13 / 12 H + ...)."""
+    """Korthikanti and Narayanan's formula includes the biases: 12 L H² (1 + 13 / 12 H + ...)."""
     counted = {name for name, row in shown(open_app("tools.py")).items() if row[3] == "counted"}
     assert counted == {"Narayanan"}
     assert tables(open_app("tools.py"))[0]["Biases"].isin(["counted", "left out"]).all()

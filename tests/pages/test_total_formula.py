@@ -1,4 +1,4 @@
-"""The total's formula: what its parts show, and what they say of themselves."""
+"""The total's formula: the texts and the tooltips of its parts."""
 
 import re
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ def drawn(config: Config, architecture: str = "BertModel", *, add_pooling_layer:
 
 
 def parts(of: Any) -> Iterator[dict[str, Any]]:
-    """All parts that are not leaves, from the left to the right."""
+    """Yield all parts that are not leaves, from left to right."""
     if isinstance(of, dict):
         yield of
     for inside in of["parts"] if isinstance(of, dict) else of:
@@ -30,7 +30,7 @@ def parts(of: Any) -> Iterator[dict[str, Any]]:
 
 
 def text(of: Any) -> str:
-    """What one reads in a part."""
+    """The text of a part as the reader sees it."""
     if isinstance(of, list):
         return str(of[1])
     return "".join(map(text, of["parts"]))

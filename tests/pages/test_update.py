@@ -1,4 +1,4 @@
-"""Updating the catalogues: long messages have ids, with which an edited one keeps its translation."""
+"""Updating the catalogues: long messages have ids, with which an edited message keeps its translation."""
 
 from io import BytesIO
 from pathlib import Path
@@ -16,7 +16,7 @@ EDITED = LONG_TEXT.replace("four", "4")
 
 
 def catalog_of(*texts: str, scope: str = "show") -> Catalog:
-    """The catalog of a page whose function has these messages."""
+    """The catalogue of a page with a function that translates these messages."""
     calls = "\n".join(f"    _({text!r})" for text in texts)
     catalog = Catalog(locale="zh")
     for _line, _function, text, comments in extract_python(
@@ -59,7 +59,7 @@ def test_every_long_message_has_an_id_of_its_own(language: str) -> None:
 
 
 def test_make_messages_changes_no_file_that_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each message of the source is in the catalogues, with its comments, and nothing else is."""
+    """The catalogues have each message of the source with its comments, and nothing else."""
     written = {}
     monkeypatch.setattr(Path, "write_bytes", lambda path, data: written.update({path: data}))
     update.main()

@@ -1,4 +1,4 @@
-"""Getting ready beside the server: the first page finds imported what it needs."""
+"""Warming up the server: when the first page opens, its libraries are already imported."""
 
 import subprocess
 import sys

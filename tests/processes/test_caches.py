@@ -1,4 +1,4 @@
-"""What caches keep is bounded by memory, whatever models people look at."""
+"""The memory of caches is bounded, whatever models users open."""
 
 import json
 import subprocess
@@ -12,11 +12,11 @@ from bertcalc.processes.weighted_cache import WeightedCache
 from tests.processes import weigh_caches
 from tests.processes.weigh_caches import caches, look, size
 
-MOST = 30e6  # bytes that one cache may come to
+MOST = 30e6  # limit on the bytes of one cache
 
 
 def test_no_cache_comes_to_more_than_its_share() -> None:
-    """In a process of its own: what other tests have looked at is not what people look at."""
+    """The sizes are measured in a separate process: models opened by other tests would distort them."""
     run = subprocess.run([sys.executable, "-m", weigh_caches.__name__], capture_output=True, text=True, check=True)
     weights = json.loads(run.stdout)
     assert len(weights) > 60
@@ -33,7 +33,7 @@ def test_what_has_no_bound_does_not_grow_with_the_models_that_people_look_at() -
 
 
 def test_searches_are_kept_by_their_number_of_combinations() -> None:
-    """250,000 combinations took 330 MB."""
+    """The cache of searches is limited by their number of combinations: 250,000 took 330 MB."""
     for vocab_size in range(20_000, 20_014):
         config = BertConfig(vocab_size=vocab_size)
         explain.search(tuple(counted(Model(config))), MiscountSizes.of(config), explain.MOST_BITS)

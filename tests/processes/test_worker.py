@@ -1,4 +1,4 @@
-"""The process beside the server: it answers, it fails as a function fails, it ends, and it comes back."""
+"""The worker process: it answers, raises errors as a function does, ends, and restarts."""
 
 import gc
 import os
@@ -45,7 +45,7 @@ def test_it_imports_nothing_of_the_server() -> None:
 
 
 def count_to(last: int) -> int:
-    """What tells who has asked how far it is."""
+    """Report the progress to the caller."""
     for number in range(last):
         tell(number)
     return last
@@ -55,8 +55,8 @@ def test_what_is_told_meanwhile_is_heard(worker: Worker) -> None:
     heard: list[int] = []
     assert worker.listen(heard.append, count_to, 3) == 3
     assert heard == [0, 1, 2]
-    assert worker.run(count_to, 5) == 5  # nobody hears it
-    assert count_to(2) == 2  # in no worker
+    assert worker.run(count_to, 5) == 5  # no one receives the progress
+    assert count_to(2) == 2  # in this process
     assert heard == [0, 1, 2]
 
 
@@ -116,7 +116,7 @@ def test_one_that_was_killed_before_it_read_a_call_is_replaced(worker: Worker) -
     process = worker._process
     assert process
     assert process.stdin
-    process.stdin.write(b"half a call")  # closing it fails then
+    process.stdin.write(b"half a call")  # closing it then fails
     os.kill(there, signal.SIGKILL)
     process.wait()
     assert worker.run(int, "7") == 7

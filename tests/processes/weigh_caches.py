@@ -1,4 +1,4 @@
-"""Print the bytes that each of our caches comes to when it is full, after people have looked at several models."""
+"""Print the bytes of each of bertcalc's caches when it is full, after several models were opened."""
 
 import functools
 import gc
@@ -18,20 +18,20 @@ _PRESETS = (
     "gpt2",
     "ModernBERT-base",
 )
-_SHARED = 200e3  # bytes of symbols, families and the like, to which the entries of one cache refer together
+_SHARED = 200e3  # bytes of symbols, families and other objects that all entries of a cache share
 _Wrapper = type(functools.lru_cache(lambda: None))
 _CODE = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, _Wrapper)
 
 
 def caches() -> "Iterator[functools._lru_cache_wrapper[object]]":
     for cached in gc.get_objects():
-        # Not isinstance: it asks objects of PyTorch for their __class__, some of which then warn.
+        # Not isinstance: it reads __class__ of PyTorch's objects, and some of them warn.
         if type(cached) is _Wrapper and (cached.__module__ or "").startswith(("bertcalc", "pages")):
             yield cached
 
 
 def size(roots: Iterable[object]) -> int:
-    """The bytes of objects and of all that they refer to."""
+    """The bytes of objects and of everything that they refer to."""
     seen, left, total = set[int](), list(roots), 0
     while left:
         one = left.pop()
@@ -43,14 +43,14 @@ def size(roots: Iterable[object]) -> int:
 
 
 def look(preset: str, **sizes: str) -> None:
-    """Open every page but those that ask PyTorch."""
+    """Open every page except the one that asks PyTorch."""
     for page in PAGES.keys() - {"verify"}:
         number = {"number": "110M"} if page == "explain" else {}
         open_app(f"{page or 'parameters'}.py", preset=preset, **sizes, **number)
 
 
 def weights() -> dict[str, float]:
-    """The bytes of each cache when it is full of entries like those it has, by name."""
+    """The bytes of each cache when it is full of entries like its current ones, keyed by name."""
     full = {}
     for cached in caches():
         info = cached.cache_info()

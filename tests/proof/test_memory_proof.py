@@ -1,4 +1,4 @@
-"""The proof of memory: PyTorch's hooks agree with us, and a wrong count would be seen."""
+"""The proof of memory: PyTorch's hooks agree with bertcalc, and a wrong count is detected."""
 
 from dataclasses import replace
 from itertools import product
@@ -25,7 +25,7 @@ DECODER = replace(SMALL, is_decoder=True, add_cross_attention=True)
 )
 def test_pytorch_counts_the_same(architecture: str, config: Config, recompute: Any) -> None:
     for precision, freezing in (("fp32", Freezing()), ("mixed-16", Freezing(embeddings=True, layers=2))):
-        plan = Plan(precision, recompute=recompute, freezing=freezing)  # type: ignore[arg-type]  # a plain str here
+        plan = Plan(precision, recompute=recompute, freezing=freezing)  # type: ignore[arg-type]  # mypy infers a plain str
         found = prove(Model(config, architecture), plan, 2, 7)
         assert found.ours == found.theirs > 0
 

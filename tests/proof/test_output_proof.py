@@ -1,4 +1,4 @@
-"""The proof of a forward pass has to find what is wrong: here the outputs differ on purpose."""
+"""The proof of a forward pass detects errors. The tests make the outputs differ on purpose."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The proof has to find what is wrong: here the models differ on purpose."""
+"""The proof of tensors detects errors. The tests make the models differ on purpose."""
 
 from dataclasses import replace
 from typing import Any
@@ -25,7 +25,7 @@ def test_equal_models_agree_in_every_check() -> None:
 @pytest.mark.parametrize("tied", [True, False])
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_the_empty_model_is_the_real_one(architecture: str, tied: bool) -> None:
-    """Weights that are not initialised are tied all the same."""
+    """Weights are tied even if they are not initialised."""
     case = Case(replace(SMALL, tie_word_embeddings=tied), architecture)
     empty, real = real_model.empty_model(Model(case.config, architecture)), case.real()
     assert {tensor.device.type for tensor in empty.parameters()} == {"meta"}
@@ -34,7 +34,7 @@ def test_the_empty_model_is_the_real_one(architecture: str, tied: bool) -> None:
         assert [(name, tensor.shape) for name, tensor in empty.named_parameters(remove_duplicate=duplicates)] == [
             (name, tensor.shape) for name, tensor in real.named_parameters(remove_duplicate=duplicates)
         ]
-    assert type(empty).init_weights is transformers.PreTrainedModel.init_weights  # put back
+    assert type(empty).init_weights is transformers.PreTrainedModel.init_weights  # the method is restored
 
 
 def test_another_shape_names_exactly_the_tensors_that_differ() -> None:

@@ -1,4 +1,4 @@
-"""What peft prints of models with LoRA."""
+"""Lines that peft prints for models with LoRA."""
 
 import warnings
 
@@ -10,7 +10,7 @@ from transformers import BertConfig, BertForSequenceClassification, BertModel, L
 from bertcalc.proofreading.claims import CheckedClaim
 from bertcalc.proofreading.proofread import proofread
 
-# The models, and what peft 0.21 printed of them: rank 8 on query and value.
+# The models, and what peft 0.21 printed for them: rank 8 on query and value.
 PRINTED = {
     "bert-base-uncased": "trainable params: 294,912 || all params: 109,777,152 || trainable%: 0.2686",
     "bert-base-uncased with a classifier": "trainable params: 296,450 || all params: 109,780,228 || trainable%: 0.2700",
@@ -50,7 +50,7 @@ def test_only_texts_about_adapters_count_them() -> None:
 def trained(rank: int) -> int:
     """The parameters that peft trains in BERT-base on query and value."""
     with torch.device("meta"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # peft 0.21 asks for an attribute that transformers has renamed
+        warnings.simplefilter("ignore")  # peft 0.21 reads an attribute that transformers has renamed
         adapted = get_peft_model(BertModel(BertConfig()), LoraConfig(r=rank, target_modules=["query", "value"]))
     return int(adapted.get_nb_trainable_parameters()[0])
 
@@ -107,7 +107,7 @@ def test_the_code_says_what_peft_prints(r: int, targets: list[str], labels: int)
 def test_the_code_above_a_line_says_which_model_is_adapted() -> None:
     targets = ["q_proj", "k_proj", "v_proj", "o_proj"]
     llama = LlamaConfig(vocab_size=32_000, hidden_size=4096, intermediate_size=11_008)
-    with torch.device("meta"), warnings.catch_warnings(action="ignore"):  # of peft's
+    with torch.device("meta"), warnings.catch_warnings(action="ignore"):  # peft's warnings
         lora = LoraConfig(r=16, target_modules=targets, task_type="CAUSAL_LM")
         trained, whole = get_peft_model(LlamaForCausalLM(llama), lora).get_nb_trainable_parameters()
     line = "# trainable params: {:,} || all params: {:,} || trainable%: {:.2f}\n"
@@ -125,7 +125,7 @@ get_peft_model(model, lora_config).print_trainable_parameters()
 
 def test_a_count_of_lora_alone_leaves_the_head_out() -> None:
     lora = LoraConfig(r=8, target_modules=["query", "value"], task_type="SEQ_CLS")
-    with torch.device("meta"), warnings.catch_warnings(action="ignore"):  # of peft's
+    with torch.device("meta"), warnings.catch_warnings(action="ignore"):  # peft's warnings
         trained, _all = get_peft_model(BertForSequenceClassification(BertConfig()), lora).get_nb_trainable_parameters()
     text = f"LoRA with r = 8 on the query and value of bert-base-uncased: {trained:,} parameters"
     assert not proofread(text).of("wrong")
@@ -149,7 +149,7 @@ def test_a_checkpoint_that_is_not_known_is_not_judged_by_another_model() -> None
 @pytest.mark.parametrize("whole", [109_779_202, 109_489_410])
 def test_all_params_near_those_that_peft_prints_are_wrong(whole: int) -> None:
     lora = LoraConfig(r=8, target_modules=["query", "value"], task_type="SEQ_CLS")
-    with torch.device("meta"), warnings.catch_warnings(action="ignore"):  # of peft's
+    with torch.device("meta"), warnings.catch_warnings(action="ignore"):  # peft's warnings
         trained, right = get_peft_model(BertForSequenceClassification(BertConfig()), lora).get_nb_trainable_parameters()
     text = f"# bert-base-uncased\n\n# trainable params: {trained:,} || all params: {{}} || trainable%: 0.27\n"
     assert not proofread(text.format(f"{right:,}")).of("wrong")
@@ -159,7 +159,7 @@ def test_all_params_near_those_that_peft_prints_are_wrong(whole: int) -> None:
 
 
 def test_early_peft_did_not_train_a_copy_of_the_question_answering_head() -> None:
-    """https://github.com/huggingface/peft/issues/801, August 2023."""
+    """See https://github.com/huggingface/peft/issues/801, August 2023."""
     text = """BERT-base for questions.
 
 config = LoraConfig(task_type="QUESTION_ANS", r=16, lora_alpha=32)

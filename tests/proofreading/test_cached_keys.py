@@ -1,4 +1,4 @@
-"""The bytes of keys and values, as caches of transformers keep them."""
+"""The bytes of keys and values in the caches of transformers."""
 
 from functools import cache
 
@@ -8,7 +8,7 @@ from transformers import GPT2Config, GPT2Model, LlamaConfig, LlamaModel
 
 from bertcalc.proofreading.proofread import proofread
 
-SIZES = {  # hidden size, layers, heads, heads with keys and values
+SIZES = {  # hidden size, layers, heads, key and value heads
     "Llama-2-7B": (4096, 32, 32, 32),
     "Llama-2-13B": (5120, 40, 40, 40),
     "Llama-2-70B": (8192, 80, 64, 8),
@@ -45,28 +45,28 @@ LARGE = kept("Llama-2-70B")
 @pytest.mark.parametrize(
     ("text", "right"),
     [
-        # One of keys and values, or half of the bytes.
+        # Only keys or only values, or half of the bytes per element.
         ("Llama-2-7B in FP16: the KV cache takes 0.25 MB per token.", TOKEN),
         ("Llama-2-7B 在 fp16 下，每个 token 的 KV 缓存为 256 KB。", TOKEN),
         (
             "With 4,096 tokens, Llama-2-13B keeps 1.6 GB of keys and values in bfloat16.",
             kept("Llama-2-13B", 4096),
         ),
-        # All heads, although fewer have keys and values.
+        # All heads, although fewer heads have keys and values.
         ("Llama 3 8B, half precision: 512 KB of KV cache for each token", GROUPED),
         ("Llama-2-70B（fp16）：4096 个 token 的 KV Cache 约 10.7 GB。", kept("Llama-2-70B", 4096)),
         ("Llama-2-70B: KV cache per token = 2 × 80 × 8192 × 2 bytes = 2.6 MB", LARGE),
-        # One layer, one head, one token, one sequence.
+        # One layer, one head, one token or one sequence.
         ("Llama-2-7B in FP16: the KV cache takes 16 KB per token.", TOKEN),
         ("Llama-2-7B in FP16: the KV cache takes 16 KB per token in all layers.", TOKEN),
         ("GPT-2: the KV cache of a layer takes 2*64*2 = 256 bytes per token in fp16.", kept("GPT-2") // 12),
         ("Llama-2-7B: 4,096 tokens need 0.5 MB of KV cache in fp16.", kept("Llama-2-7B", 4096)),
         ("Llama-2-7B, FP16. The KV cache, batch of 16, 4,096 tokens: 2.1 GB", kept("Llama-2-7B", 4096, batch=16)),
         ("Llama-2-7B（FP16，2048 个 token）：16 个并发用户的 KV 缓存共 1.07 GB", kept("Llama-2-7B", 2048, batch=16)),
-        # Layers twice; of all layers, for one.
+        # Layers counted twice; the bytes of all layers instead of one.
         ("Llama-2-7B, 2,048 tokens, fp16: total KV cache = 34.4 GB", kept("Llama-2-7B", 2048)),
         ("Llama-2-7B in fp16: each layer's KV cache has 1.07 GB at 2,048 tokens.", kept("Llama-2-7B", 2048) // 32),
-        # Another precision than the words say.
+        # Another precision than the text says.
         ("Llama-2-7B in fp32: KV cache of 0.5 MB per token", kept("Llama-2-7B", dtype=torch.float32)),
         ("Llama-2-7B: with an FP8 KV cache, 4,096 tokens need 2.1 GB.", kept("Llama-2-7B", 4096) // 2),
         # The text states the sizes.
@@ -141,7 +141,7 @@ def test_the_right_size_is_right(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "The KV cache of GPT-2 takes 300 KiB/token in fp16.",  # of GPT-2 XL
+        "The KV cache of GPT-2 takes 300 KiB/token in fp16.",  # the bytes of GPT-2 XL
         "Llama-2-7B splits its KV cache into blocks of 16 tokens, 4 MB each.",
         "Llama-2-7B on 8 GPUs with tensor parallelism: 64 KB of KV cache per token.",
         "On an A100 with 80 GB, the KV cache of Llama-2-7B may take what the weights leave.",

@@ -1,4 +1,4 @@
-"""Sides of calculations, and products that words imply."""
+"""The sides of calculations, and products that the text implies."""
 
 from fractions import Fraction
 
@@ -45,7 +45,7 @@ def test_a_count_may_be_about_a_rule(text: str, verdict: str) -> None:
     assert ("wrong" in verdicts) == (verdict == "wrong")
 
 
-# Nothing is known of the model, so that only the arithmetic is wrong.
+# The texts name no model, so only the arithmetic can be wrong.
 @pytest.mark.parametrize(
     ("text", "right"),
     [
@@ -67,16 +67,16 @@ def test_a_product_of_bytes_gives_another_size(text: str, right: int) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Scores: 16 × 12 × 384 × 384 × 2 bytes = 56.6 MB",  # of 2^20
+        "Scores: 16 × 12 × 384 × 384 × 2 bytes = 56.6 MB",  # in units of 2^20
         "Scores: 16 × 12 × 384 × 384 = 113 MB in float32",  # times 4 bytes
         "A page has 32×128×2B = 8192B = 8 KB.",
         "Weights: 7×109×2B=14GB",  # 7·10⁹ without its exponent
         "Weights: 13 * 10^9 × 2 byte = 26 * 10^9 byte = 26 GB",
         "Weights: 334,000,000 × 4 = 1.336 GB ≈ 1.244 GiB",
-        "Weights: 334,000,000 × 4 = 1336 MB ≈ 1.244 GB",  # the last in binary units
+        "Weights: 334,000,000 × 4 = 1336 MB ≈ 1.244 GB",  # the last number is in binary units
         "Weights: 110M × 4 bytes × 2 = 880 MB ≈ 0.88 GB",
         "268MB × 24 ≈ 6.4 GB",
-        "100 sequences: 100 × 256 MB = 25 GB",  # of 2^30
+        "100 sequences: 100 × 256 MB = 25 GB",  # in units of 2^30
         "It takes 0.5 GB + 1.5 GB = 2 GB.",
         "约 64 × 128 × 4 字节 = 32 KB",
         "The mixture has 8 × 7B = 56B parameters.",

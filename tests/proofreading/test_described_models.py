@@ -1,4 +1,4 @@
-"""Models that a text describes by their sizes: counted as transformers builds them."""
+"""Models that a text describes by their sizes are counted as transformers builds them."""
 
 from dataclasses import asdict
 
@@ -112,7 +112,7 @@ def test_each_row_of_depths_is_a_model() -> None:
 
 @pytest.mark.parametrize("intermediate_size", [2048, 3072])
 def test_a_changed_hidden_size_leaves_the_feed_forward_open(intermediate_size: int) -> None:
-    """Four times the hidden size, or the one that transformers' configuration keeps: the text's total decides."""
+    """The intermediate size may be four times the hidden size, or transformers' default: the text's total decides."""
     total = count(hidden_size=512, num_attention_heads=8, intermediate_size=intermediate_size)
     text = f"BERT-base with hidden_size=512, num_attention_heads=8 has {total:,} parameters."
     assert [claim.verdict for claim in proofread(text).claims] == ["right"]

@@ -1,4 +1,4 @@
-"""Numbers that follow from earlier ones: totals of lists, and the same mistake again."""
+"""Numbers that follow from earlier numbers: totals of lists, and repeated mistakes."""
 
 import pytest
 from transformers import BertConfig, BertModel
@@ -42,7 +42,7 @@ def test_another_number_of_layers_counts_another_model() -> None:
 
 
 def test_wrong_bytes_are_carried_into_all_layers_and_into_sums() -> None:
-    """One layer's 32 × 512 × 768 float32 numbers, all layers', and the sum in megabytes."""
+    """The text counts 32 × 512 × 768 float32 elements of one layer, then of all layers, and adds up megabytes."""
     text = (
         "Training BERT-base:\n- One layer: 32 × 512 × 768 × 4 bytes\n- = ~320 MB per layer\n- × 12 layers = ~3.8 GB\n\n"
         "TOTAL = 440 + 880 + 3800 + 440 = ~5.6 GB\n"

@@ -1,4 +1,4 @@
-"""Numbers of operations: judged by PyTorch's counter on the real classes."""
+"""Numbers of operations, compared with PyTorch's counter on the real classes."""
 
 from functools import cache
 

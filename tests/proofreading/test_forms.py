@@ -1,7 +1,7 @@
-"""The same counts in many forms of text: posts, slides, questions, code, tables; each right, and with a mistake.
+"""The same counts in many forms of text: posts, slides, questions, code and tables, each right and with a mistake.
 
-In ``forms.md``, ``{words}`` is a part's count, ``{words:M}`` the same in millions, ``{words:%}`` its share of the
-model; other words in braces are sizes. The counts are those of transformers.
+In ``forms.md``, ``{words}`` is a part's count, ``{words:M}`` the same count in millions, and ``{words:%}`` its share of
+the model. Other words in braces are sizes. The counts are those of transformers.
 """
 
 import re
@@ -46,7 +46,7 @@ _SCALES = {"M": 1e-6, "Mn": 1e-6, "yi": 1e-8, "wan": 1e-4, "MB": 4e-6, "MB2": 2e
 
 
 class Sized(NamedTuple):
-    """The sizes of a model, and the counts of its parts as transformers has them."""
+    """The sizes of a model, and transformers' counts of its parts."""
 
     sizes: dict[str, int]
     counts: dict[str, int]
@@ -120,7 +120,7 @@ def _formulas(sizes: dict[str, int]) -> dict[str, str]:
 
 
 class Place(NamedTuple):
-    """A count in a text: its part and its style, and where it stands."""
+    """A count in a text: its part, its style, and its position."""
 
     part: str
     style: str
@@ -129,7 +129,10 @@ class Place(NamedTuple):
 
 
 def written(form: str, name: str, planted: dict[int, int]) -> tuple[str, list[Place]]:
-    """A form about a model, with other values for the counts that are numbered in ``planted``."""
+    """Return a form about a model with the positions of its counts.
+
+    ``planted`` replaces the counts with these numbers by other values.
+    """
     sizes, counts = real(name)
     text, last, places = "", 0, list[Place]()
     for slot in _SLOT.finditer(form):
@@ -139,7 +142,7 @@ def written(form: str, name: str, planted: dict[int, int]) -> tuple[str, list[Pl
         if part == "N" or part in sizes:
             text += name if part == "N" else str(sizes[part])
         elif part not in counts:
-            text += slot[0]  # braces of LaTeX
+            text += slot[0]  # braces in LaTeX
         else:
             count = planted.get(len(places), counts[part])
             scale = 100 / counts["total"] if style == "%" else _SCALES.get(style, 1)
@@ -165,7 +168,7 @@ def test_no_right_number_is_wrong_in_any_form(form: str, name: str) -> None:
 
 
 def _mistakes(name: str, places: list[Place]) -> Iterator[tuple[int, int]]:
-    """Counts without biases, of one layer instead of all, and with two digits exchanged."""
+    """Yield wrong counts: without biases, of one layer instead of all, and with two digits exchanged."""
     sizes, counts = real(name)
     square, inner = sizes["H"] ** 2, sizes["H"] * sizes["I"]
     matrices = {"qkv": 3 * square, "o": square, "attn": 4 * square, "ff1": inner, "ff2": inner, "ffn": 2 * inner}

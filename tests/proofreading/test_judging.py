@@ -1,4 +1,4 @@
-"""Numbers that people published: whether each is right, and the right value."""
+"""Published numbers: whether each is right, and the right value."""
 
 import csv
 from fractions import Fraction
@@ -10,7 +10,7 @@ from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel
 
 from bertcalc.proofreading.proofread import proofread
 
-# From public write-ups in English and Chinese; the right values were counted with transformers.
+# From public write-ups in English and Chinese. transformers gave the right values.
 CLAIMS = list(csv.DictReader(Path(__file__).with_name("claims.csv").read_text(encoding="utf-8").splitlines()))
 
 
@@ -97,7 +97,7 @@ def test_published_claims(line: dict[str, str]) -> None:
         ("BERT-base needs 110000000 × 4 = 0 MB", "wrong", "The calculation gives 440.0 MB (419.6 MiB), not 0 MB."),
         ("The weights of BERT-base in float16: 281.9 MB", "wrong", "219.0 MB (208.8 MiB) is right for BertModel"),
         ("| | fp16 |\n|---|---|\n| BERT-large | 0.97 GB |", "wrong", "670.3 MB (639.2 MiB) is right"),
-        ("BERT-base has 109.4M parameters", "right", "BertModel with pooler"),  # cut off
+        ("BERT-base has 109.4M parameters", "right", "BertModel with pooler"),  # truncated instead of rounded
         ("BERT-base has 111M parameters", "wrong", "BertModel has 109,482,240 parameters."),
         ("BERT-large has 350M parameters", "wrong", "bert-large-uncased (BertModel) has 335,141,888 parameters."),
         ("BERT-medium (8, 512): 47.1M", "wrong", "(BertModel) has 41,373,184 parameters."),
@@ -317,7 +317,7 @@ def test_a_rounded_layer_times_their_number_is_right_only_near_the_layer(text: s
 
 
 def test_a_number_far_from_the_vocabulary_makes_no_variant() -> None:
-    """15,321 steps are no vocabulary of somebody's own, 30,622 tokens are one."""
+    """15,321 steps are not a vocabulary size, but 30,622 tokens are."""
     text = "After {}, BERT-base with 112,482,240 parameters is best."
     steps, tokens = (proofread(text.format(words)).claims[-1] for words in ("15,321 steps", "30,622 of them"))
     assert steps.verdict == "wrong"
@@ -361,7 +361,7 @@ def test_a_projection_with_its_bias_is_the_one_that_is_named(part: str, right: i
 
 @pytest.mark.parametrize("written", ["768 × 768 = 590K", "768 × 768 ≈ 0.59M"])
 def test_a_rounded_matrix_may_be_its_part_without_the_bias(written: str) -> None:
-    """590,592 with the bias is as near to 590K as the next multiple of 1,000."""
+    """With the bias, 590,592 is as near to 590K as the next multiple of 1,000."""
     [claim] = proofread(f"BERT-base\n\n- Query: {written}").claims
     assert claim.verdict in ("conditional", "right")
 
@@ -392,7 +392,7 @@ def test_a_column_called_decoder_has_the_layers_of_a_decoder() -> None:
 
 
 def test_the_last_row_of_all_layers_may_be_the_whole_model() -> None:
-    """GPT-2 without the LayerNorm after its layers."""
+    """The wrong total omits the LayerNorm after GPT-2's layers."""
     table = "GPT-2 small\n\n| part | count |\n|---|---|\n| **全部（12 个 block）** | 85,054,464 + 39,383,808 = {} |"
     [claim] = proofread(table.format("124,438,272")).claims
     assert claim.verdict == "wrong"
@@ -407,7 +407,7 @@ def test_a_total_with_a_wrong_unit_is_wrong_without_the_models_name(words: str) 
 
 
 def test_a_vocabulary_may_be_stated_by_the_shape_of_its_table() -> None:
-    """nanoGPT pads GPT-2's vocabulary to 50,304 and leaves biases out."""
+    """nanoGPT pads GPT-2's vocabulary to 50,304 and has no biases."""
     with torch.device("meta"):
         model = GPT2LMHeadModel(GPT2Config(vocab_size=50_304))
     total = sum(parameter.numel() for parameter in model.parameters())

@@ -1,4 +1,4 @@
-"""Calculations whose terms are counts that transformers gives: rounded layers, and sums with a wrong term."""
+"""Calculations with terms that are transformers' counts: rounded layers, and sums with a wrong term."""
 
 import pytest
 import torch
@@ -46,7 +46,7 @@ def test_a_layer_that_is_rounded_before_it_is_multiplied_leads_to_a_wrong_count(
         "12 × 7.1M ≈ 85.2M",  # right under a condition
         "12 × ~7.09M = ~85.1M",
         "12 encoder layers: ~7.1M each = 85.1M",
-        "12 × 7.08M = 85.0M",  # the matrices, under a condition
+        "12 × 7.08M = 85.0M",  # only the matrices: right under a condition
         "12 heads of 0.2M each = 2.4M",
     ],
 )
@@ -94,9 +94,9 @@ def test_a_sum_with_a_wrong_term_is_carried_into_the_total_and_into_one_layer() 
         f"{EMBEDDINGS} + {LAYERS} + {POOLER} = {EMBEDDINGS + LAYERS + POOLER}",
         # another vocabulary
         f"With 30,000 words it is {EMBEDDINGS - 522 * 768} + {LAYERS} = {EMBEDDINGS - 522 * 768 + LAYERS}",
-        # matrices alone
+        # only the matrices
         f"{4 * 768 * 768} + {8 * 768 * 768} = {12 * 768 * 768}",
-        # something else than the parts of a layer
+        # terms that are not the parts of a layer
         f"{LAYER} + 768 = {LAYER + 768}",
     ],
 )

@@ -34,7 +34,7 @@ LABELS = {
 
 @cache
 def counts(name: str) -> Mapping[str, int]:
-    """The parameters of the parts of a real model."""
+    """The parameter counts of a real model's parts."""
     with torch.device("meta"):
         model = AutoModel.from_config(MODELS[name])
     layer: nn.Module
@@ -84,10 +84,10 @@ def test_a_number_near_the_right_one_is_wrong(case: tuple[str, str, str], factor
     name, part, label = case
     right = counts(name)[part]
     claim = judged(name, label, f"{int(right * factor) + 2 * more + 1:,}")
-    if claim.verdict != "unknown":  # by chance, it may count two parts together
+    if claim.verdict != "unknown":  # by chance, the number may be the count of two parts together
         assert claim.verdict == "wrong"
         assert claim.right_value is not None
-        assert abs(claim.right_value - right) <= right // 50  # the nearest meaning, such as with LayerNorm
+        assert abs(claim.right_value - right) <= right // 50  # the nearest meaning, such as the part with LayerNorm
 
 
 @pytest.mark.parametrize(("name", "part", "label"), CASES)

@@ -1,4 +1,4 @@
-"""The parameters that LoRA trains, by the rank and the targets that a text states; peft counts the right ones."""
+"""The parameters that LoRA trains, for the rank and the targets in a text. peft gives the right counts."""
 
 import copy
 import warnings
@@ -45,18 +45,18 @@ def model(name: str) -> PreTrainedModel:
 
 @cache
 def trained(name: str, rank: int, targets: str) -> int:
-    """What peft trains on some modules of a model; letters stand for BERT's."""
+    """The parameters that peft trains in some modules of a model. Single letters stand for BERT's modules."""
     letters = all(letter in CODE for letter in targets)
     pattern = "|".join(CODE[letter].removeprefix(".*") for letter in targets) if letters else targets
     with torch.device("meta"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # peft 0.21 asks for an attribute that transformers has renamed
+        warnings.simplefilter("ignore")  # peft 0.21 reads an attribute that transformers has renamed
         adapted = get_peft_model(
             model(name), LoraConfig(r=rank, target_modules=rf".*({pattern})$", fan_in_fan_out=False)
         )
     return int(adapted.get_nb_trainable_parameters()[0])
 
 
-Claim = tuple[str, int, str]  # the model, the rank and the targets
+Claim = tuple[str, int, str]  # (model, rank, targets)
 BASE, LARGE = "BERT-base", "BERT-large"
 
 
@@ -163,7 +163,7 @@ def llama(**sizes: int) -> PreTrainedModel:
 
 def trained_of(model: PreTrainedModel, rank: int, targets: tuple[str, ...]) -> int:
     with torch.device("meta"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # see trained
+        warnings.simplefilter("ignore")  # as in ``trained``
         peft = get_peft_model(copy.deepcopy(model), LoraConfig(r=rank, target_modules=list(targets)))
     return int(peft.get_nb_trainable_parameters()[0])
 
@@ -208,9 +208,9 @@ def test_an_output_beside_the_projections_is_a_target(names: str) -> None:
     assert claim.right_value == right
 
 
-@pytest.mark.filterwarnings("ignore")  # of peft, which names a deprecated property of transformers 5
+@pytest.mark.filterwarnings("ignore")  # peft uses a deprecated property of transformers 5
 def test_the_rows_of_a_table_have_targets_of_their_own_and_their_sum_has_all() -> None:
-    """Checked against peft on LlamaForCausalLM with Llama-7B's sizes."""
+    """Compared with peft on LlamaForCausalLM with Llama-7B's sizes."""
     table = """LLaMA-7B with LoRA
 
 | module | shape | LoRA per layer (r=8) |
@@ -235,7 +235,7 @@ SETTING = "We fine-tune {model} with LoRA, r = 16, on {targets}. The adapter has
 @pytest.mark.parametrize(
     ("model", "targets", "number", "right"),
     [
-        ("LLaMA-7B", "q_proj, k_proj, v_proj and o_proj", "4,194,304", 16_777_216),  # one matrix a layer
+        ("LLaMA-7B", "q_proj, k_proj, v_proj and o_proj", "4,194,304", 16_777_216),  # one matrix per layer
         ("LLaMA-7B", "q_proj, k_proj, v_proj and o_proj", "4.19M", 16_777_216),
         ("BERT-base", "query and value", "0.29M", 589_824),
     ],
@@ -261,7 +261,7 @@ def test_the_only_setting_of_a_text_is_that_of_the_next_sentence(
     ],
 )
 def test_a_stated_setting_comes_before_a_part_with_the_same_count(text: str, right: int) -> None:
-    """The numbers are what peft prints for the real classes; 4,194,304 and 590,592 are counts of other parts."""
+    """The numbers are those that peft prints for the real classes. 4,194,304 and 590,592 are counts of other parts."""
     assert proofread(text.format(f"{right:,}")).claims[0].verdict == "right"
     for other in (4_194_304, 590_592):
         assert all(claim.verdict != "right" for claim in proofread(text.format(f"{other:,}")).claims)

@@ -1,4 +1,4 @@
-"""A number that is right by another reading is not called wrong."""
+"""A number with another meaning for which it is right is not marked as wrong."""
 
 import pytest
 

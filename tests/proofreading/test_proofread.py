@@ -22,7 +22,7 @@ from bertcalc.proofreading import named_parts
 from bertcalc.proofreading.proofread import LONGEST, proofread
 from tests.oracle import Case
 
-# Excerpts of the five public write-ups from which the project started.
+# Excerpts from the five public write-ups that the project started with.
 COMPONENTS = """以bert-base为例，主要组件如下：
 总计Dropout出现了1+(1+1+1)x12=37次；
 总计LayerNorm出现了1+(1+1)x12=25次；
@@ -172,7 +172,7 @@ def test_the_counts_of_a_model_are_looked_up_once(monkeypatch: pytest.MonkeyPatc
         ("Adam's moments: 8N = 875.9 MB", ["right"]),
         ("BERT-base. Adam's moments: 8N = 857.9 MB", ["wrong"]),
         ("Adam's moments: 8N = 835.3 MB", ["right"]),  # MiB
-        ("BERT-base. Adam's moments: 8N = 815.7 MB", ["wrong"]),  # of 0.8157 GiB
+        ("BERT-base. Adam's moments: 8N = 815.7 MB", ["wrong"]),  # 0.8157 GiB
         ("The full encoder block of BERT-base has 7,087,872 parameters.", ["right"]),
         ("The full encoder of BERT-base has 7,087,872 parameters.", ["wrong"]),
         ("BERT-base 的整个encoder层有 7,087,872 个参数。", ["right"]),
@@ -224,7 +224,7 @@ _FAMILIES = {family_of(preset.config).name: name for name, preset in reversed(PR
 
 
 def article(model: Model) -> list[tuple[str, Counted]]:
-    """A line for each part of a model, and the part."""
+    """A line for each part of a model, with the part."""
     lines = []
     layers = model.config.num_hidden_layers
     for part in parts_of(counted(model), MiscountSizes.of(model.config), _NAMES):
@@ -291,7 +291,7 @@ def test_a_text_that_is_too_long_is_refused() -> None:
 def test_a_long_text_takes_seconds(line: str) -> None:
     before = process_time()
     proofread((line * LONGEST)[:LONGEST])
-    assert process_time() - before < 60  # 3 to 10 seconds
+    assert process_time() - before < 60  # it takes 3 to 10 seconds
 
 
 def seconds(text: str) -> float:
@@ -337,7 +337,7 @@ def test_the_count_of_a_larger_model_is_wrong() -> None:
     assert claim.right_value == 109_482_240
 
 
-# The counts of transformers' BertModel, DistilBertModel and RobertaModel differ by these.
+# The counts of transformers' BertModel, DistilBertModel and RobertaModel have these differences.
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
@@ -438,7 +438,7 @@ def test_each_copy_of_a_text_gets_the_same_verdicts() -> None:
     [
         "BERT-base. Attention of each layer: 4 * H^2 (Q, K, V, O).",
         "BERT-base: Q, K, V and O take 4 × 768 × 768 = 2,359,296 weights in each layer.",
-        # The asterisks of 30522*128 + 128*768 are lost.
+        # Without the asterisks of 30522*128 + 128*768.
         "BERT-base 的词嵌入分解后：30522128 + 128768 = 400万",
         "In BERT-base Q, K and V take 3 × 768 × 64 = 147,456 weights per head, 12 heads 1,769,472, the output 589,824.",
     ],

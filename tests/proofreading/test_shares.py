@@ -1,4 +1,4 @@
-"""Shares of the parameters; the right ones are those of transformers' counts."""
+"""Shares of the parameters. The right shares follow from transformers' counts."""
 
 import pytest
 

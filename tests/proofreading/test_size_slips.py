@@ -1,4 +1,4 @@
-"""Sizes of a published model that a text gives wrongly."""
+"""Wrong sizes of a published model."""
 
 import pytest
 from transformers import BertConfig, GPT2Config
@@ -25,7 +25,7 @@ _BERT, _GPT2 = BertConfig(), GPT2Config()
         ("BERT-base uses 12 layers with 8 attention heads.", "8", _BERT.num_attention_heads),
         ("BERT-base has 110M parameters, 24 layers and 12 heads.", "24", _BERT.num_hidden_layers),
         ("| ALBERT-xxlarge | 24 layers | 223M |", "24", 12),
-        ("- GPT-2 XL: 12 层\n- 1.5B", "", 0),  # a quarter of the layers may be a smaller model
+        ("- GPT-2 XL: 12 层\n- 1.5B", "", 0),  # a model with a quarter of the layers may be a smaller one
         ("In BERT-base, the feed-forward network of a layer has 768 hidden units.", "768", _BERT.intermediate_size),
         ("GPT-2's word embeddings: 50427 × 768 = 38,727,936", "50427 × 768 = 38,727,936", 38_597_376),
         ("BERT-base, feed forward: 768*3072+3027*768", "768*3072+3027*768", 2 * 768 * 3072),

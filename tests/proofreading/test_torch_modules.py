@@ -1,4 +1,4 @@
-"""Numbers behind modules of PyTorch, which the real modules count."""
+"""Numbers after PyTorch modules, compared with the counts of the real modules."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""The bytes that training keeps of each parameter, as PyTorch's Adam keeps them."""
+"""The bytes per parameter during training, as PyTorch's Adam keeps them."""
 
 from functools import cache
 
@@ -95,7 +95,7 @@ def test_what_follows_another_convention_is_not_wrong(text: str) -> None:
 
 
 def test_a_text_may_calculate_with_the_rounded_count_in_a_models_name() -> None:
-    """7 billion parameters with two moments of 4 bytes each."""
+    """The name 7B means 7 billion parameters, with two moments of 4 bytes each."""
     text = "Fine-tuning LLaMA-7B in float32: the Adam states take {}."
     assert proofread(text.format("56 GB")).claims[-1].verdict == "right"
     assert proofread(text.format("112 GB")).claims[-1].verdict != "right"

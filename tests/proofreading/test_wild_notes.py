@@ -1,4 +1,4 @@
-"""Claims as public notes and articles write them, judged by what transformers builds."""
+"""Claims in the style of public notes and articles, compared with transformers' models."""
 
 from functools import cache
 
@@ -102,7 +102,7 @@ def test_a_total_says_which_bert_a_text_is_about(text: str, sizes: dict[str, int
     report = proofread(text.format(total=total, bytes=4 * total, mib=round(4 * total / 2**20)))
     assert report.model is not None
     assert report.model.num_parameters() == total
-    assert [claim.verdict for claim in report.claims] == ["right", "right", "conditional"]  # MB for MiB
+    assert [claim.verdict for claim in report.claims] == ["right", "right", "conditional"]  # MB instead of MiB
 
 
 def test_the_count_of_a_class_or_of_the_embeddings_says_which_bert_a_text_is_about() -> None:

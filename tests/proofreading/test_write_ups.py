@@ -1,7 +1,7 @@
-"""Whole write-ups in the style of blog posts and slides; their numbers were counted with transformers.
+"""Whole write-ups in the style of blog posts and slides, with numbers from transformers.
 
-In ``write_ups.md``, a claim stands in «», after a letter: r, right; w, wrong, with the right value; c, right under a
-condition; u, of a model that is not counted here.
+In ``write_ups.md``, each claim is in «» after a letter: r, right; w, wrong, followed by the right value; c, right under
+a condition; u, about a model that bertcalc does not count.
 """
 
 import re
@@ -27,7 +27,7 @@ class Expected(NamedTuple):
 
 
 def read(text: str) -> tuple[str, list[Expected]]:
-    """A write-up without its marks, and its claims."""
+    """Return a write-up without its marks, and its claims."""
     pieces, claims, last = [""], [], 0
     for match in _CLAIM.finditer(text):
         pieces.append(text[last : match.start()])

@@ -1,4 +1,4 @@
-"""Texts of a million characters that a careless reader would take minutes for."""
+"""Texts of a million characters that an inefficient parser would need minutes for."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What terminals, notebooks, editors and people do to a text that they paste."""
+"""Distortions of pasted text by terminals, notebooks, editors and users."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ Noise = Callable[[str], str]
 
 
 def wrapped(width: int) -> Noise:
-    """Break lines as a terminal of some width does."""
+    """Return a distortion that breaks lines at a width, as a terminal does."""
 
     def noise(text: str) -> str:
         lines = (

@@ -3,7 +3,7 @@
     pip install keras==3.15.1 torchsummary==1.5.1
     KERAS_BACKEND=torch python -m tests.reading.real_summaries
 
-Each file is what a library prints; ``index.json`` has its version and the parameters that the library counts.
+Each file is a library's output. ``index.json`` has the library's version and its parameter count.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ PLACE = Path(__file__).with_name("summaries")
 
 
 class Summary(NamedTuple):
-    """A printed summary: who prints it, and what the model has."""
+    """A printed summary: the library that prints it, its text, and the model's parameter count."""
 
     library: str
     text: str
@@ -32,7 +32,10 @@ def of_keras(model: Any, **options: Any) -> Summary:
 
 
 def keras_summaries() -> Iterator[tuple[str, Summary]]:
-    """A functional model with a shared layer and long names, as the body of another model, and a sequential one."""
+    """Yield summaries of a functional model, of a model that contains it, and of a sequential model.
+
+    The functional model has a shared layer and long names.
+    """
     import keras
     from keras import layers
 

@@ -1,8 +1,8 @@
-"""Tables in the form of those that people paste."""
+"""Tables in the format of pasted summaries."""
 
 
 def keras_table(*rows: tuple[str, int]) -> str:
-    """A summary of Keras 2, of rows with a name and a number of parameters."""
+    """A Keras 2 summary with rows of a name and a parameter count."""
     lines = [f"{name:<30}(None, 128)         {count:<12}" for name, count in rows]
     total = sum(count for _name, count in rows)
     return "\n".join(

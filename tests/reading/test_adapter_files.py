@@ -1,4 +1,7 @@
-"""An adapter's configuration is read as peft counts it: its class, its trained copies, and all that it trains."""
+"""An adapter's configuration is read as peft counts it.
+
+This includes the adapter's class, trained copies of modules, and all other trained parameters.
+"""
 
 import json
 from typing import Any
@@ -77,7 +80,7 @@ def test_python_code_names_the_base_model() -> None:
         'model = AutoModelForSequenceClassification.from_pretrained("bert-base-uncased")\n'
         'config = LoraConfig(r=8, target_modules=["query", "value"], task_type=TaskType.SEQ_CLS)\n'
     )
-    assert reading.num_parameters == 109_780_228  # peft 0.21 prints it
+    assert reading.num_parameters == 109_780_228  # printed by peft 0.21
 
 
 def test_the_class_that_peft_writes_instead_of_a_task_is_used() -> None:

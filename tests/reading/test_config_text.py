@@ -1,4 +1,4 @@
-"""Texts of configurations as people paste them: what transformers and Python print is read as what it was."""
+"""Pasted configurations: the prints of transformers and Python are read back as the configuration."""
 
 import argparse
 import json

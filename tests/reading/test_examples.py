@@ -1,4 +1,4 @@
-"""The examples are what the real programs print, and are read as what they are."""
+"""The examples are the output of the real programs, and are read correctly."""
 
 import json
 from pathlib import Path

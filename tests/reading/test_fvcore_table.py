@@ -1,4 +1,4 @@
-"""Tables of fvcore 0.1.5 are read: the files are what it printed of the real classes."""
+"""Tables of fvcore 0.1.5 are read. The files contain its output for the real classes."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ def real(**sizes: int) -> transformers.BertModel:
 
 @pytest.mark.parametrize("name", ["parameters", "flops"])
 def test_a_table_of_a_published_model_is_that_model(name: str) -> None:
-    """Its rows are rounded: 0.1G and 0.109G for the whole."""
+    """The table's rows are rounded: 0.1G and 0.109G for the whole model."""
     reading = bertcalc.read((TABLES / f"{name}.txt").read_text())
     assert reading.kind == "listing"
     assert reading.model == bertcalc.load("bert-base-uncased")

@@ -1,4 +1,4 @@
-"""Files that describe no model get the same explanation, wherever they are pasted."""
+"""Files that describe no model get the same explanation wherever they are pasted."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Summaries of PyTorch Lightning 2.6.6 are read: the files are what it printed of the real classes."""
+"""Summaries of PyTorch Lightning 2.6.6 are read. The files contain its output for the real classes."""
 
 import re
 from pathlib import Path
@@ -54,7 +54,7 @@ def test_a_head_of_the_authors_own_is_beside_the_model() -> None:
 
 @pytest.mark.parametrize("name", ["not_published", "tiny"])
 def test_a_rounded_count_is_not_taken_for_an_exact_one(name: str) -> None:
-    """Of tiny, every second number of labels has the same size in MB."""
+    """For "tiny", every second number of labels gives the same size in MB."""
     reading = bertcalc.read(table(name))
     assert (reading.model, reading.num_parameters) == (None, None)
     [low, high] = [int(number.replace(",", "")) for number in re.findall(r"[0-9,]+(?= and|\.$)", str(reading.notes[0]))]

@@ -1,4 +1,4 @@
-"""Listings are read: names and shapes are those of the real classes, in the formats in which people print them."""
+"""Listings are read: names and shapes of the real classes, in common formats."""
 
 import json
 import re
@@ -56,8 +56,8 @@ def test_what_a_real_model_lists_is_that_model(case: Case, row: Row, prefix: str
     text = "\n".join(row(prefix + name, tuple(tensor.shape)) for name, tensor in real.named_parameters())
     reading = bertcalc.read(text, "listing")
     assert sum(tensor.num_parameters() for tensor in reading.tensors) == real.num_parameters()
-    # With a size of 1, or with equal sizes, most fields look alike; the second head of GPT2DoubleHeadsModel may have
-    # an activation's tensor.
+    # With a size of 1, or with equal sizes, most fields look alike. The second head of GPT2DoubleHeadsModel may have an
+    # activation's tensor.
     sizes = case.config.hidden_size, case.config.vocab_size
     if min(sizes) > 1 and len({*sizes}) > 1 and case.architecture != "GPT2DoubleHeadsModel":
         assert reading.agrees
@@ -80,7 +80,7 @@ def test_debertas_own_masked_lm_head_is_recognized_by_its_tensors(name: str) -> 
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_every_class_of_every_family_is_recognized_by_its_tensors(name: str) -> None:
-    """In `make test` every third class, of the next family the next."""
+    """`make test` checks every third class of each family, by turns."""
     family: Any = FAMILIES[name]
     for cls in sampled(family.classes, 3, begin=[*FAMILIES].index(name)):
         model = Model(
@@ -201,7 +201,7 @@ def test_a_text_without_names_has_no_tensors() -> None:
 
 
 def google(name: str) -> str:
-    """The name of BERT's variable in Google's checkpoints (modeling.py of google-research/bert), by PyTorch's."""
+    """Convert PyTorch's name of a tensor of BERT to Google's (modeling.py of google-research/bert)."""
     path = name.replace(".layer.", "/layer_").replace(".", "/")
     path = re.sub(r"LayerNorm/weight$", "LayerNorm/gamma", path)
     path = re.sub(r"LayerNorm/bias$", "LayerNorm/beta", path)
@@ -276,7 +276,7 @@ def test_a_checkpoint_of_albert_is_read() -> None:
 
 
 def test_two_switches_of_one_module_are_found() -> None:
-    """Tied, and without a bias: neither alone makes the decoder agree."""
+    """The decoder agrees only if it is tied and has no bias."""
     sizes = {"hidden_size": 8, "num_attention_heads": 2, "num_hidden_layers": 1}
     config = transformers.ModernBertConfig(**sizes, decoder_bias=False)
     with torch.device("meta"):
@@ -406,7 +406,7 @@ def test_a_quantized_file_has_the_parameters_of_its_model(quantization: Quantiza
 
 
 def test_packed_weights_without_a_bias_keep_their_count() -> None:
-    """Shapes are those that bitsandbytes 0.50 stores; the order of GPTQ's columns may be left out."""
+    """The shapes are those that bitsandbytes 0.50 stores. The order of GPTQ's columns may be missing."""
     nf4 = "q.weight torch.Size([294912, 1])\nq.weight.absmax torch.Size([9216])\nq.weight.quant_map torch.Size([16])"
     gptq = "a.qweight [512, 4096]\na.qzeros [32, 512]\na.scales [32, 4096]"
     assert bertcalc.read(nf4, "listing").num_parameters == 768 * 768
@@ -423,7 +423,7 @@ def test_integer_tensors_of_a_header_are_no_parameters() -> None:
 @pytest.mark.parametrize("place", ["optimizer.", "optimizer_state_dict.", ""])
 @pytest.mark.parametrize("optimizer", [torch.optim.Adam, torch.optim.SGD, torch.optim.Adadelta, torch.optim.Adamax])
 def test_the_states_of_an_optimizer_are_no_parameters(place: str, optimizer: Any) -> None:
-    """A checkpoint with the states that PyTorch keeps after a step."""
+    """The listing is a checkpoint with the states that PyTorch keeps after a step."""
     size = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 9}
     real = transformers.BertForSequenceClassification(transformers.BertConfig(vocab_size=50, **size))
     steps = optimizer(real.parameters(), **({"momentum": 0.9} if optimizer is torch.optim.SGD else {}))

@@ -1,4 +1,4 @@
-"""Printed models are read: the texts are print's own, of the real classes of transformers 5 and 4."""
+"""Printed models are read. The texts are prints of the real classes of transformers 5 and 4."""
 
 import re
 from dataclasses import replace
@@ -35,7 +35,7 @@ from tests.reading.noise import (
 from tests.strategies import cases
 
 TINY = bertcalc.BertConfig(50, 8, 3, 1, 12, max_position_embeddings=16)
-# transformers 4 has no classes of the others, or builds them otherwise.
+# transformers 4 lacks the other families, or builds them differently.
 IN_TRANSFORMERS_4 = ("bert", "roberta", "camembert", "distilbert", "albert", "electra", "mpnet", "deberta-v2", "gpt2")
 
 
@@ -54,7 +54,7 @@ def printed_again(text: str) -> str:
 @given(cases())
 @examples(12)
 def test_the_model_is_the_one_that_was_printed(case: Case) -> None:
-    """Heads and what is tied do not print; all that prints is the same again, and the count is a possible one."""
+    """The reading prints the same text again, and its count is possible. Heads and ties are not printed."""
     real = case.real()
     text = str(real)
     assert printed_again(text) == text
@@ -89,7 +89,7 @@ def test_lines_that_a_terminal_broke_are_joined(case: Case, width: int) -> None:
 
 
 def one_by_one(text: str) -> str:
-    """The print of PyTorch 1, which writes every layer out and has no bias in a LayerNorm."""
+    """The print of PyTorch 1, which writes out every layer and shows no bias in a LayerNorm."""
     pattern = re.compile(r"^( *)\((\d+)-(\d+)\): \d+ x ", re.M)
     while match := pattern.search(text):
         end = text.index(f"\n{match[1]})", match.end()) + len(f"\n{match[1]})")
@@ -128,7 +128,7 @@ def test_what_transformers_4_prints_is_read(name: str) -> None:
 
 
 class Heads(torch.nn.Module):  # type: ignore[misc]
-    """A model of one's own: RoBERTa, and two Linear layers after it."""
+    """A user's own model: RoBERTa with two Linear layers after it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -197,7 +197,7 @@ def test_a_class_that_bertcalc_does_not_know_is_no_family_and_its_count_is_no_pr
         real = kind(kind.config_class())
     reading = bertcalc.read(str(real))
     assert reading.model is None
-    assert real.num_parameters() in counts(str(real)) or name == "ViTModel"  # its class token does not print
+    assert real.num_parameters() in counts(str(real)) or name == "ViTModel"  # ViT's class token is not printed
     counted = name == "LlamaForCausalLM"
     assert ("exactly from its config.json" if counted else "its real count may differ") in str(reading)
 
@@ -246,7 +246,7 @@ def test_layers_that_a_person_left_out_are_read_by_their_numbers() -> None:
 
 
 def test_a_person_who_prints_one_layer_means_all_of_them() -> None:
-    """As in the first of the texts that this project was started for."""
+    """The first of the texts that the project started with shortens a print in this way."""
     lines = one_by_one(str(bertcalc.build("bert-base-uncased"))).split("\n")
     start = lines.index("      (1): BertLayer(")
     end = next(number for number, line in enumerate(lines) if number > start and line == "    )")
@@ -291,7 +291,7 @@ def test_the_sizes_of_a_printed_tensor_multiply_to_its_count() -> None:
     [("T5ForConditionalGeneration", 2), ("T5Model", 0), ("T5EncoderModel", 0), ("MobileBertForMaskedLM", 2)],
 )
 def test_a_lower_bound_is_below_the_real_count_if_matrices_may_be_shared(name: str, possible: int) -> None:
-    """The sizes of T5LayerNorm and NoNorm are not in the print, and print shows no ties, but T5's stacks always tie."""
+    """The print omits the sizes of T5LayerNorm and NoNorm, and all ties. T5's stacks are always tied."""
     cls: Any = getattr(transformers, name)
     with torch.device("meta"):
         real = cls(cls.config_class())
@@ -364,7 +364,7 @@ def is_of_base(name: str) -> bool:
 
 @pytest.mark.parametrize("path", sorted((Path(__file__).parent / "profiles").iterdir()), ids=lambda path: path.stem)
 def test_what_profilers_print_is_read_like_the_model(path: Path) -> None:
-    """Files that these programs printed: figures stand before each module's arguments, or on lines of their own."""
+    """These programs printed the files: figures are before each module's arguments, or on separate lines."""
     config = transformers.BertConfig(
         vocab_size=100,
         hidden_size=24,
@@ -384,7 +384,7 @@ def test_what_profilers_print_is_read_like_the_model(path: Path) -> None:
 
 
 def test_the_figures_of_deepspeed_are_left_out() -> None:
-    """The layout is that of DeepSpeed's documentation."""
+    """The layout is from DeepSpeed's documentation."""
     figures = "1.05 M, 0.31% Params, 8.39 MMACs, 0.00% MACs, 20.7 us, 0.27% latency, 81.06 GFLOPS, "
     text = f"""
 BertPooler(
@@ -418,7 +418,7 @@ def test_a_module_that_prints_its_sizes_is_counted(module: torch.nn.Module) -> N
 
 
 def test_the_crf_of_pytorch_crf_is_counted() -> None:
-    """It has start_transitions, end_transitions and transitions (pytorch-crf 0.7.2, torchcrf/__init__.py)."""
+    """The CRF has start_transitions, end_transitions and transitions (pytorch-crf 0.7.2, torchcrf/__init__.py)."""
     reading = bertcalc.read(
         "Tagger(\n  (classifier): Linear(in_features=8, out_features=9)\n  (crf): CRF(num_tags=9)\n)"
     )
@@ -447,7 +447,7 @@ def test_a_model_with_dynamic_int8_layers_is_the_model() -> None:
     ["{'max_seq_length': 256}) with Transformer model: BertModel", "{'task': None, 'architecture': 'BertModel'})"],
 )
 def test_a_sentence_transformer_says_that_its_model_is_not_printed(words: str) -> None:
-    """The prints of sentence-transformers 2 and 6; no module that they show has a parameter."""
+    """The texts are prints of sentence-transformers 2 and 6. None of the modules in them has a parameter."""
     reading = bertcalc.read(f"SentenceTransformer(\n  (0): Transformer({words}\n  (1): Normalize()\n)")
     assert reading.num_parameters is None
     assert "does not show the modules of BertModel inside the Transformer. print(model[0].auto_model)" in str(reading)

@@ -1,4 +1,4 @@
-"""Whatever is pasted is recognized, or refused in one sentence, in time."""
+"""Pasted text is recognised, or refused with one message, within a time limit."""
 
 import json
 import re
@@ -225,7 +225,7 @@ def test_two_sizes_without_braces_are_no_configuration() -> None:
 
 
 def test_an_adapter_is_counted_with_its_model() -> None:
-    """PEFT's own count for these targets: 12 x 2 x 8 x (768 + 768)."""
+    """PEFT itself counts 12 x 2 x 8 x (768 + 768) for these targets."""
     reading = bertcalc.read(json.dumps({**ADAPTER, "base_model_name_or_path": "google-bert/bert-base-uncased"}))
     assert reading.num_parameters == 109_482_240 + 294_912
     assert bertcalc.read(json.dumps(ADAPTER)).num_parameters is None
@@ -318,7 +318,7 @@ FFN: 12*(2*768*3072 + 768 + 3072) = 56,669,184
 LayerNorms of the layers: 36,864
 Total: 108,854,784"""
     _read_as, counted, *corrections = str(bertcalc.read(text)).split("\n")
-    assert counted.startswith("4 of 5 lines are right. They sum to 108,854,784;")  # the total is the sum
+    assert counted.startswith("4 of 5 lines are right. They sum to 108,854,784;")  # the total equals the sum
     assert corrections == [
         "attention: 28,348,416 is right for attention of all 12 layers. "
         "The mistake: the biases of the attention are left out.",

@@ -1,4 +1,4 @@
-"""Summaries are read: those that torchinfo prints of real models, and files that Keras and torchsummary have printed.
+"""Summaries are read: torchinfo's for real models, and files printed by Keras and torchsummary.
 
 The summaries of Keras 2, which needs TensorFlow, follow its summary_utils.py.
 """
@@ -24,7 +24,7 @@ from tests.reading.real_summaries import PLACE
 
 
 def torchinfo(model: Model, depth: int = 3, columns: Sequence[str] = ("num_params",), *, named: bool = False) -> str:
-    """What ``torchinfo.summary`` prints of the real model, which is on the meta device."""
+    """The output of ``torchinfo.summary`` for the real model on the meta device."""
     rows = ("depth", "var_names") if named else ("depth",)
     real = Case.of(model).real()
     return str(summary(real, depth=depth, col_names=columns, row_settings=rows, device="meta", verbose=0))
@@ -35,7 +35,7 @@ def tensors_of(model: Model | None) -> dict[str, tuple[int, ...]] | None:
 
 
 def same_shape(model: Model) -> Model:
-    """The model with sizes that occur: the heads of a table without shapes are a guess, and so are rare sizes."""
+    """The model with common sizes: without shapes, the number of heads is a guess, and rare sizes are not guessed."""
     config = model.config
     sizes = {"hidden_size": 128, "intermediate_size": 200, "num_attention_heads": 2, "vocab_size": 3000}
     sizes |= {"num_hidden_layers": 3, "max_position_embeddings": 70}
@@ -78,7 +78,7 @@ REAL = json.loads(PLACE.joinpath("index.json").read_text(encoding="utf-8"))
 
 @pytest.mark.parametrize("name", REAL)
 def test_what_keras_and_torchsummary_print_is_read(name: str) -> None:
-    """``real_summaries.py`` made these files."""
+    """``real_summaries.py`` wrote these files."""
     reading = bertcalc.read(PLACE.joinpath(f"{name}.txt").read_text(encoding="utf-8"))
     assert reading.kind == ("keras-summary" if name.startswith("keras") else "torchsummary")
     assert reading.num_parameters == REAL[name]["parameters"]
@@ -109,7 +109,7 @@ def test_noise_changes_nothing(noise: object) -> None:
 
 
 def test_a_tied_matrix_is_counted_once_whatever_the_table_says() -> None:
-    """torchinfo adds up modules: the decoder of BertForMaskedLM has the word embeddings again."""
+    """torchinfo adds up modules, so the decoder of BertForMaskedLM counts the word embeddings again."""
     model = bertcalc.build("bert-base-uncased", "BertForMaskedLM")
     reading = bertcalc.read(torchinfo(model))
     assert (reading.model, reading.num_parameters) == (model, 109_514_298)
@@ -145,7 +145,7 @@ Total params: 6"""
 
 
 def padded(text: str) -> str:
-    """Fill every line up to the width of the widest, as Keras does."""
+    """Pad every line to the width of the longest line, as Keras does."""
     lines = text.split("\n")
     return "\n".join(line.ljust(max(map(len, lines))) for line in lines)
 

@@ -1,6 +1,6 @@
-"""Logs, notebooks and READMEs as people paste them: prints of configurations, warnings, shapes, tables, totals.
+"""Logs, notebooks and READMEs: prints of configurations, warnings, shapes, tables, totals.
 
-Their wording is ours, their form is theirs; the counts are those of the real classes.
+The forms are from real texts, the wording is new, and the counts are those of the real classes.
 """
 
 import json
@@ -23,7 +23,7 @@ def parameters(architecture: str, config: Any = None) -> int:
 
 
 def log_of(config: Any) -> str:
-    """A configuration as transformers writes it into a log, among lines about files."""
+    """A configuration as transformers logs it, between lines about files."""
     loaded = "\n".join(f"loading file {number}.json from cache at /root/.cache/huggingface" for number in range(40))
     return f"{loaded}\nModel config {type(config).__name__} {json.dumps(config.to_diff_dict(), indent=2)}\n\n{loaded}"
 
@@ -177,7 +177,10 @@ def test_a_size_under_another_programs_name_is_not_replaced_by_a_default(model_t
 
 
 def with_child(name: str, kind: Any, *sizes: int) -> nn.Module:
-    """A layer under the name of another library's class, with a child: print() puts its sizes on the next line."""
+    """A layer named like another library's class, with a child.
+
+    Because of the child, print() puts the layer's sizes on the next line.
+    """
     layer: nn.Module = type(name, (kind,), {})(*sizes, bias=False)
     layer.add_module("observer", nn.Identity())
     return layer
@@ -246,7 +249,7 @@ def test_a_refusal_does_not_deny_what_transformers_builds(config: Any, sentence:
 
 
 def test_a_second_stream_of_layers_is_not_googles_bert() -> None:
-    """ViLBERT has visual layers beside BERT's."""
+    """ViLBERT has visual layers besides BERT's."""
     sizes = {"v_hidden_size": 1024, "v_num_hidden_layers": 6, "v_intermediate_size": 1024}
     config = {key: value for key, value in transformers.BertConfig().to_dict().items() if key != "model_type"}
     assert bertcalc.read(json.dumps(config)).num_parameters == parameters("BertModel")

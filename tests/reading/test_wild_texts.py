@@ -1,6 +1,6 @@
-"""Texts of a kind that people published: prints in prose, excerpts, configurations with words around them.
+"""Texts in published forms: prints within prose, excerpts, configurations with words around them.
 
-Their wording is ours, their form is theirs; the counts are those of the real classes, or are added up by hand.
+The wording is new. The counts are those of the real classes, or added up by hand.
 """
 
 import json
@@ -30,7 +30,7 @@ HALF = re.compile("(?m)^ +")
 
 
 def flattened(text: str) -> str:
-    """A print that an editor indented again: the children of every other module stand below it."""
+    """Re-indent a print as an editor might: pairs of nesting levels get the same indentation."""
     return HALF.sub(lambda spaces: "  " * (len(spaces[0]) // 4), text)
 
 
@@ -244,7 +244,7 @@ def test_all_that_a_number_may_mean_is_read(text: str, words: str) -> None:
 
 
 class Adapted(torch.nn.Linear):  # type: ignore[misc]
-    """A Linear layer as older releases of PEFT adapted it: with the matrices inside of it."""
+    """A Linear layer as older releases of PEFT adapted it, with the matrices inside."""
 
     def __init__(self, rows: int, columns: int) -> None:
         super().__init__(columns, rows)
@@ -266,7 +266,7 @@ class Wrapped(torch.nn.Module):  # type: ignore[misc]
 
 
 def test_modules_with_arguments_and_children_are_read() -> None:
-    """PEFT printed 109,780,228 as all parameters of this model."""
+    """PEFT printed 109,780,228 as the number of all parameters of this model."""
     model: Any = real(BERT)
     with torch.device("meta"):
         for layer in model.bert.encoder.layer:

@@ -1,4 +1,4 @@
-"""The launcher, run in the tests' own process."""
+"""Fixtures for running the launcher in the tests' own process."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,7 +14,7 @@ from tests.browser.launch import ROOT
 
 @pytest.fixture(autouse=True)
 def _methods_as_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put back the methods of other packages that a test replaces."""
+    """Restore the methods of other packages that a test replaces."""
     for internal in INTERNALS.values():
         if internal.parameters:
             owner, _, name = internal.names[0].rpartition(".")

@@ -1,7 +1,7 @@
 """Imitate the next versions of Streamlit, uvicorn and websockets, in which names have changed.
 
 A server runs this file as its ``sitecustomize``. Each name in the environment variable RENAMED is renamed in all
-sources of these packages as they are imported, so that they still work.
+sources of these packages as they are imported, so the packages still work.
 """
 
 import os
@@ -14,14 +14,14 @@ from types import ModuleType
 
 NAMES = os.environ["RENAMED"].split(",")
 WORDS = re.compile(rf"\b({'|'.join(map(re.escape, NAMES))})\b")
-FIELDS = [name for name in NAMES if len(name) >= 10]  # shorter ones would be parts of others
+FIELDS = [name for name in NAMES if len(name) >= 10]  # shorter names would also match parts of other names
 
 
 class Renaming(SourceFileLoader):
-    """Rename in a module's source."""
+    """Loads a module with renamed names."""
 
     def get_code(self, fullname: str):  # type: ignore[no-untyped-def]  # no stub where the server runs
-        """Compile the changed source, which must not be saved in place of the real one."""
+        """Compile the changed source without caching it, so that it does not replace the real module's bytecode."""
         path = self.get_filename(fullname)
         source = self.get_data(path).decode()
         if path.endswith("_pb2.py"):
@@ -34,12 +34,12 @@ class Renaming(SourceFileLoader):
 
 
 class Finder(MetaPathFinder):
-    """Find the modules of the packages."""
+    """Finds the modules of the three packages."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a module as usual, and have it loaded with other names."""
+        """Find a module as usual, and load it with renamed names."""
         if fullname.partition(".")[0] not in ("streamlit", "uvicorn", "websockets"):
             return None
         spec = PathFinder.find_spec(fullname, path, target)
@@ -49,7 +49,7 @@ class Finder(MetaPathFinder):
 
 
 def renamed(name: str) -> str:
-    """Another name of the same length, because a description of protobuf's messages has the lengths of names."""
+    """Return another name of the same length: the descriptors of protobuf messages store the lengths of names."""
     return name[:-1] + ("X" if name[-1] != "X" else "Y")
 
 

@@ -1,4 +1,4 @@
-"""Streamlit's own files are served from memory: the same bytes as on the disk, and only files that never change."""
+"""Streamlit's own files are served from memory: the same bytes as on disk, and only files that never change."""
 
 import asyncio
 import gzip
@@ -22,7 +22,7 @@ GZIP = {"accept-encoding": "gzip, deflate, br"}
 
 
 class Counted:
-    """Streamlit's own handler, which compresses some responses; it notes the requested paths."""
+    """Streamlit's own handler, which compresses some responses. It records the requested paths."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -34,11 +34,11 @@ class Counted:
 
 
 async def answer(app: ASGIApp, path: str, headers: dict[str, str] = GZIP, method: str = "GET") -> tuple[Headers, bytes]:
-    """Return the response of an ASGI application; the status is among the headers."""
+    """Return the response of an ASGI application. The status is among the headers."""
     messages: list[Message] = []
 
     async def receive() -> Message:
-        await asyncio.Event().wait()  # the reader stays
+        await asyncio.Event().wait()  # the client stays connected
         raise AssertionError
 
     async def send(message: Message) -> None:

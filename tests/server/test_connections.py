@@ -1,4 +1,4 @@
-"""Connections on which nothing arrives, or only unreadable data, on the real server."""
+"""Connections that send nothing, or only unreadable data, to the real server."""
 
 import asyncio
 import resource
@@ -27,7 +27,7 @@ HANDSHAKE = (
 
 @pytest.fixture(scope="module")
 def server(running: tuple[str, int]) -> tuple[str, int]:
-    """A server's host and port."""
+    """The (host, port) of a server."""
     return _place(running[0])
 
 
@@ -41,9 +41,9 @@ def test_an_endless_request_is_dropped_and_other_connections_stay(server: tuple[
         b"",
         b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ",
         HANDSHAKE,
-        HANDSHAKE + b"Content-Length: 5\r\n\r\nhello",  # whole, and never answered by uvicorn
+        HANDSHAKE + b"Content-Length: 5\r\n\r\nhello",  # complete, but uvicorn never answers it
         b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n",
-        HEALTH + HEALTH[:-2],  # the second one on a connection
+        HEALTH + HEALTH[:-2],  # the second request on the connection is incomplete
     ]
     with ExitStack() as stack:
 
@@ -77,12 +77,12 @@ def _answer(connection: socket.socket) -> HTTPResponse:
     answer.begin()
     if answer.status != 101:
         answer.read()
-    answer.close()  # the connection stays
+    answer.close()  # the connection stays open
     return answer
 
 
 def _ended(connection: socket.socket) -> bool:
-    """Whether the server has closed it; what it sent before is ignored."""
+    """Whether the server has closed the connection. Data that it sent before is ignored."""
     connection.setblocking(False)
     try:
         while connection.recv(65_536):
@@ -116,7 +116,7 @@ def test_the_refusal_of_an_unreadable_request_has_the_headers(
 
 
 def test_unreadable_data_after_a_response_causes_no_traceback(server: tuple[str, int]) -> None:
-    """The fixture's server asserts that there is none."""
+    """The fixture of the server asserts that its log has no traceback."""
     with socket.create_connection(server) as connection:
         connection.sendall(b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
         assert _answer(connection).status == 405
@@ -138,7 +138,10 @@ def test_the_server_takes_more_connections_than_a_process_may_have_at_first(tmp_
 
 
 class _Peer:
-    """What a limit needs of a WebSocket: the bytes without the end of a message, and whether it was ended."""
+    """A stand-in for a WebSocket.
+
+    It has the sizes of an incomplete message, and whether the connection is open.
+    """
 
     def __init__(self) -> None:
         self.incomplete_bytes = self.fragments = 0
@@ -151,7 +154,7 @@ class _Peer:
 
 @pytest.mark.parametrize("completes", [True, False])
 def test_each_large_message_has_its_own_time(completes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A slow one that is complete in time leaves none of its time to the next one."""
+    """A slow message that is complete in time does not shorten the time limit of the next message."""
     monkeypatch.setattr(connections, "_SLOWEST", 0.5)
 
     async def receive() -> bool:

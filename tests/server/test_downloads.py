@@ -1,4 +1,4 @@
-"""Files are made in turns: sessions get fair shares, and small requests are fast."""
+"""Files are made in turns: sessions get fair shares, and small requests are answered quickly."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ from pages.server import downloads
 from pages.server.downloads import MOST_WAITING, TooManyError, Turns
 from tests.loop import finished
 
-REPORT = 0.15  # seconds
+REPORT = 0.15  # seconds to make a report
 
 
 def make(name: str, seconds: float, made: list[str]) -> Callable[[], str]:
@@ -38,7 +38,7 @@ def test_a_table_is_made_while_eight_sessions_ask_for_reports() -> None:
             for session in range(8)
             for _report in range(MOST_WAITING)
         ]
-        await asyncio.sleep(12 * REPORT)  # all have used some time
+        await asyncio.sleep(12 * REPORT)  # until all sessions have used some time
         began = time.monotonic()
         await turns.run("another", make("table", 0, made))
         waited = time.monotonic() - began
@@ -61,7 +61,7 @@ def test_sessions_take_turns_and_each_waits_for_a_few_files_only() -> None:
             refused += isinstance(result, TooManyError)
         return refused
 
-    assert finished(ask()) == 20 - MOST_WAITING - 1  # one of them began at once
+    assert finished(ask()) == 20 - MOST_WAITING - 1  # one of them started at once
     assert "one" in made[:3]
 
 
@@ -98,7 +98,7 @@ def test_a_session_that_ends_leaves_its_turn_to_others(steps: int) -> None:
 
 
 def test_a_class_that_leaves_all_its_downloads_is_passed_over() -> None:
-    """1,600 files that nobody waits for: more than Python's limit on nested calls."""
+    """1,600 files are abandoned, which is more than Python's limit on nested calls."""
 
     async def ask() -> str:
         turns = Turns()
@@ -133,7 +133,7 @@ def test_an_exception_is_raised_and_used_time_is_forgotten(monkeypatch: pytest.M
 
 
 class Files:
-    """Streamlit's manager of files: one file cannot be made, and the others do not exist."""
+    """A stand-in for Streamlit's file manager: one file fails, and the others do not exist."""
 
     def execute_deferred(self, identifier: str) -> str:
         if identifier != "broken":

@@ -1,4 +1,4 @@
-"""Requests that are refused before Streamlit sees them, on the real server, which must not ask other hosts."""
+"""Requests that are refused before Streamlit handles them, on a real server, which must not contact other hosts."""
 
 import socket
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _HANDSHAKE = {
 
 @pytest.fixture(scope="module")
 def outside() -> Iterator[socket.socket]:
-    """Stands for all other hosts: it accepts every connection and never answers."""
+    """A stand-in for all other hosts: it accepts every connection and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as hole:
         hole.setblocking(False)
         yield hole
@@ -32,7 +32,10 @@ def outside() -> Iterator[socket.socket]:
 
 @pytest.fixture(scope="module")
 def address(outside: socket.socket, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server on all interfaces, for which Streamlit names its address; it reaches other hosts only by ``outside``."""
+    """Start a server on all interfaces, for which Streamlit determines the machine's address.
+
+    It reaches other hosts only through ``outside``.
+    """
     proxy = f"http://127.0.0.1:{outside.getsockname()[1]}"
     log: Path = tmp_path_factory.mktemp("gate") / "log"
     with running_server(log, bound="0.0.0.0", http_proxy=proxy, https_proxy=proxy) as (url, _):

@@ -1,4 +1,4 @@
-"""A log with one entry a minute for each kind of event."""
+"""A log with one entry per minute for each kind of event."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ from pages.server.limited_log import LimitedLog
 
 
 class Clock:
-    """The time, and what has been logged."""
+    """A fake clock, and the log entries."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0

@@ -1,4 +1,4 @@
-"""Messages of a browser on the real server, whose memory, threads and log stay small."""
+"""Messages from a browser to the real server: its memory, threads and log stay small."""
 
 import asyncio
 import gzip
@@ -31,7 +31,7 @@ CONTROL = "$$ID-1-"
 
 
 class Running(NamedTuple):
-    """The server of these tests."""
+    """The server under test."""
 
     url: str
     process: psutil.Process
@@ -68,7 +68,7 @@ async def opened(server: Running) -> AsyncIterator[ClientConnection]:
 
 
 def rerun(**texts: str) -> BackMsg:
-    """Return a message with the JSON of controls, by name."""
+    """Return a message with the JSON values of controls, keyed by control."""
     message = BackMsg()
     message.rerun_script.context_info.color_scheme = "light"
     for name, text in texts.items():
@@ -88,7 +88,7 @@ async def ask(reader: ClientConnection, message: BackMsg | None = None) -> None:
 
 
 async def code(server: Running, *payloads: bytes | str) -> int | None:
-    """Return the code with which the server closes the connection after these messages; None if it answers them."""
+    """Return the code with which the server closes the connection after these messages, or None if it answers them."""
     async with opened(server) as connection:
         try:
             for payload in payloads:
@@ -100,7 +100,7 @@ async def code(server: Running, *payloads: bytes | str) -> int | None:
 
 
 def events(count: int) -> str:
-    """Return the panel's message with this many empty events: 3 bytes of JSON become 72 bytes in Python."""
+    """Return the panel's message with this many empty events. 3 bytes of JSON become 72 bytes in Python."""
     return json.dumps([{"event": "events", "value": [{}] * count}], separators=(",", ":"))
 
 
@@ -122,12 +122,13 @@ def test_a_message_that_would_become_many_objects_is_refused(server: Running, te
     async def senders() -> list[int | None]:
         return await asyncio.gather(*(code(server, *[payload] * 3) for _sender in range(4)))
 
-    assert set(finished(senders())) <= {expected, 0}  # 0: the rest of the message was under way when it was closed
+    # 0: the server closed the connection before the whole message arrived.
+    assert set(finished(senders())) <= {expected, 0}
     assert server.megabytes() < before + 30
 
 
 def test_messages_of_pages_are_taken(server: Running) -> None:
-    """As many events as a key that is held for a minute, and the most that chosen files can have."""
+    """The number of events of a key held for a minute, and the largest message that chosen files can cause."""
     event = {"do": "move", "field": "num_hidden_layers", "value": 5, "number": 0}
     held = json.dumps([{"event": "events", "value": [event] * 1_800}])
     header = b"".join(b'"layer.%d.weight":{"dtype":"F32","shape":[%d,768]},' % (n, n * n) for n in range(60_000))
@@ -143,7 +144,7 @@ def test_messages_of_pages_are_taken(server: Running) -> None:
 
 
 def kept_by_browser(pasted: str) -> bytes:
-    """Return a message after the connection was lost: the browser adds the pasted text as a string of JSON."""
+    """Return a message after a lost connection: the browser adds the pasted text as a JSON string."""
     message = BackMsg()
     widget = message.rerun_script.widget_states.widgets.add()
     widget.id, widget.json_value = f"{CONTROL}keeper", json.dumps({"kept": {"any config": pasted}}, ensure_ascii=False)
@@ -155,7 +156,7 @@ def kept_by_browser(pasted: str) -> bytes:
     "pasted", ["[" * 5_000, "[1, 2], " * 7_000, "," * 59_000, '{"a": 1}, ' * 5_500, '"\\' * 10_000, "{" * 59_000]
 )
 def test_brackets_of_a_pasted_text_are_no_structure(pasted: str) -> None:
-    """Otherwise the message would be sent and refused again on each new connection."""
+    """Otherwise, the message would be sent and refused again on each new connection."""
     assert messages._wanted(kept_by_browser(pasted))
 
 
@@ -169,7 +170,10 @@ def test_strings_that_do_not_end_take_no_time(text: str) -> None:
 
 
 def test_many_controls_are_refused(server: Running) -> None:
-    """Each costs time in each run: 4,900 on four connections, ten times a second, tripled the wait of all others."""
+    """Each control costs time in each run.
+
+    Four connections that sent 4,900 controls, ten times a second, tripled the wait of all others.
+    """
     message = rerun(**{f"{number}": "" for number in range(1_100)})
     assert finished(code(server, message.SerializeToString())) == 1008
     numbers = rerun()
@@ -178,14 +182,17 @@ def test_many_controls_are_refused(server: Running) -> None:
 
 
 def test_a_control_that_streamlit_did_not_name_is_refused(server: Running) -> None:
-    """Streamlit 1.67 looks for it in the session's state, and raises. The fixture's server asserts no traceback."""
+    """Streamlit 1.67 searches the session state for the control, and raises an exception.
+
+    The fixture of the server asserts that its log has no traceback.
+    """
     message = BackMsg()
     message.rerun_script.widget_states.widgets.add(id="batch_size", string_value="a")
     assert finished(code(server, message.SerializeToString())) == 1008
 
 
 def test_unreadable_messages_are_one_line_in_the_log(server: Running) -> None:
-    """Streamlit writes a traceback of 33 kB for each. The fixture's server asserts that there is none."""
+    """Streamlit writes a traceback of 33 kB for each message. The fixture of the server asserts that there is none."""
     before = len(server.log.read_text())
 
     async def senders() -> set[int | None]:
@@ -196,7 +203,10 @@ def test_unreadable_messages_are_one_line_in_the_log(server: Running) -> None:
 
 
 def test_leaving_while_messages_wait_causes_no_traceback(server: Running) -> None:
-    """The fixture's server asserts that there is none: Streamlit 1.67 takes the end of the connection for text."""
+    """Streamlit 1.67 treats the end of the connection as text.
+
+    The fixture of the server asserts that there is no traceback.
+    """
 
     async def leave() -> None:
         async with opened(server) as connection:
@@ -226,7 +236,7 @@ def test_the_kinds_of_messages_that_no_page_sends_do_nothing() -> None:
 
 
 def frame(payload: bytes, opcode: int, announced: int | None = None, *, last: bool = True) -> bytes:
-    """Return a frame of a WebSocket with an empty mask, perhaps with fewer bytes than it announces."""
+    """Return a WebSocket frame with an empty mask. ``announced`` replaces the length of the payload in its header."""
     size = len(payload) if announced is None else announced
     length = bytes([128 | size]) if size < 126 else bytes([255]) + struct.pack("!Q", size)
     return bytes([opcode | (128 if last else 0)]) + length + bytes(4) + payload
@@ -245,7 +255,7 @@ def upgraded(server: Running, stack: ExitStack) -> socket.socket:
 
 
 def ended(*connections: socket.socket) -> int:
-    """Return how many of these the server closes within a second."""
+    """Return how many of these connections the server closes within a second."""
     time.sleep(1)
     return sum(map(_ended, connections))
 
@@ -263,7 +273,7 @@ def _ended(connection: socket.socket) -> bool:
 
 
 def test_incomplete_messages_are_bounded_for_all_together(server: Running) -> None:
-    finished(warm(server))  # the first page imports what it needs
+    finished(warm(server))  # the first page imports its modules
     before = server.megabytes()
     with ExitStack() as stack:
         senders = [upgraded(server, stack) for _sender in range(80)]
@@ -271,7 +281,7 @@ def test_incomplete_messages_are_bounded_for_all_together(server: Running) -> No
             with suppress(ConnectionError):
                 sender.sendall(frame(bytes(1_800_000), 2, 1_900_000))
         assert 1 <= ended(*senders) < 80
-        assert server.megabytes() < before + 120  # 144 were sent, 32 are kept, a page takes some
+        assert server.megabytes() < before + 120  # 144 MB were sent, 32 MB are kept, and a page takes some
     finished(warm(server))
 
 
@@ -319,13 +329,13 @@ def test_five_senders_without_pause_have_a_thread_each_and_others_are_served(ser
         await asyncio.gather(*floods)
 
     finished(reader())
-    assert most <= before + 10  # it was 800
-    # In seconds of the server's CPU until the answer, which tests beside this one do not change; it was 12 and more.
+    assert most <= before + 10  # it was 800 before the limit
+    # CPU seconds of the server until the answer, which other tests do not affect; before the limit, it was 12 and more.
     assert sorted(worked)[4] < 0.2, worked
 
 
 class Clock:
-    """A clock that advances by sleeping."""
+    """A clock that advances only by sleeping."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
@@ -337,7 +347,7 @@ class Clock:
         self.now += seconds
 
     def taken(self, seconds: float, *connections: messages.Connection) -> int:
-        """Return the number of messages that arrive in this many seconds."""
+        """Return the number of messages that arrive within this many seconds."""
 
         async def take() -> int:
             count, end = 0, self.now + seconds
@@ -361,7 +371,7 @@ def sender(payload: bytes) -> messages.Connection:
 
 
 def test_messages_without_pause_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In 100 s, a sender that never pauses gets through no more than the burst and 100 times the rate.
+    """In 100 s, a sender that never pauses sends at most the burst and 100 times the rate.
 
     The same holds after a long pause.
     """

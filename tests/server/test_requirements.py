@@ -1,4 +1,4 @@
-"""The server names missing requirements at its start, and never reports that it is healthy if no page works."""
+"""At its start, the server names missing requirements. It never reports that it is healthy if no page works."""
 
 import os
 import socket
@@ -32,7 +32,7 @@ def test_an_older_streamlit_is_refused_in_a_sentence(version: str) -> None:
 
 
 def start(*options: str, **environment: str) -> tuple[int, str, bool]:
-    """Start the server; return its exit code, its last line, and whether it ever reported that it is healthy."""
+    """Start the server. Return its exit code, its last line, and whether it ever reported that it is healthy."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -62,6 +62,6 @@ def test_without_docstrings_it_does_not_start() -> None:
 
 
 def test_with_an_older_streamlit_it_does_not_start(tmp_path: Path) -> None:
-    """Streamlit reports another version here; docs/hosting.md lists the real versions that were tried."""
+    """Streamlit reports another version here. docs/hosting.md lists the real versions that were tried."""
     (tmp_path / "sitecustomize.py").write_text("import streamlit\nstreamlit.__version__ = '1.60.0'\n")
     assert start(PYTHONPATH=str(tmp_path)) == (1, problem_of("1.60.0", 0), False)

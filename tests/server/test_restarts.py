@@ -12,7 +12,7 @@ from pages.server import restarts
 
 
 def page() -> None:
-    """Draw a form whose callback notes what was sent; the session may be new."""
+    """Draw a form with a callback that records the submitted answer. The session may be new."""
     import streamlit as st
 
     from pages.server.restarts import rehearse, sent_by, tell_browser
@@ -34,7 +34,7 @@ def page() -> None:
 
 
 def message(*, submitted: bool = True) -> WidgetStates:
-    """Return what a browser sends after 7 was typed into the page of another session and submitted."""
+    """Return the message of a browser after 7 was typed into another session's page, and submitted by default."""
     app = AppTest.from_function(page).run()
     app.text_input[0].input("7")
     if submitted:

@@ -1,4 +1,4 @@
-"""The run queue: one run at a time, the same share for each session, and a bounded wait."""
+"""The run queue: one run at a time, equal shares for all sessions, and a bounded wait."""
 
 import threading
 import time
@@ -65,7 +65,7 @@ def test_a_run_that_waits_for_something_else_lets_others_pass() -> None:
             assert passed.wait(60)
         thread.join(60)
         passed.clear()
-        thread = in_thread(other)  # the turn is ours again
+        thread = in_thread(other)  # this thread has the turn again
         assert not passed.wait(0.05)
     assert passed.wait(60)
 
@@ -117,7 +117,7 @@ def test_behind_a_run_that_does_not_end_there_is_still_one_at_a_time(monkeypatch
 
 
 def waiting(line: RunQueue, count: int) -> None:
-    """Wait until this many runs are in line."""
+    """Wait until this many runs are in the queue."""
     while line.waiting < count:
         time.sleep(0.001)
 
@@ -140,7 +140,7 @@ def test_first_come_first_served() -> None:
 
 
 def test_a_sender_without_pause_does_not_go_before_others() -> None:
-    """A session that has just run waits for those that have not; after that they take turns."""
+    """A session that has just run waits for sessions that have not. After that, they take turns."""
     line, order = RunQueue(), list[str]()
 
     def run(name: str, session: dict[str, object]) -> None:
@@ -163,9 +163,10 @@ def test_a_sender_without_pause_does_not_go_before_others() -> None:
 def test_the_wait_does_not_depend_on_how_much_others_send(
     new: bool, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Twenty sessions always want the turn, and for longer than the reader, who waits for one or two of them.
+    """Twenty sessions always want the turn, and each for longer than the reader, who waits for only one or two of them.
 
-    A stream of new sessions, which have used nothing, makes the reader wait for no more than there are.
+    If each sender always has a new session, which has used no time, the reader waits for at most as many runs as there
+    are senders.
     """
     clock = [0.0]
     monkeypatch.setattr("pages.server.run_queue.time.monotonic", lambda: clock[0])
@@ -178,7 +179,7 @@ def test_the_wait_does_not_depend_on_how_much_others_send(
             with line.enter({} if new else session):
                 passed.append(number)
                 clock[0] += 0.05
-                while line.waiting < others[0] and not stop.is_set():  # until all others stand in line again
+                while line.waiting < others[0] and not stop.is_set():  # until all others are in the queue again
                     time.sleep(0.0001)
 
     senders = [in_thread(partial(send_without_pause, number)) for number in range(20)]
@@ -188,7 +189,7 @@ def test_the_wait_does_not_depend_on_how_much_others_send(
         before = len(passed)
         while len(passed) < before + 30:  # the reader looks at the page for 1.5 s
             time.sleep(0.0001)
-        others[0] = 20  # with the reader
+        others[0] = 20  # including the reader
         before = len(passed)
         with line.enter(reader):
             waits.append(len(passed) - before)
@@ -197,13 +198,14 @@ def test_the_wait_does_not_depend_on_how_much_others_send(
     stop.set()
     for sender in senders:
         sender.join(60)
-    assert sorted(waits)[5] <= most, waits  # in a line it would be 20
+    assert sorted(waits)[5] <= most, waits  # a first-come queue would give 20
 
 
 def test_every_run_begins_whatever_others_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sixty threads whose runs end, fail, are ended, wait for another process, or take longer than PATIENCE.
+    """Sixty threads have runs that end, fail, are ended, wait for another process, or take longer than PATIENCE.
 
-    No session's turn starts more than MOST after the virtual time, so that those that go before it are bounded.
+    No session's turn starts more than MOST after the virtual time. This bounds the number of sessions that go before
+    it.
     """
     monkeypatch.setattr(run_queue, "PATIENCE", 0.02)
     line, done, ahead = RunQueue(), list[int](), list[float]()
@@ -223,7 +225,7 @@ def test_every_run_begins_whatever_others_do(monkeypatch: pytest.MonkeyPatch) ->
         random, session = Random(number), dict[str, Any]()
         for _run in range(15):
             if random.random() < 0.2:
-                session = {}  # another reader
+                session = {}  # a new reader
             run(random, session)
             until = session["share of the queue"].until
             ahead.append(until - line._clock)
@@ -251,12 +253,12 @@ def test_a_slow_page_counts_no_more_than_most(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_an_idle_session_saves_up_a_moment_not_the_hour_that_it_was_idle() -> None:
-    """Otherwise it would go before all others until it has used that hour."""
+    """Otherwise, it would go before all others until it has used up that hour."""
     line = RunQueue()
     idle: dict[str, run_queue.Share] = {}
     with line.enter(idle):
         pass
-    line._clock += 3600.0  # others have used it
+    line._clock += 3600.0  # time that others have used
     now = line._clock
     with line.enter(idle):
         pass
@@ -285,7 +287,7 @@ with RUN_QUEUE.enter(st.session_state):
 
 
 def test_streamlit_ends_a_run_whose_reader_has_moved_on() -> None:
-    """In Streamlit 1.67 a newer move, like st.rerun, raises in the script, and session_state stays."""
+    """In Streamlit 1.67, a newer move raises an exception in the script, like st.rerun, and session_state is kept."""
     app = AppTest.from_string(SCRIPT).run()
     assert app.session_state["began"] == [0, 1, 2]
     assert app.session_state["share of the queue"].until > 0
@@ -301,7 +303,7 @@ def test_an_error_ends_the_run() -> None:
 
 
 def test_readers_that_request_the_same_model_let_others_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second waits for the answer to the first, and must not have the turn meanwhile."""
+    """The second reader waits for the first reader's answer, and must not hold the turn meanwhile."""
     line, asked, answered, passed = RunQueue(), threading.Event(), threading.Event(), threading.Event()
     monkeypatch.setattr(real_answers, "RUN_QUEUE", line)
 
@@ -324,7 +326,7 @@ def test_readers_that_request_the_same_model_let_others_pass(monkeypatch: pytest
 
     readers = [in_thread(read), in_thread(read)]
     assert asked.wait(60)
-    time.sleep(0.2)  # for the second to ask, too
+    time.sleep(0.2)  # so that the second reader asks, too
     in_thread(pass_by)
     assert passed.wait(10)
     answered.set()

@@ -1,4 +1,4 @@
-"""Scripts as files of the server: one file for all readers, which browsers keep."""
+"""Scripts as files of the server: one file for all readers, which browsers cache."""
 
 import gzip
 import re
@@ -13,7 +13,7 @@ from pages.server import scripts
 
 def test_vega_is_served_compressed_and_kept(running: tuple[str, int]) -> None:
     request = Request(f"{running[0]}/{scripts.VEGA}", headers={"Accept-Encoding": "gzip"})
-    for _time in range(2):  # the second answer is from memory
+    for _time in range(2):  # the second answer comes from memory
         with urlopen(request, timeout=60) as answer:
             body = gzip.decompress(answer.read())
         assert "immutable" in answer.headers["Cache-Control"]
@@ -23,7 +23,7 @@ def test_vega_is_served_compressed_and_kept(running: tuple[str, int]) -> None:
 
 def test_a_page_names_the_scripts_that_it_needs_later(running: tuple[str, int]) -> None:
     page, until = "", time.monotonic() + 60
-    while "modulepreload" not in page and time.monotonic() < until:  # a fresh server imports first
+    while "modulepreload" not in page and time.monotonic() < until:  # a new server first imports its modules
         time.sleep(0.2)
         with urlopen(running[0], timeout=60) as answer:
             page = answer.read().decode()

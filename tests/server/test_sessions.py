@@ -1,4 +1,4 @@
-"""Two runs of one session: one starts while the other still draws or calls a callback."""
+"""Two runs of one session: one starts while the other still draws the page or runs a callback."""
 
 import threading
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from pages.server.upstream import streamlit_internals
 
 
 def overlap() -> list[BaseException]:
-    """Return the errors of a run that reads all values, as a selectbox does, while a thousand others begin."""
+    """Return the errors of a run that reads all values, as a selectbox does, while a thousand values are added."""
     state = SessionState()
     drawing, beginning = (SafeSessionState(state, lambda: None) for _run in range(2))
     wrong: list[BaseException] = []
@@ -57,7 +57,7 @@ def test_streamlit_has_two_locks_without_it() -> None:
 
 
 def page() -> None:
-    """Draw a button whose callback requests the next run before it notes that it was pressed."""
+    """Draw a button with a callback that requests the next run before it records the press."""
     import streamlit as st
     from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 
@@ -97,15 +97,15 @@ def test_no_message_is_so_large_that_the_browser_is_asked_to_keep_it() -> None:
 
 
 def test_as_many_sessions_are_stored_as_two_classes_have(launch: Callable[[], object]) -> None:
-    """Of those that lost the network at the same moment, each finds its session again."""
-    assert stored(200) == 128  # what Streamlit has is not enough for one
+    """If many readers lose the network at the same moment, each finds their session again."""
+    assert stored(200) == 128  # Streamlit's own storage is too small for one class
     launch()
     assert stored(200) == 200
     assert stored(500) == sessions.STORED
 
 
 def stored(count: int) -> int:
-    """Return how many of this many sessions are still stored."""
+    """Return how many of ``count`` sessions are still stored."""
     storage = RuntimeConfig("", None, None, None, None, None).session_storage  # type: ignore[arg-type]
     for number in range(count):
         session = SimpleNamespace(id=f"{number}")

@@ -1,4 +1,4 @@
-"""With another version of Streamlit, uvicorn or websockets the app serves its pages, and the log names what is lost."""
+"""With other versions of Streamlit, uvicorn or websockets, pages are served, and the log names what is lost."""
 
 import ast
 import asyncio
@@ -26,7 +26,7 @@ from tests.examples import sampled
 from tests.loop import finished
 from tests.pages.apptest import open_app
 
-# One name of each, which the next version is imagined to change. Not of Streamlit's page and scripts, which are files.
+# For each internal, one name that the next version might change. Streamlit's page and scripts are files and not listed.
 RENAMED = {
     "SHARED_LOCK": "SafeSessionState",
     "CALLBACKS": "_maybe_handle_execution_control_request",
@@ -51,7 +51,7 @@ OF_PAGE = {"INLINE_SCRIPTS", "PAGE_HEAD", "ADDRESS", "ELEMENTS"}
 
 @pytest.fixture(autouse=True)
 def _nothing_known() -> Iterator[None]:
-    """What was found out about the installed versions is forgotten, before a test and after it."""
+    """Clear what is cached about the installed versions, before and after each test."""
     remembering = (
         is_usable,
         internals.package_file,
@@ -95,7 +95,7 @@ def test_each_says_why_it_is_used_and_what_is_lost() -> None:
 
 
 def test_no_other_module_names_them() -> None:
-    """Neither by an import, nor by a private attribute, nor in a string."""
+    """Other modules name them neither by an import, nor by a private attribute, nor in a string."""
     paths = [ROOT / "app.py", *(path for room in ("bertcalc", "pages") for path in (ROOT / room).rglob("*.py"))]
     documented = {"streamlit", "streamlit.starlette", "streamlit.delta_generator", "streamlit.errors"}
     words = {
@@ -104,7 +104,7 @@ def test_no_other_module_names_them() -> None:
         for name in internal.names
         for word in re.findall(r"\w*_\w+|[A-Z]\w*[a-z][A-Z]\w*", name.partition(":")[2])
         if "#" not in name
-    } - {"__init__", "_lock", "query_string", *dir(streamlit)}  # what these mean elsewhere is no internal
+    } - {"__init__", "_lock", "query_string", *dir(streamlit)}  # words that mean something else elsewhere
     naming = []
     for path in paths:
         if "upstream" in path.parts:
@@ -172,7 +172,7 @@ def test_a_method_with_other_parameters_stays_as_it_is(
     def other(this: Any, *arguments: Any, **options: Any) -> Any:
         return method(this, *arguments, **options)
 
-    # What else __init__ sets is found in its code.
+    # Other attributes that __init__ sets appear in its code.
     constants = {key for key, value in INTERNALS.items() if f"{owner}._lock" in value.names}
     monkeypatch.setattr(look_up(owner), attribute, other)
     launch()
@@ -242,7 +242,7 @@ def test_without_its_scripts_as_they_were_nothing_is_loaded_early(
 
 @pytest.mark.parametrize("address", PAGES)
 def test_what_is_loaded_early_is_served_and_complete(address: str) -> None:
-    """Of scripts that these import, none is missing."""
+    """None of the scripts that these scripts import is missing."""
     folder = Path(streamlit.__file__).parent / "static"
     page = streamlit_internals.index_page()
     early = streamlit_internals.element_scripts(address)
@@ -254,7 +254,7 @@ def test_what_is_loaded_early_is_served_and_complete(address: str) -> None:
 
 
 def serve(log: Path, names: list[str], tmp_path: Path) -> list[str]:
-    """Draw a page on a server whose packages have other names; return what its log says about them."""
+    """Draw a page on a server whose packages have other names. Return the lines of its log about them."""
     (tmp_path / "sitecustomize.py").write_text((ROOT / "tests/server/next_version.py").read_text())
     with running_server(log, PYTHONPATH=str(tmp_path), RENAMED=",".join(names)) as (url, _process):
         with urlopen(f"{url}/layers") as response:

@@ -1,4 +1,4 @@
-"""Asks the libraries of the judges' environment for the sizes of real files."""
+"""Ask the libraries in the separate environment for the sizes of real files."""
 
 import json
 import os
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def judges_python() -> Path:
-    """The interpreter of the environment that has the libraries of tests/requirements-judges.txt."""
+    """The interpreter of the environment with the libraries of tests/requirements-judges.txt."""
     python = Path(os.environ.get("BERTCALC_JUDGES_PYTHON", ROOT / ".venv-judges" / "bin" / "python"))
     if not python.exists():
         pytest.fail(f"The libraries that write files are missing at {python}: `make test` installs them.")
@@ -20,7 +20,7 @@ def judges_python() -> Path:
 
 
 def library_files(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The answers of tests/storage/library_files.py; what stops it is on stderr."""
+    """Return the answers of tests/storage/library_files.py. Its errors are on stderr."""
     command = [judges_python(), Path(__file__).with_name("library_files.py")]
     run = subprocess.run(command, input=json.dumps(cases), stdout=subprocess.PIPE, text=True, check=True)
     found: list[dict[str, Any]] = json.loads(run.stdout.splitlines()[-1])

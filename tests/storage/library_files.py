@@ -1,6 +1,7 @@
-"""Runs in the environment of the libraries: models as JSON on stdin, sizes of the files that are written on stdout.
+"""Write files with the libraries in their environment: JSON models on stdin, sizes of the written files on stdout.
 
-Each case has a ``writer``, one of the functions below, an ``architecture`` with its ``config``, and ``options``.
+Each case has a ``writer``, which is one of the functions below, an ``architecture`` with its ``config``, and
+``options``.
 """
 
 import contextlib
@@ -23,7 +24,7 @@ torch.set_num_threads(1)
 
 
 def model_of(case: dict[str, Any]) -> Any:
-    """A model whose tensors all differ: an exporter to ONNX may merge equal ones."""
+    """Return a model with distinct tensors: an exporter to ONNX may merge equal ones."""
     kind = getattr(transformers, case["architecture"])
     model = kind(kind.config_class(**case["config"])).eval()
     torch.manual_seed(0)
@@ -34,7 +35,7 @@ def model_of(case: dict[str, Any]) -> Any:
 
 
 def bitsandbytes(case: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """The file of save_pretrained, and the tensors that the model then holds."""
+    """Return the sizes of save_pretrained's file and of the quantized model in memory."""
     model = model_of(case)
     model.save_pretrained(folder / "plain")
     config = transformers.BitsAndBytesConfig(**case["options"])
@@ -47,7 +48,7 @@ def bitsandbytes(case: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def adapted(quantized: Any, adapter: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """What peft counts of LoRA on a quantized model, the tensors that it then holds, and the adapter's file."""
+    """Return peft's counts of LoRA on a quantized model, its bytes in memory, and the size of the adapter's file."""
     import peft
 
     try:
@@ -61,7 +62,7 @@ def adapted(quantized: Any, adapter: dict[str, Any], folder: Path) -> dict[str, 
 
 
 def bytes_in(model: Any) -> int:
-    """The bytes of all parameters, with the scales that bitsandbytes keeps beside them."""
+    """Return the bytes of all parameters, including the scales that bitsandbytes stores with them."""
     held = {id(tensor): tensor for tensor in model.parameters()}
     scales = 0
     for parameter in held.values():
@@ -72,7 +73,7 @@ def bytes_in(model: Any) -> int:
 
 
 def tensors_in(state: Any) -> list[torch.Tensor]:
-    """The tensors of a QuantState, or a scale alone."""
+    """Return the tensors of a QuantState, or the scale itself."""
     if state is None or isinstance(state, torch.Tensor):
         return [] if state is None else [state]
     inside = [state.absmax, state.code, state.offset, *tensors_in(state.state2)]
@@ -80,7 +81,7 @@ def tensors_in(state: Any) -> list[torch.Tensor]:
 
 
 def torchao(case: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """The file of torch.save, the tensors in it, and whether a linear layer passes a gradient."""
+    """Return the size of torch.save's file, its tensors, and whether a linear layer passes a gradient."""
     from torchao import quantization
     from torchao.quantization import granularity
 
@@ -105,7 +106,7 @@ def torchao(case: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 class Logits(torch.nn.Module):  # type: ignore[misc]
-    """A model that returns a tensor, as exporters want it; its short names add little to the graph."""
+    """A wrapper that returns a tensor, as exporters require. Its short names add little to the graph."""
 
     def __init__(self, model: Any) -> None:
         super().__init__()
@@ -116,7 +117,7 @@ class Logits(torch.nn.Module):  # type: ignore[misc]
 
 
 def onnx(case: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """The files of an exporter and of quantize_dynamic, and the type and sides of the tensors in both."""
+    """Return the sizes of an exporter's file and of quantize_dynamic's, and the types and shapes of their tensors."""
     from onnxruntime.quantization import quantize_dynamic
 
     model = model_of(case)
@@ -137,7 +138,7 @@ def onnx(case: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def floats_and_bytes(path: str) -> list[list[Any]]:
-    """The type and the sorted sides of each initialiser of floats or bytes with more than one element."""
+    """Return the type and the sorted shape of each float or byte initialiser with more than one element."""
     from onnx import TensorProto, load
 
     kinds = {TensorProto.FLOAT: "F32", TensorProto.UINT8: "U8", TensorProto.INT8: "I8"}
@@ -150,9 +151,10 @@ def floats_and_bytes(path: str) -> list[list[Any]]:
 
 
 def gguf(case: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """A file with the tensors in ``options``: each has a name, sides as in NumPy, and a type.
+    """Write a file with the tensors in ``options``: each has a name, a shape as in NumPy, and a type.
 
-    With a number of layers, the names are those of transformers, which gguf maps to its own for the architecture.
+    If ``options`` has a number of layers, the names are transformers', and gguf maps them to its names for the
+    architecture.
     """
     import numpy
     from gguf import MODEL_ARCH_NAMES, GGMLQuantizationType, GGUFWriter, get_tensor_name_map, quants

@@ -1,4 +1,4 @@
-"""Small models of every family, by which files are compared."""
+"""Small models of every family, for comparing files."""
 
 from dataclasses import asdict
 from typing import Any
@@ -19,12 +19,12 @@ CLASSES = [(family, cls.name) for family in FAMILIES.values() for cls in family.
 
 
 def small(architecture: str, **changes: Any) -> Model:
-    """A small model of a class."""
+    """Return a small model of a class."""
     [family] = [family for family, name in CLASSES if name == architecture]
     config = family.config(**{name: value for name, value in SIZES.items() if family.config.has(name)}, **changes)
     return build(config, architecture)
 
 
 def described(model: Model) -> dict[str, Any]:
-    """The architecture and the configuration of a model, for another process."""
+    """Return the architecture and the configuration of a model, for another process."""
     return {"architecture": model.architecture, "config": asdict(model.config)}

@@ -1,4 +1,4 @@
-"""adapter_model.safetensors against the file that peft writes."""
+"""adapter_model.safetensors has the size of the file that peft writes."""
 
 import warnings
 from pathlib import Path
@@ -48,12 +48,12 @@ CASES = [
 
 
 def real_files(case: Case, adapter: Adapter, folder: Path, dtype: str = "float32") -> int:
-    """The bytes of what transformers and peft write: the model in one folder, and the adapter in another."""
+    """Let transformers save the model and peft the adapter, in two folders. Return the bytes of both."""
     real = case.real("cpu").to(getattr(torch, dtype))
     real.save_pretrained(folder / "model")
     adapted = adapter.added(real)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # embeddings are saved
+        warnings.simplefilter("ignore")  # peft warns that embeddings are saved
         adapted.save_pretrained(str(folder / "adapter"))
     with safe_open(folder / "adapter" / "adapter_model.safetensors", "pt") as file:
         assert file.keys()

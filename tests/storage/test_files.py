@@ -1,4 +1,4 @@
-"""Sizes of files against files that PyTorch, safetensors and transformers write."""
+"""Sizes of files equal those of files that PyTorch, safetensors and transformers write."""
 
 import json
 import warnings
@@ -73,7 +73,7 @@ def test_files_of_16_bits(dtype: Any, tmp_path: Path) -> None:
 def test_a_checkpoint_has_the_states(
     layers: int, optimizer: SavedOptimizer, real_optimizer: Any, tmp_path: Path
 ) -> None:
-    """With 40 layers there are more than 255 tensors, which a pickle numbers with more bytes."""
+    """40 layers have more than 255 tensors, and a pickle needs more bytes to number them."""
     model = small("BertForMaskedLM").replace(num_hidden_layers=layers)
     real = Case.of(model).real("cpu")
     for parameter in real.parameters():
@@ -108,7 +108,7 @@ def test_a_checkpoint_of_an_adapter_has_states_of_what_is_trained(dtype: Any, tm
 
 
 def test_files_of_full_size(tmp_path: Path) -> None:
-    """torch.save leaves the space of the data empty, so that a large file takes no room on the disk."""
+    """torch.save leaves the space of the data empty, so a large file needs no space on the disk."""
     model = bertcalc.load("bert-large-uncased", "BertForPreTraining")
     real = Case.of(model).real("cpu")
     with torch.serialization.skip_data():

@@ -1,4 +1,4 @@
-"""Quantized models and ONNX files against files that the libraries write: see tests/requirements-judges.txt."""
+"""Sizes of quantized models and ONNX files equal those of the libraries' files: see tests/requirements-judges.txt."""
 
 from collections import Counter
 from typing import Any
@@ -36,7 +36,7 @@ def test_bitsandbytes() -> None:
     asked = [
         (name, config, dtype)
         for name, config, dtype in crossed(4, SEVERAL, configs, DTYPES)
-        if not (name.startswith("Nomic") and "load_in_8bit" in config)  # transformers fails to save it
+        if not (name.startswith("Nomic") and "load_in_8bit" in config)  # transformers cannot save it
     ]
     found = library_files(
         [
@@ -47,7 +47,7 @@ def test_bitsandbytes() -> None:
     for (name, config, dtype), real in zip(asked, found, strict=True):
         quantized = small(name).quantized(bertcalc.BitsAndBytesConfig(**config), dtype)
         assert quantized.memory_bytes == real["memory"], (name, config)
-        # Only the mean of the scales, which is written out in digits, depends on the weights.
+        # Only the mean of the scales depends on the weights; it is written as decimal digits.
         most = quantized.format.file_margin(quantized.model)
         assert bool(most) == ("bnb_4bit_use_double_quant" in config)
         assert abs(quantized.file_bytes - real["file"]) <= most, (name, config)
@@ -64,7 +64,7 @@ ON_QUANTIZED: list[tuple[dict[str, Any], dict[str, Any]]] = [
 
 
 def test_lora_on_a_quantized_model() -> None:
-    """A quantized classifier has no gradient: peft fails where it would have to train it."""
+    """A quantized classifier passes no gradient: peft fails if it would have to train it."""
     model = small("BertForSequenceClassification")
     asked = [(*case, dtype) for case in ON_QUANTIZED for dtype in DTYPES]
     found = library_files(
@@ -118,13 +118,16 @@ ONNX: list[tuple[bertcalc.Model, Exporter]] = [
     # Its layers use two matrices twice.
     (small("DebertaV2ForSequenceClassification", **RELATIVE, share_att_key=True), "torchscript"),
     (small("GPT2LMHeadModel"), "torchscript"),
-    (small("AlbertForMaskedLM"), "dynamo"),  # shared and tied
+    (small("AlbertForMaskedLM"), "dynamo"),  # shared layers and a tied decoder
     (small("BertForSequenceClassification"), "dynamo"),
 ]
 
 
 def test_onnx() -> None:
-    """The weights are exact; the graph is measured, and that of "dynamo" has the paths of the packages in it."""
+    """The weights are exact.
+
+    The graph's size is measured; for "dynamo", the graph contains the paths of the packages.
+    """
     asked = sampled(ONNX, 2)
     found = library_files(
         [{"writer": "onnx", **described(model), "options": {"exporter": exporter}} for model, exporter in asked]
@@ -143,7 +146,7 @@ def test_onnx() -> None:
 
 
 def shapes_of(tensors: list[tuple[str, tuple[int, ...], int]]) -> Counter[Any]:
-    """How often each type comes with each sides, without the order of the sides, which exporters may turn."""
+    """Count the (type, shape) pairs. Shapes are sorted, since exporters may transpose tensors."""
     shapes: Counter[Any] = Counter()
     for dtype, shape, copies in tensors:
         if sides := tuple(sorted(side for side in shape if side > 1)):
@@ -167,7 +170,7 @@ def test_gguf_of_one_type() -> None:
 
 
 def tensors_of(model: bertcalc.Model, kind: str) -> dict[str, Any]:
-    """The tensors that llama-quantize would write: a block divides 256, but not intermediate_size 96."""
+    """Return the tensors that llama-quantize would write. A block divides 256, but not the intermediate size of 96."""
     kind = kind.removesuffix("_S")
     fallback = {"Q4_K": "Q5_0", "Q5_K": "Q5_1", "Q6_K": "Q8_0"}.get(kind, "IQ4_NL")
     tensors = []
@@ -189,7 +192,7 @@ def test_gguf_as_llama_cpp_converts_it() -> None:
 
 
 def converted_tensors(model: bertcalc.Model, form: bertcalc.Gguf) -> dict[str, Any]:
-    """The tensors with the names that conversion/bert.py gives to gguf; which type each has is judged by real files."""
+    """Return the tensors with the names that conversion/bert.py passes to gguf. Real files determine the types."""
     tensors = []
     for tensor, block_type in _stored(form, model):
         name = model.without_prefix(tensor.source)

@@ -1,7 +1,7 @@
-"""GGUF's mixes against published files: what a file has beside our tensors is the same for all types of a repository.
+"""GGUF's mixes compared with published files: the bytes besides the tensors are the same for all types of a repository.
 
-The sizes are those of the Hub, in the catalogue of github.com/aflin/rampart-langtools (rampart-models.js, 2026). Left
-out is All-MiniLM-L6-v2-Q4_K_S.gguf, which is 73,728 bytes larger than it would be by the rules of its other types.
+The sizes are those on the Hub, from the catalogue of github.com/aflin/rampart-langtools (rampart-models.js, 2026).
+All-MiniLM-L6-v2-Q4_K_S.gguf is left out: it is 73,728 bytes larger than the rules of its other types predict.
 """
 
 import csv
@@ -41,11 +41,14 @@ MODELS: dict[str, Model] = {
         "answerdotai/ModernBERT-base", "ModernBertForSequenceClassification"
     ).replace(num_labels=1),
 }
-EARLY = "CompendiumLabs/"  # made in February 2024, when the word table had the type of the other matrices
+EARLY = "CompendiumLabs/"  # made in February 2024, when the word embedding table had the type of the other matrices
 
 
 def unknown_bytes(repository: str) -> set[int]:
-    """The bytes that the files of a repository have beside ours, above all the vocabulary: of all types the same."""
+    """Return the bytes of a repository's files besides the tensors, above all the vocabulary.
+
+    All types should give one number.
+    """
     model = MODELS[repository]
     return {
         int(row["bytes"]) - bertcalc.quantized(model, Gguf(row["type"])).file_bytes + early(repository, row["type"])
@@ -54,7 +57,7 @@ def unknown_bytes(repository: str) -> set[int]:
 
 
 def early(repository: str, kind: str) -> int:
-    """By how much the word table of an early file is smaller."""
+    """Return how many bytes smaller the word embedding table of an early file is."""
     rows, columns = 30522, MODELS[repository].config.hidden_size
     if not repository.startswith(EARLY) or kind == "Q8_0":
         return 0

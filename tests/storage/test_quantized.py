@@ -1,4 +1,4 @@
-"""Quantized models against files measured in public, PyTorch's own quantization and documented layouts."""
+"""Quantized models compared with publicly measured files, PyTorch's own quantization and documented layouts."""
 
 import warnings
 from pathlib import Path
@@ -43,7 +43,7 @@ NF4: dict[str, Any] = {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4"}
     ],
 )
 def test_files_that_were_measured_in_public(size: int, mebibytes: float) -> None:
-    """https://github.com/microsoft/onnxruntime/issues/10340; its unit MB is 2^20 bytes."""
+    """The sizes are from https://github.com/microsoft/onnxruntime/issues/10340; the unit MB there is 2^20 bytes."""
     assert size / 2**20 == pytest.approx(mebibytes, rel=0.002)
 
 
@@ -52,7 +52,7 @@ def test_pytorch_writes_dynamic_int8(architecture: str, tmp_path: Path) -> None:
     model = small(architecture)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        warnings.simplefilter("ignore", UserWarning)  # of TypedStorage
+        warnings.simplefilter("ignore", UserWarning)  # about TypedStorage
         real = torch.ao.quantization.quantize_dynamic(Case.of(model).real("cpu").eval(), {torch.nn.Linear})
         torch.save(real.state_dict(), tmp_path / "pytorch_model.bin")
     assert model.quantized(DYNAMIC).file_bytes == (tmp_path / "pytorch_model.bin").stat().st_size
@@ -60,7 +60,7 @@ def test_pytorch_writes_dynamic_int8(architecture: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("architecture", sampled([name for _family, name in CLASSES], 3))
 def test_transformers_leaves_the_same_layers(architecture: str) -> None:
-    """In both: models whose decoder is tied, and those where it is not."""
+    """This holds for tied and for untied decoders."""
     model = small(architecture)
     for tied in (True, False) if model.config.has("tie_word_embeddings") else (True,):
         changed = model if tied else model.replace(tie_word_embeddings=False)
@@ -77,7 +77,7 @@ def test_transformers_leaves_the_same_layers(architecture: str) -> None:
 
 
 def test_effective_bits() -> None:
-    """A float32 scale for 64 weights is half a bit; a byte for 64 and a float32 for 16,384 are 0.127 bits."""
+    """A float32 scale for 64 weights is half a bit. A byte for 64 and a float32 for 16,384 weights are 0.127 bits."""
     plain = MASKED_LM.quantized(bertcalc.BitsAndBytesConfig(**NF4))
     double = MASKED_LM.quantized(bertcalc.BitsAndBytesConfig(**NF4, bnb_4bit_use_double_quant=True))
     assert plain.bits_per_weight == pytest.approx(4.5, abs=0.001)
@@ -89,14 +89,14 @@ def test_effective_bits() -> None:
 
 
 def test_documented_layouts() -> None:
-    """One matrix of 768 rows and 3,072 columns in groups of 128, by hand."""
+    """The expected sizes are computed by hand, for a matrix of 768 rows and 3,072 columns in groups of 128."""
     scales, zeros = 2 * 24 * 768, 24 * 768 // 2
     for form, more in ((bertcalc.AwqConfig(), 0), (bertcalc.GPTQConfig(), 4 * 3072)):
         pieces = [piece for piece in form.pieces(BERT, "F16") if piece.source.endswith(".0.output.dense.weight")]
         assert sum(piece.tensor.num_bytes() for piece in pieces) == 768 * 3072 // 2 + scales + zeros + more
         assert "Counted from the documentation" in form.caveat
         assert all("layer" in piece.source for piece in form.pieces(BERT, "F16") if piece.kind != "unchanged")
-    three = bertcalc.GPTQConfig(bits=3, group_size=-1)  # one group in a column
+    three = bertcalc.GPTQConfig(bits=3, group_size=-1)  # one group per column
     pieces = [piece for piece in three.pieces(BERT, "F16") if piece.source.endswith(".0.output.dense.weight")]
     by_hand = 768 * 3072 * 3 // 8 + 768 * 3 // 8 + 2 * 768 + 4 * 3072
     assert sum(piece.tensor.num_bytes() for piece in pieces) == by_hand
@@ -169,7 +169,7 @@ def test_why_it_is_not_smaller() -> None:
     assert "stored in a whole byte, so that nothing is saved over int8" in str(unpacked.why_not_smaller())
     larger = str(ALBERT.quantized(bertcalc.OnnxQuantizeDynamic()).why_not_smaller())
     assert "times as large as 46.7 MB (44.6 MiB) in float32, not 4 times smaller" in larger
-    # A GGUF file has neither a pooler nor the head of a language model.
+    # A GGUF file has neither a pooler nor a language model's head.
     bare = in_megabytes(4 * Case(MASKED_LM.config, "BertModel", False).real().num_parameters())
     for model in (MASKED_LM, bertcalc.load("bert-base-uncased")):
         assert f"smaller than {bare} in float32" in str(model.quantized(bertcalc.Gguf("Q8_0")).why_not_smaller())
@@ -219,6 +219,6 @@ def test_what_is_not_possible_is_refused(ask: Any, words: str) -> None:
 
 
 def test_gguf_takes_the_names_that_llama_quantize_has_for_its_mixes() -> None:
-    """QUANT_OPTIONS of tools/quantize/quantize.cpp in llama.cpp: "alias for Q4_K_M"."""
+    """QUANT_OPTIONS in llama.cpp's tools/quantize/quantize.cpp lists them, such as "alias for Q4_K_M"."""
     for bits in (3, 4, 5):
-        assert bertcalc.Gguf(f"Q{bits}_K") == bertcalc.Gguf(f"Q{bits}_K_M")  # type: ignore[arg-type]  # a name that is read
+        assert bertcalc.Gguf(f"Q{bits}_K") == bertcalc.Gguf(f"Q{bits}_K_M")  # type: ignore[arg-type]  # an alias

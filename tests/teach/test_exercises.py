@@ -1,4 +1,4 @@
-"""Exercises: every answer is the real model's, every way to type it is right, every miscount is named."""
+"""Exercises: every answer is the real model's, every way to type it is accepted, and every miscount is named."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ levels = st.sampled_from(LEVELS)
 
 
 def exercises(*kinds: Kind) -> st.SearchStrategy[Exercise]:
-    """Exercises of some kinds, or of all."""
+    """Draw exercises of the given kinds, or of all kinds."""
     return st.builds(exercise, seeds, levels, st.sampled_from(kinds or KINDS))
 
 
@@ -43,16 +43,16 @@ def case_of(exercise: Exercise) -> Case:
 
 
 def names_of(exercise: Exercise) -> dict[str, int]:
-    """The letters that may be typed."""
+    """The symbols that an answer may use, with their values."""
     return {(LETTERS | CALL_LETTERS)[field]: size for field, size in exercise.sizes().items()}
 
 
 def sentences(verdict: Verdict) -> list[set[str]]:
-    """The ways to a wrong answer that are told, each as the set of its miscounts."""
+    """The explanations of a wrong answer that are shown, each as its set of miscounts."""
     return [{said.message for said in way} for way in verdict.because]
 
 
-# What the links of these sheets have always meant: kind, what is asked about, H, L and V.
+# The permanent content of links to these sheets: kind, subject, H, L and V.
 PINNED: dict[tuple[int, Level], list[tuple[str, str, int, int, int]]] = {
     (1, "easy"): [
         ("tensor", "encoder.layer.*.attention.self.value.weight", 10, 2, 50),
@@ -101,7 +101,7 @@ def facts(exercise: Exercise) -> tuple[str, str, int, int, int]:
 
 @pytest.mark.parametrize(("seed", "level"), PINNED)
 def test_old_links_mean_the_same_sheets(seed: int, level: Level) -> None:
-    """If this fails after a change of the generator, VERSION has to be raised, and this pinned anew."""
+    """If this fails after a change of the generator, raise VERSION and update PINNED."""
     assert [facts(exercise) for exercise in sheet(seed, level)] == PINNED[seed, level]
 
 
@@ -229,7 +229,7 @@ def test_bytes_are_those_of_pytorch(exercise: Exercise) -> None:
 
 
 def changed(config: Config, field: str) -> Config:
-    """The configuration with another value in a field."""
+    """The configuration with another value of a field."""
     value = getattr(config, field)
     if field == "num_attention_heads":
         return replace(config, num_attention_heads=1 if value > 1 else config.hidden_size)
@@ -252,7 +252,7 @@ def test_fields_change_what_they_change_in_the_real_model(exercise: Exercise) ->
         return real_flops(case, Call(*exercise.batch.shape))[1] if exercise.batch else 0
 
     before = cost(exercise.config)
-    # A padding token of another number changes nothing that is looked at here, but has to be in the vocabulary.
+    # Another padding token changes no cost, but must be in the vocabulary.
     fields = [field for field in exercise.options if field != "pad_token_id"]
     changing = frozenset(field for field in fields if cost(changed(exercise.config, field)) != before)
     assert changing == exercise.right
@@ -281,12 +281,12 @@ def ways_to_type(exercise: Exercise) -> Iterator[str]:
             yield f"{right} B"
             yield f"{right}/1024 KiB"
         line = worked(exercise)[-1]
-        if exercise.kind not in ("memory", "error"):  # there N is no size; the other's last line is the sum
+        if exercise.kind not in ("memory", "error"):  # in these, N is not a size, or the last line is a sum
             yield as_typed(line.letters)
 
 
 def as_typed(latex: str) -> str:
-    """A formula as somebody would type it."""
+    """A LaTeX formula as a user would type it."""
     latex = re.sub(r"\\frac\{(.*)\}\{(\w+)\}", r"(\1)/\2", latex)
     for sign, typed in ((r"\left", ""), (r"\right", ""), (r"\cdot", "*"), ("{,}", ","), ("{", ""), ("}", "")):
         latex = latex.replace(sign, typed)
@@ -324,7 +324,7 @@ def test_what_is_rounded_too_much_is_not_accepted() -> None:
 
 
 def test_zeros_at_the_end_of_a_rounded_answer_are_not_known() -> None:
-    """110M counts as 1.1e8 does; a number that is written out means itself."""
+    """110M counts as 1.1e8. A number with all digits is exact."""
     model = Model(BertConfig())
     tensors = tuple(model.tensors())
     exercise = Exercise("model", model, Sentence(""), 109_482_240, "parameters", tensors=tensors)
@@ -342,8 +342,9 @@ def test_zeros_at_the_end_of_a_rounded_answer_are_not_known() -> None:
 @given(exercises("tensor", "layer", "model", "architecture", "error"))
 def test_each_miscount_is_named(exercise: Exercise) -> None:
     tensors, sizes = exercise.explained(), MiscountSizes.of(exercise.config)
-    pooled = any(tensor.name.startswith("pooler.") for tensor in tensors)  # then none is added
-    left_out = ("added", "not shared") if exercise.path else "pooler added" if pooled else ()  # to a part nothing is
+    pooled = any(tensor.name.startswith("pooler.") for tensor in tensors)  # no pooler is added to a count that has one
+    # Nothing is added to a part.
+    left_out = ("added", "not shared") if exercise.path else "pooler added" if pooled else ()
     made = {name: miscount for name, miscount in MISCOUNTS.items() if not name.endswith(left_out)}
     totals = {name: total(miscount.make(tensors, sizes)) for name, miscount in made.items()}
     for wrong in set(totals.values()) - {exercise.right, 0}:
@@ -354,7 +355,7 @@ def test_each_miscount_is_named(exercise: Exercise) -> None:
         told = sentences(verdict)
         single = set[str]().union(*(way for way in told if len(way) == 1))
         assert single <= miscounts | mistakes
-        # Among tiny numbers a rare miscount is hardly likelier than chance.
+        # For tiny sizes, a rare miscount is hardly likelier than chance.
         bits = min(MISCOUNTS[name].bits for name, amount in totals.items() if amount == wrong)
         if not is_chance(wrong, total(tensors), bits):
             assert all(len(way) == 1 for way in told)
@@ -362,7 +363,7 @@ def test_each_miscount_is_named(exercise: Exercise) -> None:
 
 
 def answered(path: str, intermediate_size: int, answer: str) -> set[frozenset[str]]:
-    """What is told about an answer to the number of parameters at a path, in a model with a hidden size of 2."""
+    """The explanations of an answer to the parameter count at a path, for a hidden size of 2."""
     config = BertConfig(
         hidden_size=2, num_attention_heads=1, num_hidden_layers=2, intermediate_size=intermediate_size, vocab_size=10
     )
@@ -373,10 +374,10 @@ def answered(path: str, intermediate_size: int, answer: str) -> set[frozenset[st
 
 
 def test_what_only_tiny_sizes_make_possible_is_not_given_as_the_cause() -> None:
-    """With a hidden size of 2, 16 is 4 H^2: for a matrix of 2 x 6 that is no sign that I was taken to be 4 H."""
+    """With a hidden size of 2, 16 equals 4 H². For a 2 × 6 matrix, this does not show that I was taken to be 4 H."""
     assert not answered("encoder.layer.*.output.dense.weight", 6, "16")
-    # All matrices of the attention without biases and LayerNorm are 4 H^2 as well, and people do count so; query, key
-    # and value as a single matrix, 2 H^2 + 4 H, would be 16 with this hidden size alone.
+    # The attention's matrices without biases and LayerNorm are also 4 H^2, a count that users do make. Query, key and
+    # value as a single matrix, 2 H^2 + 4 H, give 16 only with this hidden size.
     matrices = {frozenset((MISCOUNTS["biases"].description, MISCOUNTS["LayerNorm"].description))}
     assert answered("encoder.layer.*.attention", 6, "16") == matrices
 
@@ -399,7 +400,7 @@ def test_the_bias_of_the_same_module_is_no_part_of_a_weight(exercise: Exercise) 
     bias = real.get(name.removesuffix("weight") + "bias")
     assert isinstance(exercise.right, int)
     if bias is not None:
-        verdict = check(exercise, f"{exercise.right + bias.numel()}")  # 20 for 16, of a matrix of 4 x 4
+        verdict = check(exercise, f"{exercise.right + bias.numel()}")  # 20 for 16, with a matrix of 4 x 4
         assert {"the bias is counted as well, but it is a separate tensor"} in sentences(verdict)
 
 
@@ -482,7 +483,7 @@ def test_what_is_said_to_wrong_fields() -> None:
 
 
 def value(line: WorkedLine, exercise: Exercise) -> None:
-    """The letters, the numbers and the result of a line are the same."""
+    """Assert that the symbols, the numbers and the result of a line agree."""
     names = names_of(exercise) | ({"N": exercise.memory.parameters} if exercise.memory else {})
     result = Fraction(line.result.replace("{,}", "").replace("+", ""))
     for side in (line.letters, line.numbers):

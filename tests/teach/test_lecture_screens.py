@@ -1,4 +1,4 @@
-"""A lecturer's file: what is read, and the one sentence for everything that can be wrong in it."""
+"""A lecturer's file: what it may contain, and the message for each possible fault."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Sheets as documents: well formed, and with answers only if they are wanted."""
+"""Sheets as documents: well formed, with answers only on request."""
 
 import re
 
@@ -18,7 +18,7 @@ ITEM = WrittenExercise(
     solution=("together: $\\left(1 + 2\\right) = 3$",),
 )
 SHEET = Sheet("A sheet: 1", "See `/exercises?level=easy&seed=1`", "Answer: ", (ITEM, ITEM))
-# Words, and everything that means something in LaTeX or that stands in our texts.
+# Words, and all characters that have a meaning in LaTeX or occur in the exercises.
 words = st.text("abc ,.:;?!-()[]{}\\&%#_^~×·“”", max_size=30)
 texts = st.lists(words | words.map("`{}`".format) | st.just("$H^{2} \\cdot 3{,}072$") | st.just("**x_y**"), max_size=4)
 items = st.builds(
@@ -32,7 +32,7 @@ sheets = st.builds(Sheet, words, texts.map(" ".join), words, st.lists(items, max
 
 
 def check_latex(document: str) -> None:
-    """Braces, formulas and environments are closed in their order, and no special character is left as it is."""
+    """Assert that braces, formulas and environments are closed in order, and that special characters are escaped."""
     body = document.partition(r"\begin{document}")[2]
     plain = re.sub(r"\\[\\&%$#_{}]", "", body)
     depth = 0

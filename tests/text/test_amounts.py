@@ -1,4 +1,4 @@
-"""Amounts as people type them: what they mean exactly, and one clear error for everything else."""
+"""Amounts as users type them: their exact meaning, and one clear error for everything else."""
 
 from fractions import Fraction
 
@@ -32,7 +32,7 @@ units = st.sampled_from([None, "parameters", "FLOPs", "bytes"])
         ("7B", "parameters", 7 * 10**9, "parameters"),
         ("7B", "bytes", 7, "bytes"),
         ("7 bn", None, 7 * 10**9, None),
-        # Nothing has so many billions: bytes, as ls and Windows show them.
+        # No count of bytes is that many billions: bytes as ls and Windows show them.
         ("440,473,133 B", None, 440_473_133, "bytes"),
         ("440473133B", None, 440_473_133, "bytes"),
         ("1,760B", None, 1_760 * 10**9, None),
@@ -87,7 +87,7 @@ units = st.sampled_from([None, "parameters", "FLOPs", "bytes"])
         ),
         ("418,5 MB", None, 418_500_000, "bytes"),
         ("1.234,5k", None, 1_234_500, None),
-        ("149.014k", None, 149_014, None),  # what has one dot has decimals, and one comma thousands
+        ("149.014k", None, 149_014, None),  # a single dot is a decimal point, and a single comma separates thousands
         ("149,014", None, 149_014, None),
     ],
 )
@@ -198,7 +198,7 @@ def test_a_whole_number_means_itself_however_it_is_grouped(number: int) -> None:
 @given(st.integers(0, 10**12), st.integers(0, 6))
 def test_a_count_that_is_rounded_is_what_the_text_means(count: int, digits: int) -> None:
     for text in (f"{count / 10**6:.{digits}f}M", f"{count:.{digits}e}", f"{count / 10**6:,.{digits}f} MB"):
-        # float64 has 16 digits, of which these use fewer.
+        # float64 has 16 digits, and these numbers have fewer.
         assert typed(text).means(count)
 
 
@@ -223,7 +223,7 @@ def test_of_a_calculation_the_whole_text_is_quoted_where_its_unit_is_unknown() -
 
 @given(st.integers(10, 10**12 - 1))
 def test_a_number_in_chinese_is_the_number(number: int) -> None:
-    """As a Chinese reader writes it: four digits for each unit, with a zero where one is skipped."""
+    """As written in Chinese: four digits for each unit, and a zero for a skipped unit."""
     assert typed(chinese(number)).value == number
 
 

@@ -1,7 +1,7 @@
-"""Every public function with every argument wrong: a sentence that names the argument, never an error of Python's."""
+"""Every public function with every argument wrong: a message names the argument, and no Python error is raised."""
 
 # mypy: disable-error-code="arg-type, call-arg, call-overload, index, list-item, misc, type-var, union-attr"
-# What is wrong on purpose here, mypy refuses as well.
+# mypy also refuses the arguments that are wrong on purpose.
 
 import copy
 import importlib
@@ -67,11 +67,11 @@ STORED = [StoredTensor(name, "F32", shape) for name, shape in MODEL.named_parame
 
 
 def end(*_steps: object) -> None:
-    """What is told of its progress: a search ends as soon as it has begun, with all arguments read."""
+    """End a search when it first reports its progress. All arguments have been read by then."""
     raise Ended
 
 
-# A right value for each argument: by the function and its name, by its name, or by what the annotation says.
+# A valid value for each argument, keyed by function and name, by name, or by type.
 BY_NAME: dict[str, Any] = {
     "batch_size": 2,
     "sequence_length": 3,
@@ -202,7 +202,7 @@ def named(function: Callable[..., Any]) -> str:
 
 @cache
 def example(function: Callable[..., Any], name: str) -> Any:
-    """A right value of an argument."""
+    """A valid value of an argument."""
     if (key := (named(function), name)) in SPECIAL:
         return SPECIAL[key]
     hint = get_type_hints(inspect.unwrap(function)).get(name)
@@ -224,7 +224,7 @@ def arguments(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def run(function: Callable[..., Any], given: dict[str, Any]) -> None:
-    """Call a function and take all that an iterator gives."""
+    """Call a function. If it returns an iterator, exhaust it."""
     result = function(**given)
     if isinstance(result, Iterator):
         list(result)
@@ -238,7 +238,7 @@ FUNCTIONS = {named(function): function for function in CHECKED if "." not in fun
 def test_a_wrong_argument_is_refused_in_a_sentence(name: str) -> None:
     function = FUNCTIONS[name]
     right = arguments(function)
-    for argument in right.keys() - ({"count"} if name.endswith(".flops") else set()):  # any function can be given there
+    for argument in right.keys() - ({"count"} if name.endswith(".flops") else set()):  # count may be any function
         for value in WRONG:
             try:
                 run(function, {**right, argument: value})
@@ -247,14 +247,14 @@ def test_a_wrong_argument_is_refused_in_a_sentence(name: str) -> None:
                 assert sentence[-1] in ".?", sentence
                 assert len(sentence) < 1_500, sentence
                 assert "object at 0x" not in sentence, sentence
-            except Ended:  # of infer, which has a millisecond
+            except Ended:  # raised by infer, which has a time limit of a millisecond
                 pass
     with pytest.raises(ArgumentError, match=r"nope"):
         function(**right, nope="nope")
 
 
 LOADED = bertcalc.load(SMALL, "BertForMaskedLM")
-METHODS: dict[str, dict[str, Any]] = {  # right arguments for each method of a model
+METHODS: dict[str, dict[str, Any]] = {  # valid arguments for each method of a model
     "num_parameters": {"only_trainable": False, "exclude_embeddings": True},
     "named_children": {"folded": True},
     "modules": {"path": "", "copies": 1, "folded": True},
@@ -291,7 +291,7 @@ def test_a_wrong_argument_of_a_method_is_refused_in_a_sentence(method: str) -> N
 
 
 def test_every_method_of_a_model_checks_its_arguments() -> None:
-    """It is one of those above, or a function that is public, too."""
+    """Each method is in METHODS, or is also a public function."""
     methods = {name: value for name, value in vars(bertcalc.Model).items() if inspect.isfunction(value)}
     public = {name for name in methods if not name.startswith("_")}
     originals = {*map(inspect.unwrap, FUNCTIONS.values())}
@@ -325,12 +325,12 @@ LLAMA = "llama-7b"
 TORCH = torch.nn.Linear(2, 2)
 BLOOM = shipped("bloom", "BloomForCausalLM")
 TWO = numpy.array([1, 2])
-WIDER = Sweep(Case(SUBJECT), ("hidden_size",))  # heads of 4, and intermediate_size 3/2 of hidden_size
+WIDER = Sweep(Case(SUBJECT), ("hidden_size",))  # heads of size 4, and intermediate_size is 3/2 of hidden_size
 MORE_HEADS = Sweep(Case(SUBJECT), ("num_attention_heads",))
 ODD_HEADS = build(bertcalc.ModernBertConfig(hidden_size=12, num_attention_heads=4))
 GPT2 = build(bertcalc.GPT2Config())
 assert BLOOM
-# A wrong call, and words of the sentence that says what would be right.
+# Wrong calls, and words of the message that says what would be right.
 CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: forward_flops(bertcalc.BertConfig(), 1, 128), 'model must be a model, such as load("bert-base-uncased")'),
     (lambda: forward_flops(transformers.BertConfig(), 1, 128), "not a transformers BertConfig"),
@@ -493,7 +493,7 @@ def test_a_wrong_call_says_what_would_be_right(call: Callable[[], object], words
 
 
 def test_arrays_of_numpy_and_pytorch_are_columns_and_values() -> None:
-    """The rows are those of a list."""
+    """Arrays give the same rows as a list."""
     like = build(bertcalc.columns(SMALL, num_hidden_layers=[1, 2])).num_parameters()
     for some in (TWO, torch.tensor([1, 2])):
         counts = build(bertcalc.columns(SMALL, num_hidden_layers=some)).num_parameters()
@@ -526,14 +526,14 @@ def test_a_name_of_pytorch_or_transformers_means_the_same(argument: str, name: A
 
 
 def test_each_name_says_something_of_its_own() -> None:
-    """Or the tests above would hold for a function that ignores its arguments."""
+    """Otherwise, the tests above would hold for a function that ignores its arguments."""
     assert len({training_peak_bytes(MODEL, 2, 8, optimizer=name) for name in ("sgd", "adam", "Adafactor")}) == 3
     assert len({training_peak_bytes(MODEL, 2, 8, dtype=dtype) for dtype in (torch.float32, torch.bfloat16)}) == 2
     assert len({saved_activation_bytes(MODEL, 2, 8, attention=name) for name in ("eager", "sdpa")}) == 2
 
 
 def test_adam_takes_the_memory_of_adamw() -> None:
-    """In the real step, as torch.optim.Adam is taken for AdamW."""
+    """bertcalc treats torch.optim.Adam as AdamW, so a real step must take the same memory with both."""
     moments = []
     for kind in (torch.optim.Adam, torch.optim.AdamW):
         with torch.device("meta"):
@@ -588,7 +588,7 @@ def test_a_model_is_copied_and_pickled(architecture: str, copied: Callable[[Any]
 
 @pytest.mark.parametrize("dtype", ["float64", torch.float64, "double", float])
 def test_double_precision_is_refused_without_a_suggestion(dtype: Any) -> None:
-    """PyTorch takes Python's float for float64; float16 has half of float32's bytes, not twice as many."""
+    """PyTorch accepts Python's float as float64. float16 has half of float32's bytes, not twice as many."""
     with pytest.raises(ArgumentError, match="not possible: it must be float32, bfloat16 or float16"):
         training_peak_bytes(MODEL, 1, 8, dtype=dtype)
 
@@ -615,7 +615,7 @@ def test_a_changed_deep_copy_leaves_the_model_as_it_was() -> None:
 
 
 def test_errors_are_those_of_python_as_well() -> None:
-    """So that what caught them before still does."""
+    """Code that catches Python's exceptions therefore still works."""
     with pytest.raises(KeyError):
         MODEL.get_submodule("nope")
     with pytest.raises(TypeError):

@@ -1,4 +1,4 @@
-"""Calculations as typed: the judge is Python's own arithmetic with fractions."""
+"""Calculations as users type them, compared with Python's own arithmetic with fractions."""
 
 from fractions import Fraction
 
@@ -18,7 +18,7 @@ NAMES = {letter: getattr(BertConfig(), field) for field, letter in LETTERS.items
 
 @st.composite
 def calculations(draw: st.DrawFn, depth: int = 3) -> tuple[str, str]:
-    """A calculation as somebody types it, and the same for Python's own arithmetic."""
+    """Draw a calculation as a user types it, and the same calculation in Python."""
     kind = draw(
         st.sampled_from(["number", "letter", "sum", "product", "power", "minus", "group"] if depth else ["number"])
     )

@@ -1,4 +1,4 @@
-"""Numbers with decimals: none reads as what it is not, and one module writes them all."""
+"""Numbers with decimals: none is rounded to a misleading value, and one module formats them all."""
 
 import ast
 import re
@@ -112,7 +112,7 @@ def test_a_multiple_reads_neither_0_nor_1_unless_it_is_that(count: int, first: i
 
 
 @given(COUNTS, st.integers(1, 10**12))
-@example(1_999, 2_000)  # 99.95 %, which rounds to 100.0
+@example(1_999, 2_000)  # 99.95 %, which would round to 100.0
 def test_shares_and_multiples_read_as_what_they_are(part: int, whole: int) -> None:
     times = float(multiple(part, whole).replace(",", ""))
     assert (times == 0) == (part == 0)
@@ -135,16 +135,16 @@ def test_numbers_with_units_and_powers() -> None:
     assert rounded(21.837184) == 21.8
 
 
-# What a format says that rounds: a number of decimals or of digits, or a type that has decimals.
+# Format specifications that round: a number of decimals or digits, or a type with decimals.
 ROUNDS = re.compile(r"\.\d|[eEfFgGn%]$")
 TEMPLATE = re.compile(r"\{[\w.\[\]]*:([^{}]*)\}")
 PERCENT = re.compile(r"%[-+ #0-9]*(\.\d+)?[eEfFgG]")
-# Not for people: seconds in JSON.
+# Not for readers: seconds in JSON.
 MAY_ROUND = ["bertcalc/discover/results/result.py: round(self.seconds, 1)"]
 
 
 def formats(source: str) -> Iterator[str]:
-    """The places of a program where a number is written rounded."""
+    """Yield the places in a program that format a number with rounding."""
     for node in ast.walk(ast.parse(source)):
         if any(map(ROUNDS.search, _specifications(node))):
             yield ast.unparse(node)
@@ -166,7 +166,10 @@ def _specifications(node: ast.AST) -> list[str]:
 
 
 def test_no_other_module_writes_a_number_rounded() -> None:
-    """bertcalc/text/digits.py has a function for each way; another way is another function there, with its promise."""
+    """bertcalc/text/digits.py has a function for each format.
+
+    A new format needs a new function there, with its guarantee.
+    """
     paths = [ROOT / "app.py", *(path for room in ("bertcalc", "pages") for path in (ROOT / room).rglob("*.py"))]
     found = [
         f"{path.relative_to(ROOT).as_posix()}: {place}"

@@ -1,4 +1,4 @@
-"""Live numbers as Python's own tools treat them; tests/browser/test_live.py compares their arithmetic."""
+"""Live numbers work with Python's own tools. tests/browser/test_live.py compares their arithmetic."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""Regular expressions: the wrong ones are refused, and no accepted one is slow."""
+"""Regular expressions: wrong patterns are refused, and no accepted pattern is slow."""
 
 import re
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""The dataclasses of bertcalc/text/records.py do what Python's own do."""
+"""The dataclasses of bertcalc/text/records.py behave as Python's own."""
 
 import dataclasses
 import pickle
@@ -13,7 +13,7 @@ from bertcalc.text.records import dataclass
 
 
 class Base:
-    """What both kinds of class have."""
+    """The content that both classes share."""
 
     height: int
     width: int = 2
@@ -24,7 +24,7 @@ class Base:
 
 
 def both(name: str, body: Mapping[str, Any]) -> tuple[Any, Any]:
-    """The same class, made by Python's decorator and by ours."""
+    """The same class, made by Python's decorator and by bertcalc's."""
     content = {**{key: value for key, value in vars(Base).items() if key not in ("__dict__", "__weakref__")}, **body}
     ours, pythons = (type(name, (), dict(content)) for _time in range(2))
     return dataclass(frozen=True)(ours), dataclasses.dataclass(frozen=True)(pythons)
@@ -39,7 +39,7 @@ OF_THEIR_OWN = both("Shape", {"__repr__": says_hello, "__eq__": lambda self, oth
 
 
 def outcome(function: Callable[[], Any]) -> Any:
-    """The result, or the type and the text of the exception."""
+    """The result, or the type and text of the exception."""
     try:
         return function()
     except Exception as error:

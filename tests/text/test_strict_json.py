@@ -1,4 +1,4 @@
-"""The one reader of JSON: what Python's parser reads, and refuses, and what it would let pass."""
+"""The one JSON reader: what Python's parser accepts and refuses, and what only Python's parser accepts."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The name that is probably meant."""
+"""The suggestion of the name that the user probably meant."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def test_what_is_like_nothing_has_no_suggestion() -> None:
     assert nearest("zzzz", PRESETS) is None
     assert nearest("zzzz", PRESETS, similarity=0.0) in PRESETS
     assert nearest("x", []) is None
-    assert nearest("bert" * 10_000, PRESETS, similarity=0.0) in PRESETS  # in no time
+    assert nearest("bert" * 10_000, PRESETS, similarity=0.0) in PRESETS  # this takes almost no time
 
 
 def test_what_begins_so_comes_first() -> None:

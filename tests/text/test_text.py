@@ -1,4 +1,4 @@
-"""Somebody else's text as Markdown: it is read back as what it was, and nothing is made of it."""
+"""Untrusted text as Markdown: it is read back unchanged, and creates no markup."""
 
 import re
 import unicodedata
@@ -13,13 +13,13 @@ from bertcalc.text import code, literal, shorten, visible
 from tests.markdown import read
 from tests.payloads import PAYLOADS
 
-# Words and signs of Markdown close together, and any text.
+# Words and Markdown characters close together, and arbitrary texts.
 TEXTS = st.sampled_from(PAYLOADS) | st.text() | st.text(st.sampled_from("`$[]()*_~|\\:/<>&{}#!+-=.,' \nwa1é“"))
 BETWEEN = st.sampled_from(("", "a ", "**a**: ", "1. ", "$x$ ", "(", '"', "“"))
 
 
 def shown(text: str) -> str:
-    """What is seen of a text: where there is nothing, that it is a text."""
+    """The visible form of a text. If nothing of it is visible, quotation marks show it as a text."""
     return visible(text) if visible(text).strip() else f'"{visible(text)}"'
 
 
@@ -42,7 +42,7 @@ def test_what_stays_as_it_is_is_words_and_numbers(text: str) -> None:
     assert not found.made
     assert found.seen == f"It is {text and shown(text)}."
     if not found.code:
-        # Addresses and arrows are found in words, too: https://github.github.com/gfm/#autolinks-extension-
+        # Addresses and arrows are recognised in words, too: https://github.github.com/gfm/#autolinks-extension-
         assert not re.search(r"[@:<>\\$`*|~{}\[\]]|//|--|www\.", text, re.IGNORECASE)
 
 
@@ -61,7 +61,8 @@ def test_what_is_taken_away_of_code_is_the_text(one: str, other: str) -> None:
 @given(TEXTS)
 def test_all_of_a_text_can_be_seen(text: str) -> None:
     shown = visible(text)
-    assert {unicodedata.category(sign)[0] for sign in shown} <= {*"LMNPSZ"}  # no controls, and nothing unassigned
+    # Neither control characters nor unassigned ones.
+    assert {unicodedata.category(sign)[0] for sign in shown} <= {*"LMNPSZ"}
     assert all(sign == " " for sign in shown if unicodedata.category(sign)[0] == "Z")
     assert visible(shown) == shown
     assert len(shorten(text)) <= 40

@@ -1,4 +1,4 @@
-"""Numbers and calculations in a text: what is read, and what is not."""
+"""Numbers and calculations in a text: which are read, and which are not."""
 
 from fractions import Fraction
 from time import process_time
@@ -66,16 +66,16 @@ def test_words_stand_before_and_after() -> None:
 def test_the_time_is_proportional_to_the_text(piece: str) -> None:
     before = process_time()
     find((piece * 100_000)[:100_000], LETTERS)
-    assert process_time() - before < 30  # a few seconds; quadratic time would take minutes
+    assert process_time() - before < 30  # it takes a few seconds; quadratic time would take minutes
 
 
 @pytest.mark.parametrize(
     ("text", "sides"),
     [
-        ("12d^2 + 13d + 2d = 12d^2 + 14d", 2),  # sums in the same letters have to agree
+        ("12d^2 + 13d + 2d = 12d^2 + 14d", 2),  # sums with the same symbols must agree
         ("| attention | 12*(768*64*3) + 768*768 | 2,362,368 |", 2),  # a cell and its result
         ("| query | 768 * 768 | 590,592 |", 1),  # sizes, and a count with a bias
-        ("| attention | 4 * 768 * 768 | 28,311,552 |", 1),  # of one layer, and of all
+        ("| attention | 4 * 768 * 768 | 28,311,552 |", 1),  # a calculation for one layer, and a count of all layers
         ("150.37 MiB", 1),
         ("124M ≈ 31%", 1),  # a count and its share
         ("23.4M / 109.5M = 21.4%", 2),
@@ -116,7 +116,7 @@ def test_words_before_a_parenthesis_introduce_the_calculation() -> None:
         ("H' = 11008, 3 × HH' parameters", [3 * 4096 * 11008]),
         ("3HH′ = 135,266,304", [135_266_304, 135_266_304]),
         ("2H'", [2 * 11008]),
-        ("3 × HI' parameters", []),  # I' is not given
+        ("3 × HI' parameters", []),  # the text defines no I'
         ("the layers' 64 × 12", [768]),
         ("'H' × 12", []),
     ],

@@ -1,4 +1,4 @@
-"""The words around a number."""
+"""The words around a number in a text."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-r"""Formulas of a page with KaTeX, copied: the text for screen readers, the LaTeX, and the formula that is seen."""
+r"""Formulas copied from a page with KaTeX: the text for screen readers, the LaTeX source, and the visible formula."""
 
 import re
 from time import perf_counter
@@ -14,7 +14,7 @@ from tests.examples import examples
 
 
 def as_copied(latex: str) -> str:
-    """A formula as a browser copies it from a page: KaTeX's MathML, its annotation, and its HTML."""
+    """Return a formula as a browser copies it: KaTeX's MathML text, its LaTeX annotation, and its HTML text."""
     seen = re.sub(r"[\s{}^]", "", latex.replace(r"\times", "×"))
     return f"{seen}{latex}{seen}"
 
@@ -30,7 +30,7 @@ def test_the_calculation_is_read_once(terms: list[tuple[int, int]]) -> None:
     text = f"参数量为 {as_copied(latex)}（一共）"
     [claim] = [claim for claim in proofread(f"BERT-base\n\n{text}").claims if "=" in claim.text]
     assert claim.value == total
-    assert claim.text == as_copied(latex)  # what is left stands for all three copies
+    assert claim.text == as_copied(latex)  # the remaining text stands for all three copies
 
 
 def test_a_power_keeps_its_exponent() -> None:

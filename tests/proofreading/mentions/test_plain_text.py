@@ -1,4 +1,4 @@
-"""Markup is removed, and every character keeps its place in the text as it was given."""
+"""Markup is removed, and every remaining character keeps its position in the original text."""
 
 import json
 from time import perf_counter
@@ -62,7 +62,7 @@ def test_the_time_is_proportional_to_the_text(piece: str) -> None:
     before = perf_counter()
     read((piece * 100_000)[:100_000])
     read(('{"cells": "source' + piece * 100_000)[:100_000])
-    assert perf_counter() - before < 10  # a second; quadratic time would take minutes
+    assert perf_counter() - before < 10  # it takes a second; quadratic time would take minutes
 
 
 @pytest.mark.parametrize("text", [r"$HH^{\prime}$", r"$HH^\prime$", "$HH^{'}$", "$HH'$"])

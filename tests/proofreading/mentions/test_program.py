@@ -39,7 +39,7 @@ total_params = embeddings + encoder + \\
 def test_every_line_of_a_right_program_is_right() -> None:
     claims = proofread(PROGRAM).claims
     computed = {claim.text: claim for claim in claims if re.search(r"[a-zA-Z] [*+]|[*+] [a-zA-Z(]", claim.text)}
-    assert len(computed) == 7  # 4 * H is a size
+    assert len(computed) == 7  # 4 * H is a size, not a count
     assert {claim.verdict for claim in computed.values()} == {"right"}, computed
     assert claims[-1].value == REAL
 
@@ -67,7 +67,7 @@ def test_a_total_that_a_line_adds_to_is_the_total_before_the_line() -> None:
 @given(st.integers(1, 4096), st.integers(1, 48), st.sampled_from(["+", "-", "*", "//"]), st.integers(1, 99))
 def test_values_are_those_of_python(width: int, layers: int, sign: str, other: int) -> None:
     expression = f"(width * width {sign} {other}) * layers + 2 ** 3"
-    expected = eval(expression, {"width": width, "layers": layers})  # a text of this test
+    expected = eval(expression, {"width": width, "layers": layers})  # safe: the text is from this test
     lines = counted_lines(f"width = {width}\nlayers = {layers}\ncount = {expression}\n")
     assert [entry.value for entry in lines] == ([Fraction(expected)] if expected >= 1000 else [])
 
@@ -105,7 +105,7 @@ q = h * h
 
 def test_a_loop_adds_as_often_as_it_runs() -> None:
     names: dict[str, int] = {}
-    exec(LOOP.replace("print(total)", "printed = total"), names)  # a text of this test
+    exec(LOOP.replace("print(total)", "printed = total"), names)  # safe: the text is from this test
     terms, norms, total, q = counted_lines(LOOP)
     assert [int(terms.value), int(norms.value), int(q.value)] == [4 * 768**2, 2 * 768, 768**2]
     assert int(total.value) == names["printed"]
@@ -170,7 +170,7 @@ def test_what_a_program_prints_or_returns_is_counted(line: str, name: str, calcu
     text = f"V = 30522\nh = 768\n{line}\n"
     [entry] = counted_lines(text)
     assert (entry.before, text[entry.start : entry.end]) == (name, calculation)
-    assert entry.value == eval(calculation, {"V": 30522, "h": 768})  # a text of this test
+    assert entry.value == eval(calculation, {"V": 30522, "h": 768})  # safe: the text is from this test
 
 
 def test_a_name_with_two_values_has_none_before_they_are_assigned() -> None:
@@ -215,7 +215,7 @@ def test_a_total_is_the_one_that_python_prints_or_is_not_known(name: str) -> Non
     program = SIZES + PROGRAMS[name]
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(program, {})  # a text of this test
+        exec(program, {})  # safe: the text is from this test
     totals = {
         int(entry.value) for entry in counted_lines(program) if program[entry.start : entry.end] in ("total", LAYER)
     }
