@@ -19,6 +19,7 @@ from bertcalc.diagnosis.part_words import part_in_words
 from bertcalc.model.model import Model
 from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.mentions.contexts import Context
+from bertcalc.proofreading.mentions.model_names import ends_with_unlisted_model
 from bertcalc.proofreading.mentions.written_sizes import in_digits, stated_positions, stated_sizes
 from bertcalc.proofreading.named_parts import WIDE, all_parts, meant_alone, names_particular_part
 from bertcalc.proofreading.size_slips import is_published
@@ -136,6 +137,15 @@ def has_added_tokens(judged: Judged, value: Fraction, context: Context, model: M
 
 
 _MOST_ADDED = 1000
+
+
+def is_of_unlisted_model(entry: WrittenNumber, context: Context) -> bool:
+    """Whether a number's row, or the words before it in its sentence, name a model that bertcalc does not know."""
+    words = next(filter(None, entry.cells), "") if entry.cells else _CLAUSES.split(context.before)[-1]
+    return ends_with_unlisted_model(words)
+
+
+_CLAUSES = re.compile(r"[。！？；;]|[.!?]\s")
 
 
 def is_of_variant(judged: Judged, context: Context, model: Model) -> bool:

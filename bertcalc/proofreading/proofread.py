@@ -42,7 +42,12 @@ from bertcalc.proofreading.mentions.model_names import is_model_name, models_nam
 from bertcalc.proofreading.mentions.program import counted_lines, sizes_by_field, with_program, without_unpacking
 from bertcalc.proofreading.mentions.written_sizes import primed_letters
 from bertcalc.proofreading.named_parts import names_part_but_whole, times_layers
-from bertcalc.proofreading.other_readings import has_added_tokens, is_of_shared_layers, is_of_variant
+from bertcalc.proofreading.other_readings import (
+    has_added_tokens,
+    is_of_shared_layers,
+    is_of_unlisted_model,
+    is_of_variant,
+)
 from bertcalc.proofreading.shares import (
     FORMER,
     OF_OTHER_THINGS,
@@ -295,6 +300,7 @@ class _Verdicts:
                 and (
                     has_added_tokens(finding.judged, entry.best.value, context, model)
                     or (not entry.computes and is_of_variant(finding.judged, context, model))
+                    or (not entry.computes and is_of_unlisted_model(entry, context))
                 )
             ):
                 finding = finding._replace(judged=UNKNOWN)

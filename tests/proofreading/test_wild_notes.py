@@ -325,3 +325,26 @@ def test_a_repeated_result_of_lora_is_not_compared_with_other_targets() -> None:
 def test_a_wrong_chain_shows_its_sides_as_numbers() -> None:
     [claim] = proofread("BERT: 2*768*3072 = 768*3071 + 2").of("wrong")
     assert str(claim.reason) == "The calculation gives 4,718,592, not 768 × 3,071 + 2 = 2,358,530."
+
+
+@pytest.mark.parametrize(
+    ("name", "architecture", "sizes"),
+    [
+        ("Longformer", "LongformerModel", {}),
+        ("MobileBERT", "MobileBertModel", {}),
+        ("SqueezeBERT", "SqueezeBertModel", {}),
+        ("ConvBERT-base", "ConvBertModel", {}),
+        ("LayoutLM", "LayoutLMModel", {}),
+        ("TinyBERT6", "BertModel", {"num_hidden_layers": 6}),
+        ("BERT-PKD", "BertModel", {"num_hidden_layers": 6}),
+        ("KoBERT", "BertModel", {"vocab_size": 8002}),
+        ("I-BERT", "RobertaModel", {}),
+    ],
+)
+def test_the_total_of_a_model_that_is_not_known_is_not_compared_with_berts(
+    name: str, architecture: str, sizes: dict[str, int]
+) -> None:
+    millions = round(count(real(architecture, **sizes)) / 10**6)
+    assert not rights(f"BERT-base has 110M parameters, while {name} has only {millions}M parameters.")
+    assert not rights(f"| model | params |\n|---|---|\n| BERT-base | 110M |\n| {name} | {millions}M |")
+    assert rights(f"{name} has {millions}M parameters, while BERT-base has 85M parameters in all.")

@@ -27,6 +27,7 @@ _ALIASES = {
     "bert chinese": "bert-base-chinese",
     "bert wwm": "bert-base-chinese",
     "bert wwm ext": "bert-base-chinese",
+    "roberta wwm": "bert-base-chinese",
     "roberta wwm ext": "bert-base-chinese",
     "roberta wwm ext large": "bert-large-chinese",
     # The names of Google's README.
@@ -64,6 +65,10 @@ _ALIASES = {
     "gpt 2 774m": "gpt2-large",
     "gpt 2 1.5b": "gpt2-xl",
     "modernbert": "ModernBERT-base",
+    "camembert": "camembert-base",
+    "deberta": "deberta-base",
+    "deberta v3": "deberta-v3-base",
+    "mdeberta": "mdeberta-v3-base",
     "nomic embed": "nomic-embed-text-v1.5",
 }
 
@@ -71,7 +76,8 @@ _ALIASES = {
 _FOREIGN = (
     r"(?:code)?llama|mistral|mixtral|qwen|qwq|chatglm|glm|baichuan|gemma|gemini|palm|bloomz?|falcon|vicuna|alpaca"
     r"|gpt[ _-]?3(?:\.5)?|gpt[ _-]?4o?|gpt[ _-]?j|gpt[ _-]?neox?|neox|(?:flan[ -])?t5|mt5|bart|deepseek|resnet"
-    r"|internlm|mamba|xlnet|chinchilla|pythia|olmo|minicpm|smollm|starcoder|whisper|vit"
+    r"|internlm|mamba|xlnet|chinchilla|pythia|olmo|minicpm|smollm|starcoder|whisper|vit|elmo|nezha|longformer|big ?bird"
+    r"|mobilebert|squeezebert|convbert|layoutlm(?:v[23])?|visualbert|vilbert|reformer|gpt[ _-]?1"
     r"|(?:phi|yi|opt)(?=[ -]?[0-9])"
 )
 
@@ -116,6 +122,31 @@ def model_name_pattern() -> re.Pattern[str]:
 def family_name(preset: str) -> str:
     """The first words of a preset's name: bert for bert-base-uncased."""
     return re.split(rf" ?\b(?:{SIZE_NAMES}|uncased|cased)\b", _spelled(preset))[0]
+
+
+# A word formed like a model's name: TinyBERT6, BERT-PKD, CodeBERTa-small, KoGPT.
+_MODEL_WORD = re.compile(
+    r"(?<![\w-])(?!transformers?\b)(?:[A-Za-z]{1,14}-?)?(?:BERT|former|GPT|LM)(?:[a-z]{1,8}|[A-Z])?[0-9]{0,2}"
+    r"(?:-(?!(?:like|style|based|family|type|sized)\b)[A-Za-z0-9]{1,12}){0,3}(?![\w-])"
+)
+_PART_OF_MODEL = re.compile("(?:MLM|NLM|LM|CLM|LLM|VLM|.*LM-?head.*|.*transformer.*|berts|bertmodel|gpts)", re.I)
+
+
+def ends_with_unlisted_model(text: str) -> bool:
+    """Whether the last model that a text names is neither a preset nor listed here.
+
+    >>> ends_with_unlisted_model("BERT-base has 110M parameters, while TinyBERT6 has only")
+    True
+    >>> ends_with_unlisted_model("While TinyBERT6 is small, BERT-base has")
+    False
+    """
+    word = next(reversed([*_MODEL_WORD.finditer(text)]), None)
+    if word is None or _PART_OF_MODEL.fullmatch(word[0]):
+        return False
+    last = next(reversed([*model_name_pattern().finditer(text)]), None)
+    if last and last["preset"] and last.start() <= word.start():
+        return last.end() < word.start()  # bert-base-uncased-finetuned is a preset's name with more words
+    return last is None or (last.start() < word.end() and not (last["bert"] and last.span() == word.span()))
 
 
 def names_model(text: str) -> bool:
