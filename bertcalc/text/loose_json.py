@@ -22,7 +22,7 @@ from bertcalc.text.problem import InputError
 from bertcalc.text.strict_json import read_json
 
 LONGEST = 200_000  # the most characters that are rewritten; real configurations have fewer than 60,000
-NAMESPACE = r"(?:argparse\.|types\.)?(?:Namespace|SimpleNamespace|namespace)\s{0,9}"
+NAMESPACE = r"(?:(?:argparse\.|types\.)?(?:Namespace|SimpleNamespace|namespace)|dict)\s{0,9}"
 _NOT_JSON = "This is not JSON: line {line}, column {column}: {why}."
 # Text before a printed object: the words of a log, an assignment, a class name, or the name of argparse's Namespace.
 _HEAD = re.compile(
@@ -78,25 +78,34 @@ def as_json(text: str) -> str | None:
     is_call = tokens[0][1] == "("
     if tokens[-1] == _END or is_call != (tokens[-1][1] == ")"):
         return None
+    inside = _without_calls(tokens[1:-1])
+    tokens = [tokens[0], *inside, tokens[-1]]
     return "".join(_written(_of_call(tokens) if is_call else tokens))
 
 
 def _of_call(tokens: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Convert the tokens of a call, such as BertConfig(hidden_size=128), to the tokens of an object.
-
-    A value that is a call itself, such as device(type='cuda'), is replaced by its name.
-    """
-    depth, inside, written = 0, 0, [("sign", "{")]
+    """Convert the tokens of a call, such as BertConfig(hidden_size=128), to the tokens of an object."""
+    depth, written = 0, [("sign", "{")]
     for kind, token in tokens[1:-1]:
-        if token == "(" and not inside and written[-1][0] == "word":
-            inside = depth + 1
-            written[-1] = ("string", json.dumps(written[-1][1]))
         depth += _NESTING.get(token, 0)
-        if not inside:
-            written.append((kind, ":" if token == "=" and depth == 0 else token))
-        elif depth < inside:
-            inside = 0
+        written.append((kind, ":" if token == "=" and depth == 0 else token))
     return [*written, ("sign", "}")]
+
+
+def _without_calls(tokens: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Replace each value that is a call, such as len(tokenizer), by a string that a message can show."""
+    written: list[tuple[str, str]] = []
+    call, depth = "", 0
+    for kind, token in tokens:
+        if call or (token == "(" and written and written[-1][0] == "word"):
+            call = f"{call or written.pop()[1]}{token}"
+            depth += _NESTING.get(token, 0)
+            if depth == 0:
+                written.append(("string", json.dumps(call)))
+                call = ""
+        else:
+            written.append((kind, token))
+    return written
 
 
 _END = ("end", "")

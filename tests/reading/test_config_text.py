@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 from time import process_time
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +17,7 @@ import bertcalc
 from bertcalc.config import ConfigError
 from bertcalc.reading.config_text import config_from_text, looks_like_config
 from bertcalc.text.loose_json import LONGEST
+from bertcalc.text.problem import InputError
 from tests.oracle import Case, real_config
 from tests.strategies import cases
 
@@ -85,6 +87,8 @@ def test_comments_and_last_commas_change_nothing(content: dict[str, Any]) -> Non
             {"model_type": "bert", "hidden_size": 128, "id2label": {"0": "a"}, "is_decoder": True},
         ),
         ("GPTConfig(n_layer=12, n_embd=768)", {"n_layer": 12, "n_embd": 768}),
+        ("config = dict(model_type='bert', hidden_size=128)", {"model_type": "bert", "hidden_size": 128}),
+        ("{'device': device(type='cuda', index=(0,)), 'a': 1}", {"device": "device(type='cuda',index=(0,))", "a": 1}),
         ('DistilBertConfig {"model_type": "bert"}', {"model_type": "bert"}),
         ("{'url': 'http://a#b', 'quote': 'it\\'s'}", {"url": "http://a#b", "quote": "it's"}),
     ],
@@ -128,6 +132,13 @@ def test_notations_whose_meaning_is_certain(text: str, content: dict[str, Any]) 
 def test_what_is_not_certain_is_refused(text: str, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         config_from_text(text)
+
+
+@pytest.mark.parametrize("text", ["BertConfig(vocab_size={})", "{{'model_type': 'bert', 'vocab_size': {}}}"])
+@pytest.mark.parametrize("call", ["len(tokenizer)", "int(30522)"])
+def test_a_size_that_is_a_call_is_shown(text: str, call: str) -> None:
+    with pytest.raises(InputError, match=re.escape(f"vocab_size '{call}'")):
+        bertcalc.read(text.format(call), "config")
 
 
 @pytest.mark.parametrize(
