@@ -15,7 +15,7 @@ import pages.server  # noqa: F401  # ends the process with a message if no page 
 # isort: split
 import streamlit as st
 from starlette.middleware import Middleware
-from streamlit.starlette import App  # even Streamlit 1.54 recognizes an app by this import, and runs the file at start
+from streamlit.starlette import App  # by this import, even Streamlit 1.54 recognizes an app, and runs it at start
 
 from pages.server import scripts
 from pages.server.assets import Assets
@@ -52,7 +52,7 @@ def say_sorry(error: Exception) -> bool:
 
 
 def preloaded(page: str, presents: bool) -> tuple[str, ...]:
-    """The HTML tags that make a browser preload a page's files."""
+    """The HTML tags that make a browser preload a page's files; ``presents`` means projector view."""
     return scripts.preloaded(page, sheets(page, presents=presents))
 
 
@@ -70,7 +70,7 @@ def warm_up() -> None:
     from bertcalc.charts.vega import compiled
     from bertcalc.controls.chosen_model import ChosenModel
     from bertcalc.model.formula import symbolic_model
-    from pages.ui.opening import link  # noqa: F401  # it imports most other modules
+    from pages.ui.opening import link  # noqa: F401  # loads most other modules
     from pages.ui.widgets.bars import words
 
     model = ChosenModel().model()

@@ -25,7 +25,7 @@ choice = current_choice()
 present = controls.present_with_steps(choice)
 
 page, end = st.container(), st.container()
-with end:  # the link's models; everything above depends on them
+with end:  # drawn at the end of the page, but run first: everything above depends on the models in the link
     message = _(
         "Models separated by spaces. A model is a preset, or {present}, with ~field-value for each "
         "change, and ~changes-lora,r=16 for the steps of the Change page."
@@ -42,7 +42,7 @@ with page:
     controls.show_pairs()
     discovered_models.discover([item for item in items if item.is_discovered])
     models, impossible = controls.build(items, present)
-    with suppress(InputError):  # such as an impossible step; the page reports it only if the model is compared
+    with suppress(InputError):  # for example an impossible step, which the page reports only if the model is compared
         note_made(present.steps, present.after_steps)
     if wrong := [*unreadable, *impossible]:
         controls.show_wrong(wrong, models)

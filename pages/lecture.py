@@ -24,7 +24,7 @@ if lecture := screens.choose_lecture(row, fill):
         asked, speaking = screen_files.SCREEN.show(), screen_files.NOTES.show()
     screen = screens.screen_of(lecture, asked)
     notes = screens.notes_of(screen, titles, fill)
-    if speaking:  # in a separate window
+    if speaking:  # this is the separate window with the speaker's notes
         with row:
             screens.NOTES(key="notes-page", data={"clock": _("Start the clock again"), **notes})
             st.button(_("To the screen"), on_click=set_values, args=({"notes": False},))

@@ -48,4 +48,4 @@ with RUN_QUEUE.enter(st.session_state), rehearse():
     controls.write_link()
     live_data = live.end(sidebar.sizes(page.url_path))
     dialog.show_if_asked(sidebar.choice())
-    page_end.show(page.url_path, PAGES, live_data)  # last: the browser then sends held-back events, which end a run
+    page_end.show(page.url_path, PAGES, live_data)  # last: the browser then sends queued events, which end a run

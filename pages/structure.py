@@ -48,7 +48,7 @@ if view == "tree":
         draw_tree(tree, counts=counts, folded=presenting())
     else:
         other = live_tree(track().present.model(beside))
-        # A class of another family can have sizes that no slider of this model moves.
+        # Pass the other model's sizes as well: a class of another family can have sizes that no slider moves here.
         live.note_sizes({field: getattr(other.config, field) for field in EVERY_LETTER if other.config.has(field)})
         changes = differences(tree, other)
         tables.show_module_differences(changes, choice.architecture, beside)

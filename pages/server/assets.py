@@ -16,7 +16,7 @@ _START, _BODY = "http.response.start", "http.response.body"
 
 
 class Assets:
-    """Middleware that caches responses with an immutable Cache-Control, which are Streamlit's static files.
+    """Middleware that caches responses whose Cache-Control is immutable. These are Streamlit's static files.
 
     Range requests, conditional requests and requests without gzip go to Streamlit. Browsers send none of these.
     """
@@ -34,7 +34,7 @@ class Assets:
             await self._app(scope, receive, send)
         elif path in self._files:
             headers, body = self._files[path]
-            await send({"type": _START, "status": 200, "headers": [*headers.raw]})  # a copy, which middleware extends
+            await send({"type": _START, "status": 200, "headers": [*headers.raw]})  # a copy: middleware adds headers
             await send({"type": _BODY, "body": body})
         else:
             self._in_progress.add(path)

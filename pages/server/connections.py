@@ -1,4 +1,4 @@
-"""Limit connections: requests that do not arrive, messages that are too large, and refusals without headers.
+"""Limit how long connections wait and how large their messages are, and add headers to refusals.
 
 uvicorn has no settings for these limits, and it chooses its protocol classes before it imports the app. So ``upstream``
 replaces methods of these classes. Each limit has a test with a real server (tests/server/test_connections.py).
@@ -18,7 +18,7 @@ from pages.server.upstream.uvicorn_internals import HttpPeer, SocketPeer
 
 # Seconds within which a request must arrive. Its body, and the next request on a connection, may take twice as long.
 PATIENCE = 10.0
-_FILES = 10_000  # open files; each browser takes six connections
+_FILES = 10_000  # number of open files to allow; each browser takes six connections
 # Limits on incomplete messages: the bytes of all such messages together, the fragments of one message, and the seconds
 # within which a message must be complete.
 _MOST_INCOMPLETE, _MOST_FRAGMENTS, _SLOWEST = 32_000_000, 1_000, 60.0
@@ -99,7 +99,7 @@ def _complete(peer: SocketPeer) -> None:
 
 
 def _end_slow(peer: SocketPeer) -> None:
-    """Close a connection if a large message is incomplete for too long."""
+    """Close a connection whose large message is still incomplete after _SLOWEST seconds."""
     if peer.is_open:
         LOG.note(f"it was not complete after {fixed(_SLOWEST, 0)} s")
         peer.end()

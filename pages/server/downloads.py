@@ -18,10 +18,10 @@ from bertcalc.text import N_, Translate
 from pages.server.upstream import streamlit_internals
 from pages.server.upstream.streamlit_internals import DownloadError, UnknownFileError
 
-MOST_WAITING = 8  # files that a session may wait for
-ALMOST_NONE = 0.1  # seconds of file creation
+MOST_WAITING = 8  # maximum number of files that a session may wait for
+ALMOST_NONE = 0.1  # seconds; a session that has used no more may get the second thread
 _HALF_LIFE = 60.0  # seconds after which half of a session's used time is forgotten
-_MOST_REMEMBERED = 500  # sessions whose used time is remembered
+_MOST_REMEMBERED = 500  # maximum number of sessions whose used time is remembered
 TOO_MANY = N_("Your earlier downloads are still being prepared. Try again when they have arrived.")
 GONE = N_("The server has restarted. Reload the page or change something on it, then try again.")
 FAILED = N_("This file could not be created.")
@@ -39,11 +39,14 @@ class Turns:
     def __init__(self) -> None:
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
         self._making: set[str] = set()
-        self._used: dict[str, tuple[float, float]] = {}  # session -> its used seconds, and when they were added up
+        self._used: dict[str, tuple[float, float]] = {}  # keyed by session: used seconds, and when they were added up
         self._threads = ThreadPoolExecutor(2, "download")
 
     async def run(self, session: str, make: Callable[[], R]) -> R:
-        """Call a function in a thread when it is the session's turn, and return its result. Raises TooManyError."""
+        """Call ``make`` in a thread when it is the session's turn, and return its result.
+
+        Raises TooManyError if the session already waits for MOST_WAITING files.
+        """
         line = self._waiting.setdefault(session, deque())
         if len(line) >= MOST_WAITING:
             raise TooManyError
@@ -57,7 +60,7 @@ class Turns:
             began = time.monotonic()
             return await loop.run_in_executor(self._threads, make)
         finally:
-            if not turn.cancelled():  # also if the session ends between its call and its turn
+            if not turn.cancelled():  # also true if the session ends just after its turn was granted
                 self._making.discard(session)
                 self._add(session, time.monotonic() - (began or time.monotonic()))
                 self._call_next()
@@ -75,7 +78,7 @@ class Turns:
                 turn.set_result(None)
 
     def used(self, session: str) -> float:
-        """Return the seconds that a session has used recently."""
+        """Return the seconds that a session has used recently; they decay with a half-life of _HALF_LIFE seconds."""
         seconds, since = self._used.get(session, (0.0, 0.0))
         return seconds * float(0.5 ** ((time.monotonic() - since) / _HALF_LIFE))
 
@@ -84,14 +87,14 @@ class Turns:
         self._used.pop(session, None)
         self._used[session] = used, time.monotonic()
         if len(self._used) > _MOST_REMEMBERED:
-            del self._used[next(iter(self._used))]  # the session with the oldest last file
+            del self._used[next(iter(self._used))]  # the session whose last file is the oldest
 
 
 TURNS = Turns()
 
 
 def take_turns(translate: Callable[[str], Translate]) -> None:
-    """Create files in turns from now on; ``translate`` returns the translation for a session."""
+    """Create files in turns from now on; ``translate`` returns the translator for a session's id."""
 
     async def make(session: str, write: Callable[[], str]) -> str:
         try:

@@ -26,7 +26,8 @@ class Gate:
         if refusal:
             await refusal(scope, receive, send)
         elif scope["type"] == "websocket":
-            # The origin has been checked. For some allowed origins, Streamlit would send a request to another host.
+            # The origin has been checked, so the header is removed. For some allowed origins, Streamlit would send a
+            # request to another host.
             headers = [(name, value) for name, value in scope["headers"] if name != b"origin"]
             connection = Connection(receive, send)
             try:
@@ -45,7 +46,7 @@ def _refusal(scope: Scope) -> ASGIApp | None:
     if scope["type"] == "websocket":
         headers = Headers(scope=scope)
         if not allowed(headers.get("origin"), headers.get("host")):
-            return WebSocketClose()  # becomes status 403
+            return WebSocketClose()  # the server answers with status 403
     elif scope["type"] == "http":
         if "/_stcore/metrics" in scope["path"]:  # the number of sessions is not public
             return Response("Not Found", 404)
@@ -55,10 +56,10 @@ def _refusal(scope: Scope) -> ASGIApp | None:
 
 
 def allowed(origin: str | None, host: str | None) -> bool:
-    """Whether a page of this origin may open a WebSocket.
+    """Whether a page of this origin may open a WebSocket. The arguments are headers of the handshake.
 
-    Streamlit 1.67 also allows the external IP address of the server. It requests this address from another host at
-    every handshake from another site, while all readers wait.
+    Streamlit 1.67 also allows the external IP address of the server. This function does not, because Streamlit requests
+    this address from another host at every handshake from another site, while all readers wait.
     """
     if origin is None or not st.get_option("server.enableCORS"):
         return True

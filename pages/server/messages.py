@@ -18,14 +18,18 @@ from pages.server.upstream.streamlit_internals import BrowserMessage, read_messa
 # The maximum size of a message in bytes. A message may contain a pasted config.json of 1 MB, or the compressed headers
 # of chosen files.
 LARGEST = 2_000_000
-# The messages of a connection: a slider sends ten per second, and a browser that was offline sends its backlog.
+# The number of messages that a connection may send at once, and per second. A slider sends ten per second, and a
+# browser that was offline sends its backlog.
 BURST, A_SECOND = 100, 40.0
-# The bytes of a connection; the size above which a message is large; the bytes of large messages on all connections.
+# The number of bytes that a connection may send at once, and per second.
 BYTES_BURST, BYTES_A_SECOND = 2.0 * LARGEST, 250_000.0
+# The size in bytes above which a message is large, and the bytes of large messages that all connections together may
+# send at once, and per second.
 LARGE, ALL_BURST, ALL_A_SECOND = 65_536, 4.0 * LARGEST, 1_000_000.0
-# The bytes of large messages that may wait in this process.
+# The maximum number of bytes of large messages that wait in this process.
 MOST_WAITING = 16_000_000
-# A page has fewer than a hundred controls. The panel sends some fields for each unanswered event.
+# Maximum numbers for a message: controls, JSON objects, values, and nesting levels. A page has fewer than a hundred
+# controls. The panel sends some fields for each unanswered event.
 _MOST_ITEMS, _MOST_OBJECTS, _MOST_VALUES, _DEEPEST = 1_000, 5_000, 50_000, 50
 _SMALL = 4_096  # bytes; smaller messages cannot contain a harmful structure
 # A JSON string, or the rest of the text if the string is not closed. Matching takes linear time.
@@ -48,7 +52,7 @@ class Bucket:
         self._left, self._since = burst, time.monotonic()
 
     def take(self, amount: float) -> float:
-        """Take an amount, and return the seconds to wait until the amount is available."""
+        """Take an amount, and return the seconds to wait until it is available; 0 if it already is."""
         moment = time.monotonic()
         self._left = min(self._burst, self._left + (moment - self._since) * self._rate) - amount
         self._since = moment
@@ -122,7 +126,7 @@ def _bytes_of(message: Message) -> bytes:
 
 
 def _wanted(payload: bytes) -> bool:
-    """Whether Streamlit needs this message. Raises RefusedMessage."""
+    """Whether Streamlit needs this message. Raises RefusedMessage if it is unreadable or not acceptable."""
     try:
         message = read_message(payload)
     except DecodeError:

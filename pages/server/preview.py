@@ -1,4 +1,4 @@
-"""Write titles and descriptions into the served HTML for link previews, and name scripts to load early."""
+"""Write titles and descriptions into the served HTML for link previews, and tags for files to load early."""
 
 import gzip
 import posixpath
@@ -17,7 +17,7 @@ _OF_BYTES = (b"accept-encoding", b"range", b"if-range", b"if-none-match", b"if-m
 
 
 class Preview:
-    """Middleware that writes a page's title and description into the HTML, which Streamlit serves alike for all pages.
+    """Middleware that writes each page's title and description into the HTML that Streamlit serves for all pages.
 
     ``about`` maps the address of a page and the language in the URL to the language, title and description of the page,
     or to None if there is no such page. ``preloaded`` returns the tags of scripts and style sheets that the page at an

@@ -1,4 +1,4 @@
-"""Handle the first message of a browser after its session is gone, because the server restarted or dropped it.
+"""Handle a browser's first message after the server has restarted or has dropped the browser's session.
 
 The page in the browser stays as it was. The next action sends the values of all controls to a session that has not
 drawn any of them. Streamlit 1.67 then does not know the callbacks: a pressed button, a submitted form and a typed
@@ -18,7 +18,10 @@ _NOTE = "first message of the browser"
 
 
 class _FirstMessage:
-    """The values that are held back until the page has been drawn once; ``held`` is None if there are none."""
+    """A session's first message, whose values are held back until the page has been drawn once.
+
+    ``held`` is None if no values are held back.
+    """
 
     def __init__(self) -> None:
         self.held: Values | None = None
@@ -59,13 +62,13 @@ def is_rehearsal() -> bool:
 
 
 def sent_by(key: str) -> str:
-    """Return the JSON that the component with this key sent in the message that is held back; "" if there is none."""
+    """Return the JSON from the component with this key in the message that is held back; "" if there is none."""
     first = _first_message()
     return streamlit_internals.json_of(first.held, key) if first else ""
 
 
 def tell_browser() -> None:
-    """Send the rest of a rehearsal to the browser, so that a slow step shows its progress."""
+    """If this run is a rehearsal, send its remaining output to the browser, so that a slow step shows its progress."""
     if first := _first_message():
         first.resume()
 

@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 
 # Seconds after which the next run begins even if the present run has not ended; both then run in parallel.
 PATIENCE = 1.0
-# The least and most seconds that a run counts for. Even the shortest run counts, and a slow page is not locked out. A
-# run that is ended by its reader's next message counts as MOST.
+# The minimum and maximum number of seconds for which a run counts. So even the shortest run counts, and a slow page is
+# not locked out. A run that is ended by its reader's next message counts as MOST.
 LEAST, MOST = 0.001, 0.1
 # Seconds of its share that an idle session can save up: enough to come before sessions that always want a turn.
 SAVED = 0.1
@@ -55,7 +55,7 @@ class RunQueue:
         self._change = threading.Lock()
         self._line: list[_Turn] = []  # a heap
         self._count = 0  # number of turns so far
-        self._clock = 0.0  # virtual time: the seconds that a session that always wants a turn would have used
+        self._clock = 0.0  # virtual time: the seconds used by a session that always has a waiting run
         self._active: _Turn | None = None
         self._since = 0.0
         self._thread = threading.local()

@@ -23,14 +23,17 @@ _MAKERS: dict[str, Callable[[], str]] = {VEGA: vega_script}
 
 
 def offer(name: str, text: str, kind: str = "js") -> str:
-    """Serve a script, or a style sheet ("css"), and return its address, which contains the hash of its text."""
+    """Serve ``text`` as a file, and return its address, which contains a hash of the text.
+
+    ``name`` is the beginning of the file's name. ``kind`` is its ending: "js" for a script, "css" for a style sheet.
+    """
     address = f"{_FOLDER}/{name}-{sha256(text.encode()).hexdigest()[:12]}.{kind}"
     _TEXTS[address] = text
     return address
 
 
 def script(address: str) -> str | None:
-    """Return the script at an address, which is created on first use; None for an unknown address."""
+    """Return the text of the file at an address, creating it on first use; None for an unknown address."""
     with _MAKING:
         if address not in _TEXTS and address in _MAKERS:
             _TEXTS[address] = _MAKERS[address]()

@@ -1,4 +1,4 @@
-"""List the undocumented parts of other packages that the app uses, and check that the installed versions have them."""
+"""Describe the undocumented parts of other packages that the app uses; check that the installed versions have them."""
 
 import inspect
 import logging
@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-# The versions for which this module was written.
+# The versions for which the modules in this folder were written.
 WRITTEN_FOR = {"streamlit": "1.67", "uvicorn": "0.54", "websockets": "17.4"}
 
 
@@ -54,7 +54,11 @@ def _difference(internal: Internal) -> str:
 
 
 def look_up(name: str) -> Any:
-    """Return the value of a name. Raises ImportError, OSError or AttributeError if it does not exist."""
+    """Return the value of a name in the format of ``Internal``.
+
+    The value is None for an attribute that only instances have, and the text itself for a text in a file. Raises
+    ImportError, OSError or AttributeError if the name does not exist.
+    """
     module_name, _, path = name.partition(":")
     value: Any = import_module(module_name)
     if "#" in path:
@@ -69,12 +73,12 @@ def look_up(name: str) -> Any:
 
 @lru_cache
 def package_file(package: Any, file: str) -> str:
-    """Return the text of a package's file, or of all files that match a pattern. Raises OSError if there is none."""
+    """Return the joined text of a package's files that match the pattern ``file``. Raises OSError if there are none."""
     return "".join(path.read_text(encoding="utf-8") for path in package_files(package, file))
 
 
 def package_files(package: Any, file: str) -> list[Path]:
-    """Return the files of a package that match a pattern. Raises OSError if there is none."""
+    """Return the files of a package that match the pattern ``file``, sorted. Raises OSError if there are none."""
     paths = sorted(Path(package.__file__).parent.glob(file))
     if not paths:
         raise FileNotFoundError(file)
@@ -100,7 +104,10 @@ _originals: dict[Method, Method] = {}  # keyed by the replacement
 
 
 def replace(internal: Internal, make: Callable[[Method], Method]) -> None:
-    """Replace a method, which is the first name of ``internal``, by ``make(method)``, if ``internal`` is usable."""
+    """If ``internal`` is usable, replace the method that its first name denotes by ``make(method)``.
+
+    A repeated call replaces the original method again instead of wrapping the replacement.
+    """
     if is_usable(internal):
         owner_name, _, name = internal.names[0].rpartition(".")
         owner = look_up(owner_name)

@@ -32,7 +32,7 @@ CALLBACKS = Internal(
         f"{_RUN}ScriptRunner._maybe_handle_execution_control_request",
         f"{_RUN}ScriptRunner._session_state",
         f"{_STATE}SafeSessionState._lock",
-        "threading:_CRLock._is_owned",  # threading.Condition also uses it
+        "threading:_CRLock._is_owned",  # private, but threading.Condition relies on it, too
     ),
     parameters="self",
     reason=(
@@ -223,7 +223,7 @@ ADDRESS = Internal(
 )
 _ON_MOST_PAGES = (
     *("Html", "ButtonGroup", "Button", "NumberInput", "Selectbox", "BidiComponent", "Metric"),
-    *("rehype-katex", "rehype-raw"),  # formulas and HTML in Markdown
+    *("rehype-katex", "rehype-raw"),  # draw formulas and HTML in Markdown
 )
 _ON_PAGES = {  # keyed by the page's address
     "": ("PageLink",),
@@ -267,7 +267,7 @@ def share_lock() -> None:
             construct(safe, state, *arguments, **options)
             # The state does not accept new attributes. Its query parameters do, and they exist as long as the state.
             lock = vars(state.query_params).setdefault("lock of session", safe._lock)
-            object.__setattr__(safe, "_lock", lock)  # the class's __setattr__ writes session state
+            object.__setattr__(safe, "_lock", lock)  # because the class's __setattr__ writes session state
 
         return construct_shared
 
@@ -370,7 +370,11 @@ Values: TypeAlias = Any  # the values of the controls in a message (Streamlit's 
 
 
 def filter_values(choose: Callable[[dict[str, Any], Values | None], Values | None]) -> None:
-    """Let ``choose`` decide which values a run gets, from the notes on its session and the values that arrived."""
+    """Let ``choose(notes, values)`` decide which values of controls a run gets.
+
+    ``notes`` is the dictionary of ``session_notes`` for the run's session. ``values`` are the values that arrived, or
+    None if the run has no message.
+    """
 
     def make(begin_run: Method) -> Method:
         def begin_run_filtered(state: Any, fresh_widget_states: Values | None, *arguments: Any, **options: Any) -> None:
@@ -459,7 +463,7 @@ def outside_of_runs() -> bool:
     return is_usable(HISTORY) and _context() is None
 
 
-# The message kinds of Streamlit 1.67.
+# The message kinds of Streamlit 1.67: the kinds that pages send, and the kinds that they do not send.
 _SENT = {"rerun_script", "stop_script", "app_heartbeat", "deferred_file", "dataframe_chunk"}
 _NOT_SENT = {
     *("clear_cache", "set_run_on_save", "load_git_info", "file_urls_request", "install_skills", "dismiss_skills_nudge"),
@@ -509,12 +513,12 @@ class BrowserMessage:
 
     @property
     def value_count(self) -> int:
-        """The number of values of the controls, without values in JSON."""
+        """The number of values of the controls; a JSON text counts as one value."""
         return sum(map(_value_count, self._controls))
 
     @property
     def json_texts(self) -> Iterable[str]:
-        """The JSON text of each control."""
+        """The JSON text of each control; "" for a control without JSON."""
         return (control.json_value or control.json_trigger_value for control in self._controls)
 
 
@@ -537,7 +541,7 @@ def _value_count(control: Any) -> int:
 
 @lru_cache
 def _control_prefixes() -> tuple[str, ...]:
-    """Return the prefixes of Streamlit's names for controls; if they are unknown, "", which matches every name."""
+    """Return the prefixes of Streamlit's names for controls; if unknown, only "", which matches every name."""
     return tuple(map(look_up, CONTROL_NAMES.names)) if is_usable(CONTROL_NAMES) else ("",)
 
 
@@ -569,7 +573,7 @@ def restore_parameters() -> None:
 
 
 def set_parameters(removed: Iterable[str], added: Mapping[str, str]) -> bool:
-    """Change query parameters without telling the browser, and return whether this worked."""
+    """Change query parameters without telling the browser; return False if this Streamlit version prevents it."""
     if not is_usable(LINK):
         return False
     context = _context()
@@ -653,7 +657,7 @@ def address_script(address: str) -> str:
 
 @lru_cache
 def element_scripts(page: str) -> tuple[str, ...]:
-    """Return the addresses of a page's element scripts and of all scripts that they import, as in Streamlit's page.
+    """Return the relative URLs of a page's element scripts and of all scripts that they import.
 
     Scripts that are already in Streamlit's page are left out.
     """

@@ -140,12 +140,12 @@ class SocketPeer(Peer):
 
 
 def watch_requests(begin: Callable[[HttpPeer], object]) -> None:
-    """Call a function for each new HTTP connection."""
+    """Call ``begin`` for each new HTTP connection."""
     _watch_connections(REQUESTS, lambda protocol: begin(HttpPeer(protocol)))
 
 
 def watch_handshakes(begin: Callable[[SocketPeer], object]) -> None:
-    """Call a function for each new WebSocket, before its handshake."""
+    """Call ``begin`` for each new WebSocket, before its handshake."""
     _watch_connections(HANDSHAKES, lambda protocol: begin(SocketPeer(protocol)))
 
 
@@ -161,7 +161,7 @@ def _watch_connections(internal: Internal, begin: Callable[[Any], object]) -> No
 
 
 def watch_fragments(look: Callable[[SocketPeer], object]) -> None:
-    """Call a function whenever bytes arrive on a WebSocket; a WebSocket has the same SocketPeer each time."""
+    """Call ``look`` whenever bytes arrive on a WebSocket, each time with the same SocketPeer for this WebSocket."""
     peers: WeakKeyDictionary[Any, SocketPeer] = WeakKeyDictionary()
 
     def make(data_received: Method) -> Method:
@@ -184,7 +184,7 @@ def add_headers_to_refusals(headers: Mapping[str, str]) -> None:
         import h11
 
         def refuse(protocol: Any, message: str) -> None:
-            """Close the connection; first send a response, unless a response is in progress."""
+            """Send a response if no response is in progress, and close the connection."""
             if protocol.cycle:
                 protocol.cycle.disconnected = True
             if protocol.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):

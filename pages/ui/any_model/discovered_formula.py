@@ -24,12 +24,15 @@ from pages.ui.widgets.numbers import percent, unbroken
 from pages.ui.widgets.tables import shape_text
 from pages.ui.widgets.total_formula.formula_parts import Part, Tips, data_of, leaves
 
-_LINES = 7  # the most tensors in a tooltip
+_LINES = 7  # maximum number of tensors in a tooltip
 _NEXT, _PLUS = ["between", "+"], ["sign", "+"]
 
 
 def formula(discovery: Discovered, values: Mapping[str, int], colors: Mapping[Component, str]) -> dict[str, Any]:
-    """Return the data of the formula's component, in the format of formula_parts.py."""
+    """Return the data from which the browser draws the formula, in the format of formula_parts.py.
+
+    ``values`` maps each field in the formula to its value.
+    """
     return _DiscoveredBuilder(discovery, values, colors).data()
 
 
@@ -51,7 +54,7 @@ class _DiscoveredBuilder:
         return data_of(written, self._total, in_letters, in_numbers, map(self._chip, self._used()), self._tips)
 
     def _without(self) -> list[Part]:
-        """The parts for parameters without a formula: a question mark for the line of letters, and their count."""
+        """The parts for parameters without a formula: "?" for the line of letters, and their count for the other."""
         self._tips["rest"] = [
             with_colon(_("without a formula"), f"{self._rest:,}"),
             *list(self._discovery.unexplained)[:_LINES],

@@ -51,7 +51,7 @@ def look(selection: TypeSelection) -> Problem | None:
 
 
 def look_for_flops(selection: TypeSelection) -> Problem | None:
-    """Infer a formula for the FLOPs of a class that has a formula for its parameters, with a progress bar.
+    """Infer a formula for the FLOPs of a class whose parameters already have a formula, with a progress bar.
 
     Return the problem if it fails, or None.
     """
@@ -99,7 +99,10 @@ def show_no_run(discovery: Discovered) -> None:
 
 
 def show_verdict(discovery: Discovered) -> None:
-    """Show how often the formula was right at other sizes and its first condition, or how much has no formula."""
+    """Show at how many other sizes the formula agrees with the real class, and its first condition.
+
+    If the formula is incomplete, or if its conditions are unknown, show a warning instead.
+    """
     if discovery.unexplained and discovery.explained == discovery.parameters:
         st.warning(
             _("Every parameter has a formula at these sizes, but it is not clear at which other sizes it holds.")
@@ -130,7 +133,7 @@ def show_verdict(discovery: Discovered) -> None:
 
 
 def show_proof(discovery: Discovered) -> None:
-    """Show all tensors without a formula, and in an expander how the formula was found and its conditions."""
+    """List the tensors without a formula; in an expander, show how the formula was found and its conditions."""
     if discovery.unexplained:
         show_table(
             {

@@ -14,7 +14,10 @@ from pages.ui.widgets.export.shown import File, Origin, OwnExport
 
 
 def offer(discovery: Discovered, sizes: Mapping[str, int]) -> None:
-    """Make the export dialog offer this model's files instead of the files of the session's model."""
+    """Make the export dialog offer this model's files instead of the files of the session's model.
+
+    ``sizes`` are the sizes that the reader has changed. If some tensors have no formula, there are no files.
+    """
     stem = f"{discovery.model_type}-{discovery.cls}"
 
     def file(label: str, name: str, mime: str, make: Callable[[], str]) -> File:

@@ -25,7 +25,11 @@ from pages.ui.widgets.metrics import metric_row, show_metric
 
 
 def show_flops(selection: TypeSelection, sizes: Mapping[str, int]) -> None:
-    """Show the FLOPs for a batch size and a sequence length, or why there are none; show nothing in projector view."""
+    """Show the FLOPs for a batch size and a sequence length.
+
+    If their formula is not known yet, show a button that searches for it. If there is none, show why. In projector
+    view, show nothing. ``sizes`` are the sizes that the reader has changed.
+    """
     discovery = selection.discovery
     if discovery is None or presenting():
         return

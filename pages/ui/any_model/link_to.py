@@ -107,6 +107,6 @@ def _show_count(config: ParsedConfig) -> str:
 
 
 def show_links_of_count(low: int, high: int) -> None:
-    """Show links to models that have from ``low`` to ``high`` parameters at their default sizes."""
+    """Show links to at most _MOST models that have from ``low`` to ``high`` parameters at their default sizes."""
     for model_type, cls in with_count(low, high)[:_MOST]:
         show_link(model_type, cls)

@@ -41,7 +41,10 @@ def show_bring(selection: TypeSelection) -> None:
 
 
 def _show_derived(selection: TypeSelection) -> None:
-    """Show which given fields have the value that transformers would derive, since a config.json lists every field."""
+    """Show which given fields have the value that transformers derives from other fields.
+
+    This is common, because a config.json lists every field.
+    """
     derived = selection.discovery.derived if selection.discovery else {}
     for name in (name for name in selection.fields if name in derived):
         message = _("{field} has the value that transformers derives, so it follows {leaders} here.")

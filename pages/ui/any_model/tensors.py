@@ -46,7 +46,7 @@ def show_parts(discovery: Discovered, values: Mapping[str, int]) -> None:
     opened = OPEN.value(paths)
     rows = parts(discovery, opened)
     long = presenting() and len(discovery.fields) > _LONG
-    if presenting():  # a page in projector view does not scroll
+    if presenting():  # fold rows, because a page in projector view does not scroll
         rows = folded(rows, _FEW if long else _SOME, discovery.fields)
     if not long:
         with st.container(horizontal=True, vertical_alignment="center"):

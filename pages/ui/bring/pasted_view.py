@@ -39,7 +39,7 @@ _KINDS = {AUTOMATIC: N_("the recognized kind")} | {str(kind): name for kind, nam
 LINKED = Text("text", N_("Text"), "", 1_500)
 READ_AS: Select[str] = Select("read_as", N_("Read as"), words=_KINDS, width=200)
 _FILES = AcceptedFiles(accept="", several=False, whole="", largest=LARGEST)
-_MOST_PARTS = 200  # the most rows of a table of differences
+_MOST_PARTS = 200  # maximum number of rows in a table of differences
 
 
 class _Read(NamedTuple):
@@ -123,7 +123,7 @@ def _take_example(name: str) -> None:
 
 
 def _take_file() -> None:
-    """Put the text of a chosen file into the text box, in a callback."""
+    """Callback that puts the text of a chosen file into the text box."""
     files = take_files("pasted_file")
     if files is None:
         return

@@ -15,7 +15,7 @@ from pages.ui.shell.i18n import _, with_colon
 from pages.ui.widgets.numbers import metric_width
 from pages.ui.widgets.tables import show_rows
 
-_MOST_CLAIMS = 200  # the most rows of the table; the marked text has all claims
+_MOST_CLAIMS = 200  # maximum number of rows in the table; the marked text has all claims
 
 
 AGAINST = Switch("against_sidebar", N_("Check it against the model in the sidebar"))
@@ -79,7 +79,10 @@ def _claim(claim: CheckedClaim) -> str:
 
 
 def _verdict(claim: CheckedClaim) -> str:
-    """The verdict on a claim as Markdown, with the right value, and with the reasons or with what the claim counts."""
+    """The verdict on a claim as Markdown, with the right value if it is known.
+
+    The reasons follow. Without reasons, what the claim counts follows instead.
+    """
     word = f"{MARKS[claim.verdict]} {_(WORDS[claim.verdict])}"
     if claim.right_value is not None:
         word = with_colon(word, f"**{in_words(claim.right_value, claim.unit)}**")

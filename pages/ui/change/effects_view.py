@@ -110,7 +110,10 @@ def in_words_of_peft(effect: StepEffect) -> str:
 
 
 def show_waterfall(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
-    """Draw a waterfall chart of what each step adds to or removes from a figure."""
+    """Draw a waterfall chart of what each step adds to or removes from a figure.
+
+    The first name and the first figures belong to the model before the first step.
+    """
     ends = figures[0], figures[-1]
     known = {name: figure for name, figure in FIGURES.items() if None not in map(figure.of, ends)}
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -16,7 +16,7 @@ from pages.ui.change.step_words import title
 from pages.ui.shell import live, page_slider
 from pages.ui.shell.i18n import with_colon
 
-_WIDTH, _FIELD, _LETTER = 230, 150, 9  # in pixels: the least width of a slider, its number field, and a letter
+_WIDTH, _FIELD, _LETTER = 230, 150, 9  # in pixels: minimum width of a slider; widths of its number field and a letter
 
 
 def live_effects(models: Sequence[ChangedModel], batch: Batch, plan: Plan) -> list[StepEffect]:

@@ -26,7 +26,7 @@ def show() -> None:
 
 
 def offer(steps: Sequence[ChangeStep]) -> None:
-    """Draw a menu of the recipes."""
+    """Draw a menu of the recipes, which closes when the number of ``steps`` changes."""
     with st.popover(_("Examples"), key=menu_key("examples", steps)):
         for recipe in RECIPES:
             _show(recipe)

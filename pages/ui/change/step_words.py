@@ -103,7 +103,7 @@ def summary(step: ChangeStep, without: Collection[str] = ()) -> str:
 
 
 def brief(step: ChangeStep) -> str:
-    """A step as a short text: its title with the arguments that fit; for a quantization, only the format."""
+    """A step as a short text: its title with the arguments that fit. For a quantization, it is only the format."""
     if isinstance(step, QuantizationFormat):
         return _(step.title)
     names = list(_arguments(step))
@@ -113,7 +113,7 @@ def brief(step: ChangeStep) -> str:
     return summary(step, without=left_out)
 
 
-_ONE, _SEVERAL = 44, 32  # the most characters of a step with one argument, and with several arguments
+_ONE, _SEVERAL = 44, 32  # maximum number of characters of a step with one argument, and with several arguments
 
 
 def _arguments(step: ChangeStep) -> dict[str, str]:

@@ -57,7 +57,7 @@ def read_config(text: str) -> ConfigReading | None:
 
 
 def take_file_of_config() -> None:
-    """Put the text of a chosen config.json into the text field, in a callback."""
+    """Callback that puts the text of a chosen config.json into the text field."""
     files = take_files("config_file")
     if files is None:
         return
@@ -96,7 +96,7 @@ def ask_hub(repo_id: str) -> tuple[ConfigReading, Matching]:
 
 
 def take_files_of_weights() -> None:
-    """Read the headers of chosen weight files and compare their tensors, in a callback."""
+    """Callback that reads the headers of chosen weight files and compares their tensors with a model."""
     files = take_files("weights_files")
     if files is None:
         return
@@ -139,7 +139,10 @@ def show_problems(view: str, config: str = "") -> None:
 
 
 def like_sidebar(config: Config) -> Model:
-    """The model of ``config`` in the sidebar's architecture, or in its own family's architecture for the same task."""
+    """The model with ``config`` and the sidebar's architecture.
+
+    If ``config`` belongs to another family, the model has this family's architecture for the same task.
+    """
     present, family = choice().model, family_of(config)
     if CLASSES[present.architecture] is family:
         return present.changed(config=config)
@@ -185,7 +188,7 @@ def _with_type(text: str, model_type: str) -> dict[str, Any]:
 
 
 def _put(text: str, corrected: Callable[[str], dict[str, Any]]) -> None:
-    """Replace the config.json in the text field by its corrected entries, in a callback."""
+    """Callback that replaces the config.json in the text field by ``corrected(text)``."""
     forget("config")
     set_values({"config_text": json.dumps(corrected(text), indent=2, ensure_ascii=False)})
 

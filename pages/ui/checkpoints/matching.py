@@ -116,7 +116,7 @@ def _described(model: Model) -> str:
 
 
 def show_groups(matching: Matching) -> None:
-    """Show the groups of tensors, with their counts, that account for the difference between bertcalc and the file."""
+    """Show the groups of tensors that account for the difference between bertcalc and the file, with their counts."""
     bold = "**{}**".format
     ours = bold(_("{architecture} has").format(architecture=matching.model.architecture))
     tensors, numbers = bold(f"{matching.tensors:,}"), bold(f"{matching.numbers:,}")
@@ -133,7 +133,7 @@ def show_groups(matching: Matching) -> None:
 
 
 def _examples(group: Group, members: Members, config: Config) -> str:
-    """Examples for a group: a tensor, or for heads, all modules and the architectures that have them."""
+    """Examples for a group: its first tensor. For heads, all modules, and the architectures that have them."""
     tensors = members.first
     if group == "head":
         modules = dict.fromkeys(tensor.name.rpartition(".")[0] for tensor in tensors)
@@ -190,7 +190,7 @@ def _changes_count(model: Model, name: str, value: Any) -> bool:
 
 
 def _take(model: Model, item: ModelRef) -> None:
-    """Copy a model to the sidebar, in a callback."""
+    """Callback that copies a model to the sidebar."""
     changes = {field: value for field, value in item.changes if field in (*FIELDS, "add_pooling_layer", "architecture")}
     # Streamlit's number fields with decimals accept 0.0, but not 0.
     decimals = {field: float(changes[field]) for field in DECIMALS if field in changes}

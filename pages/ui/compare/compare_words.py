@@ -17,7 +17,10 @@ from pages.ui.widgets.numbers import signed_percent
 
 
 def names_of(items: Sequence[ModelRef], steps: Sequence[ChangeStep] = ()) -> list[str]:
-    """A distinct name for each model. The current model has ``steps``, unless its reference names other steps."""
+    """A distinct name for each model.
+
+    ``steps`` are the steps of the current model. They are part of its name if its reference names no other steps.
+    """
     items = [
         item.with_steps(steps) if steps and isinstance(item, ModelRef) and item.has_steps_of_present else item
         for item in items

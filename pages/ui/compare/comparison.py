@@ -233,7 +233,10 @@ class Comparison(NamedTuple):
 
 
 def models_of_link(choice: Choice, present: PresentModel) -> tuple[list[ModelRef], list[Wrong]]:
-    """Return the models in the link, or of the default comparison, and the problems with the link's other models."""
+    """Return the models in the link, and the problems with the link's invalid models.
+
+    A link without models means the default comparison (see ``begin``).
+    """
     text = st.session_state[MODELS.name]
     return read(text, type(choice.config)) if text.strip() else ([*begin(choice, present)], [])
 
@@ -351,7 +354,10 @@ def _take_chosen(number: int, options: Sequence[str]) -> None:
 
 
 def paste(items: Sequence[ModelRef]) -> None:
-    """Draw a text area for a config.json, and a button that adds its model, or the problems of the text."""
+    """Draw a text area for a config.json, and below it a button that adds its model to the comparison.
+
+    If the text is invalid, show its problems instead of the button.
+    """
     text = st.text_area(_("Paste a Hugging Face config.json"), key="config_json", height=110, max_chars=PASTED)
     if not text.strip():
         return
@@ -408,7 +414,7 @@ def _take_pair(key: str) -> None:
 
 
 def build(items: Sequence[ModelRef], present: PresentModel) -> tuple[list[ComparedModel], list[Wrong]]:
-    """Build the models; return the models that are valid, and the problems of the others."""
+    """Build the models; return the valid models, and the problems with the invalid ones."""
     models, wrong = [], []
     for item, name in zip(items, names_of(items, present.steps), strict=True):
         try:

@@ -28,7 +28,8 @@ from pages.ui.widgets.quantity_words import title_of
 from pages.ui.widgets.tables import show_rows, stacked_on_a_phone
 
 _MANY = 6
-# The height of all bars together, in pixels, unless it makes labels unreadable; _LOW is for projector view.
+# The height in pixels of all bars together; with many bars, it is exceeded to keep labels readable. _LOW is for
+# projector view.
 _HEIGHT, _LOW = 270, 170
 
 
@@ -56,7 +57,7 @@ def how_found(comparison: Comparison, explanation: Breakdown) -> str:
 def show_parts(comparison: Comparison, explanation: Breakdown, *, changing: bool = False) -> None:
     """Draw the parts of a difference, and their sum, as a waterfall chart.
 
-    Parts of 0 are omitted if there are many parts, or if ``changing`` is true.
+    Parts with a difference of 0 are omitted if there are many parts, or if ``changing`` is true.
     """
     changing = changing or len(explanation.parts) > _MANY
     shown = [(part, _is_shown(part, changing)) for part in explanation.parts]

@@ -46,7 +46,7 @@ def read_config(text: str) -> ModelRef:
 
 
 def show_limits(models: Mapping[ModelRef, DiscoveredModel], measure: str) -> None:
-    """Show which figures of discovered models are available, and links to pages that discover missing FLOPs."""
+    """Show which figures of discovered models are available, and links for finding missing formulas of FLOPs."""
     if not models:
         return
     message = _(

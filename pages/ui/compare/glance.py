@@ -102,7 +102,7 @@ def cells_of(comparison: Comparison, model: ComparedModel) -> list[Cell]:
 
 
 def _family(compared: ComparedModel) -> str:
-    """The name of a model's family, as in its class names, or the model type of a discovered model."""
+    """The name of a model's family, as in its class names; for a discovered model, its model type."""
     if isinstance(compared.model, DiscoveredModel):
         return compared.model.discovery.model_type
     return family_of(compared.model.config).config.__name__.removesuffix("Config")

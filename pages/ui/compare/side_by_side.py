@@ -35,12 +35,15 @@ from pages.ui.widgets.numbers import unbroken
 from pages.ui.widgets.quantity_words import title_of
 from pages.ui.widgets.tables import shape_text, show_table
 
-_HEIGHT = 246  # the height of all bars together in pixels, unless it makes labels unreadable
-_WIDE = 5  # the most models that are columns of the table; more models are rows
+_HEIGHT = 246  # height in pixels of all bars together; with many bars, it is exceeded to keep labels readable
+_WIDE = 5  # maximum number of models in columns of the table; if there are more, each model is a row
 
 
 def show_side_by_side(comparison: Comparison) -> None:
-    """Show differing fields, figures and shapes in a table with a column for each model, or a row for many models."""
+    """Show differing fields, figures and shapes in a table with a column for each model.
+
+    If there are more than _WIDE models, each model is a row. This table omits the shapes and columns of equal values.
+    """
     models = comparison.models
     alt = _("The models side by side")
     fields, figures = _field_rows(models), _figure_rows(comparison)
@@ -67,7 +70,7 @@ def _field_rows(compared: Sequence[ComparedModel]) -> list[tuple[str, list[str]]
     differ = {*(differing(ours) if ours else ()), *varying}
     fields = [*(field for field in FIELDS if field in differ), *sorted(differ.difference(FIELDS))]
     if "architecture" in fields and "add_pooling_layer" in fields:
-        fields.remove("add_pooling_layer")  # the architecture implies it
+        fields.remove("add_pooling_layer")  # the row of the architecture implies it
     if all(map(_names_class, compared)):
         fields = [field for field in fields if field != "architecture"]
     sides = [
@@ -88,7 +91,7 @@ def _names_class(compared: ComparedModel) -> bool:
 
 
 def _shape_rows(compared: Sequence[ComparedModel]) -> list[tuple[str, list[str]]]:
-    """The rows of the table with the shapes of a few matrices, except shapes that are equal in all models."""
+    """The table rows with the shapes of a few matrices. Shapes that are equal in all models are left out."""
     columns = [
         live_shapes(LiveCase(Case(shown.model), shown.follows)) if isinstance(shown.model, Model) else {}
         for shown in compared

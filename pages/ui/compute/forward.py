@@ -69,7 +69,10 @@ def show_formula(count: Count, colors: dict[Part, str]) -> None:
 
 
 def show_parts(count: Count, place: str) -> None:
-    """Draw the cost of each part as a bar, in the order of the model; charts at ``place`` keep their scale."""
+    """Draw the cost of each part as a bar, in the order of the model.
+
+    The chart at ``place`` keeps its scale between runs (see ``draw_bars``).
+    """
     convention, choice = count.convention, count.choice
     costs = count.costs
     inks = part_colors(appearance())
@@ -103,7 +106,8 @@ def show_names(count: Count) -> None:
     cells = []
     for row in rows:
         module = f"`{split_layer(row.name)[1] or count.choice.architecture}`"
-        # The formula of a module that contains all layers would be too wide. The page shows the total's at the top.
+        # The formula of a module that contains all layers would be too wide. The page shows the total formula at the
+        # top.
         formula = f"${formulas[row.name].latex()}$" if row.name not in holding else ""
         share = percent(row.copies * row.cost, whole)
         copies = fill("{copies:,}\N{NO-BREAK SPACE}×", copies=row.copies)

@@ -48,7 +48,10 @@ def show_rules(count: Count) -> None:
 
 
 def rule_latex(count: Count, rule: PublishedRule, look: str) -> str:
-    """LaTeX for the count of a published rule, and for the terms Δ that PyTorch counts in addition."""
+    """LaTeX for the count of a published rule, and for the terms Δ that PyTorch counts in addition.
+
+    ``look`` is "light" or "dark".
+    """
     formulas = rule_formulas(count.of_pytorch.letters, rule)
     lines = []
     for start, terms in zip((rf"\text{{{rule.name}}} &= ", r"\Delta &= "), formulas, strict=True):

@@ -101,7 +101,7 @@ def choose_plan(count: Count) -> TrainingRun:
 
 
 def say_batch(count: Count) -> None:
-    """Explain that a training run has its own batch, if its batch differs from the batch of the other views."""
+    """If the training run has a different batch than the other views of the page, explain why."""
     call, other = count.call, present_batch(count.choice.config, linked_batch().sizes())
     if call.batch.shape != other.shape:
         message = _(

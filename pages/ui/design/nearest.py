@@ -113,7 +113,7 @@ class BudgetQuestion(NamedTuple):
 
 
 def amount_of(name: str, text: str) -> int:
-    """The typed amount for a kind of budget, rounded down to whole units.
+    """The typed amount for the kind of budget ``name``, rounded down to whole units.
 
     If the text is invalid, show the problem and return the last valid amount.
     """
@@ -243,7 +243,7 @@ def columns(question: BudgetQuestion, designs: Sequence[Design], config: Config)
         **cells,
         "%": [_share(distance, budget.amount) for distance in distances],
         _("Difference"): [signed_count(distance) for distance in distances],
-        title: [f"**{design.value:,}**" for design in designs],  # the last column stays in view on a phone
+        title: [f"**{design.value:,}**" for design in designs],  # last, because a phone keeps the last column in view
     }
 
 
@@ -257,7 +257,7 @@ def _share(distance: int, amount: int) -> str:
 
 
 def show_chart(question: BudgetQuestion, result: Result, look: str) -> None:
-    """Draw the width and depth of the models near the budget."""
+    """Draw the width and depth of the models near the budget; ``look`` is "light" or "dark"."""
     sides = (_("within the budget"), _("above it"))
     draw_chart(
         designs_frame(result.designs, question.budget, LISTED, sides, question.written),

@@ -57,7 +57,7 @@ def show_matches(model: Model, matches: Sequence[Match]) -> None:
 def _beyond(match: Match, model: Model, present: int) -> str:
     """The difference between a match and the current model's count, split into parts if there are several.
 
-    The parts are those of the match's first known count.
+    The parts come from the match's first known count.
     """
     parts = match.known_counts[0].beyond(model)
     whole = signed_count(match.total - present)

@@ -19,7 +19,7 @@ from pages.ui.shell.i18n import _, in_a_row
 from pages.ui.widgets.tables import show_rows, show_table
 
 _MOST_FOLDED = 5
-_AS_COMMON = 1.5  # an explanation that takes this many bits more than the first is called rarer
+_AS_COMMON = 1.5  # an explanation that takes over this many bits more than the first is called rarer
 OTHERS = Fold("others", N_("Rarer explanations"))
 POSSIBLE = Fold("possible", N_("Several mistakes together could lead to it as well"))
 

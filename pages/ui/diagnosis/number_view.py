@@ -82,7 +82,7 @@ def _show_explanations(model: Model, number: Typed, text: str) -> None:
 
 
 def _show_other_meanings(model: Model, number: Typed, text: str) -> None:
-    """Show other meanings of a number: a file size, buffers, an adapter, or twice a count; or that nothing fits."""
+    """Show other meanings of a number: a file size, buffers, an adapter, or twice a count. If nothing fits, say so."""
     if meanings := meanings_of(model, text).sentences:
         for meaning in meanings:
             st.info(sentence(meaning))

@@ -147,7 +147,7 @@ def _value(verdict: LineVerdict) -> str:
 
 
 def _verdict(verdict: LineVerdict) -> str:
-    """The verdict on a line as Markdown: whether it is right, what it counts, and if a later line multiplies it."""
+    """The verdict on a line as Markdown: whether it is right, what it counts, whether a later line multiplies it."""
     step = _("A later line multiplies it.") if verdict.kind == "step" else ""
     return "  \n".join(filter(None, (_part(verdict), step)))
 
@@ -197,7 +197,7 @@ def _sum_above(above: Fraction, verdict: LineVerdict) -> str:
     return _("The lines above add up to {sum}.").format(sum=count_lines.written_value(above))
 
 
-_MOST_ALSO = 2  # the most other parts with the same count that a verdict names
+_MOST_ALSO = 2  # maximum number of other parts with the same count that a verdict names
 
 
 def show_corrections(model: Model, report: TermsReport) -> None:

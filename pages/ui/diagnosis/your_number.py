@@ -37,7 +37,7 @@ def numbers_to_try(model: Model) -> list[str]:
 
 
 def read_number(text: str, config: Config) -> Typed | None:
-    """Read a text as a number. Return None if it is empty, or if it is not a number; then show an error."""
+    """Read a text as a number. Return None for an empty text; for an invalid text, show an error and return None."""
     try:
         return amount(text, names=letters(config)) if text.strip() else None
     except InputError as error:

@@ -70,8 +70,8 @@ def score(chosen: ChosenSheet) -> str:
 
 _Answer = str | tuple[str, ...]
 _Answers = dict[Place, tuple[_Answer, Verdict]]
-_LONGEST = 200  # the most characters of an answer that the browser keeps
-_MOST = 100  # the most answers that the browser keeps
+_LONGEST = 200  # maximum number of characters of an answer that the browser keeps
+_MOST = 100  # maximum number of answers that the browser keeps
 
 
 def last_answer(chosen: ChosenSheet, number: str) -> tuple[_Answer, Verdict | None]:
@@ -129,7 +129,7 @@ def ask(chosen: ChosenSheet, number: str) -> None:
 
 
 def _answer(chosen: ChosenSheet, number: str, key: str) -> None:
-    """Check the typed answer and store it in the session, in a callback."""
+    """Callback that checks the typed answer and stores it in the session."""
     answer: str | list[str] = st.session_state[key]
     exercise = chosen.exercise(number)
     answers, place = _answers(), chosen.place(number)

@@ -1,6 +1,6 @@
 // The window with the speaker's notes. It starts with the notes for the screen in its link, and then shows the notes
 // that its lecture sends. A window that no lecture opened listens to any lecture in the same browser. A clock shows the
-// time of day and the time since the lecture began; a click restarts it.
+// time of day, and the time since this window was first opened; a click restarts this time.
 
 const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };
 const START = "bertcalc-notes-start";

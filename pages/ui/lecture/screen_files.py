@@ -10,7 +10,7 @@ from pages.ui.shell.controls import Reason, Switch, Text
 
 FOLDER = Path(__file__).parents[2] / "lectures"
 DEFAULT = "why-110-million"
-LONGEST = 60  # the most characters of a screen's name
+LONGEST = 60  # maximum number of characters of a screen's name
 
 
 def names() -> list[str]:

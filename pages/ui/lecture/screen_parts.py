@@ -131,7 +131,7 @@ def _so_far(choice: Choice, path: str) -> None:
 
 
 def _heads(choice: Choice) -> None:
-    """Draw the query, key and value matrices head by head and as a whole, as a table of products and as areas."""
+    """Draw the query, key and value matrices, per head and as whole matrices: as a table of products and as areas."""
     show_heads(choice.model)
     heads = live_size("num_attention_heads", choice.config.num_attention_heads)
     style = {"--heads": heads, "--color": _color(choice, place(_HEADS, choice))}

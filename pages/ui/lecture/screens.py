@@ -59,7 +59,8 @@ def _asked(control: Text) -> str:
 def choose_lecture(row: DeltaGenerator, fill: Fill) -> Lecture | None:
     """Draw the choice of a lecture in ``row`` and return the chosen lecture.
 
-    If the lecture's file is invalid or there is no lecture, show an error and return None.
+    If the lecture's file is invalid or there is no lecture, show an error and return None. ``fill`` is the result of
+    ``filler``.
     """
     there = screen_files.names()
     if not there:
@@ -92,7 +93,7 @@ def choose_lecture(row: DeltaGenerator, fill: Fill) -> Lecture | None:
 
 
 def _take_lecture() -> None:
-    """Open the chosen lecture on its first screen, in a callback."""
+    """Callback that opens the chosen lecture on its first screen."""
     name = st.session_state["choose-lecture"]
     if name in screen_files.names():
         set_values({"lecture": name, "screen": ""})
@@ -193,7 +194,7 @@ def _jump(order: Collection[str]) -> None:
 
 
 def color_figures(choice: Choice, paths: Sequence[str]) -> None:
-    """Color the large numbers of a screen like the module at the first path in ``paths``."""
+    """Color the large numbers of a screen like the module at the first path in ``paths``, if there is one."""
     color = colors()[component_at(choice.model, paths[0])] if paths else "inherit"
     st.html(f"<style>.st-key-lecture-screen [data-testid='stMetricValue'] {{ color: {color}; }}</style>")
 

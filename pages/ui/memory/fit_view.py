@@ -53,7 +53,10 @@ class WhatFits(NamedTuple):
 
 
 def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGenerator) -> None:
-    """Show in the container ``answer`` whether the batch fits, and then metrics, a bar and the formulas."""
+    """Show in the container ``answer`` whether the batch fits, and then metrics, a bar and the formulas.
+
+    ``how`` is the plan of training, or the settings of inference.
+    """
     highest = run.live_peak(how)
     lengths, batches = (
         live_growths(run.model, how, field, *run.batch.shape) for field in ("sequence_length", "batch_size")
@@ -152,8 +155,8 @@ def _answer(run: Run, fit: WhatFits, device: Device) -> list[str]:
         "{batch}."
     )
     fits = place_of_largest((0, distance(fit.length.number, 0) + distance(fit.batch.number, 0)))
-    # The browser replaces the text of each piece of one style, so both versions of the sentence need the same number of
-    # pieces. A zero-width space stands for an empty piece.
+    # The browser replaces the sentence piece by piece, where a piece is a text in one style. So both versions of the
+    # sentence need the same number of pieces. A zero-width space stands for an empty piece.
     pieces = most.split("**")
     instead = [nothing, *(len(pieces) - 1) * [_EMPTY]]
     texts = (text_at(tuple(fill(text, **values) for text in both), fits) for both in zip(instead, pieces, strict=True))

@@ -53,7 +53,10 @@ NOT_COUNTED = N_(
 
 
 def show_peak(run: Run, how: Plan | Inference) -> None:
-    """Show the peak memory, the operation at which it occurs, a chart of the step, and the formulas of the peak."""
+    """Show the peak memory, the operation at which it occurs, a chart of the step, and the formulas of the peak.
+
+    ``how`` is the plan of training, or the settings of inference.
+    """
     highest, now = peak(run.model, how, *run.batch.shape), run.live_peak(how)
     names = {area: _(word) for area, word in AREA_WORDS.items()}
     phases = {phase: _(word) for phase, word in PHASES.items()}
@@ -64,7 +67,8 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
     changed = _("{difference} against {preset}").format(difference=f"+{size(before)}", preset=run.choice.preset)
     show_metrics(_figures(run, how, now.num_bytes, before), longest_below=changed)
     model = run.choice.model
-    layers = live_size("num_hidden_layers", model.config.num_hidden_layers)  # the sentence can name one of the layers
+    # The sentence can name one of the layers, so it is outdated once a slider changes their number.
+    layers = live_size("num_hidden_layers", model.config.num_hidden_layers)
     with live.container_within((*now.bounds, staying(layers))):
         st.markdown(_when(model, highest))
     moments = moments_of_step(run.model, how, *run.batch.shape)

@@ -143,7 +143,10 @@ class Run(NamedTuple):
         return Side(figures, formulas, {**self.model.config.shared(), **self.batch.sizes()})
 
     def growth(self, how: Plan | Inference) -> FigureGrowth:
-        """The growth of the peak from the preset's peak at the same batch; none if the preset does not support it."""
+        """The growth of the peak from the preset's peak at the same batch.
+
+        If the preset does not support this batch, there is no growth: the result is FigureGrowth(0, 0).
+        """
         start = self.of_preset()
         if not start:
             return FigureGrowth(0, 0)
@@ -166,9 +169,10 @@ class Run(NamedTuple):
 
 
 def choose_plan(choice: Choice, *, states: bool = True, on_gpu: bool = False) -> tuple[Run, Plan]:
-    """Draw the controls of the batch and of training; draw the optimizer only with ``states``.
+    """Draw the controls of the batch and of training; return the run and the plan with their values.
 
-    ``on_gpu`` determines the width of dropout masks, unless the reader chooses the width.
+    The choice of the optimizer is drawn only with ``states``. If the reader does not choose the width of dropout masks,
+    ``on_gpu`` determines it.
     """
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         batch = choose_batch(choice.config)
@@ -183,7 +187,7 @@ def choose_plan(choice: Choice, *, states: bool = True, on_gpu: bool = False) ->
     if (typed := st.session_state[ACCUMULATE.name]) != batches and (problem := ACCUMULATE.problem(typed, 1, LARGEST)):
         show_problem(problem._replace(remedies=()))
     if problem := replace(freezing, layers=st.session_state["freeze_layers"]).problem(choice.config):
-        show_problem(problem._replace(remedies=()))  # repeated outside the popover, where the remedies are
+        show_problem(problem._replace(remedies=()))  # repeated without remedies, which are in the popover
     _show_remarks(choice)
     if options["fused_dropout"]:
         st.caption(_(ONE_BYTE_MASKS))
@@ -224,7 +228,7 @@ _MEANINGS = {precision: rule.meaning for precision, rule in PRECISIONS.items()}
 
 
 def _settings(plan: Plan, batches: int) -> dict[str, object]:
-    """The values of the controls, keyed by name; controls in the popover are included only if they have an effect."""
+    """The values of the controls, keyed by name. Controls in the popover are included only if they have an effect."""
     folded = {ACCUMULATE.name: batches} if batches > 1 else {}
     masks = {DROPOUT_MASKS.name: "true"} if plan.fused_dropout else {}
     return {
@@ -239,7 +243,7 @@ def _settings(plan: Plan, batches: int) -> dict[str, object]:
 
 
 def choose_inference(choice: Choice) -> tuple[Run, Inference]:
-    """Draw the controls of the batch and of inference; record the settings for the export."""
+    """Draw the controls of the batch and of inference, and return their values; record the settings for the export."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         batch = choose_batch(choice.config)
         how = Inference(DTYPE.show(), ATTENTION.show())
@@ -270,7 +274,10 @@ def choose_task() -> tuple[str, Device]:
 
 
 def choose_device(controls: DeltaGenerator) -> Device:
-    """Draw the device's controls into a row and return the device; replace an invalid memory size by a valid size."""
+    """Draw the controls of a device in the row ``controls``, and return the device.
+
+    Invalid sizes are shown as problems and replaced by valid sizes.
+    """
     with controls:
         chosen = DEVICE_MEMORY.show(help=_("Total memory as nvidia-smi reports it."))
         device = _named_device(chosen) if chosen in DEVICES else _typed_device()

@@ -25,7 +25,7 @@ from pages.ui.shell.sidebar import Choice
 from pages.ui.widgets.bars import preset_in_class
 
 _FAMILY = family_of(PRESETS[DEFAULT_PRESET].config)
-_NAMED = 3  # the most parts of a difference that a sentence names
+_NAMED = 3  # maximum number of parts of a difference that a sentence names
 _SIZES = [field for field in FIELDS if field in SLIDERS]
 
 
@@ -112,7 +112,10 @@ def yours(choice: Choice) -> str:
 
 
 def _of_another_family(choice: Choice, base: Model, start: Model) -> str:
-    """Compare a preset of another family with BERT by the parts that differ most, since their fields differ."""
+    """A sentence that compares a preset of another family with BERT.
+
+    Their fields differ, so the sentence names the parts with the largest differences.
+    """
     base_totals, start_totals = (comparable_totals(model) for model in (base, start))
     changes = {part: start_totals.get(part, 0) - base_totals.get(part, 0) for part in {**base_totals, **start_totals}}
     most = sorted(filter(changes.get, changes), key=lambda part: -abs(changes[part]))

@@ -10,7 +10,10 @@ from pages.ui.shell.i18n import _
 
 
 def show_subtotals(model: Model, path: str) -> None:
-    """Show the parameter counts of the parts of the module at ``path``, unless its bars already show them."""
+    """Show the parameter counts of the parts of the module at ``path``.
+
+    Show nothing if there is only one part, or if the bars already show the same parts.
+    """
     parts = live_reading(parts_inside, model, path)
     if 1 < len(parts) < len(breakdown(model, path)):
         words = [_(part).replace("LayerNorm", norm_kind(model)) for _component, part in parts]

@@ -29,9 +29,9 @@ def restore() -> None:
 
 
 def open_page(page: str) -> None:
-    """Record the page of this run, and whether the last run drew another page.
+    """Record the page of this run, and whether the previous run drew another page.
 
-    The last run may belong to a session that the server has lost; the browser keeps the page's name.
+    The previous run may belong to a session that the server has lost; the browser keeps the page's name.
     """
     before = st.session_state.setdefault("page of the link", kept.get("page") or page)
     st.session_state["opened"] = before != page
@@ -41,7 +41,7 @@ def open_page(page: str) -> None:
 
 
 def is_opened() -> bool:
-    """Whether this run opens a page: the last run drew another page."""
+    """Whether this run opens a page, which means that the previous run drew another page."""
     opened: bool = st.session_state["opened"]
     return opened
 

@@ -47,7 +47,10 @@ def begin(place: str = "", preset: str = "") -> None:
 
 
 def _bring_back(lecture: str) -> None:
-    """Restore the model from before the last lecture if the reader has left the lecture, but not after Back."""
+    """Restore the model from before the lecture if the reader has left the lecture.
+
+    After the browser's Back or Forward, the link decides instead.
+    """
     match kept.get(_ASIDE):
         case {"lecture": name, "link": link} if name != lecture:
             take(read(_texts(link))[0])

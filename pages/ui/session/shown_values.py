@@ -1,8 +1,8 @@
 """Keys for controls that show a value of the model. The key changes each time the model changes the value.
 
 A browser that has not drawn the new value yet sends the old value with its next message. Under the same key, Streamlit
-would take the old value for the reader's choice: a slider went back if the reader opened another page just after moving
-it. A new key distinguishes outdated values from choices.
+would take the old value for the reader's choice: a slider would go back if the reader opened another page just after
+moving it. A new key distinguishes outdated values from choices.
 """
 
 from collections.abc import Callable
@@ -62,6 +62,9 @@ def _kept() -> dict[str, Any]:
 
 
 def _kept_changes(name: str) -> int:
-    """How often the value had changed in the browser's last session, whose keys the browser's first message uses."""
+    """How often the value changed in the browser's previous session; 0 if unknown.
+
+    The browser's first message uses the keys of that session.
+    """
     changes = _kept().get(name)
     return changes if isinstance(changes, int) else 0

@@ -85,7 +85,10 @@ FIELDS = Text("fields", N_("Fields of a config.json"), "", 4_000, check=partial(
 
 
 class TypeSelection(NamedTuple):
-    """A class of a model type, its given config fields, and its discovered formulas, or None if not yet available."""
+    """A class of a model type, with its given config fields and its discovered formulas.
+
+    ``discovery`` is None if the formulas are not yet available.
+    """
 
     model_type: str
     cls: str
@@ -128,7 +131,8 @@ def choose(
     """Select a model and its sizes; the selection takes effect in the next run."""
     text = json_of(fields)
     wanted = {MODEL_TYPE.name: model_type, MODEL_CLASS.name: cls or classes_of(model_type)[0]}
-    st.session_state["repair"] = st.session_state.get("repair", {}) | wanted  # Streamlit cannot set a drawn control
+    # The next run sets the controls, because Streamlit cannot set a control that is already drawn.
+    st.session_state["repair"] = st.session_state.get("repair", {}) | wanted
     _hold(model_type, text, dict(fields))
     st.session_state["any carried"] = dict(sizes)
     st.session_state.pop("any lost", None)
@@ -173,7 +177,8 @@ def _hold(kind: str, linked: str, fields: dict[str, Any]) -> tuple[str, str, dic
 def _kept_fields(kind: str) -> str:
     """Return the fields of a model type from the browser's storage, as JSON.
 
-    Return "" if there are none, or if they were too long for the storage. In the second case, "any lost" records it.
+    Return "" if there are none, or if they were too long for the storage. In the second case, record the loss under
+    "any lost" in the session state.
     """
     match kept.get(_KEPT):
         case {"type": str(kept_kind), "fields": str(fields)} if kept_kind == kind:

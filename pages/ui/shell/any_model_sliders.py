@@ -117,7 +117,7 @@ def _repairs(sizes: SizeHistory, field: str) -> list[int]:
 
 
 def _take(sizes: SizeHistory, event: dict[str, Any]) -> None:
-    """Handle an untrusted event from the browser; ignore any other data."""
+    """Handle an event from the browser. The data are untrusted, so anything but a known event is ignored."""
     match event:
         case {"do": "move", "field": str(field), "value": int(value)}:
             sizes.move(field, value)

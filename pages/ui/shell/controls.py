@@ -64,7 +64,10 @@ class Control(Generic[Value]):
         raise NotImplementedError
 
     def wrong_in(self, link: Mapping[str, str]) -> Reason | None:
-        """The reason why the control's value in ``link`` is invalid, or None; it can depend on the other parameters."""
+        """The reason why the control's value in ``link`` is invalid, or None if it is valid.
+
+        In subclasses, the reason can depend on the other parameters of the link.
+        """
         return self.wrong(link[self.name])
 
     def takes(self, value: object) -> bool:
@@ -75,8 +78,9 @@ class Control(Generic[Value]):
     def _bound(self, look: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments that bind a Streamlit control to the link.
 
-        Streamlit starts the controls of each page at their defaults, even if the last page had a control of the same
-        name. To carry the value over, this method writes it into the link, from which Streamlit sets the new control.
+        Streamlit starts the controls of each page at their defaults, even if the previous page had a control of the
+        same name. To carry the value over, this method writes it into the link, from which Streamlit sets the new
+        control.
         """
         if address.is_opened() and st.query_params.get(self.name) == _in_link(self.default):
             # Otherwise Streamlit would keep the session's value, and remove the parameter with a new history entry.
@@ -223,8 +227,9 @@ class Text(Control[str]):
 
 
 class Select(Control[Option]):
-    """A choice of one option; ``words`` maps options to labels, unless the label equals the option's name in the link.
+    """A choice of one option. ``words`` maps options to labels.
 
+    An option without a label is shown by its name, or, if it is a config field, by the family's name for the field.
     Streamlit 1.67 would write the option's label into the link, and labels depend on the language. So this control is
     not bound to the link: the session keeps the option, and ``write_link`` writes it.
     """
@@ -247,7 +252,8 @@ class Select(Control[Option]):
         a row of buttons. If the options depend on the model, ``available`` returns the options for the model in a link.
         """
         self._words = words
-        self.options: tuple[Option, ...] = tuple(options or words)  # type: ignore[arg-type]  # words: of a Select[str]
+        # Only a Select[str] can leave out ``options``, so the keys of ``words`` have the right type.
+        self.options: tuple[Option, ...] = tuple(options or words)  # type: ignore[arg-type]
         super().__init__(name, label, self.options[0] if default is None else default, **look)
         self._row, self._available = row, available
 
@@ -331,7 +337,7 @@ def begin() -> None:
 
 
 def write_link() -> None:
-    """Write the choices that this run drew into the link, and remove choices that only the last run drew."""
+    """Write this run's choices to the link, and remove choices that only the previous run drew."""
     drawn: dict[str, str | None] = st.session_state["drawn choices"]
     wanted = dict.fromkeys(st.session_state.get("choices in the link", ())) | drawn
     if any(st.query_params.get(name) != value for name, value in wanted.items()):
@@ -342,7 +348,7 @@ def write_link() -> None:
 
 
 def _restore() -> None:
-    """Restore the controls' values from the browser's last session, unless the link has other values.
+    """Restore the controls' values from the browser's previous session, unless the link has other values.
 
     The link may contain parameters of controls on other pages; Streamlit removes them when such a page opens.
     """
@@ -413,7 +419,7 @@ def change(values: Mapping[str, Any]) -> None:
     present_model.change({name: value for name, value in values.items() if name in NAMES})
     others = {name: value for name, value in values.items() if name not in NAMES}
     for field, value in others.items():
-        if field not in st.session_state:  # Streamlit does not write the link for a control that it draws first
+        if field not in st.session_state:  # Streamlit does not write the link when it first draws a control
             st.query_params[field] = _in_link(value)
     set_values(others)
 

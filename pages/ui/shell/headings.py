@@ -14,7 +14,7 @@ from pages.ui.shell.navigation import PAGES
 from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import Choice
 
-_MOST_CHANGES = 3  # the most changed fields in the title of a tab
+_MOST_CHANGES = 3  # maximum number of changed fields in the tab's title
 
 
 def show_heading(path: str, choice: Choice) -> None:

@@ -38,12 +38,12 @@ def choose_language() -> None:
     """
     linked = st.query_params.get("lang")
     if "lang is chosen" not in st.session_state or address.went_back():
-        # In a new session, the values that the browser kept from the last session are already restored.
+        # In a new session, the values that the browser kept from the previous session are already restored.
         restored = None if address.went_back() else st.session_state.get("lang")
         language = linked if linked in LANGUAGES else restored or _browser_language()
         st.session_state["lang"] = language
         st.session_state["lang is chosen"] = linked in LANGUAGES or language != _browser_language()
-    st.session_state["lang"] = st.session_state["lang"]  # otherwise Streamlit drops it with the last page's control
+    st.session_state["lang"] = st.session_state["lang"]  # otherwise Streamlit drops it with the old page's control
     st.segmented_control(
         "Language / 语言",
         LANGUAGES,
@@ -60,7 +60,7 @@ def choose_language() -> None:
 
 
 def _choose() -> None:
-    """Record, in a callback, that the reader has chosen a language, so that the link contains it from now on."""
+    """Callback that records the choice of a language, so that the link contains the language from now on."""
     st.session_state["lang is chosen"] = True
     _RUN.translate = None
 
@@ -77,7 +77,7 @@ def _(message: str) -> str:
 
 
 def translator() -> Translate:
-    """A function that translates into this session's language; it can also be called in a thread without a session."""
+    """A function that translates into this session's language. It also works in a thread without a session."""
     return _RUN.translate or _translator_into(st.session_state.get("lang", "en"))
 
 
@@ -132,10 +132,13 @@ def in_a_row(sentences: Iterable[str]) -> str:
 
 @lru_cache
 def catalogue(language: str) -> gettext.NullTranslations:
-    """The messages of a language, compiled from its .po file at run time, so that no .mo file can be out of date."""
+    """The messages of a language, compiled from its .po file at run time, so that no .mo file can be out of date.
+
+    The catalogue of English, or of an unknown language, is empty.
+    """
     if language not in LANGUAGES[1:]:
         return gettext.NullTranslations()
-    from babel.messages.mofile import write_mo  # sessions in English do not need Babel
+    from babel.messages.mofile import write_mo  # imported here, because English needs no Babel
     from babel.messages.pofile import read_po
 
     with (LOCALE / f"{language}.po").open("rb") as file:

@@ -30,7 +30,7 @@ FEW = 8  # a curve with fewer points has visible corners
 
 def growth_formula(swept: SweepChoice, trend: Growth, appearance: str) -> str:
     """LaTeX for the quantity in powers of the swept dimension, with symbolic and then with numeric coefficients."""
-    colors = {trend.order: COLORS[appearance]["encoder"]}  # the dominant term
+    colors = {trend.order: COLORS[appearance]["encoder"]}  # only the dominant term is colored
     name = f"{_FUNCTIONS[swept.quantity.unit]}({LETTER_OF[trend.field]})"
     lines = []
     for start, terms in ((f"{name} &= ", trend.terms), ("&= ", trend.numeric_terms(swept.sweep.case))):
@@ -40,9 +40,9 @@ def growth_formula(swept: SweepChoice, trend: Growth, appearance: str) -> str:
 
 
 def present_and_doubled(swept: SweepChoice) -> dict[int, int]:
-    """The live figures of the current model and, if possible, of the model with the dimension doubled.
+    """The live figures of the current model, and of the model with the dimension doubled.
 
-    They are keyed by the value of the dimension.
+    They are keyed by the value of the dimension. The second figure is missing if the doubled value is not possible.
     """
     sweep = swept.sweep
     (field,) = sweep.dimensions
@@ -72,7 +72,7 @@ def show_in_words(swept: SweepChoice, trend: Growth, figures: dict[int, int]) ->
 
 
 def show_range(trend: Growth) -> None:
-    """Show for which values the formula is valid, unless it is valid for all values."""
+    """Show for which values the formula is valid; show nothing if it is valid for all values."""
     if trend.start:
         text = _("The formula holds from {field} = {start} on.")
         st.caption(text.format(field=label_of(trend.field), start=f"{trend.start:,}"))

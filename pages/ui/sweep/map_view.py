@@ -71,7 +71,7 @@ def map_of(sweep: Sweep, ranges: tuple[tuple[int, int], tuple[int, int]], measur
 
 
 def show_present(swept: SweepChoice, drawn: Map, figure: int) -> None:
-    """Show the figure of the current model, and buttons for keyboard users that load its neighbors on the map."""
+    """Show the figure of the current model and, for keyboard users, buttons that load its neighbors on the map."""
     sweep = swept.sweep
     with st.container(horizontal=True, vertical_alignment="center"):
         title = with_colon(_(swept.quantity.meaning), "**{figure}**")

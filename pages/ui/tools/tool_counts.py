@@ -27,8 +27,8 @@ TOOL = Select("tool", N_("Tool"), TOOLS, row=True, label_visibility="collapsed")
 def show_counts(model: Model) -> None:
     """Show each tool's count and its difference from the right count.
 
-    If the layers are like BERT's, show the main reason for the difference, and whether the tool counts biases, which is
-    what these tools are known for.
+    If the layers are like BERT's, also show the main reason for the difference, and whether the tool counts biases:
+    these tools are known for this choice.
     """
     sizes = MiscountSizes.of(model.config)
     total, counts = model.num_parameters(), dict(tool_counts(model.config))

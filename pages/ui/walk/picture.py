@@ -108,7 +108,7 @@ def picture_frame(
     """Return the data of the picture, with one shape per data row, and the number of rows in the picture.
 
     ``marked`` holds the names of the marked stops. If it is a single stop, the stop also gets the sign ▶. With
-    ``close``, boxes have no sign and are little wider than their labels.
+    ``close``, boxes have no sign and are only slightly wider than their labels.
     """
     margin = _NARROW_MARGIN if close else _MARGIN
     shapes: list[dict[str, Any]] = []

@@ -102,7 +102,10 @@ def heading(stops: Sequence[Stop], position: int, rows: Sequence[KerasRow]) -> s
 
 
 def show_progress(config: Config, stops: Sequence[Stop], position: int, layer: int) -> None:
-    """Show how many parameters the walk has passed in the model and, if the stop is in a layer, in this layer."""
+    """Show how many parameters the walk has passed in the model.
+
+    If the stop is in a layer, also show how many it has passed in this layer.
+    """
     stop, last = stops[position], stops[-1]
     bars = []
     if layer_now := in_layer(stops, position):

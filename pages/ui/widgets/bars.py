@@ -101,7 +101,7 @@ def preset_in_class(preset: str, architecture: str) -> Model:
 
 
 def parameter_bars(choice: Choice, path: str = "") -> Bars:
-    """The parameters of each part of the module at ``path``, with the preset's for comparison."""
+    """The parameters of each part of the module at ``path``, with the preset's parameters for comparison."""
     return _parameter_bars(choice.model, choice.preset, path, tuple(colors().items()), translator())
 
 
@@ -274,6 +274,9 @@ def draw_pieces(
     alt: str,
     legend: Mapping[str, str] | None = None,
 ) -> None:
-    """Draw bars that consist of pieces, each bar ``step`` pixels high; ``legend`` names the kinds of pieces."""
+    """Draw bars that consist of pieces, each bar ``step`` pixels high.
+
+    ``legend`` maps each kind of piece to its name. For ``numbers`` and ``alt``, see ``draw_chart``.
+    """
     spec = piece_bars(appearance(), step, tuple((legend or {}).items()))
     draw_chart(pieces_frame(bars, step), spec, numbers=numbers, alt=alt)

@@ -17,7 +17,7 @@ from pages.ui.shell.present import presenting
 from pages.ui.widgets.numbers import metric_width, text_width
 
 _LARGE, _SMALL = 36, 15  # an em in pixels: in a number, and in the text below it
-_FEW = 4  # the most numbers in large type that fit into a window of 1,280 pixels
+_FEW = 4  # maximum number of metrics in large type that fit into a window of 1,280 pixels
 
 
 class _ThreadRow(threading.local):
@@ -32,7 +32,10 @@ _ROW = _ThreadRow()
 
 @contextmanager
 def metric_row(key: str = "", **look: Any) -> Iterator[None]:
-    """A container for all numbers in a row. Separate containers would slow down the first visit to the page."""
+    """Context manager for a row of metrics, which share one container.
+
+    Separate containers would slow down the first visit to the page.
+    """
     outer = _ROW.key, _ROW.count
     _ROW.key, _ROW.count = key or live.key("metrics"), 0
     try:

@@ -25,7 +25,7 @@ def percentage(figure: str) -> str:
 
 
 def metric_width(least: int, value: str, delta: str) -> int:
-    """The width in pixels at which neither a number in large type nor the text below it is cut off."""
+    """The width in pixels, at least ``least``, at which neither a large number nor the text below it is cut off."""
     return max(least, 19 * len(value), 8 * len(delta) + 30)
 
 

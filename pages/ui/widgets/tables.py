@@ -237,7 +237,7 @@ def _size(entry: Entry) -> str:
 
 
 def _shapes(entry: Entry, text: Callable[[Shape], str]) -> str:
-    """The shape of an entry's tensor, or for a container of tensors, each shape with its number of copies."""
+    """The shape of an entry's tensor. For a container of tensors, each shape with its number of copies."""
     if not entry.container:
         return " ".join(unbroken(text(shape) or "()") for _copies, shape in entry.tensors)
     groups = [f"{unbroken(text((copies,)))} × [{unbroken(text(shape))}]" for copies, shape in entry.tensors]
@@ -266,12 +266,15 @@ def stacked_on_a_phone() -> Any:
 
 
 def show_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], alt: str) -> None:
-    """Show a table of Markdown texts, given as rows."""
+    """Show a table of Markdown texts, given as rows (see ``show_table``)."""
     show_table({title: [row[column] for row in rows] for column, title in enumerate(titles)}, alt)
 
 
 def show_table(columns: dict[str, list[str]], alt: str) -> None:
-    """Show a table of Markdown texts, given as columns, and record it for export."""
+    """Show a table of Markdown texts, given as columns, and record it for export.
+
+    ``alt`` describes the table for screen readers, and is its title in the export.
+    """
     note(TableOrChart(alt, columns, marked=True))
     # A cell is Markdown, where ">99.9 %" would be a block quote.
     cells = {name: [re.sub("^>", r"\\>", text) for text in texts] for name, texts in columns.items()}
@@ -304,7 +307,7 @@ def _put_cells(key: str, columns: Mapping[str, Sequence[str]]) -> None:
 
 _SHORT = 22  # the number of characters that take half of a phone's width
 _LONG = 3 * _SHORT
-_FEW, _NUMBER = 4, 14  # the number of columns that fit on a phone, and the most characters in a cell of them
+_FEW, _NUMBER = 4, 14  # number of columns that fit on a phone, and the maximum length of their cells
 
 
 def _verdict(agrees: bool) -> str:

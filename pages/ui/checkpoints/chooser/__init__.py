@@ -14,7 +14,7 @@ from pages.ui.shell.i18n import _
 _CHOOSER = component(
     "bertcalc_chooser", "checkpoints/chooser/chooser.css", "session/dom.js", "checkpoints/chooser/chooser.js"
 )
-# The most characters of compressed headers in a message; the rest of LARGEST is left to the other controls.
+# The maximum number of characters of compressed headers in a message. The rest of LARGEST is for the other controls.
 _ROOM = LARGEST - 100_000
 
 

@@ -16,7 +16,7 @@ from bertcalc.text.problem import InputError
 from bertcalc.text.strict_json import read_json
 from pages.server.restarts import sent_by
 
-LONGEST = 60_000  # the most characters of JSON for all values, since each response of the server includes them
+LONGEST = 60_000  # maximum number of characters of all values as JSON, which every response includes
 _KEY = "kept by the browser"
 _TEXTS = "texts"
 _RELOADED = "reloaded texts"  # the keys of text fields that do not show their text from before a reload yet
@@ -56,7 +56,10 @@ def put(name: str, value: Any) -> None:
 
 
 def hold_text(key: str) -> None:
-    """Restore the text of a text field in a new session, and let the browser keep it. Call this before drawing it."""
+    """Restore the text of a text field in a new session, and let the browser keep it.
+
+    Call this before the field is drawn.
+    """
     reloaded: set[str] = st.session_state.get(_RELOADED, set())
     if (key not in st.session_state or key in reloaded) and isinstance(text := _texts().get(key), str):
         st.session_state[key] = text
@@ -89,9 +92,12 @@ def values() -> dict[str, Any]:
 
 
 def take_texts(sent: Mapping[str, Any]) -> None:
-    """Restore, in a callback, the texts that a tab kept during a reload, unless the new session has newer texts."""
+    """Restore the texts that a tab kept during a reload. Call this only in callbacks.
+
+    ``sent`` is the state of the component that sends them. Texts that the new session already has are not replaced.
+    """
     texts = _read(sent.get("reloaded") or "").get(_TEXTS)
-    if sent.get("kept") or not isinstance(texts, dict):  # "kept" has newer values
+    if sent.get("kept") or not isinstance(texts, dict):  # values in "kept" are newer
         return
     for key, text in texts.items():
         if isinstance(text, str) and not holds_text(key):

@@ -18,7 +18,7 @@ from bertcalc.text.live_numbers import FigureBound, Live, LiveText, between, is_
 from pages.server.limited_log import LimitedLog
 
 _MISMATCHES = LimitedLog("A browser computed something else")
-_LONGEST = 300  # the most characters of a mismatch in the log
+_LONGEST = 300  # maximum number of characters of a mismatch in the log
 
 
 class _Page:
@@ -95,7 +95,7 @@ def key(kind: str = "live") -> str:
 
 
 def put(key: str, role: str, at: int, value: object, node: int = 0) -> None:
-    """Record the place of a live value, where live.js writes its text; ignore values that are not live.
+    """Record where live.js writes the text of a live value; ignore values that are not live.
 
     ``key`` identifies the container and ``role`` the kind of element. ``at`` is the index of the element among the
     elements with this role, and ``node`` the index of the text node in the element.
@@ -113,7 +113,7 @@ def container_within(bounds: tuple[FigureBound, ...], **look: Any) -> Any:
 
 
 def older(name: str, **look: Any) -> Any:
-    """A container for content that is not live; the browser dims it until the server has answered the last change."""
+    """A container for content that is not live; the browser dims it until the server has answered the latest change."""
     return st.container(key=f"older-{name}", **look)
 
 
@@ -151,7 +151,7 @@ def code(text: str) -> None:
 
 
 def _show_plain(draw: Any, text: str, look: Mapping[str, Any]) -> None:
-    """Show a live text with a function that does not support HTML; the browser replaces whole pieces of one style."""
+    """Show a live text with a function that does not support HTML. The browser replaces its pieces."""
     place = key()
     with st.container(key=place):
         draw(text, **look)
@@ -204,7 +204,8 @@ def note_browser_has(program: str) -> None:
 def end(sizes: Mapping[str, int]) -> dict[str, Any]:
     """End the page; return the data for live.js.
 
-    The data contain the places of live texts, the sizes of this run, and the program, unless the browser has it.
+    The data contain the places of live texts and the sizes of this run. They contain the program only if the browser
+    does not have it yet.
     """
     page = _page()
     program = page.program.name

@@ -1,6 +1,6 @@
 // Computes the page's live numbers in every frame in which a slider moves, and writes the texts that contain them.
 
-const KEPT = 8; // the number of cached programs, for pages and kinds of models that a reader returns to
+const KEPT = 8; // maximum number of cached programs; a reader may return to a page or to a kind of model
 const page = (window.bertcalcLive ??= { ahead: null, programs: new Map() });
 
 function showLive(data, setTriggerValue) {
@@ -44,8 +44,8 @@ function listen() {
   page.listening = true;
   // The program is not valid at sizes with other formulas (!alike). Then the whole page waits for the server.
   window.addEventListener("bertcalc-sizes", ({ detail: { sizes, alike, drag } }) => {
-    document.body.classList.toggle("bertcalc-drag", drag); // charts glide only after changes that are not drags
-    if (alike) page.ahead = { ...page.ahead, ...sizes }; // sliders of the panel and sliders on the page
+    document.body.classList.toggle("bertcalc-drag", drag); // charts do not glide during a drag
+    if (alike) page.ahead = { ...page.ahead, ...sizes }; // merged: the panel and the page both have sliders
     markOlder(true, !alike);
     page.frame ??= requestAnimationFrame(write);
   });

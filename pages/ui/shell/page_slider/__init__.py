@@ -17,7 +17,7 @@ _SLIDER = component(
     *("shell/panel/panel.css", "session/dom.js", "shell/panel/field.js", "shell/page_slider/slider.js"),
 )
 _TAKERS = "page sliders"
-_LONGEST = 40  # the most characters of a typed number
+_LONGEST = 40  # maximum number of characters of a typed number
 
 
 def show(name: str, label: str, full_label: str, value: int, stops: Sequence[int], take: Callable[[str], None]) -> None:

@@ -53,12 +53,16 @@ _PAGE_TEXTS = {
         )
     }
 }
-_LONGEST = 40  # the most characters of a typed number
-_MOST = 20  # the most events that are read from one message
+_LONGEST = 40  # maximum number of characters of a typed number
+_MOST = 20  # maximum number of events that are read from one message
 
 
 def show(page: str, fields: Collection[str] = tuple(SLIDERS), *, lecture: bool = False) -> None:
-    """Draw the buttons undo, redo and reset, and the sliders of ``fields`` and of all fields with a problem."""
+    """Draw the buttons undo, redo and reset, and the sliders of ``fields`` and of all fields with a problem.
+
+    ``page`` is the path of the page that this run draws. ``lecture`` says whether it is a screen of a lecture, where a
+    released slider loses the focus, so that the arrow keys step through the screens again.
+    """
     steps = present_model.track()
     problems = {problem.field: problem for problem in steps.problems()}
     drawn = [field for field in SLIDERS if field in fields or field in problems]
@@ -77,6 +81,7 @@ def draw(
 ) -> None:
     """Draw the panel; each dictionary in ``fields`` has the format of ``_field`` and describes a slider.
 
+    ``actions`` is the result of the function ``actions``. For ``page`` and ``lecture``, see ``show``.
     ``take`` handles an event from the browser. It must check the event, because a client can send anything.
     """
     # When ``page`` changes, the browser checks the address again.
@@ -171,7 +176,7 @@ def _note(present: ChosenModel, field: str) -> str | None:
 
 @cache
 def _counts_layers(kind: type[Config]) -> bool:
-    """Whether the parameter count of a family depends on the number of layers; not so if layers share their weights."""
+    """Whether a family's parameter count depends on the number of layers. If layers share weights, it does not."""
     total: Any = symbolic_model(Model(kind.default())).num_parameters()
     return SYMBOLS["num_hidden_layers"] in total.free_symbols
 

@@ -21,7 +21,7 @@ for (const name of ["pushState", "replaceState"]) {
 }
 addEventListener("popstate", () => {
   endWait();
-  if (location.hash) return; // Streamlit may not request a run
+  if (location.hash) return; // do not wait: Streamlit may not request a run for it
   awaited = location.search.slice(1);
   patience = setTimeout(endWait, LONGEST_WAIT);
 });

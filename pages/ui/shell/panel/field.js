@@ -51,7 +51,8 @@ class Field {
       const to = this.step(event.key, this.value);
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       if (/^[a-z]$/i.test(event.key)) {
-        // A letter is a shortcut of the page. Streamlit ignores shortcuts in input fields, and a slider is one for it.
+        // A letter is a shortcut of the page. Streamlit ignores shortcuts in input fields, including sliders. So pass
+        // the key on to the page.
         const { key, code, keyCode, which } = event;
         range.blur();
         document.body.dispatchEvent(new KeyboardEvent("keydown", { key, code, keyCode, which, bubbles: true }));
@@ -76,7 +77,7 @@ class Field {
     exact.addEventListener("input", () => (this.typing = true));
     exact.addEventListener("blur", () => {
       this.letGo();
-      this.type(); // if the same text is typed again, there is no "change" event
+      this.type(); // there is no "change" event if the same text is typed again
     });
     exact.addEventListener("focus", () => exact.select());
   }

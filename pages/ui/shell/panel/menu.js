@@ -24,7 +24,7 @@ function name(button, text) {
 function translated(english) {
   const text = english.trim();
   const [, keys, what] = text.match(/^Press (.*Enter) to (apply|submit form)$/) ?? [];
-  if (keys) return words.texts[`Press Enter to ${what}`].replace("Enter", keys); // a text area has Ctrl+Enter
+  if (keys) return words.texts[`Press Enter to ${what}`].replace("Enter", keys); // for a text area, the keys are Ctrl+Enter
   return text in words.texts ? english.replace(text, words.texts[text]) : english;
 }
 
@@ -75,7 +75,7 @@ addEventListener("pagehide", () => {
 
 function sayIn(menu) {
   words = menu;
-  document.documentElement.lang = menu.lang; // the HTML from the server has the language of the link
+  document.documentElement.lang = menu.lang; // the HTML from the server has the link's language instead
   sayWords();
 }
 

@@ -147,7 +147,7 @@ class Panel {
   }
 
   // Write the link once for each page, after the page is drawn and its run has ended. By then, Streamlit has removed
-  // the parameters of the last page.
+  // the parameters of the previous page.
   mendLink() {
     if (!this.drawn || this.open.length || isRunning()) return;
     this.writeLink();
@@ -224,7 +224,7 @@ class Panel {
   }
 
   shortcut(event) {
-    if (event.key === "Escape" && event.target.matches?.(LEFT)) event.target.blur(); // returns the keys to the page
+    if (event.key === "Escape" && event.target.matches?.(LEFT)) event.target.blur(); // makes the page's shortcut keys work again
     const typing = event.target.closest?.("input:not([type=range]), textarea, [contenteditable=true]");
     if (typing || event.altKey) return;
     const key = `${event.ctrlKey || event.metaKey ? "ctrl+" : ""}${event.shiftKey ? "shift+" : ""}${event.key.toLowerCase()}`;

@@ -89,7 +89,7 @@ def _no_config(model: Model) -> Problem | None:
 
 
 def left_out(steps: ShownSteps) -> Iterator[str]:
-    """Yield sentences that name the steps which a file leaves out, in the session's language."""
+    """Yield sentences in the session's language that name the steps that a file leaves out."""
     adapters, quantized = [], []
     for step, words in zip(steps.steps, steps.words, strict=True):
         if not isinstance(step, Change):
@@ -114,7 +114,10 @@ def left_out(steps: ShownSteps) -> Iterator[str]:
 
 
 def table_files(stem: str, title: str, make: Callable[[], Table], model: str = "") -> list[File]:
-    """The CSV, Markdown and LaTeX files of a table; ``stem`` begins their names. LaTeX's caption names ``model``."""
+    """The CSV, Markdown and LaTeX files of a table. Their names begin with ``stem``.
+
+    The caption in LaTeX also names ``model``, unless it is empty.
+    """
 
     def captioned() -> Table:
         table = make()

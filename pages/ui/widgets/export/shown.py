@@ -17,7 +17,7 @@ from pages.ui.shell.present import presenting
 from pages.ui.widgets.live_chart import draw_live_chart
 from pages.ui.widgets.text_table import draw_text_table
 
-_MOST_ROWS = 400  # the most rows of a table in projector view; bert-large has 391 tensors
+_MOST_ROWS = 400  # maximum number of table rows in projector view; bert-large has 391 tensors
 
 
 class File(NamedTuple):
@@ -106,6 +106,7 @@ def draw_chart(
 ) -> None:
     """Draw a Vega-Lite chart and record its data; a clickable chart needs a ``key``.
 
+    ``alt`` describes the chart for screen readers, and is its title in the export.
     ``numbers`` maps the columns to export to their titles. The export omits all other columns, and the rows that lack
     a value in an exported column: they only affect how the chart is drawn.
     """

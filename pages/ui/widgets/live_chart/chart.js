@@ -91,7 +91,7 @@ class Chart {
       return typeof computed === "bigint" ? Number(computed) : computed;
     });
     this.root.classList.toggle("without-value", isOlder);
-    if (isOlder) return; // keep the last rows instead of mixing old and new rows
+    if (isOlder) return; // keep the previous rows instead of mixing old and new rows
     this.rows = rows;
     this.redraw();
   }

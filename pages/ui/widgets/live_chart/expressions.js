@@ -125,7 +125,7 @@ const EXPRESSIONS = {
   },
 };
 
-// Set the start and the size of an item whose two ends, or whose center, are given.
+// Compute the start and the size of an item that is given by its two ends, or by its end or center and its size.
 function place(item, channels, marktype, [start, end, center, size]) {
   if (channels[end]) {
     if (!channels[start]) item[start] = item[end] - (item[size] || 0);

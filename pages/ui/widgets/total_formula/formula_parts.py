@@ -37,7 +37,7 @@ _PLUS, _NEXT, _EQUALS, _MINUS = ["sign", "+"], ["between", "+"], ["between", "="
 
 
 def total_formula(model: Model, colors: Mapping[Component, str]) -> dict[str, Any]:
-    """The component's data for the parameter count of a model: the formula with letters and with numbers."""
+    """The data from which the browser draws a model's parameter count: the formula in letters and in numbers."""
     return _total_formula(model, tuple(colors.items()), translator())
 
 
@@ -60,7 +60,11 @@ def leaves(text: str) -> list[Part]:
 def data_of(
     written: str, total: int, letters: Iterable[Part], numbers: Iterable[Part], chips: Iterable[Part], tips: Tips
 ) -> dict[str, Any]:
-    """Assemble the component's data: a label for screen readers, the lines of parts, and the tooltips."""
+    """Assemble the data from which the browser draws a formula.
+
+    The data are a label for screen readers, the lines with ``letters``, ``numbers`` and ``chips`` (the legend), and the
+    tooltips. ``written`` is the formula as plain text.
+    """
     whole: Part = {"is": "unit", "parts": [_EQUALS, ["total", grouped(total)]]}
     in_letters: Part = {"is": "sum", "parts": list(letters)}
     in_numbers: Part = {"is": "sum", "parts": [*numbers, whole]}
@@ -76,9 +80,10 @@ def data_of(
 
 
 def part_formula(model: Model, path: str, count: int, color: str = "") -> dict[str, Any]:
-    """The component's data for the module at ``path``: its formula with letters and with numbers, and its ``count``.
+    """The data from which the browser draws the formula of the module at ``path``.
 
-    If the module is in every layer, the number of layers follows. The numbers are live.
+    The formula is in letters (in ``color``) and in numbers, and results in ``count``. For a module that is in every
+    layer, the number of layers follows. The numbers are live.
     """
     letters, sizes = formula_text(model, path), live_sizes(model.config)
     numbers = filled(letters, sizes)
@@ -104,7 +109,7 @@ def equation(letters: str, numbers: str, result: str) -> str:
 
 
 def sum_data(letter: str, terms: Sequence[tuple[str, str, str]], total: int, unit: str) -> dict[str, Any]:
-    """The component's data for a sum, without tooltips.
+    """The data from which the browser draws a sum, without tooltips.
 
     Each term is a tuple: its text with letters, its text with numbers, and its color.
     """
@@ -174,7 +179,7 @@ class _TotalBuilder:
             yield {"is": "term", "key": component, "color": self._colors[component], "parts": parts}
 
     def _bracket(self, component: Component, bracket: Bracket, sign: list[list[str]]) -> list[Part]:
-        """The terms of a bracket with their signs, and its factor, whose tooltip describes the whole bracket."""
+        """The terms of a bracket with their signs, after its factor. The factor's tooltip describes the bracket."""
         units: list[Part] = []
         key = f"{component} {bracket.factor}"
         for term, inside in zip(bracket.terms, bracket.inside, strict=True):
@@ -212,7 +217,10 @@ class _TotalBuilder:
         return {"is": "part", "key": key, "label": inside, "brace": brace_of(term), "parts": leaves(inside)}
 
     def _about(self, bracket: Bracket) -> list[str]:
-        """The lines of a bracket's tooltip: its count and its tensors, or for layers, how many tensors a layer has."""
+        """The lines of a bracket's tooltip: its count, its tensors and its share of the model.
+
+        For layers, the number of tensors in a layer replaces the list of tensors.
+        """
         tensors = [tensor for term in bracket.terms for tensor in term.tensors]
         elements, copies = self._elements(tensors), self._copies(tensors)
         share = fill(_("{share} of the model"), share=percent(elements * copies, self._total))

@@ -42,7 +42,7 @@ _KINDS: dict[str, str] = {
 
 
 def brace_of(term: Term) -> str:
-    """The text under the brace of a term: its LayerNorm letters or the meaning of a fixed size; empty for others."""
+    """The text under the brace of a term: its LayerNorm letters, or the meaning of a fixed size; else empty."""
     if term.norm:
         return greek(term.tensors)
     place = term.tensors[0].place
