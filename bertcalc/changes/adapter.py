@@ -69,7 +69,8 @@ class PeftChange(Change):
 
     def targets(self, names: Names) -> Targets:
         """Return the targets of the adapter: the modules that match ``names`` and are not trained as a whole."""
-        heads = HEADS["SEQ_CLS"] if self.task_type == "SEQ_CLS" else ()  # peft adds the heads of other tasks after it has chosen the targets
+        # peft adds the heads of other tasks to modules_to_save only after it has chosen the targets.
+        heads = HEADS["SEQ_CLS"] if self.task_type == "SEQ_CLS" else ()
         saved = (*(self.modules_to_save or ()), *heads)
         return Targets(names, self.exclude_modules, self.layers_to_transform, self.layers_pattern, saved)
 
