@@ -371,7 +371,8 @@ class PrefixTuning(Prompts):
         config: Any = model.final_config
         self.check_width(model)
         second = config.is_decoder and config.use_cache and not (model.cls.caches or model.cls.pooler)
-        if self.task_type == "SEQ_CLS" and second:  # peft pools the second output, which is the cache
+        # The second output of the body is then the cache, which peft takes for the pooled vector.
+        if self.task_type == "SEQ_CLS" and second:
             raise InputError(Problem.of(_CACHE_AS_POOLED, "use_cache", True, **values))
         self.check_length(config, length)
 
