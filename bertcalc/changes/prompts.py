@@ -126,7 +126,10 @@ class Prompts(PeftChange):
         return replace(self, **values)
 
     def width(self, rewriting: Rewriting) -> int:
-        """Return the width of a virtual token: token_dim, or else the size that peft reads from the configuration."""
+        """Return the width of a virtual token: token_dim, or else the size that peft reads from the configuration.
+
+        Raises InputError if peft finds no size.
+        """
         config, family = rewriting.model.config, rewriting.model.family.name
         if self.token_dim is not None:
             return self.token_dim

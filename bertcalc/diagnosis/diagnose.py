@@ -681,7 +681,7 @@ _COUNTED = Reading("parameters", Fraction(0), Fraction(0), rounded=False)
 
 
 def _search(model: Model, whole: bool) -> Search:
-    """Return the search over all miscounts of a model or, if ``whole`` is false, over common miscounts only."""
+    """Return the search over a model's miscounts. If ``whole`` is false, only common miscounts are searched."""
     bits = MOST_BITS if whole else _MOST_ELSEWHERE
     return search(_tensors(model), MiscountSizes.of(model.final_config), bits)
 

@@ -113,7 +113,7 @@ def combinations(tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: Single)
 
 
 def likeliest(tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: int) -> tuple[str, ...]:
-    """Return the miscounts that most likely lead to a total; () if none do, or only by chance.
+    """Return the miscounts that most likely lead to a total; () if there are none, or if they may be chance.
 
     There may be more than MOST_MISCOUNTS of them, as in the rule of thumb VH + 12LH².
     """

@@ -360,7 +360,7 @@ def _verdict(
         return LineVerdict(line._replace(problem=no_tensor(name, count.model)), None, None)
     called = [] if tensors and set(tensors) <= set(count.tensors) else _called(name)
     size = line.exact in _sizes_called(name, count.model.config)
-    if size and (len(name) > 1 or not called):  # not a letter that may name a part: V is also the value matrix
+    if size and (len(name) > 1 or not called):  # a letter may also name a part: V is the value matrix
         return LineVerdict(line, None, (), "size")
     candidates = _candidates(name, called, count)
     if line.value and _is_lacking(name, called, candidates):

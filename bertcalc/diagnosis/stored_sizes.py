@@ -31,7 +31,7 @@ from bertcalc.text.problem import InputError, Problem
 
 _PRECISE = Fraction(1, 200)  # a less precise number may mean too many files
 _MEASURED = Fraction(2, 1000)  # tolerance for the graph of an ONNX file, as its size is measured
-_LARGEST_HEADER = 200_000  # bytes before the data of a safetensors file
+_LARGEST_HEADER = 200_000  # maximum number of bytes before the data of a safetensors file
 # Minimum bytes per parameter (in a 2-bit file), and maximum (in a file that repeats shared parameters in each layer).
 _LEAST, _MOST = Fraction(1, 4), 64
 _FORMATS: dict[SavedFormat, str] = {

@@ -113,7 +113,7 @@ def _header(_content: Mapping[str, Any], text: str) -> TextReading:
     return of_tensors("safetensors-header", of_stored(shapes, integers))
 
 
-_INTEGERS = ("I16", "I32", "I64", "U16", "U32", "U64", "BOOL")  # buffers; 8-bit integers may be parameters
+_INTEGERS = ("I16", "I32", "I64", "U16", "U32", "U64", "BOOL")  # dtypes of buffers; 8-bit integers may be parameters
 
 
 def _other_file(content: Any, _text: str) -> TextReading:

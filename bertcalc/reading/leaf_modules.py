@@ -23,7 +23,10 @@ _MOST_LAYERS = 100  # maximum number of layers of a recurrent module
 
 
 class LeafTensors(NamedTuple):
-    """The shapes of a module's tensors. ``unsure`` names tensors that the arguments do not show: they may be absent."""
+    """The shapes of a module's tensors.
+
+    ``unsure`` has the names of tensors that may be absent, because the arguments do not show whether they exist.
+    """
 
     shapes: Mapping[str, Shape] = NO_TENSORS
     unsure: tuple[str, ...] = ()
@@ -252,7 +255,7 @@ _ENDS: dict[str, Callable[[Arguments], LeafTensors]] = {
     "Embedding": _embedding,
     "EmbeddingBag": _embedding,
 }
-# Modules with these endings of their class names have no tensors in PyTorch, nor in most programs.
+# Modules have no tensors if their class names end like this, in PyTorch and in most other programs.
 _QUIET = (
     *("Activation", "RotaryEmbedding", "Dropout", "Dropout1d", "Dropout2d", "DropPath", "Identity", "Loss"),
     *("Softmax", "LogSoftmax", "Pool1d", "Pool2d", "Flatten", "Unflatten", "ReLU", "GELU", "SiLU", "ELU", "SELU"),

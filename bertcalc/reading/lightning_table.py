@@ -52,7 +52,7 @@ class LightningRow(NamedTuple):
 
 
 class LightningTable(NamedTuple):
-    """The rows of a summary, and the range of totals that have its size in MB."""
+    """The rows of a summary, and the range of totals that fit its size in MB."""
 
     rows: tuple[LightningRow, ...]
     total: range

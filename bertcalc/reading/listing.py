@@ -303,7 +303,7 @@ def _lines_with_shapes(text: str) -> Iterator[tuple[str, re.Match[str]]]:
             yield line, shape
 
 
-_PRINTED = re.compile(r"(?:\.data)?\.shape$")  # ends what a program prints, such as outputs.shape
+_PRINTED = re.compile(r"(?:\.data)?\.shape$")  # the ending of what a program prints, such as outputs.shape
 # Endings of the names of model inputs and of module outputs. Parameters may have the names of outputs, too.
 _INPUT = re.compile(
     r"(?:^|[_./])(?:ids|masks?|labels?|class_labels|images?|pixel_values|bbox|boxes|logits|hidden_states?"

@@ -348,7 +348,7 @@ def _with_printed_values(model: Model, modules: Mapping[str, Module], tree: Prin
         config = usual.config if usual.num_parameters() == model.changed(config=config).num_parameters() else config
     for field in fields(config):
         votes = Counter(_printed_values(model.changed(config=config), field.name, modules))
-        for value, _number in votes.most_common():  # they may differ: a classifier has its own dropout
+        for value, _number in votes.most_common():  # the first valid one: a classifier may have its own dropout
             with suppress(ConfigError):
                 config = replace(config, **{field.name: value})
                 break

@@ -301,7 +301,7 @@ def _set_magnitudes(children: Mapping[str, Module]) -> None:
             magnitude.parameters, magnitude.known = {"weight": base.parameters["weight"][:1]}, True
 
 
-_OF_PROMPTS = {"base_model", "prompt_encoder", "word_embeddings"}  # in PEFT's prompt tuning, prefix tuning and p-tuning
+_OF_PROMPTS = {"base_model", "prompt_encoder", "word_embeddings"}  # children of PEFT's model with virtual tokens
 
 
 def _is_reindented(lines: Sequence[str]) -> bool:

@@ -46,7 +46,7 @@ _MOST_ROWS = 20_000
 
 
 class SummaryTable(NamedTuple):
-    """The rows of a summary, and its total; ``total`` is None if the total is cut off."""
+    """The rows of a summary, and its total; ``total`` is None if the text does not show it."""
 
     kind: SummaryKind
     rows: tuple[SummaryRow, ...]

@@ -179,7 +179,7 @@ def of_tie(tied: int, untied: int, name: str) -> tuple[PossibleCount, ...]:
 
 
 def sizes_of(model: Model) -> str:
-    """Return the sizes of a model with their letters: V = 30,522, H = 768, ..."""
+    """Return the sizes of a model with their letters as text: V = 30,522, H = 768, ..."""
     return ", ".join(f"{letter} = {size:,}" for letter, size in letters(model.config).items())
 
 

@@ -51,7 +51,7 @@ def check(exercise: Exercise, answer: str | Collection[str], names: Mapping[str,
     try:
         if isinstance(right, frozenset):
             return _fields(right, frozenset(answer))
-        text = str(answer)[: LONGEST + 1]  # one character more than allowed is enough to be refused
+        text = str(answer)[: LONGEST + 1]  # one character over the limit suffices for the refusal
         if isinstance(right, tuple):
             return _shape(right, list(_read_shapes(text, names or {})))
         return _number(exercise, right, text, amount(text, exercise.unit, names))
