@@ -138,7 +138,7 @@ def changed_models(model: Model, steps: Sequence[ChangeStep]) -> tuple[list[Chan
 
 
 def effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
-    """Compute the figures of a changed model for a batch. ``plan`` describes the training step of the peak memory.
+    """Compute the figures of a changed model for a batch. The peak memory is for a training step with ``plan``.
 
     >>> from bertcalc import Lora, load
     >>> bert = load("bert-base-uncased", "BertForSequenceClassification")

@@ -72,7 +72,7 @@ def config_in(text: str) -> str:
     block = block or next((call[0] for call in _DEFAULTS.finditer(text)), "")
     if block.endswith(")"):
         block = _with_class(_PRODUCT.sub(lambda product: f"{int(product[1]) * int(product[2])}", block), text, block)
-    block = "" if _DEFAULTS.fullmatch(block) else block  # defaults count only if the text builds a model
+    block = "" if _DEFAULTS.fullmatch(block) else block  # ignore defaults if no model is built
     return block or ("" if begins_object(text) else _object_in(text) or _of_lines(text)) or text
 
 
