@@ -13,7 +13,9 @@ from bertcalc.text.problem import InputError
 
 
 def sliding_arguments(change: Change) -> dict[str, int]:
-    """Map a change's arguments that have a letter in formulas to their values; arguments that are None are left out.
+    """Return the arguments of a change that have a letter in formulas, with their values.
+
+    Arguments that are None are left out.
 
     >>> from bertcalc import Lora, ResizeVocabulary
     >>> sliding_arguments(Lora(r=16)), sliding_arguments(ResizeVocabulary(pad_to_multiple_of=64))

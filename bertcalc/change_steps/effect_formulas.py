@@ -92,12 +92,16 @@ class LiveSizes:
             config = lively.configured(model, config)
 
     def number(self, number: int, expression: Callable[[], Any]) -> int:
-        """Attach a formula to a number; without a formula, the number is valid only at the present sizes (``held``)."""
+        """Attach to a number the formula that ``expression`` returns.
+
+        If there is no formula, the number is valid only at the present sizes (``held``).
+        """
         formula = expression()
         if formula == number:  # a constant
             return self._bounded(number)
         lively = self.replaced(with_formula(number, formula, self._present))
-        named = any(change.by_layer for change in self._model.changes)  # the formula depends on the number of layers
+        # If layers are named, the formula has no letter for the number of layers.
+        named = any(change.by_layer for change in self._model.changes)
         return cast(int, within(lively, (staying(self._sizes["num_hidden_layers"]),))) if named else lively
 
     def replaced(self, number: int) -> int:

@@ -92,7 +92,7 @@ class ChangedModel:
 
     @property
     def file_bytes(self) -> int:
-        """The bytes of the model's file, by transformers or the quantization library, and of any adapter file."""
+        """The bytes of the file that transformers or the quantization library writes, plus any adapter file."""
         return self.adapted.file_bytes if self.adapted else file_bytes(self.model)
 
 
@@ -124,7 +124,10 @@ def with_steps(model: Model, steps: Iterable[ChangeStep]) -> ChangedModel:
 
 
 def changed_models(model: Model, steps: Sequence[ChangeStep]) -> tuple[list[ChangedModel], Problem | None]:
-    """Return the model before and after each step, up to the first impossible step, and the problem with that step."""
+    """Return the model before and after each step, up to the first impossible step, and the problem with that step.
+
+    The problem is None if all steps are possible.
+    """
     models = [ChangedModel(model)]
     for step in steps:
         try:
@@ -135,7 +138,7 @@ def changed_models(model: Model, steps: Sequence[ChangeStep]) -> tuple[list[Chan
 
 
 def effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
-    """Compute the figures of a changed model, including the peak memory of a training step with a plan.
+    """Compute the figures of a changed model for a batch. The peak memory is for a training step with ``plan``.
 
     >>> from bertcalc import Lora, load
     >>> bert = load("bert-base-uncased", "BertForSequenceClassification")

@@ -74,7 +74,7 @@ def first_step(kind: str, model: Model) -> ChangeStep:
         case "bitsandbytes":
             skip = tuple(name for name in HEADS.get(task, ()) if name in model.children) or None
             return BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", llm_int8_skip_modules=skip)
-        case "awq":  # the group size must divide the number of columns
+        case "awq":  # if the default group size does not divide the number of columns, use one group
             return AwqConfig() if _stores(AwqConfig(), model) else AwqConfig(group_size=-1)
         case "gguf":
             return Gguf("Q4_K_M", pure=not _stores(Gguf("Q4_K_M"), model))
@@ -93,7 +93,7 @@ def added(steps: Sequence[ChangeStep], step: ChangeStep) -> list[ChangeStep]:
 
 
 def _stores(form: QuantizationFormat, model: Model) -> bool:
-    """Whether a format can store a model without its adapter, as adapters are added after quantization."""
+    """Whether a format can store a model. Its adapter is ignored, because adapters are added after quantization."""
     with suppress(InputError):
         return bool(form.pieces(without_adapter(model), "F32"))
     return False

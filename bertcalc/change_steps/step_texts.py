@@ -101,7 +101,10 @@ def written(steps: Iterable[ChangeStep]) -> str:
 
 
 def argument_texts(step: ChangeStep, always: Collection[str] = ()) -> dict[str, str]:
-    """Return as text the arguments of a step that differ from their defaults or are named in ``always``."""
+    """Map the names of a step's arguments to their values as text.
+
+    Arguments with default values are left out unless ``always`` names them.
+    """
     return {name: _value(value) for name, value in arguments(step, always).items()}
 
 
@@ -140,7 +143,7 @@ def kind_of(step: ChangeStep) -> str:
 
 
 def _quoted(value: object) -> str:
-    """Percent-encode a text, including the separators of steps and, in ``bertcalc.model_ref``, of models."""
+    """Percent-encode a value for a link, including "~", which separates changes in ``bertcalc.model_ref``."""
     return quote(str(value), _SAFE).replace("~", "%7E")
 
 

@@ -16,7 +16,7 @@ from bertcalc.text.patterns import check_patterns
 from bertcalc.text.problem import InputError, Problem
 
 ADAPTER_NAME = ".default"  # peft's name for the adapter, which is part of the names of all adapter tensors
-COPY = f".modules_to_save{ADAPTER_NAME}"  # this follows the name of a module that is trained as a whole
+COPY = f".modules_to_save{ADAPTER_NAME}"  # follows a module's name in the names of its trained copy's tensors
 _ADAPTED = N_("{module} has an adapter already: leave it out of target_modules, or of modules_to_save.")
 _FIRST_LAYER = N_(
     "bertcalc counts the parameters of an adapter of {architecture}, but not its FLOPs and memory: a convolution "
@@ -68,26 +68,27 @@ class PeftChange(Change):
         return any(map(named_by_layer, (self.target_modules, self.exclude_modules, self.modules_to_save)))
 
     def targets(self, names: Names) -> Targets:
-        """Return the modules that the adapter targets, without modules that are trained as a whole."""
-        heads = HEADS["SEQ_CLS"] if self.task_type == "SEQ_CLS" else ()  # peft adds other tasks' heads later
+        """Return the targets of the adapter: the modules that match ``names`` and are not trained as a whole."""
+        # peft adds the heads of other tasks to modules_to_save only after it has chosen the targets.
+        heads = HEADS["SEQ_CLS"] if self.task_type == "SEQ_CLS" else ()
         saved = (*(self.modules_to_save or ()), *heads)
         return Targets(names, self.exclude_modules, self.layers_to_transform, self.layers_pattern, saved)
 
 
 def freeze(root: Module) -> None:
-    """Freeze every tensor below a module."""
+    """Freeze every tensor in a module."""
     for _path, module, _copies in root.modules():
         module.frozen = frozenset(module.parameters)
 
 
 def train_biases(root: Module) -> None:
-    """Train every bias below a module."""
+    """Train every bias in a module."""
     for _path, module, _copies in root.modules():
         module.frozen -= {"bias"}
 
 
 def train_all(root: Module) -> Module:
-    """Train every tensor below a module."""
+    """Train every tensor in a module, and return the module."""
     for _path, module, _copies in root.modules():
         module.frozen = frozenset()
     return root
@@ -96,7 +97,8 @@ def train_all(root: Module) -> Module:
 def save_modules(rewriting: Rewriting, names: Collection[str]) -> None:
     """Wrap modules in a ModulesToSaveWrapper, with a frozen original and a trained copy.
 
-    A module is wrapped if its name ends with one of ``names``.
+    A module is wrapped if its name ends with one of ``names``. Raises InputError if such a module has an adapter,
+    contains another such module, or shares a tensor with another module.
     """
     ends = tuple(names)
     if not ends:
@@ -112,7 +114,7 @@ def save_modules(rewriting: Rewriting, names: Collection[str]) -> None:
 
 
 def copies(model: Model) -> dict[str, int]:
-    """Map the modules that peft copies to their parameters: the original is frozen, and the copy is trained.
+    """Map each module that peft copies to the copy's parameter count. The original is frozen, and the copy is trained.
 
     >>> from bertcalc import Lora, load
     >>> copies(load("bert-base-uncased", "BertForSequenceClassification").adapted(Lora(task_type="SEQ_CLS")))
@@ -155,7 +157,7 @@ class ParameterDict(Module):
 
 
 def set_places(module: Module, place: Place) -> Module:
-    """Set the place of a new module and of all modules below it."""
+    """Set the place of a module and of all modules in it, and return the module."""
     for _path, inside, _copies in module.modules():
         inside.place = place
     return module

@@ -10,7 +10,7 @@ from bertcalc.text.records import dataclass
 
 @dataclass(frozen=True)
 class BitFit(Change):
-    """Train only biases, including the betas of LayerNorms; with ``head``, also the whole head.
+    """Train only the biases, including LayerNorm's beta. With ``head``, the whole head is trained as well.
 
     >>> from bertcalc import load
     >>> load("bert-base-uncased").adapted(BitFit()).trainable_parameters

@@ -1,4 +1,4 @@
-"""A narrower feed-forward in all layers."""
+"""A narrower feed-forward network in all layers."""
 
 from collections.abc import Iterator, Mapping
 from typing import ClassVar
@@ -13,7 +13,7 @@ from bertcalc.text.records import dataclass
 
 @dataclass(frozen=True)
 class NarrowFeedForward(Resizing):
-    """Reduce the feed-forward of each layer to ``intermediate_size`` units.
+    """Reduce the feed-forward network of each layer to ``intermediate_size`` units.
 
     >>> from bertcalc import load
     >>> load("bert-base-uncased").adapted(NarrowFeedForward(1536)).num_parameters()

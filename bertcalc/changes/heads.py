@@ -26,7 +26,9 @@ _ALL = N_("All {count} heads of a layer would be pruned: keep at least one.")
 
 @dataclass(frozen=True)
 class PruneHeads(Resizing):
-    """Prune a number of ``heads`` in every layer, or the listed heads if ``heads`` maps layer numbers to lists.
+    """Prune attention heads.
+
+    ``heads`` is the number of heads to prune in every layer, or it maps layer numbers to lists of heads to prune.
 
     In transformers up to 4.57, this is ``model.prune_heads({layer: [head, ...]})``. Later versions do not have this
     method. Cross-attention keeps its heads. ALBERT's shared layer has number 0.

@@ -64,7 +64,7 @@ class IA3(PeftChange):
                 raise InputError(Problem.of(_NOT_TARGETED, "feedforward_modules", name, **values))
 
     def _in_front(self, names: Names, name: str) -> bool:
-        """Whether peft scales the input of a module. It compares the ends of names, even within a part of a path."""
+        """Whether peft scales the input of a module. Suffixes in ``names`` may begin inside a part of a path."""
         return bool(re.fullmatch(names, name)) if isinstance(names, str) else name.endswith(tuple(names))
 
     def _scale(self, rewriting: Rewriting, spot: Spot, *, in_front: bool) -> None:
@@ -89,9 +89,9 @@ class IA3(PeftChange):
 
 @dataclass(frozen=True)
 class LNTuning(PeftChange):
-    """LayerNorm tuning: train copies of the LayerNorms. peft keeps the originals, so LayerNorms count twice.
+    """LayerNorm tuning: train copies of the LayerNorms. peft keeps the originals, so these LayerNorms count twice.
 
-    The arguments match ``peft.LNTuningConfig``. peft has defaults for GPT-2 only.
+    The arguments match ``peft.LNTuningConfig``. peft has default ``target_modules`` for GPT-2 only.
 
     >>> from bertcalc import load
     >>> load("gpt2").adapted(LNTuning()).trainable_parameters

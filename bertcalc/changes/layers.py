@@ -16,7 +16,7 @@ _ALL = N_("All {count} layers would be dropped: keep at least one.")
 
 @dataclass(frozen=True)
 class DropLayers(Resizing):
-    """Drop the layers with the numbers in ``layers``, counted from 0; the remaining layers move up.
+    """Drop the layers with the numbers in ``layers``, counted from 0. The remaining layers are renumbered.
 
     In transformers, this is ``model.encoder.layer = ModuleList(kept)`` with ``config.num_hidden_layers`` set to the
     number of remaining layers. A decoder that fills a cache also needs new numbers in ``layer_idx``. ALBERT's layers

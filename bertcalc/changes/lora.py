@@ -143,7 +143,7 @@ class Lora(PeftChange):
         if children["lora_A"].children:
             narrow, wide = (children[name].children["default"] for name in ("lora_A", "lora_B"))
             r = narrow.parameters["weight"][0]
-            if self.use_dora and step.operation == "linear":  # peft applies the matrices to a unit matrix
+            if self.use_dora and step.operation == "linear":  # peft applies the matrices to an identity matrix
                 unit = x._replace(name=f"{step.name}.unit", shape=(x.shape[-1], x.shape[-1]))
                 product = recording.made("dora_A", "matmul", (unit,), (x.shape[-1], r))
                 recording.made("dora_B", "matmul", (product,), (x.shape[-1], shape[-1]))

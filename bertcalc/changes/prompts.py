@@ -95,7 +95,7 @@ class Prompts(PeftChange):
         raise NotImplementedError
 
     def unsimulated(self, model: Model) -> Problem | None:
-        """Also return a problem for tables of relative distances, because their models have other forward methods."""
+        """Also return a problem for models with tables of relative distances, because their forward methods differ."""
         if version_of(model.config).distances:
             return self.not_simulated(model)
         return super().unsimulated(model)
@@ -126,7 +126,10 @@ class Prompts(PeftChange):
         return replace(self, **values)
 
     def width(self, rewriting: Rewriting) -> int:
-        """Return the width of a virtual token: token_dim, or else the size that peft reads from the configuration."""
+        """Return the width of a virtual token: token_dim, or else the size that peft reads from the configuration.
+
+        Raises InputError if peft finds no size.
+        """
         config, family = rewriting.model.config, rewriting.model.family.name
         if self.token_dim is not None:
             return self.token_dim
@@ -173,7 +176,7 @@ class _Encoding:
     def lstm(self, name: str, layers: int) -> None:
         """Add the steps of a bidirectional LSTM: products with every token's input and with every previous output.
 
-        The previous output of the first token is zeros, which get no gradient.
+        For the first token, the previous output is zeros, which get no gradient.
         """
         shapes, count = self._encoder.children[name].parameters, self.x.shape[1]
         for layer in range(layers):
@@ -198,7 +201,7 @@ class _Encoding:
         self.steps.append(Step(gives.name, "linear", (x,), gives, tensors, 1, place=place, again=again))
 
     def held_as(self, name: str, frame: str = WRAPPER) -> None:
-        """Record that a variable in a forward method refers to the last step's value."""
+        """Record that the variable ``name`` in the forward method of ``frame`` refers to the last step's value."""
         self.steps[-1] = self.steps[-1]._replace(variable=(frame, name))
 
 
@@ -227,7 +230,7 @@ class SoftPrompts(Prompts):
         return Problem.of(_NO_LABELS, "task_type", self.task_type, **values)
 
     def run(self, model: Model, encoder: Module, steps: Steps) -> None:
-        """Look up the word embeddings before the model runs, and put the virtual tokens in front of them."""
+        """Rewrite the steps: look up the word embeddings first, and put the virtual tokens in front of them."""
         index, words = next((index, step) for index, step in enumerate(steps) if step.place.role == "word")
         self._check(model, words)
         batch, length, width = words.gives.shape
@@ -246,7 +249,7 @@ class SoftPrompts(Prompts):
             return step._replace(takes=tuple(takes))
 
         first, *after = map(changed, steps[index + 1 :])
-        asides = tuple(aside for aside in words.asides if aside != "padding")  # embedding vectors do not show padding
+        asides = tuple(aside for aside in words.asides if aside != "padding")  # the check for padding needs token ids
         steps[:] = [
             *map(changed, steps[:index]),
             words._replace(takes=(ids,), gives=alone, variable=(WRAPPER, together.name), asides=()),
@@ -341,7 +344,7 @@ class PrefixTuning(Prompts):
         trace.prefix = Value("past_key_values", (self.num_virtual_tokens, 1))
 
     def run(self, model: Model, encoder: Module, steps: Steps) -> None:
-        """Look up the keys and values of the virtual tokens for all layers before the model runs."""
+        """Add steps before the model's steps that look up the keys and values of the virtual tokens for all layers."""
         index = next(index for index, step in enumerate(steps) if step.operation != "input")
         batch, *choices, length = steps[0].gives.shape
         self._check(model, length, steps)
@@ -371,7 +374,8 @@ class PrefixTuning(Prompts):
         config: Any = model.final_config
         self.check_width(model)
         second = config.is_decoder and config.use_cache and not (model.cls.caches or model.cls.pooler)
-        if self.task_type == "SEQ_CLS" and second:  # the cache is the second output of the body
+        # The second output of the body is then the cache, which peft takes for the pooled vector.
+        if self.task_type == "SEQ_CLS" and second:
             raise InputError(Problem.of(_CACHE_AS_POOLED, "use_cache", True, **values))
         self.check_length(config, length)
 

@@ -10,13 +10,16 @@ from bertcalc.text.problem import InputError, Problem
 
 
 class Resizing(Change):
-    """The base class of all changes to a model's own sizes. They come before all adapters."""
+    """The base class of all changes to a model's own sizes. These changes come before all adapters."""
 
     turn = SIZES
     once = False
 
     def check(self, config: Config) -> None:
-        """Raise InputError for a number outside its limits, in any row of a column. Symbols are not checked."""
+        """Raise InputError for a number outside its limits. In a column of limits, the strictest one applies.
+
+        Symbols are not checked.
+        """
         for field, value, low, high, message in self.limits(config):
             highest = smallest(high)
             if hasattr(value, "free_symbols") or not is_int(highest):

@@ -28,7 +28,7 @@ class Spot(NamedTuple):
 
 
 class Rewriting:
-    """A model that a change rewrites: the tree below ``root``, and its steps or None if only the tree is needed."""
+    """A model that a change rewrites: the tree below ``root``, and the ``steps`` (None if only the tree is needed)."""
 
     def __init__(self, model: Model, root: Module, steps: Steps | None) -> None:
         self.model = model
@@ -40,7 +40,10 @@ class Rewriting:
         yield from _spots(self.root, "")
 
     def full_names(self, spot: Spot) -> list[str]:
-        """Return the module's full name in every layer; only in the first layer if the number of layers is a symbol."""
+        """Return the module's full names, one per layer.
+
+        If the number of layers is a symbol or a column, only the name in the first layer is returned.
+        """
         return _numbered(self.root, spot.path)
 
     def names_first_layer_apart(self) -> bool:
@@ -156,7 +159,10 @@ def _spots(parent: Module, path: str) -> Iterator[Spot]:
 
 
 def _numbered(root: Module, path: str) -> list[str]:
-    """Return the names with layer numbers for a path; only the first name if the number of layers is a symbol."""
+    """Replace the ``*`` in a path by each layer number.
+
+    If the number of layers is a symbol or a column, only the first name is returned.
+    """
     module, choices = root, []
     for name in path.split("."):
         if isinstance(module, ModuleList):
@@ -259,7 +265,7 @@ class Recording:
         self._step = step
         self._path = path
         self._copies = step.tensors[0].copies if step.tensors else 1
-        self.base = step.gives._replace(name=self._named("base_layer"))  # the value of the wrapped module
+        self.base = step.gives._replace(name=self._named("base_layer"))  # the output of the wrapped module
 
     def _named(self, name: str) -> str:
         return f"{self._step.name.removesuffix('_again')}.{name}" + "_again" * self._step.again
@@ -279,7 +285,7 @@ class Recording:
         tensors: Mapping[str, Shape] | None = None,
         module: Module | None = None,
     ) -> Value:
-        """Add a step with new ``tensors``, and return its value."""
+        """Add a step, and return its value. ``tensors`` maps the names of the step's new tensors to their shapes."""
         step = self._step
         place = place_in(step.place)
         named = self._named(name)

@@ -18,13 +18,13 @@ Names = str | Collection[str]
 Kinds = tuple[type[Module], ...]
 LINEAR: Kinds = (Linear, Conv1D)
 
-# Maps types of tasks to the modules that peft trains as a whole.
+# Maps peft's task types to the modules that peft trains as a whole.
 HEADS: Mapping[str | None, tuple[str, ...]] = {
     "SEQ_CLS": ("classifier", "score"),
     "TOKEN_CLS": ("classifier", "score"),
     "QUESTION_ANS": ("qa_outputs",),
 }
-# Maps tasks to peft's names.
+# Maps the tasks of model classes to peft's task types.
 TASK_TYPES: Mapping[Task, TaskType] = {
     "sequence-classification": "SEQ_CLS",
     "token-classification": "TOKEN_CLS",
@@ -113,7 +113,10 @@ def _matches(names: Names, name: str) -> bool:
 
 
 def matching(rewriting: Rewriting, targets: Targets, kinds: Kinds = LINEAR) -> list[Spot]:
-    """Return the targets in the tree. If there are none, raise InputError with a suggestion of modules of ``kinds``."""
+    """Return the modules of the tree that are targets.
+
+    If there are none, the function raises an InputError that suggests modules of ``kinds``.
+    """
     spots = [spot for spot in rewriting.spots() if targets.match(rewriting.full_names(spot)[0])]
     if not spots:
         raise _nothing(rewriting, targets, kinds)
@@ -121,7 +124,10 @@ def matching(rewriting: Rewriting, targets: Targets, kinds: Kinds = LINEAR) -> l
 
 
 def named_by_layer(names: Names | None) -> bool:
-    """Whether names or a pattern may select only some layers, with a digit or, in a pattern, a character class."""
+    """Whether names or a pattern may select only some of the layers.
+
+    This is possible if they contain a digit. A pattern may also contain a dot for any character, or a character class.
+    """
     if isinstance(names, str):
         return bool(re.search(r"[0-9.\[\\]", re.sub(r"\\\.|\.[*+]", "", names)))
     return any(re.search("[0-9]", name) for name in names or ())
@@ -135,7 +141,11 @@ def resolved(
     task_type: TaskType | None,
     kinds: Kinds = LINEAR,
 ) -> Names:
-    """Return the names in a field; None stands for peft's default for the family, "all-linear" for linear modules."""
+    """Return the ``names`` in a field, with None and "all-linear" replaced by what they stand for.
+
+    None stands for peft's default for the family, as listed in ``defaults``. "all-linear" stands for all linear modules
+    except the output layer. Without a default, the function raises an InputError that suggests modules of ``kinds``.
+    """
     family = rewriting.model.family.name
     if names is None:
         if family not in defaults:
@@ -175,7 +185,7 @@ def _listed(values: Collection[object] | int) -> str:
 
 
 def _example(rewriting: Rewriting, kinds: Kinds) -> str:
-    """Return the names of the first two modules of these kinds in the layers."""
+    """Return the names of up to two modules of these kinds, preferably modules in the layers."""
     spots = [spot for spot in rewriting.spots() if isinstance(spot.module, kinds)]
     names = dict.fromkeys(spot.name for spot in spots if split_layer(spot.path)[0]) or {spots[0].name: None}
     return ", ".join([*names][:2])

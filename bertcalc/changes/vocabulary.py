@@ -75,7 +75,7 @@ class ResizeVocabulary(Resizing):
                 self._biases(rewriting, spot)
 
     def _biases(self, rewriting: Rewriting, decoder: Spot) -> None:
-        """Keep or tie the biases like transformers if the head and its untied decoder each have a bias.
+        """If the head and its decoder each have a bias, keep or tie these biases as transformers does.
 
         If transformers keeps both, the head's bias keeps its size.
         """
@@ -106,7 +106,7 @@ class ResizeVocabulary(Resizing):
 
 
 def _forget_padding(table: Embedding) -> None:
-    """Set padding_idx to None if the table no longer has the padding token's row, as transformers does."""
+    """As transformers does, set padding_idx to None if the table no longer has a row for the padding token."""
     rows, padding = table.parameters["weight"][0], table.padding_idx
     if padding is not None and is_int(rows) and padding >= rows:
         table.padding_idx = None

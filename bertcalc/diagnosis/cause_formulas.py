@@ -28,7 +28,7 @@ def cause_formulas(model: Model, miscounts: tuple[str, ...], count: Counted | No
     formula with a padded vocabulary, pass ``padded_vocab_size`` to ``Formula.latex``.
     """
     padded = _PADDED
-    # A resized vocabulary uses the same letter as a padded vocabulary.
+    # A resized vocabulary uses the same letter as a padded vocabulary, so the padded sizes are numbers here.
     if any(isinstance(change, ResizeVocabulary) for change in model.changes):
         padded = MiscountSizes.of(model.final_config).padded_sizes
     return _cause_formulas(model, miscounts, Selection.of(count) if count else None, padded)

@@ -33,9 +33,10 @@ from bertcalc.text.problem import InputError, Problem
 
 Amount = Literal["trained", "all"]
 Others = Literal["all", "trained", "nothing"]
-# Common ranks, and common numbers of virtual tokens.
+# Common ranks of LoRA.
 _RANKS = (4, 8, 16, 32, 64, 128, 256)
-_RARER_RANKS = (1, 2, 6, 12, 24, 48, 96)  # only for query and value: more targets would match too many numbers
+_RARER_RANKS = (1, 2, 6, 12, 24, 48, 96)  # only for query and value, as more targets would match too many numbers
+# Common numbers of virtual tokens.
 _TOKENS = (5, 8, 10, 16, 20, 30, 32, 50, 64, 100, 128)
 # The usual targets of adapters, as selectors for tensor_filter.py. NAMED_TARGETS are tried as well.
 _TARGETS = (
@@ -47,7 +48,7 @@ _TARGETS = (
     "feed-forward, matrix",
     "attention + feed-forward, matrix",
 )
-_MOST_ADDED = 16  # the most tokens that a user is likely to add to a vocabulary
+_MOST_ADDED = 16  # maximum number of tokens that a user is likely to add to a vocabulary
 _MULTIPLES = (8, 16, 32, 64, 128)  # multiples to which a vocabulary is padded
 _LEAST, _MOST = 1000, 3  # smaller numbers have too many meanings; at most three meanings are returned
 
@@ -138,8 +139,9 @@ def own_count(model: Model, count: int) -> tuple[ChangedCount, ...]:
 
 @lru_cache(maxsize=64)
 def adapter_counts(model: Model, count: int, *, others: Others = "all") -> tuple[ChangedCount, ...]:
-    """Return the usual adapters with this count, for the model or else for another class of its family.
+    """Return the model with each usual adapter that gives this count, at most three.
 
+    If there is none, other classes of the model's family are tried.
     ``others`` selects the counts that are compared for other classes: "all" counts, only the numbers of "trained"
     parameters, or "nothing".
     """
@@ -162,7 +164,7 @@ def _is_possible(parameters: int, count: int) -> bool:
 
 @lru_cache(maxsize=64)
 def resized_counts(model: Model, count: int, *, others: bool = True) -> tuple[ChangedCount, ...]:
-    """Return the models with this count that have another vocabulary size or fewer layers.
+    """Return the models with this count that have another vocabulary size or fewer layers, at most three.
 
     With ``others``, other classes of the family are tried if the model's own class never has this count.
     """
@@ -175,7 +177,10 @@ def _having(lines: Sequence[CountLine], count: int) -> tuple[ChangedCount, ...]:
 
 
 def bases(model: Model, *, others: bool = True) -> Iterator[Model]:
-    """Yield the model without adapters, then the other classes of its family, often adapted classes first."""
+    """Yield the model without adapters. With ``others``, yield the other classes of its family next.
+
+    Classes that are often adapted come first.
+    """
     changes = tuple(change for change in model.changes if change.resizes)
     yield model.changed(changes=changes)
     for cls in sorted(family_of(model.config).classes if others else (), key=lambda cls: cls.task not in TASK_TYPES):
@@ -256,7 +261,7 @@ def _named(base: Model, chosen: str) -> Names:
 
 
 def _lines(base: Model, usual: UsualChange, amounts: Sequence[Amount]) -> Iterator[CountLine]:
-    """Yield the line of each amount that the change affects, "trained" or "all"; none if it is not possible."""
+    """Yield the line of each of the ``amounts`` that the change affects; none if the change is not possible."""
     try:
         numbers = (1, 2) if usual.is_usual else (1,)
         models = [base.changed(changes=(*base.changes, usual.with_number(number))) for number in numbers]

@@ -22,7 +22,7 @@ from bertcalc.text.problem import InputError
 
 MOST_LINES = 40
 LONGEST = 4000
-_FLOAT32 = 4  # bytes
+_FLOAT32 = 4  # bytes per parameter
 _TWO_DIGITS = 20  # a value with two digits is at least this many times its uncertainty
 
 
@@ -131,7 +131,7 @@ _MARKUP = (
 )
 _HEADING = re.compile(r"(?=[^=*×+]*[^\W\d_])[^=*×+]{1,80}[:：]")  # a heading of the lines below it: "per layer:"
 _NAME = re.compile(r"[^\W\d_]{2}|[:：=]")  # evidence that a line has a name: a word, or a sign after a name
-_NO_ROW = re.compile(r"[\s|:+-]*-[\s|:+-]*|\|[^0-9]*")  # the header of a table, and the line below it
+_NO_ROW = re.compile(r"[\s|:+-]*-[\s|:+-]*|\|[^0-9]*")  # matches the header of a table, and the line below it
 # Words inside a calculation: a noun after a factor (12 heads x 64), or a note at its end (per layer).
 _FACTOR_NOUN = re.compile(
     r"(?<=[0-9])\s*(?!thousand|million|billion|trillion|[百千万亿])(?:[a-z]{3,}(?:[\s-]+[a-z]{3,})*|[㐀-鿿]+)"
@@ -215,8 +215,8 @@ def _parts(text: str, names: Mapping[str, int]) -> tuple[str, Sequence[str]]:
     if terms != first and _is_written_out(terms, names):
         return "", [terms, *sides]
     while len(sides) > 1 and not re.search("[0-9]", sides[0]) and not _is_side(sides[0], names):
-        first = f"{first}, {sides.pop(0)}"  # Wq = Wk = 768*768
-    apart = _UNSEPARATED.fullmatch(first)  # position embeddings 512*768 = 393,216
+        first = f"{first}, {sides.pop(0)}"  # such as Wq = Wk = 768*768
+    apart = _UNSEPARATED.fullmatch(first)  # such as position embeddings 512*768 = 393,216
     if apart and re.search(r"[*×+]", apart["value"]) and _is_calculation(apart["value"], names):
         return apart["name"].strip(" :,\t"), [apart["value"], *sides]
     return first, sides
@@ -267,7 +267,7 @@ def _evaluated(text: str, names: Mapping[str, int]) -> Fraction:
 
 
 def _agree(value: _LineSide, other: _LineSide) -> bool:
-    """Whether a result, perhaps rounded, equals the value or its size in bytes with 32 or 16 bits each."""
+    """Whether a possibly rounded result equals the value, or the value's size in bytes in 32 or 16 bits."""
     per = (_FLOAT32, 2) if other.unit == "bytes" and value.unit != "bytes" else (1,)
     return any(abs(number * value.value - other.value) <= other.reach + number * value.reach for number in per)
 

@@ -69,25 +69,26 @@ from bertcalc.text.amounts import Typed
 from bertcalc.text.arguments import checked
 from bertcalc.text.problem import InputError
 
-# What it costs to assume another class or other units, in bits of rarity as in explain.py.
+# The bits that an explanation costs if it assumes another class or other units. explain.py defines the bits.
 _ANOTHER_CLASS = 3.0
 _OTHER_UNITS = 3.0
 _MOST_ELSEWHERE = 6.0  # under these assumptions, only miscounts of at most this many bits are searched
-# The bits of a size taken from another model, and of each further size; the most bits of a miscount combined with it.
+# The bits of one size from another model, the bits of each further size, and the maximum bits of a miscount that is
+# combined with such sizes.
 _MIXED, _MORE_MIXED, _VERY_COMMON = 6.0, 0.5, 3.5
-# An explanation is shown beside the likeliest one if it is at most _EQUAL bits rarer. If the likeliest explanation is a
-# single mistake and the other is not, the limit is _EQUAL_OF_MORE for at most _USUAL_PAIR bits, and otherwise
-# _EQUAL / 2.
+# An explanation is shown beside the likeliest one if it is at most _EQUAL bits rarer. If only the likeliest one is a
+# single mistake, the limit is _EQUAL_OF_MORE if the other explanation has at most _USUAL_PAIR bits, and _EQUAL / 2 if
+# it has more.
 _EQUAL, _EQUAL_OF_MORE, _USUAL_PAIR = 3.0, 2.0, 7.0
-_MOST_EQUAL, _MOST_COMPARED = 3, 6  # explanations shown beside each other, and candidates for them
-# The share of nearby numbers with an equally simple explanation. Above _CHANCE, an explanation is only a hint. Above
-# _CHANCE_OF_A_HINT, it is only a possibility.
+_MOST_EQUAL, _MOST_COMPARED = 3, 6  # maximum number of explanations shown together, and of their candidates
+# Limits for the share of nearby numbers that have an equally simple explanation. Above _CHANCE, an explanation is only
+# a hint. Above _CHANCE_OF_A_HINT, it is only a possibility.
 _CHANCE = Fraction(1, 40)
 _CHANCE_OF_A_HINT = Fraction(1, 8)
 _UNRELATED = 3  # an explanation with this many unrelated mistakes or more is only a possibility
 # A typing error is likelier than a miscount of more than this many bits.
 _SLIP = 5.0
-# The most bits of miscounts shown beside a known count: of the present configuration, and of another model.
+# Maximum bits of miscounts shown beside a known count of the present configuration, or beside a count that proves less.
 _BESIDE_COUNT, _BESIDE_MODEL = 4.0, 7.5
 _HABIT = 5.5  # a habit of at most this many bits is a hint for a rounded number without a better explanation
 
@@ -227,7 +228,7 @@ class Diagnosis(NamedTuple):
 
 @checked
 def diagnose(present: KnownCount, number: Typed) -> Diagnosis:
-    """Explain a number by known counts or, failing that, by miscounts.
+    """Explain a number by known counts, or by miscounts if no known count fits. ``present`` is the model's own count.
 
     Miscounts explain a rounded number only if it has enough digits to rule out most other explanations.
     """
@@ -284,7 +285,7 @@ def _diagnose(present: KnownCount, number: Typed) -> Diagnosis:
     for group in (first, others):
         matches = tuple(_matches(group, present.model))
         parts = _own_parts(present.model, group) if present.model.changes or not matches else ()
-        if matches:  # they are counts of models without changes
+        if matches:  # known counts ignore changes, but the whole changed model stays
             parts = tuple(part for part in parts if part.counted.part == WHOLE_MODEL)
         if group is first and rounding and not parts and _is_vague(matches):
             precise = tuple(_without_embeddings(rounding, present.model))
@@ -299,7 +300,7 @@ def _diagnose(present: KnownCount, number: Typed) -> Diagnosis:
             other = matches and present.total not in {match.total for match in matches}
             if meanings[0].exact or (group is first and (other or (matches and "" not in conventions))):
                 beside = _beside(present, meanings, rarest)
-            else:  # a rounded number: many counts fit
+            else:  # many counts fit a rounded number
                 beside = explained if explained.miscounted else Diagnosis()
             if meanings[0].exact and beside.usual and all(match.reading.rounded for match in matches):
                 matches = ()  # its trailing zeros are a coincidence
@@ -551,7 +552,7 @@ def _explained(present: KnownCount, meanings: Sequence[Reading]) -> tuple[list[_
     candidates = list(_candidates(places))
     rough = len(meanings) == 1 and _is_rough(first)
     if _rarest(first) and not (rough and candidates) and _least(candidates) > _ANOTHER_CLASS:
-        whole = present.model.changed(add_pooling_layer=True)  # leaving the pooler out is a miscount
+        whole = present.model.changed(add_pooling_layer=True)  # leaving the pooler out is a miscount, not another class
         others = [
             _Assumption(first, other, _ANOTHER_CLASS, _search(other.model, False))
             for other in every_count(present.model.config, known_counts)
@@ -573,11 +574,11 @@ def _least(candidates: Iterable[Miscounted]) -> float:
     return min([candidate.bits for candidate in candidates], default=MOST_BITS)
 
 
-@lru_cache(maxsize=8)  # up to 3.5 MB each
+@lru_cache(maxsize=8)  # an entry takes up to 3.5 MB
 def _mixed(model: Model) -> Mapping[int, Miscounted]:
-    """Map each count with wrong sizes to its likeliest explanation, alone or with one very common mistake.
+    """Map the counts that result from wrong sizes to their likeliest explanations.
 
-    A wrong size is mistyped or taken from another model.
+    A wrong size is mistyped or taken from another model. A very common mistake may be made in addition.
     """
     likeliest: dict[int, Miscounted] = {}
     common = _common(model)
@@ -680,7 +681,7 @@ _COUNTED = Reading("parameters", Fraction(0), Fraction(0), rounded=False)
 
 
 def _search(model: Model, whole: bool) -> Search:
-    """Return the search over all miscounts of a model or, if ``whole`` is false, over common miscounts only."""
+    """Return the search over a model's miscounts. If ``whole`` is false, only common miscounts are searched."""
     bits = MOST_BITS if whole else _MOST_ELSEWHERE
     return search(_tensors(model), MiscountSizes.of(model.final_config), bits)
 
@@ -697,7 +698,7 @@ def _candidates(places: Iterable[_Assumption]) -> Iterator[Miscounted]:
 
 
 def _rarest(reading: Reading) -> float:
-    """Return the most bits that an explanation may have; 0 rules out any explanation.
+    """Return the maximum number of bits that an explanation may have; 0 rules out any explanation.
 
     The fewer digits a rounded number has, the fewer bits are allowed.
     """
@@ -707,8 +708,8 @@ def _rarest(reading: Reading) -> float:
     return next((bits for part, bits in _OF_DIGITS if part * (reading.high - reading.low) <= reading.low), rough)
 
 
-# The most bits for a rounded number, by the least ratio of its value to its uncertainty. With a ratio below 1,000, a
-# number is rough: its explanations are only hints, of at most _ROUGH bits. Below _ROUGHEST there are no explanations.
+# Maximum bits for a rounded number, as (minimum ratio of its value to its uncertainty, bits) pairs. With a ratio below
+# 1,000, a number is rough: its explanations are only hints, of at most _ROUGH bits. Below _ROUGHEST, there are none.
 _OF_DIGITS = ((10_000, 10.0), (1_000, _MOST_ELSEWHERE))
 _ROUGH, _ROUGHEST = 8.0, 25
 
@@ -748,7 +749,7 @@ def _miscount(place: _Assumption, combination: Combination) -> Miscounted:
 def _is_equal(candidate: Miscounted, first: Miscounted, present: KnownCount) -> bool:
     """Whether an explanation is about as likely as the first one.
 
-    The limit is stricter if it takes more mistakes or belongs to another class.
+    The limit is stricter if the explanation takes more mistakes or belongs to another class.
     """
     for_more_ideas = _EQUAL_OF_MORE if candidate.bits <= _USUAL_PAIR else _EQUAL / 2
     reach = _EQUAL if candidate.ideas == first.ideas or first.ideas > 1 else for_more_ideas
@@ -767,7 +768,7 @@ def _is_far_fetched(candidate: Miscounted) -> bool:
     return candidate.ideas > _UNRELATED or left_out < len(candidate.explanation)
 
 
-_SMALL = 4.5  # the most bits of a miscount that leaves out a small part
+_SMALL = 4.5  # maximum bits of a miscount that leaves out a small part
 
 
 def told_apart(candidates: Sequence[Miscounted]) -> list[tuple[str, tuple[int, ...]]]:
@@ -786,7 +787,7 @@ def told_apart(candidates: Sequence[Miscounted]) -> list[tuple[str, tuple[int, .
 def _matches(meanings: Sequence[Reading], model: Model) -> Iterator[Match]:
     """Yield the known counts that the number may mean, each in the first reading that fits."""
     by_total = _by_total(model.config, known_counts)
-    # A count with buffers is listed only for an exact number, unless the buffers are large.
+    # A count with small buffers is listed only for an exact number.
     bare = {
         total
         for total, counts in by_total.items()

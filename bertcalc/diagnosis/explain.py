@@ -66,7 +66,7 @@ class Evidence(NamedTuple):
     """
 
     explained: int
-    numbers: int  # the numbers that were examined
+    numbers: int  # how many numbers were examined
     step: int  # the distance between adjacent examined numbers
 
     @property
@@ -77,7 +77,7 @@ class Evidence(NamedTuple):
 
 @checked
 def explain(model: Model, config: Config, wrong: Single) -> list[Explanation]:
-    """Find the shortest explanations of a total, the likeliest first.
+    """Find the shortest explanations of the total ``wrong``, the likeliest first.
 
     The right total has only the empty explanation. Raises ArgumentError if ``config`` is not the configuration of the
     model.
@@ -108,12 +108,12 @@ def explain_tensors(
 
 @checked
 def combinations(tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: Single) -> list[Combination]:
-    """Return all combinations of miscounts of at most MOST_BITS that lead to a total, the likeliest first."""
+    """Return all combinations of miscounts with at most MOST_BITS bits that lead to a total, the likeliest first."""
     return search(tuple(tensors), sizes, MOST_BITS).combinations(wrong)
 
 
 def likeliest(tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: int) -> tuple[str, ...]:
-    """Return the miscounts that most likely lead to a total; () if none do, or only by chance.
+    """Return the miscounts that most likely lead to a total; () if there are none, or if they may be chance.
 
     There may be more than MOST_MISCOUNTS of them, as in the rule of thumb VH + 12LH².
     """
@@ -210,11 +210,11 @@ class _TensorCounts:
         return sum([totals[number] for number in state])
 
 
-_alike = lru_cache(maxsize=8)(_TensorCounts)  # cached, as the classes of a configuration share most tensors
+_alike = lru_cache(maxsize=8)(_TensorCounts)  # cached, because a configuration's classes share most tensors
 
 
 class Search:
-    """All totals that combinations of miscounts with at most ``bits`` lead to."""
+    """All totals that result from combinations of miscounts with at most ``bits`` bits."""
 
     def __init__(self, tensors: tuple[Tensor, ...], sizes: MiscountSizes, bits: float) -> None:
         self._most = bits
@@ -234,13 +234,16 @@ class Search:
         for state, combination in sorted(self._cheapest.items(), key=lambda item: item[1]):
             self._combinations.setdefault(self._counted.total(state), []).append(combination)
         self.size = len(self._cheapest)
-        self._cheapest.clear()  # its states take nine tenths of the memory
+        self._cheapest.clear()  # frees nine tenths of the memory
         self.right = self._counted.total(self._start)
         self._totals = sorted(self._combinations)
         self._bits = [self._combinations[amount][0].bits for amount in self._totals]
 
     def combinations(self, wrong: int) -> list[Combination]:
-        """Return the combinations that lead to a total, the likeliest first; only the empty one for the right total."""
+        """Return the combinations that lead to a total, the likeliest first.
+
+        For the right total, only the empty combination is returned.
+        """
         return self._combinations.get(wrong, [])[: 1 if wrong == self.right else None]
 
     def rarer(self, wrong: int) -> list[Combination]:
@@ -331,7 +334,7 @@ class Search:
         return after, names if after == state else (*names, _NAMES[number])
 
 
-_FEWEST_OF_HABIT = 2  # miscounts
+_FEWEST_OF_HABIT = 2  # minimum number of a habit's miscounts that have an effect
 
 
 def evidence(
@@ -342,7 +345,7 @@ def evidence(
     hidden_size: int,
     others: Sequence[tuple[int, float]] = (),
 ) -> Evidence:
-    """Count the numbers near a typed number that have an explanation of at most ``bits``.
+    """Count the numbers near a typed number that have an explanation of at most ``bits`` bits.
 
     The examined numbers are multiples of a step away from the typed number. A rounded number means any number from
     ``low`` to ``high``, and its step is the width of this range. The step of an exact number is the greatest common

@@ -31,9 +31,10 @@ from bertcalc.storage.stored_tensors import DTYPES, StoredTensor, data_bytes
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 
-# Bytes that torch.save adds for each tensor besides its name, with record and padding: before PyTorch 1.6, and since.
+# Bytes that torch.save adds per tensor in addition to its name, including record and padding: before PyTorch 1.6, and
+# since then.
 _PER_TENSOR = (115, 285)
-_PER_MODULE = 25  # bytes for each module's version besides its name; state_dict() has versions, a plain dict does not
+_PER_MODULE = 25  # bytes per module besides its name, for its version: a state_dict has versions, a dict does not
 
 
 class Contents(NamedTuple):
@@ -83,7 +84,7 @@ def contents(count: KnownCount) -> Iterator[Contents]:
 
 
 def _pooler(model: Model) -> Iterator[tuple[StoredTensor, ...]]:
-    """Yield the pooler's tensors if older releases save a pooler for this class although it has none."""
+    """Yield the pooler's tensors if older releases save a pooler for a class that no longer has one."""
     if family_of(model.config).base.pooler and not any(map(selector("pooler"), model.tensors())):
         base, hidden = Model(model.config), model.config.hidden_size
         if model.cls.task != "base":
@@ -139,7 +140,7 @@ _SURE = 0.02  # within this tolerance of a safetensors header, a file is not a p
 _NEAR = 0.2  # for a pickle, as its size depends on the release of PyTorch and on the file's name
 _OLDER_NAMES = 0.3  # for a safetensors header, as older releases write other names and other metadata
 _OTHER_NAMES = 0.05  # for a header of a file with added tensors, as many such files are possible
-_MOST_OVER = 10**6  # the most bytes that a file format adds
+_MOST_OVER = 10**6  # maximum number of bytes that a file format adds
 _LENGTHS = (128, 256, 384, 512, 1024, 2048, 4096, 8192, 16384, 32768)
 _BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
@@ -151,8 +152,8 @@ def file_sizes(model: Model, size: int, *, pickled: bool = True, published: bool
     ``published`` is true, they belong to published models.
 
     The size of a safetensors header is known to a few bytes, so only the nearest safetensors files are included. With
-    ``pickled``, PyTorch files follow, unless a safetensors file fits very well. Their sizes are approximate, so only
-    the files with the fewest kinds of added tensors are included.
+    ``pickled``, PyTorch files follow if no safetensors file fits very well. Their sizes are approximate, so only the
+    files with the fewest kinds of added tensors are included.
     """
     ours = list(_files(tuple(known_counts(model.config)), size, pickled))
     files = ours or (list(_files(_published(), size, pickled)) if published else [])
@@ -174,7 +175,7 @@ def _plainest(files: Sequence["_SizedFile"]) -> Iterator[Problem]:
 class _SizedFile(NamedTuple):
     """A file that may have the searched size.
 
-    ``off`` is the relative deviation from the expected header. ``over`` is the number of bytes besides its tensors.
+    ``off`` is the relative deviation from the expected header. ``over`` is the number of bytes besides the tensors.
     ``extras`` is the number of kinds of added tensors.
     """
 
@@ -189,7 +190,7 @@ class _SizedFile(NamedTuple):
 def _files(counts: Sequence[KnownCount], size: int, pickled: bool) -> Iterator[_SizedFile]:
     classes = [count for count in counts if not count.buffers]
     for (width, dtype), count in product(_DTYPES, classes):
-        # Buffers in files of older releases, such as GPT-2's masks, may be larger than the bytes that a format adds.
+        # Buffers in files of older releases, such as GPT-2's masks, may exceed _MOST_OVER.
         if 0 < size - width * count.parameters < _most_over(count, width):
             for file in contents(count):
                 over = size - file.size(dtype)
@@ -198,7 +199,7 @@ def _files(counts: Sequence[KnownCount], size: int, pickled: bool) -> Iterator[_
 
 
 def _most_over(count: KnownCount, width: int) -> int:
-    """Return the most bytes that a file of a class has besides its parameters."""
+    """Return the maximum number of bytes that a file of a class has besides its parameters."""
     config = count.model.config
     masks = 4 * config.num_hidden_layers * config.max_position_embeddings**2 if config.stores_masks else 0
     added = config.hidden_size * (config.hidden_size + 1) + config.vocab_size

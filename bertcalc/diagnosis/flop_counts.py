@@ -22,7 +22,8 @@ from bertcalc.text.problem import InputError
 
 # The lengths and batch sizes that users and tools measure, the most common first.
 _LENGTHS, _BATCH_SIZES = (128, 512, 256, 384, 64, 1024), (1, 8, 16, 32, 64)
-# The least ratio of a rounded number to its uncertainty: three digits for any batch, two digits for a usual batch.
+# Minimum ratios of a number to its uncertainty: about three digits are needed for the cost of any batch, and two digits
+# for the cost of a usual batch.
 _PRECISE, _ROUGH = 100, 10
 _USUAL_LENGTHS = (128, 512)
 _MOST = 6

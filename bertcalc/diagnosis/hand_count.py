@@ -60,8 +60,8 @@ class LineVerdict(NamedTuple):
     ``counted`` is None if no part of the model fits. ``explanation`` is empty if the line is right, and None if no
     miscounts explain it. ``also`` are other parts with the same count that the line may mean.
 
-    A total is not a term. It claims to be the sum of the lines above it or, in the first line, of all lines. ``above``
-    is the actual sum of these lines.
+    A total is not a term. It claims to be the sum of the lines above it. In the first line, it claims to be the sum of
+    all lines. ``above`` is the actual sum of these lines.
     """
 
     line: TypedLine
@@ -88,7 +88,7 @@ class LineVerdict(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """Tensors of a component that no line counts or, if ``parameters`` is negative, that lines count twice."""
+    """Tensors of a component that no line counts. If ``parameters`` is negative, lines count these tensors twice."""
 
     component: Component
     names: tuple[str, ...]
@@ -360,7 +360,7 @@ def _verdict(
         return LineVerdict(line._replace(problem=no_tensor(name, count.model)), None, None)
     called = [] if tensors and set(tensors) <= set(count.tensors) else _called(name)
     size = line.exact in _sizes_called(name, count.model.config)
-    if size and (len(name) > 1 or not called):  # V is also a matrix of the attention
+    if size and (len(name) > 1 or not called):  # a letter may also name a part: V is the value matrix
         return LineVerdict(line, None, (), "size")
     candidates = _candidates(name, called, count)
     if line.value and _is_lacking(name, called, candidates):
@@ -428,7 +428,7 @@ def _wrong(
         usual = single
     options = [[*single, *usual] if walk else usual]
     if called and not walk and count.sizes.hidden_size >= _TINY:
-        # A line that is wrong for all layers may be about one layer. The word "layers" alone means all of them.
+        # A line that is wrong for all layers may be about one layer. The word "layers" alone means all layers.
         options.append([part for part in single if part.part != "layers"])
     for parts in options:
         if verdict := _likeliest(line, parts, count, counted_right, called=called):
@@ -439,7 +439,7 @@ def _wrong(
 def _likeliest(
     line: TypedLine, parts: Sequence[Counted], count: _CountedModel, counted_right: Collection[str], *, called: bool
 ) -> LineVerdict | None:
-    """Return the verdict with the likeliest miscounts that lead to a line; None if no part has any."""
+    """Return the verdict with the likeliest miscounts that lead to a line; None if no miscounts do."""
     # If the name does not say which part is meant, only a single miscount is a reliable explanation.
     most = MOST_MISCOUNTS if called else 1
     tiny = count.sizes.hidden_size < _TINY
@@ -468,10 +468,11 @@ _ONE_LAYER = re.compile(
     re.I,
 )
 _ONE_HEAD = re.compile(r"\b(one|per|each|a|single)\b.?head|单头|每个?头|一个头", re.I)
-# The most bits are fewer than in explain.py, because one term has fewer mistakes than a whole count. They are fewest
-# for a rounded number, which only a common mistake can explain.
+# Maximum bits of an explanation. _MOST_BITS is less than MOST_BITS in explain.py, because one term has fewer mistakes
+# than a whole count. Only a common mistake, of at most _MOST_OF_ROUNDED bits, can explain a rounded number.
 _MOST_BITS, _MOST_OF_ROUNDED = 9.0, 4.0
-# How many explanations of a number are compared, and the bits added to an explanation that contradicts other lines.
+# Maximum number of explanations that are compared for a number, and the bits that are added to an explanation if it
+# contradicts other lines.
 _MOST_ALIKE, _RULED_OUT = 3, 3.0
 _TINY = 8  # below this hidden size, some mistake explains nearly every number
 # Operations that hand counts list although they have no parameters.
@@ -490,7 +491,7 @@ def _has_no_parameters(name: str, count: _CountedModel) -> bool:
 
 
 def _also(right: Sequence[Counted], open_elements: Mapping[str, int]) -> Iterator[Counted]:
-    """Yield the other parts with the right count. No line has counted their tensors yet, and they share no tensors."""
+    """Yield the other parts with the right count that share no tensors and that no line has counted yet."""
     names = {tensor.name for tensor in right[0].tensors}
     for part in right[1:]:
         uncounted = {tensor.name for tensor in part.tensors if tensor.num_parameters()}
@@ -519,7 +520,7 @@ def _called(name: str) -> list[str]:
 
 
 def _candidates(name: str, called: Sequence[str], count: _CountedModel) -> list[Counted]:
-    """Return the tensors, modules and parts that a line's name may mean; all parts if there are none.
+    """Return the tensors, modules and parts that a line's name may mean. If it means none, return all parts.
 
     If the name is a path, such as encoder.layer.0 or c_proj, the tensors at this path come first.
     """
@@ -574,7 +575,7 @@ def _is_specific(part: Counted, name: str) -> bool:
 
 
 def _meant(name: str, candidates: Sequence[Counted]) -> Sequence[Counted]:
-    """Return the candidates that fit a name best: a path or specific parts, if there are any; otherwise all."""
+    """Return the candidates that fit a name best: tensors at its path, or else specific parts, or else all."""
     if candidates and candidates[0].part not in PARTS:
         return [part for part in candidates if part.part == candidates[0].part]
     return [part for part in candidates if _is_specific(part, name)] or candidates
@@ -584,7 +585,7 @@ _NUMBER = re.compile(rf"\.{LAYER_NUMBER}(?=\.|$)")
 
 
 def _of_path(name: str, count: _CountedModel) -> Iterator[Counted]:
-    """Yield the tensors at a path as PyTorch prints it, or at the end of a path: in all layers and in one layer.
+    """Yield the tensors at a path that PyTorch prints, or at the end of such a path: in all layers, then in one layer.
 
     If the path contains a layer number, only the tensors of one layer are selected.
     """
@@ -629,7 +630,7 @@ def _at(path: str, name: str, tensors: Sequence[Tensor]) -> Iterator[Counted]:
         return
     ends = {f".{tensor.name.lower()}.".partition(f".{within.lower()}.")[0] for tensor in selected}
     groups = [selected]
-    for end in sorted(ends) if len(ends) > 1 else ():  # attn.c_proj and mlp.c_proj
+    for end in sorted(ends) if len(ends) > 1 else ():  # c_proj means attn.c_proj and mlp.c_proj
         start = f"{end}.{within.lower()}."
         groups.append(tuple(tensor for tensor in selected if f".{tensor.name.lower()}.".startswith(start)))
     layers: tuple[Layers, Layers] = ("all", "one")

@@ -29,7 +29,7 @@ from bertcalc.text.problem import InputError
 from bertcalc.text.toml_tables import table_beside
 
 _TABLES = table_beside(__file__)
-# Each meaning of a number: its description, and the factor that converts the number to parameters.
+# Maps each meaning of a number to (description, factor that converts the number to parameters).
 READINGS: Mapping[str, tuple[str, Fraction]] = {
     line["key"]: (line["description"], Fraction(line["factor"])) for line in _TABLES["readings"]
 }
@@ -57,7 +57,7 @@ class KnownCount(NamedTuple):
 
     model: Model
     parameters: Single
-    buffers: Single = 0  # elements besides the parameters: position_ids in files of older releases
+    buffers: Single = 0  # elements besides the parameters, such as position_ids in files of older releases
     convention: str = ""  # a key of CONVENTIONS
     mix: Mix | None = None
 
@@ -182,7 +182,7 @@ def known_counts(config: Config) -> Iterator[KnownCount]:
 
 
 def more_counts(config: Config) -> Iterator[KnownCount]:
-    """Yield further counts of every class: without embedding tables, with both buffers, or with a pooler it lacks.
+    """Yield further counts of every class: without embedding tables, with both buffers, or with an added pooler.
 
     ``diagnose`` compares a rounded number only with the counts without embedding tables.
     """
@@ -270,8 +270,9 @@ def _by_labels(config: Config) -> tuple[tuple[str, int, int], ...]:
 
 @lru_cache(maxsize=1)
 def published_parts() -> Mapping[int, tuple[str, Counted]]:
-    """Map counts to parts, modules and tensors of published base models; for equal counts, to the first one.
+    """Map counts to parts, modules and tensors of published base models, as (model's name, part).
 
+    If several parts have the same count, the first one is kept.
     Parts that consist only of vectors are left out, because small numbers would match some model by chance.
     """
     by_count: dict[int, tuple[str, Counted]] = {}
@@ -308,7 +309,10 @@ def published_backbones() -> tuple[tuple[str, KnownCount], ...]:
 
 @lru_cache(maxsize=1)
 def published_counts() -> Mapping[int, tuple[str, KnownCount]]:
-    """Map the counts of published models without buffers to (name, known count); for equal counts, to the first one."""
+    """Map the counts of published models without buffers to (name, known count).
+
+    For equal counts, the first one is kept.
+    """
     return _published(lambda config: (count for count in known_counts(config) if not count.buffers))
 
 

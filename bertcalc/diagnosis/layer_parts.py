@@ -21,8 +21,8 @@ from bertcalc.text.toml_tables import table_beside
 Layers = Literal["all", "one", "others"]
 Heads = Literal["all", "one"]
 
-# The parts that a line of a hand count may count: a predicate for their tensors, and a pattern for the line's name.
 _TABLE = table_beside(__file__)["parts"]
+# The parts that a line of a hand count may count, as (predicate for their tensors, pattern for the line's name).
 PARTS: dict[str, tuple[Selector, str]] = {line["part"]: (selector(line["of"]), line["called"]) for line in _TABLE}
 WHOLE_MODEL = "the whole model"
 WHOLE_OR_BODY = (WHOLE_MODEL, "the model without its head")
@@ -36,7 +36,8 @@ _TABLES = {
     "task type embeddings": r"\btask|任务",
 }
 TABLES = tuple(_TABLES)
-# If no part has the right count, miscounts are searched in USUAL parts; TERMS are used to tell explanations apart.
+# If no part has the right count, miscounts are searched in USUAL parts. TERMS are used to tell explanations apart.
+# Parts in _OF_HEADS have a count for one head, and parts in _OF_LINES make sense only in a hand count.
 USUAL, TERMS, _OF_HEADS, _OF_LINES = (
     [line["part"] for line in _TABLE if line.get(key)] for key in ("usual", "term", "heads", "line")
 )
@@ -74,7 +75,7 @@ class Selection(NamedTuple):
         return cls(count.part, frozenset(tensor.name for tensor in count.tensors), count.layers, count.heads)
 
     def tensors(self, tensors: Sequence[Tensor], sizes: MiscountSizes) -> tuple[Tensor, ...]:
-        """Select from ``tensors``, which may have numeric or symbolic sizes."""
+        """Return the selected tensors among ``tensors``, which may have numeric or symbolic sizes."""
         if self.part in PARTS:
             return _within(_part(tensors, sizes, self.part), sizes, self.layers, self.heads)
         named = [tensor for tensor in tensors if tensor.name in self.names]
@@ -172,8 +173,8 @@ _ALWAYS = ("bias of the decoder", "bias of the pooler", "weight of the pooler")
 def of_layers(tensors: Sequence[Tensor], layers: Layers) -> Iterator[Tensor]:
     """Yield the tensors of one layer, or of all layers except one.
 
-    There are none unless each tensor is repeated in several layers. A first layer that differs from the others is
-    never the single layer.
+    If any tensor is not repeated in several layers, there are none. A first layer that differs from the others is an
+    exception: its tensors may be among ``tensors``, but it is never the single layer.
     """
     first_layers = [tensor for tensor in tensors if split_layer(tensor.name)[0].endswith(".0")]
     alike = [tensor for tensor in tensors if tensor not in first_layers]

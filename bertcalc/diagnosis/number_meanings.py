@@ -40,7 +40,7 @@ from bertcalc.text.arguments import checked
 from bertcalc.text.digits import scaled
 from bertcalc.text.problem import InputError, Problem
 
-_MOST = 6  # sentences
+_MOST = 6  # maximum number of sentences
 _LEAST_FILE = 10**6  # bytes; a smaller number without a unit is not the size of a file
 
 
@@ -55,7 +55,7 @@ class Meanings(NamedTuple):
         return "\n".join(map(str, self.all_sentences()))
 
     def all_sentences(self) -> tuple[Problem, ...]:
-        """The sentences, or a sentence stating that the number has no simple explanation."""
+        """Return the sentences, or a sentence stating that the number has no simple explanation."""
         return self.sentences or (
             Problem.of(N_("There is no simple explanation for {number}."), number=shorten(self.text)),
         )
@@ -117,10 +117,12 @@ _LABELLED = re.compile(
     r"(?P<number>[0-9][^\n:=]{0,60})",
     re.IGNORECASE,
 )
-# The name of a file; signs of a text about a file's size; a number, perhaps with a unit, that is not part of a name.
+# The name of a weight file.
 _FILE_NAME = re.compile(r"[\w-]\.(?:bin|safetensors|pth?|ckpt)\b", re.I)
+# Signs that a text is about the size of a file.
 _ASKS_ABOUT_SIZE = re.compile(rf"\bwhy\b|为什么|为何|{_FILE_NAME.pattern}", re.I)
 _LONGEST_LINE, _FEWEST_DIGITS = 300, 6
+# A number that is not part of a name, possibly with a unit.
 _BYTES = re.compile(
     r"(?<![\w.,:/-])(?P<number>[0-9](?:[0-9,._']{0,60}[0-9])?)(?![\w:/-])(?P<unit>[ \t]?(?:[kmgt]i?b|bytes?|b|字节)\b)?"
     r"|(?<![\w.,:/-])(?P<joined>[0-9](?:[0-9,._']{0,60}[0-9])?(?:[kmgt]i?b|bytes?|b|字节))(?!\w)",
@@ -134,7 +136,7 @@ _TOTALS_ALONE = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _COMPUTES = re.compile(r"[*×^=+]|[0-9] ?x ?[0-9]")
-_BRACKETED = re.compile(r"[\[(][^\])]*[0-9]")  # a shape, a list of numbers
+_BRACKETED = re.compile(r"[\[(][^\])]*[0-9]")  # a shape or a list of numbers
 _ONLY_SHAPE = re.compile(r"(?:torch\.Size\()?[\[(](?P<sizes>[0-9]{1,9}(?: ?, ?[0-9]{1,9}){1,3}),?[\])]\)?")
 # The output of a notebook or console below the code that counts.
 _COUNTED_BY_CODE = re.compile(
@@ -161,14 +163,14 @@ _TOTALS_OF_SUMMARY = re.compile(
     r"(?:Input|Params|Forward/backward pass|Estimated Total) size)\b[^\n]{0,60})){1,20}",
     re.IGNORECASE,
 )
-_CHINESE = re.compile(r"[0-9]+[千百]?[亿万](?:[0-9]{1,4}[千百]?万?){1,3}")  # with several units
+_CHINESE = re.compile(r"[0-9]+[千百]?[亿万](?:[0-9]{1,4}[千百]?万?){1,3}")  # a number with several Chinese units
 _NUMBER = re.compile(r"(?<![A-Za-z0-9_.-])[0-9](?:[0-9,._']{0,60}[0-9])?(?:e[+-]?[0-9]{1,3})?(?:\s?[^\W\d_]{1,12})?")
 
 
 def whole_line_of_peft(text: str) -> PeftLine | None:
-    """Parse the line that peft prints if the text has nothing else; otherwise return None.
+    """Parse the line that peft prints if the text contains nothing else; otherwise return None.
 
-    The call that prints the line may stand before it, and short lines such as "Epoch 1/3" around it.
+    The call that prints the line and short lines such as "Epoch 1/3" are ignored.
 
     >>> whole_line_of_peft("trainable params: 1 || all params: 4 || trainable%: 25.0")
     PeftLine(trained=1, whole=4, share='25.0')
@@ -179,7 +181,7 @@ def whole_line_of_peft(text: str) -> PeftLine | None:
     return printed_by_peft(printed[0]) if len(printed) == 1 and not around else None
 
 
-_BESIDE_PEFT = re.compile(r"[\w ,:!/-]{1,30}")  # short lines: PEFT Model; Epoch 1/3
+_BESIDE_PEFT = re.compile(r"[\w ,:!/-]{1,30}")  # short lines such as "PEFT Model" and "Epoch 1/3"
 
 
 _PRINTS = "print_trainable_parameters()"
@@ -444,7 +446,7 @@ def _solved(model: Model, field: str, number: Typed, written: str) -> Iterator[P
     present = getattr(config, field, None)
     if not isinstance(present, int) or not type(config).has(field):
         return
-    # The hidden size has to be a multiple of the number of heads. Its count is not linear, because it is also squared.
+    # The hidden size has to be a multiple of the number of heads. The count is not linear in it, but quadratic.
     step = config.num_attention_heads if field == "hidden_size" else 1
     counts = [_count(model, field, value) for value in (present, present + step)]
     if None in counts or counts[0] == counts[1]:

@@ -34,7 +34,7 @@ class Tool(NamedTuple):
     miscounts: tuple[str, ...]  # names in REASONS, besides the miscounts that every tool makes
     source: str
     notes: tuple[str, ...] = ()  # the arguments that the evaluation uses, and surprises
-    output_matrix: bool = False  # whether it always counts a separate decoder
+    output_matrix: bool = False  # whether the tool always counts a separate decoder
 
     def count(self, config: Config) -> int:
         """Return the tool's count for a configuration."""

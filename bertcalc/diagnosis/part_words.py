@@ -33,9 +33,9 @@ def part_in_words(part: Counted, model: Model) -> Problem:
 
 
 def part_in_layers(part: Counted) -> Problem:
-    """Describe a part with its layers, unless all layers are counted.
+    """Describe a part and, unless all layers are counted, its layers: "attention of one layer".
 
-    A tensor or module is described by its name or by the typed text.
+    A part that is not in PARTS is described by its tensor or module name, or by the typed text.
     """
     name = Problem.of(part.part) if part.part in PARTS else Problem.of("{part}", part=part.part)
     if part.heads == "one":

@@ -110,7 +110,7 @@ class PeftLine(NamedTuple):
     def _usual(self, model: Model, others: Others = "all") -> Model | None:
         """Return the model with a usual adapter that has both counts, or None.
 
-        ``others`` selects the counts that are compared for the other classes of its family.
+        ``others`` selects the counts that are compared for the other classes of the model's family.
         """
         trained, whole = (adapter_counts(model, count, others=others) for count in (self.trained, self.whole))
         return next((count.model for count in trained if count.model in [other.model for other in whole]), None)
@@ -171,9 +171,9 @@ _USUAL_LABELS = 2
 
 
 def printed_by_peft(text: str) -> PeftLine | None:
-    """Parse the first line by peft in a text.
+    """Parse the first line of a text that peft printed.
 
-    Returns None if there is no line by peft, or if it has more trained than total parameters.
+    Returns None if there is no such line, or if it has more trained than total parameters.
     """
     printed = _PRINTED.search(text)
     if printed is None:

@@ -79,7 +79,7 @@ RELATIVES: Mapping[str, Relative] = {
     "tinyllama-1.1b": _llama(2048, 22, 32, 4, 5632, 32000),
     "gpt-3-175b": _gpt3(12288, 96, 96),
 }
-# Other spellings, in lower case with spaces.
+# Maps other spellings, in lower case with spaces, to names in RELATIVES.
 SPELLINGS: Mapping[str, str] = {
     "llama 2 7b": "llama-7b",
     "llama 2 13b": "llama-13b",
@@ -138,7 +138,10 @@ def nominal_count(config: Config) -> int | None:
 
 
 def renamed(problem: Problem, model: Model | None) -> Problem:
-    """Replace the family's class names in a sentence about a published decoder by its real class names."""
+    """Replace the family's class names in a sentence about a published decoder by the decoder's real class names.
+
+    A sentence about any other model is returned unchanged.
+    """
     relative = relative_of(model.config) if model else None
     return problem if relative is None else _with_classes(problem, relative.classes)
 

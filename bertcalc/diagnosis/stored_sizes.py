@@ -31,8 +31,8 @@ from bertcalc.text.problem import InputError, Problem
 
 _PRECISE = Fraction(1, 200)  # a less precise number may mean too many files
 _MEASURED = Fraction(2, 1000)  # tolerance for the graph of an ONNX file, as its size is measured
-_LARGEST_HEADER = 200_000  # bytes before the data of a safetensors file
-# The least bytes per parameter, in a 2-bit file, and the most, in a file that repeats shared parameters in each layer.
+_LARGEST_HEADER = 200_000  # maximum number of bytes before the data of a safetensors file
+# Minimum bytes per parameter (in a 2-bit file), and maximum (in a file that repeats shared parameters in each layer).
 _LEAST, _MOST = Fraction(1, 4), 64
 _FORMATS: dict[SavedFormat, str] = {
     "safetensors": N_("model.safetensors, as save_pretrained writes it"),
@@ -50,7 +50,7 @@ _NEAR_MEMORY = N_("{number} may mean the size of the weights of {model} in memor
 
 
 class StoredSize(NamedTuple):
-    """The size in bytes of a ``file`` or, if it is None, of a ``quantized`` model in memory.
+    """The size in bytes of a ``file``. If ``file`` is None, it is the size of a ``quantized`` model in memory.
 
     ``near`` is the relative uncertainty of the size.
     """
@@ -68,7 +68,7 @@ class StoredSize(NamedTuple):
         return number.low * (1 - near) <= self.bytes <= number.high * (1 + near)
 
     def in_words(self, written: str, number: Typed) -> Problem:
-        """Return a sentence on the file or the quantized model of this size."""
+        """Return a sentence on the file or the quantized model of this size. ``written`` is the number as typed."""
         exactly = number.low == number.high == self.bytes
         values = {"number": written, "model": changed_in_words(self.model), "bytes": self.bytes}
         if self.file:
@@ -78,10 +78,11 @@ class StoredSize(NamedTuple):
 
 
 def stored_sizes(model: Model, number: Typed, written: str, *, others: bool = True) -> Iterator[Problem]:
-    """Yield sentences on the model's files or memory of this size or, with ``others``, on another class of its family.
+    """Yield sentences that explain a number as the size of a model's files, or of its weights in memory.
 
-    If a quantized model has this size, the last sentence says why it is not smaller. Only an exact number is compared
-    with changed models and other classes, because many files have nearly the same size.
+    With ``others``, other classes of the family are tried if the model has no such size. ``written`` is the typed
+    number. If a quantized model has this size, the last sentence says why it is not smaller. Only an exact number is
+    compared with changed models and other classes, because many files have nearly the same size.
     """
     if number.high - number.low > _PRECISE * number.value:
         return
@@ -133,7 +134,7 @@ def _of_file(model: Model) -> StoredSize:
     return StoredSize(file_bytes(model), model, Problem.of(_FORMATS["safetensors"]))
 
 
-@lru_cache(maxsize=8)  # up to 2 MB each
+@lru_cache(maxsize=8)  # an entry takes up to 2 MB
 def _of_whole(model: Model) -> tuple[StoredSize, ...]:
     """Return the sizes of a model's files, and of the quantized model on disk and in memory."""
     return tuple(chain(_of_files(model), *(_of_quantized(model, format) for format in USUAL_FORMATS.values())))
@@ -174,9 +175,9 @@ def _of_changed(changed: ChangedModel) -> Iterator[StoredSize]:
 
 
 def sizes_of_steps(changed: ChangedModel, number: Typed, written: str) -> Iterator[Problem]:
-    """Yield sentences on a number of bytes if it is a size of the quantized model.
+    """Yield sentences that explain a number of bytes as a size of the quantized model; none if it is not.
 
-    The last sentence says why the model is not smaller.
+    ``written`` is the number as typed. The last sentence says why the model is not smaller.
     """
     sizes: list[StoredSize] = []
     if changed.base and number.unit in (None, "bytes"):

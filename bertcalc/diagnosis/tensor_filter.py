@@ -17,9 +17,10 @@ Selector = Callable[[Tensor], bool]
 
 @lru_cache(maxsize=512)
 def selector(text: str) -> Selector:
-    """Return a predicate for tensors: "," means and, "+" means or and binds tighter, a leading "no" negates.
+    """Return a predicate that selects tensors by conditions on their places and names.
 
-    An empty text selects all tensors.
+    In ``text``, ", " means "and", " + " means "or" and binds more tightly, and "no " before a condition negates it. An
+    empty text selects all tensors.
     """
     conditions = [_condition(part) for part in text.split(", ") if part]
     cache: dict[tuple[str, int, Place], bool] = {}

@@ -55,7 +55,7 @@ def _is_end(path: str, name: str, names: Iterable[str], model: Model) -> bool:
 
 
 def no_tensor(name: str, model: Model) -> Problem:
-    """Report that the model has no tensor of this name, and suggest the most similar name."""
+    """Return a problem stating that the model has no tensor of this name. It suggests a similar name, if any."""
     numbers = [int(number) for number in re.findall(r"(?<=\.)[0-9]+(?=\.)", name)]
     layer = min([*numbers[:1], model.final_config.num_hidden_layers - 1])
     names = [tensor.name.replace("*", f"{layer}") for tensor in model.tensors()]
@@ -66,7 +66,7 @@ def no_tensor(name: str, model: Model) -> Problem:
 
 
 def other_shape(name: str, written: Shape, tensors: Sequence[Tensor]) -> Problem | None:
-    """Report a shape that none of the tensors has; return None if any tensor has it."""
+    """Return a problem stating the right shape if none of the tensors has the ``written`` shape, otherwise None."""
     if not tensors or any(tuple(tensor.shape) == written for tensor in tensors):
         return None
     right = max(tensors, key=lambda tensor: len(tensor.shape) == len(written))

@@ -13,11 +13,11 @@ from bertcalc.diagnosis.known_counts import KnownCount, every_count, known_count
 
 _SMALLEST = 1_000_000  # smaller counts are too close to each other
 _MOST_SLIPS = 3
-_LONG = 7  # a typing error in a longer number leaves its first or its last three digits unchanged
+_LONG = 7  # in a number with more digits, a typing error leaves the first or the last three digits unchanged
 
 
 class Slip(NamedTuple):
-    """A known count that was probably mistyped."""
+    """A known count that was probably mistyped. ``preset`` is empty for counts of the present configuration."""
 
     meant: int
     known_count: KnownCount

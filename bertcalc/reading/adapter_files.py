@@ -56,8 +56,8 @@ _NOT_COUNTED: Mapping[str, tuple[Any, ...]] = {
 def adapter_content(text: str) -> Mapping[str, Any] | None:
     """Parse an adapter's configuration: JSON, a dictionary, or a call such as LoraConfig(r=8, ...).
 
-    Returns None for other texts. If a call names no base model, its base model is the preset that the text around it
-    names.
+    Returns None for other texts. If a call names no base model, the first preset that the text has in
+    quotation marks is its base model.
     """
     if len(text) > LARGEST:
         return None
@@ -141,7 +141,7 @@ def _base(name: Any) -> str | None:
 def _of_task(model: Model, content: Mapping[str, Any]) -> Model:
     """Return the model with the class that the adapter was made for.
 
-    The file names this class or gives a task_type that implies it.
+    The file names this class or gives a task_type that implies it. Otherwise the model is returned unchanged.
     """
     mapping = content.get("auto_mapping")
     named = mapping.get("base_model_class") if isinstance(mapping, dict) else None
@@ -195,9 +195,10 @@ def _has_labels(model: Model, copied: Mapping[str, int]) -> bool:
 
 
 def _without_base(sentence: Problem, change: PeftChange, content: Mapping[str, Any]) -> TextReading:
-    """Count the virtual tokens of prompt tuning, prefix tuning or p-tuning without knowing the base model.
+    """Read an adapter with an unknown base model.
 
-    The file has all the sizes that they need.
+    The parameters of virtual tokens (prompt tuning, prefix tuning, p-tuning) are counted if the file has their sizes.
+    Other adapters are not counted.
     """
     base = content.get("base_model_name_or_path")
     message = N_("Its base model {name} is not a preset, so its parameters cannot be counted.")

@@ -18,7 +18,7 @@ from bertcalc.text.arguments import checked
 from bertcalc.text.loose_json import NAMESPACE, begins_object, class_in_front
 from bertcalc.text.problem import InputError
 
-_READ = 20_000  # characters that are searched for keys
+_READ = 20_000  # maximum number of characters that are searched for keys
 _KEY = re.compile(r"""["'“]?\b([A-Za-z_]{1,60})["'”]?[ \t]{0,9}[:：=]""")
 _KEYS = SIZE_NAMES | {"model_type", "architectures", "transformers_version", "id2label", "auto_map"}
 _OTHER_KEYS = frozenset({"nbformat", "data_offsets", "weight_map"})
@@ -72,14 +72,14 @@ def config_in(text: str) -> str:
     block = block or next((call[0] for call in _DEFAULTS.finditer(text)), "")
     if block.endswith(")"):
         block = _with_class(_PRODUCT.sub(lambda product: f"{int(product[1]) * int(product[2])}", block), text, block)
-    block = "" if _DEFAULTS.fullmatch(block) else block  # a default configuration matters only if a model is built
+    block = "" if _DEFAULTS.fullmatch(block) else block  # ignore defaults if no model is built
     return block or ("" if begins_object(text) else _object_in(text) or _of_lines(text)) or text
 
 
 def _is_log(text: str) -> bool:
     """Whether a text is a log in which transformers printed one configuration.
 
-    The log describes this configuration, no matter how long it is.
+    Such a log describes this configuration, no matter how long the log is.
     """
     printed = {_NAMED_FILE.sub("", block[0]) for block in _PRINTED.finditer(text)}
     lines = [line for line in text.split("\n") if line.strip() and not _IN_OBJECT.match(line)]
@@ -178,7 +178,7 @@ _CALL = re.compile(rf"\b(?:[A-Z][A-Za-z0-9]{{0,60}}Config\s{{0,9}}[({{]|{NAMESPA
 _LINE = re.compile(r"[-*]? {0,4}[\"']?([A-Za-z_]{1,60})[\"']?[ \t]{0,20}[:=][ \t]{0,20}([\w.+'\"/-]{1,100}),?")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,20})?(?:[eE][+-]?[0-9]{1,3})?")
 _WORDS = {"true": "true", "false": "false", "null": "null", "none": "null"}
-_FEWEST_SIZES, _FEWEST_LINES = 2, 3  # the fewest sizes in an object, and in lines without braces
+_FEWEST_SIZES, _FEWEST_LINES = 2, 3  # minimum number of sizes in an object, and in lines without braces
 _LEAST_CALL, _MOST_CALLS = 4, 20  # a call has to be at least a quarter of the text; the first 20 calls are tried
 
 

@@ -108,7 +108,7 @@ _NOT_COUNTS = re.compile(
 )
 _BULLET = re.compile(r"^(?:[-*•]|[0-9]{1,2}[.)])\s+")
 _SIGN = re.compile("[:：=]")
-_LONGEST_SIDE = 40  # characters of a name or a value
+_LONGEST_SIDE = 40  # maximum number of characters in a name or a value
 _SIZE = re.compile(
     r"(?:num(?:ber)?[ _](?:of[ _])?)?(?:hidden|vocab\w*|embedding|intermediate|attention|transformer|encoder)?[ _]?"
     r"(?:size|dim\w*|layers|heads|vocab\w*)|词表(?:大小)?|隐藏层?(?:大小|维度)|层数|头数"
@@ -152,13 +152,13 @@ def _name_and_value(line: str) -> tuple[str, str] | None:
     return (name, value[0]) if are_short else None
 
 
-_TOTAL_IN_FORMULA = "N"  # as in the formula on the first page
-_FEWEST = 2  # the fewest lines of a hand count
+_TOTAL_IN_FORMULA = "N"  # N is the total in bertcalc's formulas
+_FEWEST = 2  # minimum number of lines with a value
 _ONE_LINE = re.compile(r"=[^\n]*[*×^(]")  # a calculation with a name
 
 
 def read_hand_count(text: str, model: Model) -> TextReading:
-    """Read a hand count and judge each of its lines. Raises InputError if it is too long."""
+    """Read a hand count and judge each of its lines. Raises InputError if the text is too long."""
     if problem := too_long(text):
         raise InputError(problem)
     lines = [
@@ -183,7 +183,10 @@ def _right_lines(report: TermsReport) -> int:
 
 
 def _with_head(lines: Sequence[TypedLine], model: Model) -> Model:
-    """Return the class for which most lines are right, such as a classifier with 3 labels, if a line names a head."""
+    """If a line names a head, return the model for which most lines are right, such as a classifier with 3 labels.
+
+    Otherwise return ``model``.
+    """
     if model.cls is not model.family.base or not any(_HEAD.search(line.name) for line in lines):
         return model
     of_label = model.config.hidden_size + 1
@@ -259,11 +262,11 @@ _NO_PEFT_LINE = N_(
 )
 
 
-_MOST_NAMED = 12  # lines
+_MOST_NAMED = 12  # maximum number of lines that a sentence lists
 
 
 def read_program(text: str, _model: Model) -> TextReading:
-    """Proofread a program, which is parsed and never executed. Raises InputError if it is too long."""
+    """Proofread a program, which is parsed and never executed. Raises InputError if the text is too long."""
     report = proofread(text)
     message = N_("Read as: a program; it is not executed. Numbers and calculations: {claims}.")
     sentence = Problem.of(message, claims=len(report.claims))
@@ -274,7 +277,7 @@ def read_program(text: str, _model: Model) -> TextReading:
 
 
 def read_article(text: str, _model: Model) -> TextReading:
-    """Proofread an article. The article itself says which model it is about. Raises InputError if it is too long."""
+    """Proofread an article. The article shows which model it is about. Raises InputError if it is too long."""
     report = proofread(text)
     message = N_("Read as: an article. Characters: {characters}. Numbers and calculations: {claims}.")
     sentence = Problem.of(message, characters=len(text), claims=len(report.claims))

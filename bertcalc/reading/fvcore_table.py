@@ -73,8 +73,8 @@ def rows_of(text: str) -> FvcoreTable | None:
 def read_fvcore(table: FvcoreTable) -> TextReading:
     """Read a table and recognize its model.
 
-    If the table shows all tensors, their shapes determine the model. Otherwise it is the first published model that
-    agrees with every row.
+    If the table shows all tensors, their shapes determine the model. Otherwise, the model is the first published
+    model that agrees with every row.
     """
     sentence = Problem.of(N_("Read as: a table of fvcore with {count} rows."), count=_rows(table))
     tensors = tuple(Tensor(name, shape, 1) for name, shape in table.tensors)

@@ -1,4 +1,4 @@
-"""Read the JSON files that come with models: configurations, safetensors headers and indices, adapters, others.
+"""Read the JSON files that come with models: configurations, safetensors headers and indices, adapters and others.
 
 >>> print(read_json_file('{"word_embedding_dimension": 384, "pooling_mode_mean_tokens": true}'))
 Read as: a JSON file that does not describe a model.

@@ -17,13 +17,16 @@ from bertcalc.config.activations import ACTIVATIONS
 from bertcalc.families import FAMILIES, build
 from bertcalc.model.modules import NO_TENSORS, Shape
 
-_MOST_DIGITS = 18  # the most digits of a size
+_MOST_DIGITS = 18  # maximum number of digits in a size
 _MOST_ARGUMENTS = 40
-_MOST_LAYERS = 100  # the most layers of a recurrent module
+_MOST_LAYERS = 100  # maximum number of layers of a recurrent module
 
 
 class LeafTensors(NamedTuple):
-    """The shapes of a module's tensors. ``unsure`` names tensors that may be absent; the arguments do not say."""
+    """The shapes of a module's tensors.
+
+    ``unsure`` has the names of tensors that may be absent, because the arguments do not show whether they exist.
+    """
 
     shapes: Mapping[str, Shape] = NO_TENSORS
     unsure: tuple[str, ...] = ()
@@ -36,7 +39,7 @@ class Arguments(NamedTuple):
     named: Mapping[str, str]
 
     def sizes(self, at: int, *names: str) -> Shape:
-        """Return the integers in the argument at a position or with one of the names; empty if it is absent."""
+        """Return the integers in the argument at position ``at`` or with one of the names; empty if it is absent."""
         text = next((self.named[name] for name in names if name in self.named), "")
         if not text and at < len(self.positional):
             text = self.positional[at]
@@ -252,7 +255,7 @@ _ENDS: dict[str, Callable[[Arguments], LeafTensors]] = {
     "Embedding": _embedding,
     "EmbeddingBag": _embedding,
 }
-# Endings of class names whose modules have no tensors, in PyTorch and in most programs.
+# Modules have no tensors if their class names end like this, in PyTorch and in most other programs.
 _QUIET = (
     *("Activation", "RotaryEmbedding", "Dropout", "Dropout1d", "Dropout2d", "DropPath", "Identity", "Loss"),
     *("Softmax", "LogSoftmax", "Pool1d", "Pool2d", "Flatten", "Unflatten", "ReLU", "GELU", "SiLU", "ELU", "SELU"),

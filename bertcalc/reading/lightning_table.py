@@ -52,13 +52,13 @@ class LightningRow(NamedTuple):
 
 
 class LightningTable(NamedTuple):
-    """The rows of a summary, and the totals that its size in MB may mean."""
+    """The rows of a summary, and the range of totals that fit its size in MB."""
 
     rows: tuple[LightningRow, ...]
     total: range
 
     def models(self) -> Iterator[tuple[Model, LightningRow, Sequence[LightningRow]]]:
-        """Yield the published models of a row that agree with the total.
+        """Yield the published models that agree with the total and with the first row that names a known class.
 
         Each item is (model, its row, the other rows with parameters).
         """
@@ -116,7 +116,7 @@ def read_lightning(table: LightningTable) -> TextReading:
 def _counts(shown: str) -> range:
     """Return the counts that a row may mean.
 
-    Lightning cuts off the decimals of a value from 100 on, and rounds a smaller value to one decimal.
+    Lightning cuts off the decimals of a value of 100 or more, and rounds a smaller value to one decimal.
 
     >>> _counts("109 M"), _counts("1.5 K"), _counts("768")
     (range(109000000, 110000000), range(1450, 1551), range(768, 769))

@@ -57,10 +57,10 @@ class Listing(NamedTuple):
 
     tensors: tuple[tuple[str, Shape], ...]
     buffers: tuple[str, ...] = ()
-    optimizer: int = 0  # variables of the optimizer, which are left out
+    optimizer: int = 0  # number of variables of the optimizer, which are left out
     contradictions: tuple[Problem, ...] = ()
     from_tensorflow: bool = False
-    quantized: int = 0  # weights that are stored in fewer bits
+    quantized: int = 0  # number of weights that are stored in fewer bits
 
 
 class _ListedTensor(NamedTuple):
@@ -70,7 +70,10 @@ class _ListedTensor(NamedTuple):
 
 
 def listed(text: str) -> Listing:
-    """Parse every name with a shape in a text. A repeated name is listed once."""
+    """Parse every name with a shape in a text. A repeated name is listed once.
+
+    Raises InputError if the text has too many shapes.
+    """
     tensors: dict[str, Shape] = {}
     contradictions: list[Problem] = []
     optimizer, slashes = 0, 0
@@ -99,7 +102,7 @@ def listed(text: str) -> Listing:
     )
 
 
-# A warning by transformers. The model has the second shape.
+# A warning that transformers prints. The model has the second shape.
 _MISMATCH = re.compile(
     r"found shape torch\.Size\(\[[0-9, ]{0,90}\]\) in the checkpoint and "
     r"(?P<shape>torch\.Size\(\[[0-9, ]{0,90}\]\)) in the model"
@@ -155,9 +158,9 @@ def _shapes(text: str) -> Iterator[tuple[int, int, Shape]]:
 
 
 def _with_single_sizes(text: str, shapes: list[tuple[int, int, Shape]]) -> list[tuple[int, int, Shape]]:
-    """Add the one-dimensional shapes, such as 768, to a listing that joins sizes by x.
+    """Add the one-dimensional shapes, such as 768, to a listing that writes shapes as 768 x 768.
 
-    They stand in the same column as the other shapes.
+    They are in the same column as the other shapes.
     """
     columns: set[str] = set()
     lines_with_shapes: set[int] = set()
@@ -251,7 +254,7 @@ def _written(text: str, shape: Shape) -> int | None:
 
 
 def read_listing(text: str) -> TextReading:
-    """Read a listing and recognize its model by names and shapes. Raises InputError if it has no tensors."""
+    """Read a listing and recognize its model by names and shapes. Raises InputError if it has no tensors of a model."""
     listing = listed(text)
     counts = counted(text)
     tensors = sum(name.endswith(_ENDINGS) for name, _count in counts)
@@ -300,7 +303,7 @@ def _lines_with_shapes(text: str) -> Iterator[tuple[str, re.Match[str]]]:
             yield line, shape
 
 
-_PRINTED = re.compile(r"(?:\.data)?\.shape$")  # what a program prints: print(outputs.shape)
+_PRINTED = re.compile(r"(?:\.data)?\.shape$")  # the ending of what a program prints, such as outputs.shape
 # Endings of the names of model inputs and of module outputs. Parameters may have the names of outputs, too.
 _INPUT = re.compile(
     r"(?:^|[_./])(?:ids|masks?|labels?|class_labels|images?|pixel_values|bbox|boxes|logits|hidden_states?"
@@ -340,7 +343,7 @@ def is_list_of_counts(text: str, model: Model) -> bool:
 
 
 _ENDINGS = (".weight", ".bias", ".gamma", ".beta")
-_FEWEST_COUNTS = 3  # the fewest tensors of a list
+_FEWEST_COUNTS = 3  # minimum number of tensors in a list
 
 
 def names_alone(text: str) -> tuple[str, ...]:
@@ -369,7 +372,7 @@ def _of_names(names: tuple[str, ...]) -> TextReading:
 
 
 def _named_model(names: set[str]) -> Model | None:
-    """Return the model of default sizes with exactly these tensor names, with or without tied tensors."""
+    """Return the model of default sizes with these tensor names, or None. The names of tied tensors are optional."""
     family = family_of_names(names)
     layers = max((int(number) for name in names for number in _LAYER_NUMBER.findall(name)), default=0) + 1
     for cls in family.classes:
@@ -412,7 +415,7 @@ _EXAMPLE = "pooler.dense.weight torch.Size([768, 768])"
 
 
 def of_tensors(kind: Kind, listing: Listing, text: str = "") -> TextReading:
-    """Recognize the model of tensors with names and shapes; ``text`` may contain their total."""
+    """Recognize the model of tensors with names and shapes. ``text``, which lists them, may contain their total."""
     sentence = Problem.of(N_("Read as: a listing of {count} tensors."), count=len(listing.tensors))
     if listing.from_tensorflow:
         sentence = Problem.of(N_("Read as: the {count} variables of a TensorFlow model."), count=len(listing.tensors))
@@ -450,7 +453,7 @@ _LEFT_OUT = re.compile(r"^[ \t]{0,80}(?:\.{3,12}|…{1,6})[ \t,]{0,9}$|\)…", r
 
 
 def _of_all_layers(recognition: Recognition) -> Iterator[PossibleCount]:
-    """Yield the possible counts of a listing of one layer: it may be an excerpt of a published model, or complete."""
+    """Yield the possible counts if a listing has one layer: it may be an excerpt of a published model, or complete."""
     model = recognition.model
     if model.config.num_hidden_layers != 1 or not recognition.agrees:
         return
@@ -507,7 +510,7 @@ def _with_ties(recognition: Recognition, listing: Listing, text: str) -> tuple[R
     if again is None or again.distance > recognition.distance or not again.second_names:
         return recognition, ()
     if listing.buffers:
-        return again, ()  # a state_dict
+        return again, ()  # only a state_dict lists buffers
     counts = tuple(of_ties(tied, again.num_parameters))
     if any(f"{counts[-1].parameters:{sign}}" in text for sign in (",", "")):
         return recognition, ()

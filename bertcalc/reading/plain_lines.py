@@ -12,7 +12,7 @@ from itertools import pairwise
 from bertcalc.text import N_
 from bertcalc.text.problem import wrong
 
-LARGEST = 1_000_000  # characters
+LARGEST = 1_000_000  # maximum number of characters
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _PROMPT = re.compile(r" {0,20}(?:>>>|(?:In|Out) ?\[[0-9 ]{0,6}\]:)(?: |$)")
 _LINE_NUMBER = re.compile(r" {0,8}[0-9]{1,6}(?: ?[|:.│] ?| (?=[( A-Z)]))")
@@ -52,8 +52,8 @@ _PROFILE = re.compile(
 def plain_lines(text: str) -> list[str]:
     """Split a text into lines without prompts, line numbers, log prefixes and the figures of profilers.
 
-    Marks of quotes, comments and lists are removed as well. <br> also ends a line, and so does each module of a model
-    that is printed on one line.
+    The marks of quotations, comments and lists are removed as well. A line also ends at <br>. If a model is printed on
+    one line, each of its modules becomes a line.
     """
     text = without_ansi(text)
     if "% Params" in text or "#params:" in text:
@@ -67,8 +67,8 @@ _STARTS = re.compile(_MODULE)
 _LOGGED = re.compile(rf"(?P<prefix>[^\s()][^()]{{1,200}}){_MODULE}")
 _ROOT = re.compile(r"[A-Za-z_][\w.]{0,99}\(\s{0,80}$")
 _CLOSING = re.compile(r"[\s)]*")
-_FEWEST_LOGGED = 3  # lines of a log with the same prefix
-_FEWEST_STARTS = 3  # modules of a model that is printed on one line
+_FEWEST_LOGGED = 3  # minimum number of lines of a log with the same prefix
+_FEWEST_STARTS = 3  # minimum number of modules of a model that is printed on one line
 
 
 def _without_log(lines: Sequence[str]) -> Sequence[str]:
@@ -91,7 +91,7 @@ _DIGITS = re.compile("[0-9]+")
 
 
 def _split(line: str) -> Iterator[str]:
-    """Yield a line, or a line for each module if it has several modules of a printed model.
+    """Yield the line. If it has several modules of a printed model, yield a line for each module instead.
 
     >>> list(_split("model = M( (a): A( (b): B(p=0.1) (c): C() ) ) is ready"))
     ['model =', 'M(', '(a): A(', '(b): B(p=0.1)', '(c): C()', '))', 'is ready']

@@ -104,7 +104,7 @@ def _reading(tree: PrintedTree, trees: Sequence[PrintedTree]) -> TextReading:
 
 
 def _completed(tree: PrintedTree, recognition: Recognition) -> Recognition:
-    """Complete a shortened print from a preset with the same sizes; if there is no preset, parts stay missing."""
+    """Complete a shortened print from a preset with the same sizes. Without such a preset, parts stay missing."""
     if tree.is_complete or recognition.additional or recognition.reshaped:
         return recognition
     model = recognition.model
@@ -245,7 +245,7 @@ def _known_by(model: Model, tree: PrintedTree) -> set[str]:
     return {path for path in tree.unknown() if paths and _DIGITS.sub("*", path).endswith(paths)}
 
 
-_DIGITS = re.compile(r"(?<![^.])[0-9]+(?![^.])")  # the number of a layer, as a part of a path
+_DIGITS = re.compile(r"(?<![^.])[0-9]+(?![^.])")  # a layer number in a path
 
 
 def _possible(tree: PrintedTree, recognition: Recognition) -> Iterator[PossibleCount]:
@@ -334,7 +334,7 @@ _BIASED, _UNBIASED = N_("if its layers have a bias, which the text does not say"
 
 
 def _with_printed_values(model: Model, modules: Mapping[str, Module], tree: PrintedTree) -> Model:
-    """Set the fields that only the printed arguments show, not the shapes: probabilities, epsilons, activations.
+    """Set the fields that printed arguments show but shapes do not: dropout probabilities, epsilons, activations.
 
     ``print`` does not show whether the decoder is tied, so the default is assumed.
     """
@@ -342,12 +342,13 @@ def _with_printed_values(model: Model, modules: Mapping[str, Module], tree: Prin
     if config.has("tie_word_embeddings"):
         with suppress(ConfigError):
             config = replace(config, tie_word_embeddings=type(config).default().tie_word_embeddings)
-    with suppress(ConfigError):  # a class for multiple choice has one label, no matter what the field says
+    # Use the default of num_labels if it changes no count: a class for multiple choice always has one label.
+    with suppress(ConfigError):
         usual = model.changed(config=replace(config, num_labels=type(config).default().num_labels))
         config = usual.config if usual.num_parameters() == model.changed(config=config).num_parameters() else config
     for field in fields(config):
         votes = Counter(_printed_values(model.changed(config=config), field.name, modules))
-        for value, _number in votes.most_common():  # values may differ: a classifier has its own dropout
+        for value, _number in votes.most_common():  # the first valid one: a classifier may have its own dropout
             with suppress(ConfigError):
                 config = replace(config, **{field.name: value})
                 break
@@ -375,7 +376,7 @@ def _at(modules: Mapping[str, Module], path: str) -> Module | None:
 
 
 def _value(field: str, old: Module, new: Module, text: Module, *, is_set: bool) -> Iterator[Any]:
-    """Yield the value of a field in a printed line; if the field is not set, only a value that is not the default."""
+    """Yield the value of a field in a printed line. If the field is None, yield only a value other than the default."""
     if field.endswith(("hidden_act", "activation", "activation_function")) and old.class_name != new.class_name:
         if text.class_name != old.class_name:
             yield from (name for name, facts in ACTIVATIONS.items() if facts.kind == text.class_name)

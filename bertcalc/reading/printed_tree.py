@@ -32,15 +32,15 @@ _OF_LINEAR = re.compile(r"in_features=[0-9]{1,9}, out_features=[0-9]{1,9}, bias=
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 _COMMA = re.compile(r",(?=[^\s)])")  # a comma without a space, which may be lost at the end of a wrapped line
 _ENDS = re.compile(r"\)+[,;.]?")
-_MOST_JOINED = 6  # the most lines of one wrapped module
-_MOST_PROSE = 6  # the most lines of prose in a row inside a printed model
+_MOST_JOINED = 6  # maximum number of lines that are joined to a wrapped line
+_MOST_PROSE = 6  # maximum number of consecutive lines of prose inside a printed model
 _DEEPEST = 100
 
 
 class PrintedModule(ReadModule):
     """A module of a printed model.
 
-    ``known`` says whether its tensors are known. ``unsure`` names tensors that may not exist.
+    ``known`` says whether its tensors are known. ``unsure`` has the names of tensors that may not exist.
     """
 
     known = True
@@ -78,7 +78,7 @@ class PrintedTree:
         }
 
     def unsure(self) -> list[str]:
-        """Return the names of the tensors that may not exist. Old releases of PyTorch do not print whether they do."""
+        """Return the names of the tensors that may not exist. Old releases of PyTorch do not print this."""
         return [
             f"{path}.{name}" if path else name
             for path, module, _copies in self.root.modules()
@@ -127,7 +127,10 @@ def _single_module(lines: Sequence[str]) -> list[PrintedTree]:
 
 
 class _Reader:
-    """A reader of the lines in one pass. Parentheses and, if present, indentation show the nesting."""
+    """Reads the printed models in one pass over the lines.
+
+    Parentheses show the nesting, and so does the indentation if the text has one.
+    """
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
@@ -187,7 +190,7 @@ class _Reader:
             self._stack[-1].parameters[name] = size_of(shape)
 
     def _has_own_tensors(self, arguments: str) -> bool:
-        """Add the tensors of the open module if a line has its arguments; return whether it has.
+        """If a line has the arguments of the open module, add its tensors and return True; otherwise return False.
 
         PyTorch prints the arguments of a module with children on a separate line. Examples are Linear layers with LoRA
         matrices from older releases of PEFT, and layers of other libraries. Layers of other libraries have the tensors
@@ -266,16 +269,16 @@ class _Reader:
             module.children.setdefault(name, child)
         _set_magnitudes(module.children)
         if module.children.keys() >= _OF_PROMPTS:
-            module.children["word_embeddings"].parameters = {}  # PEFT prints the base model's word embeddings again
+            module.children["word_embeddings"].parameters = {}  # PEFT repeats the base model's table
         weights = [child.parameters.get("weight") for child in module.children.values()]
         if closed.is_assumed and closed.parameters.get("weight") in weights:
-            closed.parameters = {}  # a wrapper prints the sizes of the layer inside it
+            closed.parameters = {}  # a wrapper prints the sizes of its inner layer, but has no tensors itself
         module.parameters = {**closed.parameters, **_of_attention(closed.kind, module.children)}
         module.known = bool(closed.children or closed.parameters) or closed.kind in ("ModuleList", "Sequential")
         return module
 
     def _without_gaps(self, layers: Sequence[LayerRun], path: str) -> Iterator[LayerRun]:
-        """Yield the layers; a gap in their numbers is filled with copies of the layer before it."""
+        """Yield the layers. Fill each gap in their numbers with copies of the layer before the gap."""
         end = 0
         before: Module | None = None
         for start, copies, layer in layers:
@@ -298,7 +301,7 @@ def _set_magnitudes(children: Mapping[str, Module]) -> None:
             magnitude.parameters, magnitude.known = {"weight": base.parameters["weight"][:1]}, True
 
 
-_OF_PROMPTS = {"base_model", "prompt_encoder", "word_embeddings"}  # PEFT's model with prompt, prefix or p-tuning
+_OF_PROMPTS = {"base_model", "prompt_encoder", "word_embeddings"}  # children of PEFT's model with virtual tokens
 
 
 def _is_reindented(lines: Sequence[str]) -> bool:

@@ -17,7 +17,7 @@ from bertcalc.reading.text_reading import TextReading
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import InputError, Problem, wrong
 
-_LONGEST = 300  # characters
+_LONGEST = 300  # maximum number of characters
 _REPOSITORY = r"(?P<name>(?:[\w.-]{1,100}/)?[\w.-]{1,100})"
 _SITES = r"(?:huggingface\.co|hf\.co|hf-mirror\.com)"
 _LOADER = r"(?P<kind>\w{0,50}(?:Model|For|Config)\w{0,50})\.from_pretrained"

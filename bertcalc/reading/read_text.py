@@ -46,7 +46,7 @@ from bertcalc.text.problem import wrong
 
 _LONGEST_CALCULATION = 300
 _WORDS = re.compile(r"[^\W\d_]{2,}")
-_FEWEST_WORDS, _FEW_WORDS = 12, 4  # the fewest words of an article, and of an article that names a model
+_FEWEST_WORDS, _FEW_WORDS = 12, 4  # minimum number of words in an article, and in one that names a model
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 _SHORT = re.compile(
     r"[0-9] ?(?:(?:million|billion|[kMB]) )?(?:trainable )?(?:param|FLOP|MAC|亿|万|个?参数)|params?:? {1,9}[0-9]",
@@ -203,5 +203,5 @@ def _is_calculation(text: str) -> bool:
 _BRACKETS = re.compile(r"[\[(x]")
 _NAMED_SHAPE = re.compile(r"\.(?:weight|bias)\b[^\n]{1,80}×")
 _SHAPES = re.compile(r"[\[(x×]")
-_BESIDE = 3  # tensors that are stored beside a quantized weight
-_SHARE = 4  # at least 1/4 of the lines have to be modules or tensors, as half of a print is closing parentheses
+_BESIDE = 3  # number of tensors that are stored beside a quantized weight
+_SHARE = 4  # at least 1/4 of the lines have to be modules or tensors; half of a print may be parentheses

@@ -214,7 +214,7 @@ def starred(path: str) -> str:
 
 
 def without_adapters(path: str) -> str:
-    """Remove the parts of a path that PEFT adds for the module inside a wrapper.
+    """Remove the names that PEFT's wrappers add to the paths of the modules inside them.
 
     >>> without_adapters("attention.self.query.base_layer.weight")
     'attention.self.query.weight'
@@ -223,7 +223,7 @@ def without_adapters(path: str) -> str:
 
 
 def _kind(entries: Sequence[TensorMatch]) -> str:
-    """Return "Linear" for a matrix and a bias with an entry for each of its rows; otherwise an empty string."""
+    """Return "Linear" for a matrix and a bias with one entry per row of the matrix; otherwise an empty string."""
     shapes = {entry.name.rpartition(".")[2]: entry.entry.shape for entry in entries if entry.entry}
     weight, bias = shapes.get("weight", ()), shapes.get("bias", ())
     return "Linear" if shapes.keys() == {"weight", "bias"} and len(weight) == 2 and weight[:1] == bias else ""
@@ -248,7 +248,7 @@ def _of_presets(
     return None
 
 
-_FEWEST, _MOST = 3, 2_000  # the least and the most tensors in an excerpt of a published model
+_FEWEST, _MOST = 3, 2_000  # minimum and maximum number of tensors in an excerpt of a published model
 
 
 def _renamed(model: Model, tensors: Sequence[StoredTensor]) -> Model:
@@ -282,7 +282,7 @@ def _bare(model: Model) -> dict[str, Shape]:
 
 
 def with_ties(model: Model, tied: bool) -> Model | None:
-    """Return the model with tied or untied word embeddings; None if its class has nothing to tie or rules this out."""
+    """Return the model with tied or untied word embeddings; None if its class has nothing to tie or forbids it."""
     try:
         other = model.changed(config=replace(model.config, tie_word_embeddings=tied))
     except ConfigError:

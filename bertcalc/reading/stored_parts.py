@@ -11,9 +11,11 @@ from math import prod
 
 from bertcalc.model.modules import Shape
 
-# Optimizer states of PyTorch, apex and bitsandbytes. The names in _NUMBERED mean optimizer states only below a number.
+# Names of optimizer states in PyTorch, apex and bitsandbytes.
 _STATES = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "exp_inf", "momentum_buffer", "square_avg", "acc_delta")
+# These names mean optimizer states only directly below a number.
 _NUMBERED = ("state1", "state2", "qmap1", "qmap2", "absmax1", "absmax2", "exp_avg_sq_row", "exp_avg_sq_col", "sum")
+# Keys of a checkpoint that contain the optimizer.
 _OPTIMIZERS = ("optimizer", "optimizers", "optimizer_states", "optimizer_state_dict", "optim")
 # Tensors that bitsandbytes stores beside a 4-bit weight, under the weight's name.
 _OF_FOUR_BITS = ("absmax", "quant_map", "nested_absmax", "nested_quant_map", "offset")
@@ -32,7 +34,7 @@ def is_of_torch_optimizer(name: str) -> bool:
 
 
 def unpacked(tensors: Mapping[str, Shape]) -> tuple[dict[str, Shape], int]:
-    """Return the tensors with quantized weights in their real shapes and without scales, and how many are quantized.
+    """Return the tensors without scales, with quantized weights in their real shapes, and the number of such weights.
 
     A weight packed by bitsandbytes has its real shape only if a bias shows its rows; otherwise it has one dimension.
     GPTQ and AWQ pack several weights into an int32.

@@ -90,7 +90,7 @@ def count_of_tied(
     return total - words if is_tied else total, possible
 
 
-_FEWEST_WORDS = 100  # the smallest vocabulary
+_FEWEST_WORDS = 100  # minimum vocabulary size that is plausible
 
 
 def tied_class(rows: Sequence[SummaryRow]) -> str:
@@ -126,7 +126,7 @@ def published_models(architecture: str) -> Iterator[Model]:
 
 
 def _has(model: Model, count: int) -> bool:
-    """Whether a model has a count, perhaps with tied tensors counted in each module that uses them."""
+    """Whether a model has this count, possibly because tied tensors are counted in each module that uses them."""
     return any(count - model.num_parameters() == again for again in _counted_again(model))
 
 
@@ -191,7 +191,8 @@ def _solved(architecture: str, rows: Sequence[SummaryRow], count: int) -> Model 
     values = {**_tokens_within(default, sizes), "num_attention_heads": heads, "hidden_size": hidden, **sizes}
     values |= {"embedding_size": embedding} if has_projection else {}
     matrices = [row.parameters for row in rows if row.kind == "Linear" and row.parameters]
-    if type(default.config).has("num_key_value_heads") and len(matrices) > 1:  # query, key, ...
+    # The second matrix is the key projection, which shows the number of key and value heads.
+    if type(default.config).has("num_key_value_heads") and len(matrices) > 1:
         values["num_key_value_heads"] = max(1, matrices[1] * heads // hidden**2)
     layers = sum(row.kind == layer.class_name for row in rows)
     if layers and not type(default.config).has("num_hidden_groups"):
@@ -224,7 +225,8 @@ def _tables(default: Model, rows: Sequence[SummaryRow], width: int) -> dict[str,
             sizes["num_attention_heads"] = counted // module.parameters["weight"][0]
     positions, types = sizes.get("max_position_embeddings"), sizes.get("type_vocab_size")
     if positions and types and types > positions and not any(named):
-        sizes |= {"max_position_embeddings": types, "type_vocab_size": positions}  # in the order of the forward pass
+        # Unnamed tables are in the order of the forward pass, where token types come before positions.
+        sizes |= {"max_position_embeddings": types, "type_vocab_size": positions}
     return sizes
 
 

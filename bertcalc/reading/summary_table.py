@@ -34,19 +34,19 @@ _OF_KERAS = re.compile(
     r"[ │┃|├└─]{0,80}(?P<name>[A-Za-z_][\w./:-]*) {1,3}\((?P<kind>[A-Za-z_][\w.>]*)(?P<closed>\)?)(?P<rest>.*)"
 )
 _NUMBER = re.compile(r"(?<![\w\[(.,\-])(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,18})(?![\w,)\]]|\.[0-9])")
-_FROZEN = re.compile(r"\((?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,18})\)(?=\s|$)")  # torchinfo's parameters without gradient
+_FROZEN = re.compile(r"\((?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,18})\)(?=\s|$)")  # frozen parameters in torchinfo
 _TOTAL = re.compile(r"Total params:? {0,20}(?P<count>[0-9][0-9,_]{0,29})", re.IGNORECASE)
 _HEAD = re.compile(re.escape("Layer (type"))
 _QUOTE = re.compile(r"^ {0,40}(?:[>#]|//) ", re.MULTILINE)
 _CELL = re.compile(r"(?P<name>[A-Za-z_][\w./:-]*…?) {0,3}\((?P<kind>[A-Za-z_][\w.>]*…?)\)?")
-_CUT = "…"  # ends a text that does not fit into a cell of Keras 3
+_CUT = "…"  # Keras 3 ends a text with this if it does not fit into its cell
 _REPEATED = "(recursive)"
 _UNBUILT = "(unbuilt)"  # Keras 3 prints this for a layer before its first input
 _MOST_ROWS = 20_000
 
 
 class SummaryTable(NamedTuple):
-    """The rows of a summary, and its total; ``total`` is None if the total is cut off."""
+    """The rows of a summary, and its total; ``total`` is None if the text does not show it."""
 
     kind: SummaryKind
     rows: tuple[SummaryRow, ...]
@@ -54,7 +54,7 @@ class SummaryTable(NamedTuple):
 
 
 def table_kind(text: str) -> SummaryKind | None:
-    """Return the program that wrote a table; None if the text has no table."""
+    """Return the kind of a summary, by the program that printed it; None if the text has no summary."""
     if "Param #" not in text or "Layer (type" not in text:
         return "keras-summary" if _is_headless(text) else None
     if "depth-idx" in text or _BRANCH.search(text):
@@ -163,7 +163,7 @@ def _boxes(lines: Sequence[str]) -> Iterator[SummaryRow]:
             )
 
 
-_FEWEST_CELLS = 3  # the layer, its shape, its number
+_FEWEST_CELLS = 3  # a layer, its output shape and its number of parameters
 
 
 def read_table(text: str) -> TextReading:
@@ -254,7 +254,7 @@ _EMPTY = N_("The table has neither a number nor rows for {names}, so its total m
 
 
 def _tree(table: SummaryTable) -> Module:
-    """Return a tree with a module for each row, which has the row's parameters."""
+    """Return a tree with a module for each row. The module has the row's number of parameters."""
     first = table.rows[0] if table.rows and not table.rows[0].depth else SummaryRow("", "Model", 0, 0)
     root = ReadModule(first.kind, "")
     stack: list[tuple[int, Module]] = [(0, root)]

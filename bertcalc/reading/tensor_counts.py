@@ -32,8 +32,8 @@ _ENTRY = re.compile(
     r"[`'\"]?[ \t]*[|:=,>\-]*[ \t]*[|:=>]?[ \t]*"
     r"(?P<count>[0-9]{1,3}(?:[,_][0-9]{3}){1,5}|[0-9]{1,18})(?![\w.%]|[,_][0-9]| ?[-+*/^x×(\[] ?[0-9])"
 )
-_BUCKETS = "relative_attention_num_buckets"  # assumed to be the default, as its table also depends on the unknown heads
-_LARGEST = 2**40  # the largest size
+_BUCKETS = "relative_attention_num_buckets"  # its default is assumed, as the table also depends on the unknown heads
+_LARGEST = 2**40  # maximum value of a size
 
 Sizes = Mapping[str, int]  # keyed by letter
 Counts = tuple[tuple[str, int], ...]
@@ -125,7 +125,7 @@ def _elements(shape: Iterable[Any], sizes: Sizes) -> Fraction:
 
 
 def _shape(name: str, count: int, symbols: tuple[Any, ...] | None, sizes: Sizes, counts: Mapping[str, int]) -> Shape:
-    """Return the shape of a tensor: from its symbols or, for a matrix, from the length of its bias; else a vector."""
+    """Infer the shape of a tensor from its symbolic shape, or else from the length of its bias; otherwise, a vector."""
     if symbols and _known(symbols, sizes) and _elements(symbols, sizes) == count:
         sides = [side.value(sizes) for side in symbols]
         if all(side.denominator == 1 for side in sides):

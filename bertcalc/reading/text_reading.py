@@ -50,7 +50,7 @@ KIND_NAMES: dict[Kind, str] = {
     "adapter-config": N_("an adapter_config.json"),
     "other-file": N_("a file that does not describe a model"),
 }
-_SHOWN = 12  # parts named in a sentence
+_SHOWN = 12  # maximum number of parts that a sentence names
 
 
 class PossibleCount(NamedTuple):
@@ -157,7 +157,10 @@ _POSSIBLE = N_("Possible: {count} parameters, {condition}.")
 
 
 def of_ties(model: Model, count: int) -> Iterator[PossibleCount]:
-    """Yield the counts of a text if its decoder is tied and if not; ``count`` is its count if read as ``model``."""
+    """Yield the counts of a text with a tied and with an untied decoder; none if its class has only one of them.
+
+    ``count`` is the text's count if it is read as ``model``.
+    """
     counts = {tied: with_ties(model, tied) for tied in (True, False)}
     tied, untied = counts[True], counts[False]
     if tied is None or untied is None:
@@ -176,7 +179,7 @@ def of_tie(tied: int, untied: int, name: str) -> tuple[PossibleCount, ...]:
 
 
 def sizes_of(model: Model) -> str:
-    """Return the sizes of a model with their letters: V = 30,522, H = 768, ..."""
+    """Return the sizes of a model with their letters as text: V = 30,522, H = 768, ..."""
     return ", ".join(f"{letter} = {size:,}" for letter, size in letters(model.config).items())
 
 

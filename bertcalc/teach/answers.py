@@ -25,8 +25,8 @@ from bertcalc.text.amounts import Typed, amount
 from bertcalc.text.arithmetic import LONGEST, evaluate
 from bertcalc.text.problem import InputError, wrong
 
-_MOST_MISCOUNTS = 2  # the most miscounts that are searched in one answer
-_MOST_TOLD = 3  # the most explanations that are shown
+_MOST_MISCOUNTS = 2  # maximum number of miscounts in an explanation
+_MOST_TOLD = 3  # maximum number of explanations that are shown
 # A rounded answer is too imprecise if its range is wider than this share of the right number.
 _ROUGH = Fraction(1, 10)
 State = Literal["right", "rounded", "wrong", "unreadable"]
@@ -51,7 +51,7 @@ def check(exercise: Exercise, answer: str | Collection[str], names: Mapping[str,
     try:
         if isinstance(right, frozenset):
             return _fields(right, frozenset(answer))
-        text = str(answer)[: LONGEST + 1]  # with one character too many, a text is already refused
+        text = str(answer)[: LONGEST + 1]  # one character over the limit suffices for the refusal
         if isinstance(right, tuple):
             return _shape(right, list(_read_shapes(text, names or {})))
         return _number(exercise, right, text, amount(text, exercise.unit, names))
@@ -107,7 +107,8 @@ def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Sentence
             explanations = [
                 causes
                 for causes in explain_tensors(tensors, sizes, amount, _MOST_MISCOUNTS, chance=False)
-                # A part of one layer looks as if all layers shared it. Tensors are never added to a part.
+                # Two kinds of miscounts do not apply to a part: one layer's part only looks as if all layers shared it,
+                # and no tensors are added to a part.
                 if not (exercise.path and any(cause.miscount.endswith(("not shared", "added")) for cause in causes))
             ]
             reasons += [tuple(_sentence(cause.miscount) for cause in causes) for causes in explanations]

@@ -34,7 +34,7 @@ _SIZES: Mapping[str, Mapping[str, tuple[int, ...]]] = {
     },
     "hard": {"num_labels": (3, 5, 9, 18)},
 }
-_WIDER = (2, 3, 4)  # intermediate_size / hidden_size
+_WIDER = (2, 3, 4)  # possible ratios of intermediate_size to hidden_size
 _PUBLISHED = (
     "bert-base-uncased",
     "bert-large-uncased",

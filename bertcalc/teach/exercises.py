@@ -32,12 +32,15 @@ from bertcalc.text.arguments import checked, unknown
 # Increase this with every change that alters the sheets of existing links. Every sheet shows its version.
 VERSION = 1
 LARGEST_SEED = 999_999
-BERT = next(iter(FAMILIES))  # the family in links that do not name one
+BERT = next(iter(FAMILIES))  # the default family, for links without a family
 
 
 @checked
 def sheet(seed: int, level: Level, family: str = BERT) -> tuple[Exercise, ...]:
-    """Draw one exercise of each kind about models of a family. Each exercise is drawn independently."""
+    """Draw one exercise of each kind about models of a family. Raises InputError if there is no such family.
+
+    Each exercise is drawn independently.
+    """
     if family not in FAMILIES:
         raise unknown(_NO_FAMILY, family, FAMILIES)
     return tuple(exercise(seed, level, kind, family) for kind in KINDS)
@@ -61,7 +64,7 @@ _TASKS: Mapping[Level, tuple[Task, ...]] = {
     "medium": ("sequence-classification", "token-classification", "masked-lm"),
     "hard": ("masked-lm", "pretraining", "multiple-choice", "token-classification"),
 }
-# Modules and steps, keyed by meaning. Meanings that a family lacks are skipped.
+# The modules and steps of exercises, named by their meaning. Meanings that a family lacks are skipped.
 _PARTS: Mapping[Level, tuple[str, ...]] = {
     "easy": ("layer", "layer attention", "embeddings", "pooler"),
     "medium": ("layer", "layer attention", "embeddings"),
@@ -266,7 +269,7 @@ def _memory(random: Random, level: Level, family: Family) -> Exercise:
     return Exercise("memory", model, question, right, "bytes", mistakes=mistakes, memory=memory)
 
 
-_WEIGHT_PRECISIONS: tuple[Precision, ...] = ("fp32", "mixed-18")  # they compute in float32 and in bfloat16
+_WEIGHT_PRECISIONS: tuple[Precision, ...] = ("fp32", "mixed-18")  # their dtypes are float32 and bfloat16
 
 
 def _memory_mistakes(memory: TrainingMemory) -> Iterator[Mistake]:
@@ -314,7 +317,7 @@ _ASKED: Mapping[Unit, str] = {
 
 
 def change(of: Unit, field: str, model: Model, batch: Batch) -> int:
-    """Return the effect of a small change of a field on the number of parameters, or on the FLOPs of a forward pass."""
+    """Return how much a small change of a field changes ``of``: the number of parameters, or a forward pass's FLOPs."""
     field_effect = effect(field, model, *batch.shape)
     return field_effect.parameters if of == "parameters" else field_effect.flops
 

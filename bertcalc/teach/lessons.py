@@ -16,7 +16,7 @@ _Condition = Callable[[Stop, Config], bool]
 
 
 class Lesson(NamedTuple):
-    """The label of a box in the picture, and an explanation of this stop."""
+    """The label of a stop's box in the picture, and an explanation of the stop."""
 
     label: str
     text: str
@@ -25,7 +25,7 @@ class Lesson(NamedTuple):
 class Question(NamedTuple):
     """A question for stops with a key that ends in one of ``keys``.
 
-    All conditions in ``when`` have to hold, and no condition in ``unless``.
+    All conditions in ``when`` must hold, and none of the conditions in ``unless`` may hold.
     """
 
     keys: tuple[str, ...]

@@ -39,7 +39,7 @@ class Sentence(NamedTuple):
 
 
 class Mistake(NamedTuple):
-    """A wrong number that a student may get, and the reason, without a full stop."""
+    """A wrong number that a student may get, and the reason for it as a sentence without its full stop."""
 
     reason: Sentence
     amount: int
@@ -70,7 +70,7 @@ class Exercise(NamedTuple):
     batch: Batch | None = None  # the batch, if the exercise is about a forward pass
     path: str = ""  # the path in the tree of the module or step in question
     tensors: tuple[Tensor, ...] = ()  # the counted tensors
-    mistakes: tuple[Mistake, ...] = ()  # in addition to MISCOUNTS
+    mistakes: tuple[Mistake, ...] = ()  # searched in addition to MISCOUNTS
     options: tuple[str, ...] = ()  # fields to choose from
     miscount: str = ""  # the miscount in the worked count
     place: tuple[str, str] | None = None  # the component and the part with the miscount

@@ -11,13 +11,13 @@ from bertcalc.export.formats import LATEX_CODE, latex_escaped
 
 
 class WrittenExercise(NamedTuple):
-    """The texts of an exercise: question, sizes, lines of a worked count, options, answer, and solution."""
+    """The texts of an exercise. ``options`` are the options to choose from, and ``solution`` has one text per line."""
 
     title: str
     question: str
     sizes: str
     worked_lines: tuple[str, ...]  # the lines of a worked count
-    options: tuple[str, ...]  # the options to choose from
+    options: tuple[str, ...]
     answer: str
     solution: tuple[str, ...]
 
@@ -32,7 +32,7 @@ class Sheet(NamedTuple):
 
 
 def markdown(sheet: Sheet, *, solutions: bool) -> str:
-    """Write the sheet in Markdown, with answers and solutions or with blanks."""
+    """Write the sheet in Markdown. Without ``solutions``, it has blanks in place of the answers."""
     blocks = [f"# {sheet.title}", sheet.note]
     for number, item in enumerate(sheet.items, 1):
         blocks += [f"## {number}. {item.title}", item.question, item.sizes]
@@ -47,7 +47,10 @@ def _list(form: str, lines: Sequence[str]) -> list[str]:
 
 
 def latex(sheet: Sheet, *, solutions: bool, chinese: bool) -> str:
-    """Write the sheet as a LaTeX document. A Chinese sheet needs XeLaTeX for its characters."""
+    """Write the sheet as a LaTeX document. Without ``solutions``, it has blanks in place of the answers.
+
+    A ``chinese`` sheet needs XeLaTeX for its characters.
+    """
     lines = ["% !TEX program = xelatex"] if chinese else []
     lines += [r"\documentclass[11pt,a4paper]{article}", r"\usepackage[margin=2.5cm]{geometry}"]
     lines += [r"\usepackage{amsmath,amssymb}", *([r"\usepackage{ctex}"] if chinese else [])]
@@ -73,7 +76,7 @@ _PIECES = re.compile(r"(`[^`]*`|\$[^$]*\$|\*\*[^*]*\*\*)")
 
 
 def _tex(text: str) -> str:
-    """Convert Markdown to LaTeX. Formulas stay unchanged, and code may break after dots and underscores."""
+    """Convert Markdown to LaTeX. Formulas stay unchanged, and lines may break in code after dots and underscores."""
     return "".join(map(_piece, _PIECES.split(text)))
 
 
