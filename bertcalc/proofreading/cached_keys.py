@@ -143,7 +143,7 @@ _OF_LAST = re.compile(
     r"^[\s*`)）]*(?:(?:per|for|of|at)\s|/)(?:[^,;，；]|,(?=[0-9])){0,60}?(?:[;，；]|,(?![0-9])|\band\b)", re.I
 )
 _WORD = re.compile(r"[^\W\d_]{2}|[㐀-鿿]")
-_SIZE = re.compile(r"[0-9][0-9,]{0,8}\s?[kKM]?")  # in a cell: 4K
+_SIZE = re.compile(r"[0-9][0-9,]{0,8}\s?[kKM]?")  # a number in a table cell: 4K
 _IN_OTHER_UNITS = re.compile(r"[\s(（≈=~*`,，、]*(?:or|i\.e\.|about|即|约|或)?[\s≈~*`,，]*", re.I)
 _MOST_BEFORE, _MOST_AFTER, _MOST_COLUMNS = 200, 60, 20
 _SCALES = {"k": (1024, 1000), "m": (10**6, 2**20), "": (1,)}
@@ -171,7 +171,7 @@ class _KeysAndValues(NamedTuple):
     tokens: int
     batch: int
     width: int
-    of_both: int = 2  # keys and values: 2; only one of them: 1
+    of_both: int = 2  # 2 for keys and values, 1 for only one of them
 
     @property
     def bytes(self) -> Fraction:
@@ -185,7 +185,7 @@ class _KeysAndValues(NamedTuple):
 
 
 class _Options(NamedTuple):
-    """The values that the words allow for a size, the likeliest first; ``sure`` if the words state it."""
+    """The values that the words allow for a size, the likeliest first; ``sure`` says whether the words state it."""
 
     values: tuple[int, ...]
     sure: bool = True
@@ -198,8 +198,8 @@ class CacheClaims:
         self._text = text
         self._has_cache = bool(_named(text))
         self._last = 0
-        self._words = ""  # the words before the last size
-        self._line = -1  # the line of the last size if that was a size of the KV cache
+        self._words = ""  # the words before the previous size
+        self._line = -1  # the line of the previous size if it was a size of the KV cache, else -1
 
     @cached_property
     def _lengths(self) -> list[tuple[int, ...]]:
@@ -305,7 +305,8 @@ class CacheClaims:
     def _names_cache(self, before: str, after: str, context: Context, *, is_next: bool) -> bool:
         """Whether a number is about the cache, by the nearest words that name a use of memory.
 
-        Without such words, it is about the cache if the previous size is (``is_next``), or if a title says so.
+        Without such words, it is about the cache if the previous size is (``is_next``), or if the sentence or a title
+        names the cache and no other use.
         """
         cached, others = max(_last(_CACHED, before), _last(_CACHE, before)), _last(_OF_OTHERS, before)
         if cached != others:
@@ -322,7 +323,7 @@ class CacheClaims:
         return bool(_named(title) and not _OF_OTHERS.search(title))
 
     def _sizes(self, model: Model | None, sentence: str, *, assumed: bool, is_named: bool) -> _CacheSizes | None:
-        """The sizes of the text's model, or the sizes that the text states for an unnamed model."""
+        """The sizes of the text's model, or else the sizes that the text states; None if there are none."""
         if model is not None and not assumed:
             config = model.config
             heads = config.num_attention_heads

@@ -23,7 +23,7 @@ from bertcalc.proofreading.mentions.written_sizes import SizeGroup
 from bertcalc.proofreading.named_parts import all_parts
 from bertcalc.text.problem import InputError
 
-_WITH = " with "  # between the name of a preset and the sizes that differ from it
+_WITH = " with "  # separates the name of a preset from the sizes that differ from it
 _FEWEST_SIZES = 2
 _OF_DEPTH = re.compile(r"-layer\b", re.I)  # a 3-layer BERT
 
@@ -101,7 +101,7 @@ _LEAST = 10_000  # smaller numbers fit many models
 
 
 def long_numbers(text: str) -> frozenset[int]:
-    """The numbers of a text that have enough digits to identify a model."""
+    """The numbers of a text that have enough digits to identify a model and are not rounded to thousands."""
     numbers = (int(match[1].replace(",", "")) for match in _NUMBER.finditer(text))
     return frozenset(number for number in numbers if number >= _LEAST and number % 1000)
 

@@ -28,11 +28,11 @@ from bertcalc.text.arithmetic import evaluate
 from bertcalc.text.problem import InputError, Problem
 
 LEAST_CARRIED = 1000  # smaller numbers are factors, not results of earlier lines
-MOST_BEFORE = 8  # the previous numbers that may be factors of a number
-_OF_PRODUCT = 2  # sides, and factors
-_SPECIFIC = 2  # nonzero digits; numbers with fewer digits may match by chance
+MOST_BEFORE = 8  # maximum number of previous numbers that may be factors of a number
+_OF_PRODUCT = 2  # number of factors in a product, and of sides in its equation
+_SPECIFIC = 2  # minimum number of nonzero digits; numbers with fewer digits may match by chance
 _LEAST_LAYERS = 2
-_MOST_ROWS, _MOST_BETWEEN = 100, 3  # numbers in a table; lines between two of its rows
+_MOST_ROWS, _MOST_BETWEEN = 100, 3  # maximum number of numbers in a table, and of lines between two of its rows
 _TOTAL_ROW = re.compile(r"total|sum|总|合计|共", re.I)
 # Words between a count and the same count rounded: 183,831,552, or about 184M.
 _RESTATES = re.compile(
@@ -40,14 +40,17 @@ _RESTATES = re.compile(
     r"|大?约|即|也就是|就是|参数|个){1,9}",
     re.I,
 )
-_FEW = 2  # times half a unit in the last digit: a number beyond that is neither rounded nor truncated
+_FEW = 2  # a rounded or truncated number is off by at most this many half units in its last digit
 _TIMES_LAYERS = re.compile(r"[-*•\s]*[x×]\s?(?P<layers>[0-9]{1,3})\s?(?:layers|blocks|层)\s?[=≈:：]\s?~?", re.I)
 _SCALES = (1, 10**3, 10**6, 10**9)  # a calculation may use an earlier result without its unit, such as MB
 _ROUNDED = Fraction(1, 50)
 
 
 class Finding(NamedTuple):
-    """A number of the text, the model that it is about, and its verdict."""
+    """A number of the text, the model that it is about, and its verdict.
+
+    ``carried`` says whether the verdict follows from an earlier mistake.
+    """
 
     entry: WrittenNumber
     model: Model | None
@@ -63,7 +66,10 @@ class EarlierNumbers:
         self._by_value: dict[Fraction, int] = {}
 
     def add(self, finding: Finding, *, is_result: bool | None = None) -> None:
-        """Add the next number. ``is_result`` says whether later lines may use it; by default, if it is calculated."""
+        """Add the next number.
+
+        ``is_result`` says whether later lines may use it. By default, they may if it is calculated.
+        """
         self.findings.append(finding)
         value = finding.entry.best.value
         is_result = finding.entry.computes if is_result is None else is_result
@@ -119,7 +125,7 @@ class EarlierNumbers:
         return None
 
     def _of_wrong_size(self, finding: Finding) -> Finding | None:
-        """Judge bytes or FLOPs that follow from an earlier wrong number: times the layers, or in a calculation."""
+        """Judge bytes or FLOPs that multiply an earlier wrong number by the layers or use it in a calculation."""
         entry, unit = finding.entry, finding.entry.stated.unit
         if unit not in ("bytes", "FLOPs", "MACs"):
             return None
@@ -160,7 +166,7 @@ class EarlierNumbers:
         return self._because(finding, side, used, corrected) if is_other else None
 
     def _used(self, side: ChainSide) -> dict[Fraction, int]:
-        """The earlier numbers that a calculation contains, by value."""
+        """The indices of the earlier numbers that a calculation contains, keyed by value."""
         if not side.is_calculation:
             return {}
         return {

@@ -90,7 +90,7 @@ _OTHERWISE = re.compile(
     r"|6 ?N|2 ?N|公式|估计|ignor|attention products|element|softmax|norm|save|less|fewer|differ|节省|减少",
     re.I,
 )
-_NEAR = Fraction(1, 50)  # of the right number: closer numbers are taken as equal
+_NEAR = Fraction(1, 50)  # tolerance as a share of the right number; numbers within it count as equal
 _FARTHEST = 16
 
 
@@ -255,7 +255,7 @@ def _products(model: Model, length: int) -> tuple[Step, ...]:
 
 
 def _in_unit_of(operations: Fraction, side: ChainSide) -> str:
-    """Write FLOPs in the unit of a number in the text, with as many decimals."""
+    """Write FLOPs in the unit of a number in the text, with as many decimals as that number."""
     number = re.match(r"[0-9][0-9,_']*(?:\.[0-9]+)?", side.text.strip())
     if number is None:
         return f"{int(operations):,}"

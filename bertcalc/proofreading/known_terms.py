@@ -38,8 +38,9 @@ from bertcalc.text import N_
 from bertcalc.text.arithmetic import evaluate
 from bertcalc.text.problem import InputError, Problem
 
-_OF_PRODUCT, _RIGHT_TO, _LEAST = 2, 100, 10**5  # two factors; a hundredth; smaller counts do not count a layer
-_NEAR, _ALMOST = 20, 2000  # a twentieth; one part in 2,000
+# The number of factors in a product, a tolerance of a hundredth, and the smallest count of a layer.
+_OF_PRODUCT, _RIGHT_TO, _LEAST = 2, 100, 10**5
+_NEAR, _ALMOST = 20, 2000  # tolerances of a twentieth and of one part in 2,000
 _JOINS = r"[*`)）(（\s]{0,4}(?:(?:=>?|->|→|⇒|≈|~|:|：|,|，|，?共|makes?|gives?|so|is|in total|total)[\s~≈*`]{0,4}){1,3}"
 # Words between the count of one layer and the count of all layers: ~7.1M each = 85.2M
 _EACH = re.compile(
@@ -190,7 +191,7 @@ def judge_whole_sum(entry: WrittenNumber, model: Model) -> Judged | None:
 def judge_layer_sum(entry: WrittenNumber, model: Model) -> Judged | None:
     """Judge a sum over one layer if each term is right, but terms are missing or counted twice."""
     layer = next((part for part in scoped("layers", model) if part.layers == "one"), None)
-    norm = {2 * model.config.hidden_size: "LayerNorm of the attention"}  # rather than two of the biases
+    norm = {2 * model.config.hidden_size: "LayerNorm of the attention"}  # this value could also count two biases
     report = _on_right_terms(entry, model.changed(with_sizes(model.config, {"num_hidden_layers": 1})), norm)
     if report is None or layer is None or report.typed < layer.right // 2:
         return None

@@ -49,7 +49,7 @@ IS_DIFFERENCE = re.compile(
 # --- labels that mean a single part ---
 
 
-_CLEARLY_APART, _MOST_APART = 50, 4  # a fiftieth of the right value, and four times the right value
+_CLEARLY_APART, _MOST_APART = 50, 4  # a wrong count differs by more than a fiftieth, and by less than a factor of four
 
 
 def contradicted(line: TypedLine, context: Context, model: Model) -> Judged | None:
@@ -94,7 +94,7 @@ def _is_exact(line: TypedLine) -> bool:
 _LEAST_EXACT, _LEAST_OF_SIX_DIGITS = 10**6, 10**5
 
 
-# Further meanings of "embeddings" and "encoder", besides the parts with these names.
+# Further parts that a label may mean, keyed by the part that it names.
 _ALSO = {
     "attention": ("attention with LayerNorm",),
     "feed-forward": ("feed-forward with LayerNorm",),
@@ -104,9 +104,9 @@ _ALSO = {
 
 
 def _is_near_another(name: str, value: Fraction, model: Model, *, exact: bool) -> bool:
-    """Whether a number is near another count with the same name. Always true if the embeddings are projected.
+    """Whether a number is near another count with the same name.
 
-    If the number is ``exact``, it has to equal the count.
+    If the number is ``exact``, it has to equal the count. For embeddings with a projection, the result is always True.
     """
     others = [part.right for other in _ALSO.get(name, ()) for part in scoped(other, model)]
     is_projected = name == "embeddings" and count_of_part("projection of the embeddings", model)
@@ -117,8 +117,8 @@ def _is_near_another(name: str, value: Fraction, model: Model, *, exact: bool) -
 # --- words that name a part, and a number near its count ---
 
 
-_NEAR = 6  # a sixth of the right count
-_FIGURES = 40  # half a unit in the last of two figures: 0.84M, 22M, not 8M
+_NEAR = 6  # a number is near a count if it differs by at most a sixth of the count
+_FIGURES = 40  # a number needs about two significant digits: 0.84M or 22M, but not 8M
 _LEAST = 100_000
 
 
@@ -346,4 +346,4 @@ def near_bytes(entry: WrittenNumber, context: Context, width: int, model: Model)
 
 
 _OF_WEIGHTS = re.compile(r"\bweights?\b|权重", re.I)
-_CLOSE = Fraction(3, 100)  # of the right bytes: a file has a little more than its weights
+_CLOSE = Fraction(3, 100)  # tolerance as a share of the right bytes; a file is slightly larger than its weights

@@ -81,8 +81,8 @@ from bertcalc.text.problem import Problem, wrong
 
 LONGEST = 100_000
 MOST_CLAIMS = 5_000
-MOST_JUDGED = 600  # distinct pairs of words and number; later numbers are not judged
-_MOST_SEARCHES = 3  # searches per text; one search takes about a second
+MOST_JUDGED = 600  # maximum number of distinct (words, number) pairs; later numbers are not judged
+_MOST_SEARCHES = 3  # maximum number of searches per text; one search takes about a second
 _LEAST_OF_OTHERS = 10**6  # smaller numbers match parts of other models by chance
 
 
@@ -135,7 +135,7 @@ def _simplified(finding: Finding, words: str) -> Judged:
 
 _OF_LAYER = re.compile(r"\b(?:per|each|one|a|single|every)\b.{0,30}\b(?:layer|block)|每一?个?.{0,20}层", re.I)
 _NEARLY = 20  # nearly right: within a twentieth
-_MOST_BEFORE_SIMPLIFIED = 200  # characters of the paragraph
+_MOST_BEFORE_SIMPLIFIED = 200  # maximum number of characters before a number that are searched
 _SIMPLIFIED = re.compile(
     r"\bsimplif|rule of thumb|\b(?:back|order)[ -]of[ -](?:the|magnitude)|\bapproximat\w+ formula"
     r"|简化|粗略|近似(?:公式|计算)",
@@ -185,7 +185,7 @@ class _Verdicts:
         self._earlier = EarlierNumbers()
         self._findings = self._earlier.findings
         self._searches = 0
-        self._names: tuple[int, tuple[str, ...]] = (-1, ())  # the last number's line and words
+        self._names: tuple[int, tuple[str, ...]] = (-1, ())  # the previous number's line and words
         self._lora = LoraClaims(text)
         self._training = TrainingClaims(text)
         self._cache = CacheClaims(text)
@@ -200,7 +200,7 @@ class _Verdicts:
         becomes unknown.
         """
         values = {finding.entry.best.value for finding in self._findings if not finding.entry.best.reach}
-        larger: Fraction | None = None  # the last of these totals
+        larger: Fraction | None = None  # the previous such total
         for finding in self._findings:
             side, right = finding.entry.best, finding.judged.right_value or Fraction(0)
             if is_total_of_model(finding.judged):
@@ -255,7 +255,7 @@ class _Verdicts:
         judged = self._of_cache(entry, context, judged, model) or judged
         lora = self._lora.judge(entry, context, judged, model, row.headers)
         if lora and lora.verdict == "wrong" and self._repeats_calculation(entry):
-            lora = UNKNOWN  # perhaps for other targets
+            lora = UNKNOWN  # the calculation may be for other targets
         judged = printed or lora or judged
         judged = self._size(entry, context, model, published) or judged
         judged = (
@@ -411,7 +411,7 @@ class _Verdicts:
         return judge_size(stated, context, model, published) if stated else None
 
     def _formula_gives(self, entry: WrittenNumber, context: Context) -> Judged | None:
-        """Judge a wrong result that the text attributes to the last calculation: the formula gives ..."""
+        """Judge a wrong result that the text attributes to the previous calculation: the formula gives ..."""
         last = self._findings[-1] if self._findings else None
         if last is None or not last.entry.computes or entry.computes or entry.line - last.entry.line > _NEAR_LINES:
             return None

@@ -88,7 +88,7 @@ _SIZE_ALONE = re.compile(
 )
 
 
-_NEAR_BEFORE = 300  # characters
+_NEAR_BEFORE = 300  # maximum number of characters from a model's name to a position near it
 _OF_OTHER_MODEL = 2  # a row with this many differing sizes is about another model: XL, 24 | 2048
 _SIZE_FIRST = re.compile(rf"(?:the )?(?P<size>{SIZE_NAMES})\b(?!-)", re.I)
 
@@ -552,7 +552,7 @@ def _described(text: str, mentions: Sequence[Mention], named: Collection[str], m
 
 
 _LABEL = re.compile(r"\W{0,6}(?P<name>[A-Za-z][\w.-]{0,20}(?: [\w.-]{1,12})?)\W{0,4}[:：(（]\W{0,4}")
-_LONGEST_NAME = 120  # characters of an unlisted name and the words after it
+_LONGEST_NAME = 120  # maximum number of characters of an unlisted name and the words after it
 # An unlisted name before the sizes of its model: gbert-large (24 layers, ...
 _UNLISTED = re.compile(
     r"(?P<name>(?=[\w.-]{0,30}(?:bert|lm|gpt|electra))[A-Za-z][\w.-]{2,40})[`*'\"]{0,3}\s?"
@@ -601,7 +601,7 @@ def _topics_by_numbers(text: str, mentions: Collection[Mention], subject: Subjec
     lines = text.split("\n")
     naming = {mention.line for mention in options if not is_described(mention.preset)}
     names = dict.fromkeys(option.preset for option in options)
-    latest = ""  # the last model that the section describes
+    latest = ""  # the latest model that the section describes so far
     for paragraph in _paragraphs(lines):
         if any(_HEADING.match(lines[number]) for number in paragraph):
             latest = ""
@@ -708,12 +708,12 @@ _LEAST_FACTS = {
     "num_hidden_layers": 1,
     "num_attention_heads": 4,
 }  # fewer may be output heads, such as the heads for masked words and next sentences
-_NEAR_NAME = 25  # characters
+_NEAR_NAME = 25  # maximum number of characters from a model's name to its size
 _SENTENCE_OF_FACT = re.compile(r"(?:[^\n.。;；]|[.](?![\s]|$)){1,200}")
 _IS_FACT = re.compile(r"['\"`*_]{0,4}\s?(?:[(（|]|has|uses|contains|consists of|comprises|有|是|为|包含|使用)")
 
 
-_IS_LABEL = re.compile(r"['\"`*_]{0,4}\s?[:：]")  # if the line names no other model: BERT-large vs BERT-base: 24 layers
+_IS_LABEL = re.compile(r"['\"`*_]{0,4}\s?[:：]")  # not used for several names: BERT-large vs BERT-base: 24 layers
 
 
 def _is_chosen(text: str, preset: str, layers: int) -> bool:
@@ -874,7 +874,7 @@ _COLUMNS = {
 
 
 def _fitting(sizes: Mapping[str, int], text: str) -> str:
-    """The BERT preset with the sizes that agree best with a text that names no model; GPT-2 for GPT-2's field names."""
+    """The BERT preset that agrees best with a text's sizes, or gpt2 if the text uses GPT-2's field names."""
     if _GPT2_FIELDS.search(text) and not re.search("bert", text, re.I):
         return "gpt2"
     numbers = literals(text)

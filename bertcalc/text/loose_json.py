@@ -21,7 +21,7 @@ from typing import Any
 from bertcalc.text.problem import InputError
 from bertcalc.text.strict_json import read_json
 
-LONGEST = 200_000  # the most characters that are rewritten; real configurations have fewer than 60,000
+LONGEST = 200_000  # maximum number of characters to rewrite; real configurations have fewer than 60,000
 NAMESPACE = r"(?:argparse\.|types\.)?(?:Namespace|SimpleNamespace|namespace)\s{0,9}"
 _NOT_JSON = "This is not JSON: line {line}, column {column}: {why}."
 # Text before a printed object: the words of a log, an assignment, a class name, or the name of argparse's Namespace.
@@ -49,7 +49,7 @@ def read_loosely(text: str, most: int) -> Any:
         if error.problem.message != _NOT_JSON or (strict := as_json(text)) is None:
             raise
         with suppress(json.JSONDecodeError, RecursionError):
-            json.loads(strict)  # first, since an error of read_json would give the position in the rewritten text
+            json.loads(strict)  # fails first: an error of read_json would give a position in the rewritten text
             return read_json(strict, 2 * most)
         raise
 
@@ -61,7 +61,7 @@ def class_in_front(text: str) -> str:
 
 
 def begins_object(text: str) -> bool:
-    """Whether a text begins with an object or a configuration's call; log words or an assignment may come first."""
+    """Whether a text begins with an object or a call such as BertConfig(...), perhaps after log words or a variable name."""
     return _HEAD.match(_stripped(text)) is not None
 
 
