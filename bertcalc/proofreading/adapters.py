@@ -47,8 +47,8 @@ _ADAPTERS = re.compile(r"\bq?lora\b|adapter|\bpeft\b|trainable params:|\ball par
 def judge_adapters(side: ChainSide, context: Context, model: Model) -> Judged | None:
     """Judge a parameter count of a model with adapters; return None if the words name no adapter or if none fits.
 
-    An adapted model may also train or freeze parameters outside its adapters. The verdict is conditional if the text does
-    not state the rank, unless peft itself printed the number.
+    An adapted model may also train or freeze parameters outside its adapters. The verdict is conditional if the text
+    does not state the rank, unless peft itself printed the number.
     """
     words = " ".join((*context.names, *context.headings, context.line))
     if context.of_other:
@@ -148,9 +148,10 @@ _QUANTIZED = re.compile(r"quantiz|bnb|bitsandbytes|load_in_[48]bit", re.I)
 
 
 def judge_printed(start: int, value: Fraction, context: Context, model: Model) -> Judged | None:
-    """Judge a number in a line that peft printed, if the code above the line creates the adapter.
+    """Judge a number in a line that peft printed; return None for other numbers.
 
-    ``start`` is the position of the number in the text, and ``value`` is its value.
+    The code above the line determines the adapter. If it does not, the counts in the line are compared with the known
+    counts of ``model``. ``start`` is the position of the number in the text, and ``value`` is its value.
     """
     printed = printed_by_peft(context.line)
     if printed is None or context.of_other:

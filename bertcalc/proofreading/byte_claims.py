@@ -138,7 +138,7 @@ class _Stored(NamedTuple):
 
 
 def _count_in_mb(stored: Sequence[_Stored], context: Context, model: Model) -> Judged | None:
-    """Judge a number of parameters with a unit of bytes: bert-base-uncased (110MB)."""
+    """Judge a count of parameters that mistakenly has a unit of bytes: bert-base-uncased (110MB)."""
     is_of_bytes = all(size.width == 1 for size in stored)
     is_count = opens_behind_name(context.before) or any(map(COUNT_OF_ALL.fullmatch, context.names[:1]))
     if not (is_of_bytes and is_count) or not _is_of_model(context) or context.is_in_text(_EIGHT_BITS):

@@ -40,13 +40,13 @@ _CACHE = re.compile(r"cach|缓存", re.I)
 _ONLY_KEYS = re.compile(r"\bkeys?\b|\bK cache\b|(?<![A-Za-z])K(?: ?缓存)|键", re.I)
 _ONLY_VALUES = re.compile(r"\bvalues?\b|\bV cache\b|(?<![A-Za-z])V(?: ?缓存)|(?<![数激活])值", re.I)
 _EACH = re.compile(r"\beach\b|各", re.I)
-# Other uses of memory.
+# Words for other uses of memory.
 _OF_OTHERS = re.compile(
     r"weight|param|activation|gradient|optimi[sz]er|logit|embed|checkpoint|\bmodel (?:size|itself|takes|needs|is)"
     r"|权重|参数|激活|梯度|优化器|嵌入|模型(?:大小|本身|占)",
     re.I,
 )
-# Caches of something else, or of only part of the keys and values.
+# Words for other caches, or for only part of the keys and values.
 _OTHERWISE = re.compile(
     r"shard|\bL[123] cache|\bdisk\b|tensor[ -]parallel|\btp\b|per (?:gpu|device|block|page)|each (?:gpu|device)"
     r"|[0-9] gpus|\bblocks?\b"
@@ -499,7 +499,7 @@ def _wrong(
     kept: Collection[_KeysAndValues],
     model: Model | None,
 ) -> Judged | None:
-    """Judge a number that is far from every meaning that the words around it allow."""
+    """Judge a wrong number by its likeliest meaning; return None if another meaning or a sibling model may explain it."""
     near = (abs(reading.bytes - unit * value) <= _NEAR * reading.bytes for reading in kept for unit in units)
     right = next(iter(sure))
     cause = _cause(right, value, units)

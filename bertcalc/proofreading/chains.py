@@ -302,7 +302,8 @@ def _divided(count: Fraction, other: ChainSide) -> Judged:
 def table_in_every_layer(entry: WrittenNumber, vocabulary: int, layers: int) -> Judged | None:
     """Judge a sum that multiplies the word embeddings by the number of layers: L·(12·d² + V·d).
 
-    ``vocabulary`` and ``layers`` are the vocabulary size and the number of layers in the text.
+    ``vocabulary`` and ``layers`` are the vocabulary size and the number of layers in the text. Return None for
+    other sums.
     """
     side = next((side for side in entry.sides if side.is_calculation), None)
     if side is None or not {vocabulary, layers} <= {operand.value for operand in side.operands} or layers < 2:
@@ -337,7 +338,8 @@ def is_miscalculated(judged: Judged) -> bool:
 def divided_count(entry: WrittenNumber, right_of: Callable[[Fraction], Fraction | None]) -> Judged | None:
     """Judge a count divided by 1,024 · 1,024 and called MB: 75641856 / 1024 / 1024 = 72.1 MB.
 
-    ``right_of`` returns the right value of an earlier number of the text, and None for other numbers.
+    ``right_of`` returns the right value of an earlier number of the text, and None for other numbers. Return None
+    unless the size is such a quotient of an earlier number.
     """
     stated = entry.stated
     if stated.unit != "bytes" or len(entry.sides) < 2:

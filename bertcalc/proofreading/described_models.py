@@ -77,7 +77,10 @@ def model_of(name: str) -> Model:
 
 
 def with_sizes(config: Config, sizes: Mapping[str, int]) -> Config:
-    """A configuration with other sizes. Unstated intermediate_size and num_attention_heads follow the hidden size."""
+    """A configuration with other sizes; unchanged if the sizes are invalid.
+
+    Unless stated, intermediate_size and num_attention_heads follow the hidden size.
+    """
     hidden = sizes.get("hidden_size", config.hidden_size)
     changes = dict(sizes)
     if hidden != config.hidden_size:

@@ -59,7 +59,10 @@ class Finding(NamedTuple):
 
 
 class EarlierNumbers:
-    """The judged numbers of a text so far, in order, and the results that later calculations may use."""
+    """The judged numbers of a text so far, in order, and the results that later calculations may use.
+
+    The methods that judge a number return None if no verdict follows from earlier numbers.
+    """
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
@@ -176,7 +179,7 @@ class EarlierNumbers:
         }
 
     def multiplied(self, entry: WrittenNumber, judged: Judged, model: Model | None) -> Judged | None:
-        """Judge an earlier count of one layer times the number of layers: 4,722,432 * 12, or its result."""
+        """Judge a product of an earlier count of one layer and the number of layers (4,722,432 * 12), or its result."""
         if judged.verdict not in ("wrong", "unknown") or model is None:
             return None
         if is_arithmetic(Finding(entry, model, judged)):
@@ -221,7 +224,7 @@ class EarlierNumbers:
                 self.findings[index] = self.findings[index]._replace(judged=widened)
 
     def _corrected(self, side: ChainSide, used: Mapping[Fraction, int]) -> Fraction | None:
-        """The value of a calculation with the right values of earlier numbers."""
+        """The value of a calculation with the right values of earlier numbers; None if none of them is wrong."""
         right = {}
         for value, index in used.items():
             judged = self.findings[index].judged

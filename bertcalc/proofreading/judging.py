@@ -530,7 +530,7 @@ _PER_LAYER = re.compile(
 )
 
 
-_IS_SUM = re.compile(r"\W*(?:sum|together|sub-?total|小计|合计)", re.I)  # a sum of some lines
+_IS_SUM = re.compile(r"\W*(?:sum|together|sub-?total|小计|合计)", re.I)  # the label of a sum of lines
 
 
 def _says_total(context: Context) -> bool:
@@ -556,7 +556,7 @@ def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged |
 
 _BIAS_BELOW = re.compile(
     r"[\s|*•+-]*(?:bias(?:es)?|b_?[0-9oqkv]|偏置)\b(?!\s?=\s?(?:True|False))|这是.{0,12}?(?:weight|权重)", re.I
-)  # the next line counts the bias
+)  # the next line counts the bias, so this number leaves it out
 # Words that say that biases are included: biases included; with its bias.
 _INCLUDED = re.compile(
     r"\bbias(?:es)? (?:are )?included|\bincluding (?:the |its |their |all )?bias|含偏置|包括偏置|加上?偏置"
@@ -625,7 +625,8 @@ _LEAST_OF_LETTERS = 10**6  # smallest formula in letters that is judged wrong; l
 
 
 _SIZE_TAKEN = re.compile("[A-Z]=")  # a mistake that takes one size for another; a formula in letters cannot make it
-_FAR_FETCHED = ("decoder layers", "cross attention added")  # rejected if another part has exactly this count
+# Mistakes that are rejected if another part has exactly the stated count.
+_FAR_FETCHED = ("decoder layers", "cross attention added")
 
 
 def _is_year(side: ChainSide) -> bool:
@@ -818,7 +819,7 @@ _WITHOUT_POOLER = re.compile(
 
 
 def _slip(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """Judge a count with a mistyped digit."""
+    """Judge a count with a mistyped digit, or with two exchanged digits."""
     if side.reach or side.value.denominator != 1 or side.value < LEAST or side.is_calculation:
         return None
     for right, part in _counts_of_parts(model):
@@ -847,14 +848,14 @@ def _called(part: Counted) -> str:
 
 
 def _any_part(side: ChainSide, model: Model) -> Counted | None:
-    """The part, module or tensor with exactly this count."""
+    """The part, module or tensor with exactly this count; None if there is none."""
     if side.reach or side.value < LEAST or side.value.denominator > 1:
         return None
     return _matrix_of(side, model) or _by_count(model).get(int(side.value))
 
 
 def _matrix_of(side: ChainSide, model: Model) -> Counted | None:
-    """The matrix with the two sizes that a product multiplies: 768 × 3072 is in the feed-forward network."""
+    """The matrix with the two sizes that a product multiplies, such as 768 × 3072; None if there is none."""
     sizes = sorted(operand.value for operand in side.operands)
     if not side.is_calculation or len(sizes) != _OF_MATRIX or sizes[0] == sizes[1]:
         return None

@@ -65,7 +65,8 @@ def judge_rounded_product(entry: WrittenNumber, model: Model) -> Judged | None:
 def judge_each(last: WrittenNumber, between: str, entry: WrittenNumber, model: Model) -> Judged | None:
     """Judge a total of all layers after the rounded count of one layer, as in "12 layers: ~7.1M each = 85.2M".
 
-    ``last`` is the count of one layer, and ``between`` is the text between the two numbers.
+    ``last`` is the count of one layer, and ``between`` is the text between the two numbers. Return None for other
+    numbers.
     """
     one = last.best
     joins = _EACH.fullmatch(between) or (_LAYERS_OF.search(last.before) and re.fullmatch(_JOINS, between))
@@ -81,7 +82,8 @@ def judge_each(last: WrittenNumber, between: str, entry: WrittenNumber, model: M
 def judge_in_brackets(last: WrittenNumber, between: str, entry: WrittenNumber, model: Model) -> Judged | None:
     """Judge a count before a rounded product in brackets with a different result: 85.2M (7.08M × 12).
 
-    ``last`` is the count, ``entry`` is the product, and ``between`` is the text between the two.
+    ``last`` is the count, ``entry`` is the product, and ``between`` is the text between the two. Return None if the
+    count and the product agree.
     """
     product, stated = entry.stated, last.stated
     bracketed = f"{between}(" if product.text.startswith("(") else between
@@ -177,7 +179,10 @@ _TERM = N_("{count} is right for {part}, not {written}")
 
 
 def judge_whole_sum(entry: WrittenNumber, model: Model) -> Judged | None:
-    """Judge a sum over a whole model if each term is right, but terms are missing or counted twice."""
+    """Judge a sum over a whole model if each term is right, but terms are missing or counted twice.
+
+    Return None for other sums.
+    """
     report, words = _on_right_terms(entry, model), next(iter(counts_of(("word embeddings",), model)), None)
     if report is None or words is None or report.typed == report.right:
         return None
@@ -189,9 +194,12 @@ def judge_whole_sum(entry: WrittenNumber, model: Model) -> Judged | None:
 
 
 def judge_layer_sum(entry: WrittenNumber, model: Model) -> Judged | None:
-    """Judge a sum over one layer if each term is right, but terms are missing or counted twice."""
+    """Judge a sum over one layer if each term is right, but terms are missing or counted twice.
+
+    Return None for other sums.
+    """
     layer = next((part for part in scoped("layers", model) if part.layers == "one"), None)
-    norm = {2 * model.config.hidden_size: "LayerNorm of the attention"}  # this value could also count two biases
+    norm = {2 * model.config.hidden_size: "LayerNorm of the attention"}  # 2H could also count two of the biases
     report = _on_right_terms(entry, model.changed(with_sizes(model.config, {"num_hidden_layers": 1})), norm)
     if report is None or layer is None or report.typed < layer.right // 2:
         return None

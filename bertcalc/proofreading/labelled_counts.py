@@ -258,7 +258,7 @@ def _sums(model: Model) -> frozenset[int]:
 
 
 def judge_classifier(line: TypedLine, context: Context, model: Model) -> Judged | None:
-    """Judge the parameters of a classification head, if the line states the number of labels."""
+    """Judge the parameters of a classification head; return None if the line does not state its number of labels."""
     value, of_label = line.value or Fraction(0), model.config.hidden_size + 1
     if line.reach or not any(map(_CLASSIFIER.search, (*context.names[:2], context.sentence))):
         return None
@@ -274,7 +274,7 @@ def judge_classifier(line: TypedLine, context: Context, model: Model) -> Judged 
 
 
 def judge_classifier_product(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """Judge a classification head if its calculation leaves out the bias: 768 × 2 = 1,536."""
+    """Judge a product that counts a classification head without its bias (768 × 2 = 1,536); return None for others."""
     side, hidden = entry.best, model.config.hidden_size
     factors = sorted(operand.value for other in entry.sides if other.is_calculation for operand in other.operands)
     if len(factors) != _OF_PRODUCT or factors[1] != hidden or side.value != factors[0] * hidden:
@@ -289,7 +289,10 @@ def judge_classifier_product(entry: WrittenNumber, context: Context, model: Mode
 
 
 def judge_with_classifier(entry: WrittenNumber, model: Model) -> Judged | None:
-    """Judge a model's count plus a classifier: 109,482,240 + 768 × 2 lacks the classifier's two biases."""
+    """Judge a model's count plus a classifier: 109,482,240 + 768 × 2 lacks the classifier's two biases.
+
+    Return None for other sums.
+    """
     side, hidden, whole = entry.best, model.config.hidden_size, model.num_parameters()
     written = {operand.value for other in entry.sides if other.is_calculation for operand in other.operands}
     labels, bias = divmod(int(side.value) - whole, hidden)
@@ -324,7 +327,7 @@ _CLASSIFIER = re.compile(r"\bhead|classif|分类", re.I)
 def near_bytes(entry: WrittenNumber, context: Context, width: int, model: Model) -> Judged | None:
     """Judge a size close to the bytes of the weights that the words around it mean.
 
-    ``width`` is the number of bytes per parameter.
+    ``width`` is the number of bytes per parameter. Return None if a different count explains the size.
     """
     side = entry.stated
     reach = max(side.reach, side.rough)

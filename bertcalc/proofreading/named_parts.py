@@ -211,7 +211,7 @@ _MATRIX = {
 
 
 def exchanged(part: Counted, context: Context, model: Model) -> Counted | None:
-    """The feed-forward matrix that the nearest words mean, if the number counts the other feed-forward matrix."""
+    """The feed-forward matrix that the words mean, if the number counts the other feed-forward matrix; else None."""
     if part.part not in _MATRIX or not context.names:
         return None
     meant = [name for name, pattern in _MATRIX.items() if re.search(pattern, context.names[0], re.I)]
@@ -446,7 +446,7 @@ _ONE_LAYER = (
 )
 
 
-_UNDERSCORE = re.compile("(?<=[a-z])_(?=[a-z])", re.I)  # self_attention_block
+_UNDERSCORE = re.compile("(?<=[a-z])_(?=[a-z])", re.I)  # between two words: self_attention_block
 
 
 _ASIDE = re.compile(r"[,，;；(（](?P<aside>[^,，;；(（]{1,60})$")

@@ -263,7 +263,7 @@ _IS_BIAS = re.compile("bias|beta", re.I)
 # A rule of thumb in letters just before a number: 12d² per block, 7.08M
 _RULE_IN_LETTERS = re.compile(r"[0-9]{1,2}\s?[·*×]?\s?(?:[dhHD]|n_embd|d_?model|hidden\w*)\s?(?:²|\^\(?2|\*\*2)")
 _NEAR = 40
-OF_RULE_OF_THUMB = re.compile("bias|beta|norm", re.I)  # parts that 12d² leaves out
+OF_RULE_OF_THUMB = re.compile("bias|beta|norm", re.I)  # mistakes that leave out the same parts as 12d²
 # Words for leaving something out, and the words after them, which may name it.
 _NOT_COUNTED = re.compile(
     r"(?:\bwithout|\bnot count|n't count|\bexclud|\bignor|\bomit|\bleav\w* out|\bfreez|\bfrozen"

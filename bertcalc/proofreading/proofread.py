@@ -175,7 +175,10 @@ _VARIANT = re.compile(r"cased|chinese|multilingual|中文", re.I)
 
 
 class _Verdicts:
-    """The verdicts on a text's numbers, in the text's order; a verdict may depend on earlier verdicts."""
+    """The verdicts on a text's numbers, in the text's order; a verdict may depend on earlier verdicts.
+
+    The methods that judge a number return None for numbers that they do not apply to.
+    """
 
     def __init__(self, text: str, about: subject.Subject, entries: Sequence[WrittenNumber], written: str) -> None:
         self._about = about
@@ -311,7 +314,7 @@ class _Verdicts:
         self._earlier.add(finding, is_result=entry.computes or judged.counted is not None)
 
     def _of_named_elsewhere(self, entry: WrittenNumber, context: Context) -> Judged | None:
-        """Judge an exact total beside just "BERT-base" by the variants that the text names."""
+        """Judge an exact total by all models of the text, because "BERT-base" alone may mean any of its variants."""
         if entry.best.reach or _VARIANT.search(context.line):
             return None
         others = filter(None, (self._about.model, *self._about.others()))
@@ -360,7 +363,7 @@ class _Verdicts:
         return context._replace(names=(f"{context.names[0]} {_OF_LAYERS.sub(' ', names[0])}", *context.names))
 
     def _after_arrow(self, entry: WrittenNumber, model: Model | None) -> Model | None:
-        """The model of a number after an arrow, if the heading compares two: From base to large: 23.8M → 31.8M."""
+        """The model of a number after an arrow, if the heading compares two models (base to large): 23.8M → 31.8M."""
         last = self._findings[-1] if self._findings else None
         if last is None or last.entry.line != entry.line or self._about.is_named_on(entry.line):
             return model
@@ -627,7 +630,7 @@ class _Verdicts:
         return judge_ratio(entry.stated, compared.comparative, first, other)
 
     def _subject_of(self, entry: WrittenNumber) -> Model | None:
-        """The model with which the sentence of a number, or its clause after a semicolon, begins."""
+        """The model that a number's sentence, or its clause after a semicolon, begins with; None if there is none."""
         return self._about.named_first(self._clause_before(entry)[:_SHORT])
 
     def _clause_before(self, entry: WrittenNumber) -> str:
@@ -682,7 +685,7 @@ class _Verdicts:
         return names_it and (is_total(context) or bool(re.search(r"param|参数", header, re.I)))
 
     def _searched(self, finding: Finding, context: Context) -> Judged | None:
-        """Judge a total without a simpler explanation, by mistakes in any model class that lead to it."""
+        """Judge a total that has no simpler explanation by the mistakes that lead to it in any model class."""
         value, model = finding.entry.best.value, finding.model
         open_ = finding.judged.verdict == "unknown" or is_total_of_model(finding.judged)
         total = open_ and not finding.entry.best.reach and value >= _LEAST_OF_OTHERS
@@ -726,7 +729,7 @@ class _Verdicts:
 
 # Words between a number and the model that it belongs to: 109.5M parameters for BERT-base.
 _OWNED = re.compile(r"[ *`]{0,4}(?:(?:parameters?|params?)\s)?(?:for|in|of)\s(?:the\s)?[*`]{0,3}", re.I)
-# 110 million for base and 340 million for large
+# Words between a number and the size of its model: 110 million for base and 340 million for large.
 _OWNED_BY_SIZE = re.compile(
     rf"[ *`]{{0,4}}(?:(?:parameters?|params?)\s)?for\s(?:the\s)?(?P<size>{SIZE_NAMES})"
     r"(?=\s?(?:[,.;，。；)]|and\b|model\b|version\b|\n|$))",
@@ -744,7 +747,7 @@ _ONLY_LAYERS = re.compile(
 _OF_LAYERS = re.compile(
     r"\b(?:per|each|every|one|a|single)(?: \w+){0,2}? (?:layer|block)\b|[每一单]个?层|单层|^(?:其中|而)", re.I
 )
-# 225M more parameters than BERT-base; BERT-large比BERT-base多2.26亿
+# Comparisons after and before a number: 225M more parameters than BERT-base; BERT-large比BERT-base多2.26亿
 _MORE_THAN = re.compile(
     r"(?:(?:parameters?|params|weights) )?(?:more|fewer|less|larger|smaller|bigger)"
     r"(?: (?:parameters?|params|weights))? than ",

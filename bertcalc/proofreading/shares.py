@@ -308,7 +308,7 @@ def judge_share_of_wrong(count: Fraction, right: Fraction, side: ChainSide, mode
     return Judged("wrong", share, counts, (reason,))
 
 
-_FAR = Fraction(3, 2)  # a percentage is far from two shares if it is outside them by more than this factor
+_FAR = Fraction(3, 2)  # the factor beyond which a percentage is far from both possible shares
 
 
 def is_share(judged: Judged) -> bool:
@@ -321,13 +321,13 @@ _SHARES = (_OF_COMPONENT, N_("the previous number's share"))
 
 _MORE = "fewer|less|smaller|lighter|more|larger|bigger"
 _NOUNS = "(?:parameters|params|weights|size|parameter count)"
-# 61% of the parameters of BERT; 40% smaller than BERT-base
+# Words after a percentage that name another model: 61% of the parameters of BERT; 40% smaller than BERT-base
 _BESIDE = re.compile(
     rf"\W{{0,3}}(?:of|as (?:large|big|many \w+) as) (?:(?:the|its) )?(?:(?:{_NOUNS}|that) (?:of|in) )?(?:the )?"
     rf"(?=[\w*`])|\W{{0,3}}(?P<more>{_MORE}) (?:{_NOUNS} )?than (?:the )?",
     re.I,
 )
-# 40% fewer parameters; 40% the size; 40% smaller, 60% faster
+# Words after a percentage without another model: 40% fewer parameters; 40% the size; 40% smaller, 60% faster
 _ALONE = re.compile(
     rf"\W{{0,2}}(?:(?P<more>fewer|less|smaller) ?{_NOUNS}|(?:of )?the size(?! of)"
     r"|(?P<smaller>smaller)(?=\s?(?:[,.;)]|and\b|while\b|but\b|yet\b|$)))(?=\W|$)",

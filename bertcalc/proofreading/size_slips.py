@@ -166,7 +166,7 @@ def is_of_other_model(line: str) -> bool:
 
 
 def judge_factor(entry: WrittenNumber, published: Config) -> Judged | None:
-    """Judge a product with a mistyped size: 50427 * 768 for GPT-2's word embeddings."""
+    """Judge a product with a mistyped size: 50427 * 768 for GPT-2's word embeddings; return None for other products."""
     side = next((side for side in entry.sides if side.is_calculation), None)
     if side is None or len(entry.sides) > _TWO or entry.stated.unit not in (None, "parameters"):
         return None

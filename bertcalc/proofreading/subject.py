@@ -95,7 +95,10 @@ _SIZE_FIRST = re.compile(rf"(?:the )?(?P<size>{SIZE_NAMES})\b(?!-)", re.I)
 
 @dataclass(frozen=True)
 class Subject:
-    """The model that a text is about, and the positions of all models that the text names."""
+    """The model that a text is about, and the positions of all models that the text names.
+
+    The methods that return a model return None for models that bertcalc does not support.
+    """
 
     model: Model | None  # None: the text is about models that bertcalc does not support
     preset: str
@@ -774,7 +777,7 @@ _SIZE_IN_HEADING = re.compile(
 
 
 def _topics(text: str, mentions: Collection[Mention]) -> list[str | None]:
-    """For each line, the preset of the nearest heading above that names exactly one model.
+    """For each line, the preset of the nearest heading above that names exactly one model; None without one.
 
     A short line may also be a heading.
     """

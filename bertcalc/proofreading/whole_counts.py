@@ -289,7 +289,7 @@ _TENS = tuple(Fraction(10) ** exponent for exponent in (-3, -2, -1, 1, 2, 3))
 _CLOSE_SIZE = 10  # a count within a tenth of a sibling's may mean the sibling: 70B beside a model of 7B
 
 
-# After the name of a model: BERT-base (12 layers, hidden size 768, 110M parameters)
+# The text before a count in brackets behind a model's name: BERT-base (12 layers, hidden size 768, 110M parameters)
 _IN_BRACKETS = re.compile(r"[(（](?:[^()（）]*[,，、;；])?\s?(?:about |约)?$")
 _NAMED_COUNT = re.compile(
     r"(?:param(?:eter)?s?|parameter count|参数(?:总?量|数量?)?)[^,.;，。；:：\d]{0,8}[(（](?:about |~|≈|约)?\s?$", re.I
@@ -469,7 +469,8 @@ def is_total(context: Context) -> bool:
 def searched(value: int, model: Model, *, untied: bool = False) -> Judged | None:
     """Judge a total by the likeliest mistakes that lead to it in any class of the family.
 
-    ``untied`` is True if the text says that the decoder is not tied.
+    ``untied`` is True if the text says that the decoder is not tied. Return None if the total is a known count, or if
+    no explanation is likely enough.
     """
     typed = Typed(Fraction(value), Fraction(value), Fraction(value), None)
     decoders = [cls.name for cls in model.family.classes if cls.task in ("causal-lm", "masked-lm")]

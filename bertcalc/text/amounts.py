@@ -201,7 +201,7 @@ def _in_digits(plain: str) -> str:
         if digits:
             place = Fraction(1, 10 ** len(digits.partition(".")[2]))
         elif not (value or below):
-            digits = "1"  # 百万
+            digits = "1"  # 百万 has no digit before its unit
         if last < _CHINESE_UNITS["万"]:
             below += Fraction(digits or 1) * last
         elif value < last:
@@ -257,7 +257,10 @@ def amount(text: str, unit: Unit | None = None, names: Mapping[str, int] | None 
 
 
 def _scale(rest: str, wanted: Unit | None, text: str) -> tuple[int, Unit | None, bool]:
-    """The factor and unit in the letters after a number, and whether the letters include a factor."""
+    """The factor and unit in the letters after a number, and whether the letters include a factor.
+
+    Raises InputError for an unknown unit, or for a unit other than ``wanted``.
+    """
     for spelled, factor, unit in _SPELLINGS:
         if spelled != rest.replace(" ", "") or (spelled == "b" and unit == "bytes" != wanted):
             continue

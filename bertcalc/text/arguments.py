@@ -338,7 +338,7 @@ def whole(name: str, value: Any, low: int | None = None) -> Any:
 
 
 def single(name: str, value: Any) -> int:
-    """Return a whole number that is neither a column nor a symbol."""
+    """Return a whole number that is neither a column nor a symbol; raise ArgumentError for any other value."""
     if _is_symbol(value) or _is_column(value):
         raise wrong_kind(name, value, _WHOLE)
     number: int = whole(name, value)
@@ -358,7 +358,7 @@ def text(name: str, value: Any) -> str:
 
 
 def choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
-    """Return the choice that a value names, possibly by a synonym; see SYNONYMS. Raises ArgumentError."""
+    """Return the choice that a value names, possibly by a synonym from SYNONYMS; raise ArgumentError without one."""
     try:
         if value in choices:
             return value
@@ -623,7 +623,7 @@ def _same(first: Any, second: Any) -> bool:
         return True
     try:
         return type(first) is type(second) and bool(first == second)
-    except (ValueError, RuntimeError):  # columns, or tensors
+    except (ValueError, RuntimeError):  # columns or tensors, which compare elementwise
         return False
 
 

@@ -26,7 +26,10 @@ _WHOLE = 10**15  # below this, a float represents whole numbers exactly
 
 @mirrored
 def fixed(number: Fraction | float, places: int = 1, unlike: int = 0) -> str:
-    """Format a number with ``places`` decimals, or more if it would otherwise round to ``unlike``."""
+    """Format a number with ``places`` decimals, or with more if it would otherwise round to ``unlike``.
+
+    A number that would need more than 12 decimals to differ from 0 is written with a power of ten.
+    """
     top, below = _ratio(number)
     distance = abs(top - unlike * below)  # in units of 1 / ``below``
     if 0 < distance * 2 * 10**places <= below:

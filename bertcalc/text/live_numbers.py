@@ -332,7 +332,7 @@ def _parsed(message: str) -> tuple[tuple[str, str | None, str | None, str | None
     return tuple(Formatter().parse(message))
 
 
-# Exact arithmetic for nodes.
+# The arithmetic operations of nodes, which are exact.
 _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "+": lambda *values: sum(values),
     "-": lambda left, right: left - right,

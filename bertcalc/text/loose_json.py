@@ -49,7 +49,7 @@ def read_loosely(text: str, most: int) -> Any:
         if error.problem.message != _NOT_JSON or (strict := as_json(text)) is None:
             raise
         with suppress(json.JSONDecodeError, RecursionError):
-            json.loads(strict)  # fails first: an error of read_json would give a position in the rewritten text
+            json.loads(strict)  # first, because read_json's error would give a position in the rewritten text
             return read_json(strict, 2 * most)
         raise
 
@@ -61,7 +61,7 @@ def class_in_front(text: str) -> str:
 
 
 def begins_object(text: str) -> bool:
-    """Whether a text begins with an object or a call such as BertConfig(...), perhaps after log words or a variable name."""
+    """Whether a text begins with an object or a call such as BertConfig(...), perhaps after log words or a name."""
     return _HEAD.match(_stripped(text)) is not None
 
 

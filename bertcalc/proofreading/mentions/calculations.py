@@ -657,7 +657,7 @@ def _beside_operator(tokens: Sequence[_Token], index: int) -> bool:
 
 
 def _letters(tokens: Sequence[_Token], index: int, letters: Mapping[str, int]) -> str:
-    """A name as a product of letters: H*I for HI; empty for words. A and I are words unless an operator is beside them."""
+    """A name as a product of letters: H*I for HI; empty for words. A and I are words unless an operator is near."""
     token = tokens[index]
     if token.text.endswith(PRIMES):  # a separate letter: beside H, H' is the intermediate size
         before, primed = token.text[:-2].upper(), letters.get(f"{token.text[-2]}'")

@@ -566,7 +566,7 @@ _WITH_ITS = re.compile(
 )
 
 
-# A linear layer is not a layer of the model.
+# A linear layer is not a layer of the model, so the word "layer" is removed.
 _LINEAR = re.compile(r"\b(linear|dense|fully[ -]connected) layers?\b", re.I)
 _NON_EMBEDDING = re.compile(r"\bnon[- ]?embeddings?\b", re.I)
 # A size in a sentence does not say what a number counts: with L = 24.

@@ -84,7 +84,7 @@ class _ProgramLine(NamedTuple):
     comment: str
     blocks: tuple[_Block, ...] = ()
     is_assignment: bool = True
-    is_attribute: bool = False  # self.hidden = 768
+    is_attribute: bool = False  # whether it assigns an attribute: self.hidden = 768
 
     @property
     def function(self) -> int:

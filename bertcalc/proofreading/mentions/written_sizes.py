@@ -119,7 +119,7 @@ def _width_called_dim(text: str) -> int:
     return _LEAST_DIM if _DISTILBERT.search(text) and not _OTHER_BERT.search(text) else 0
 
 
-_LEAST_DIM = 768  # dim of DistilBERT
+_LEAST_DIM = 768  # DistilBERT's hidden size, which its configuration calls dim
 _DIM = re.compile(
     r"(?<![A-Za-z0-9_.-])(?<!head )(?<!embedding )dim[\"'`]?\s?[:=]?\s?([0-9]{2,5})\b(?!\s?(?:\)|per|each))", re.I
 )
