@@ -81,7 +81,7 @@ _WITH_HEAD = N_("LoRA's matrices alone have {lora} parameters; the other {head} 
 
 
 def _of_lora_alone(model: Model) -> int:
-    """The parameters that a model's LoRA trains, except the head."""
+    """The number of parameters that a model's LoRA trains without the head."""
     changes = (replace(change, task_type=None) if isinstance(change, Lora) else change for change in model.changes)
     return model.changed(changes=tuple(changes)).num_parameters(only_trainable=True)
 
@@ -288,7 +288,7 @@ def adapted_by_code(text: str, model: Model) -> Model | None:
 
 
 def _constants(text: str) -> dict[str, str]:
-    """The names to which a program assigns a single number, text or list: LORA_R = 8.
+    """The values of names to which a program assigns only one number, text or list (LORA_R = 8), keyed by name.
 
     >>> _constants("LORA_R = 8  # rank\\nTARGETS = ['query', 'value']\\nr = 4\\nr = 8")
     {'LORA_R': '8', 'TARGETS': "['query', 'value']"}

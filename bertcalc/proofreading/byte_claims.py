@@ -35,7 +35,7 @@ from bertcalc.text.problem import Problem
 
 
 def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
-    """Judge the bytes of weights, in the precision that the text names and in units of 1,000 or 1,024."""
+    """Judge a number of bytes as the size of weights, in the text's precision and in units of 1,000 or 1,024."""
     if any(map(_FOUR_BITS.search, context.names[:1])) or re.match(_AFTER + _FOUR_BITS.pattern, entry.after, re.I):
         return UNKNOWN  # each 4-bit format stores different scales in addition to the weights
     if is_capacity(entry) or any(map(_OF_BATCH.fullmatch, context.names[:1])):
@@ -187,7 +187,7 @@ def _stored(side: ChainSide, model: Model, *, of_part: bool) -> Iterator[_Stored
 
 
 def _is_coincidence(size: _Stored, side: ChainSide, model: Model) -> bool:
-    """Whether a rounded size fits only in MiB, and only a model without its head: 28 GB for Llama 3 8B."""
+    """Whether a rounded size fits by chance, in binary units and without the model's head: 28 GB for Llama 3 8B."""
     lacks_head = size.parameters < model.num_parameters() * _OF_WHOLE
     return size.is_binary and lacks_head and side.reach * _EXACT > side.value
 
@@ -311,7 +311,7 @@ def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged
 
 
 def _is_of_model(context: Context) -> bool:
-    """Whether words mean the whole model, or a line names a model and the words name no part of it."""
+    """Whether the words mean the whole model, or name no part on a line that names a model."""
     return is_total(context) or (names_model(context.line) and not any(map(_names_part, context.names)))
 
 
@@ -414,7 +414,7 @@ _LAST_DIGITS = Fraction(1, 1000)  # tolerance as a share of the right bytes; a s
 
 
 def _bytes_of_named(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """Judge the bytes of a part if only the last digits are wrong."""
+    """Judge the bytes of the part that the words name, if only the last digits are wrong."""
     digits = re.sub(r"\D", "", side.text)
     if len(digits) < 4 or is_total(context) or re.search("file|checkpoint|文件|\\.(?:bin|pt)", context.line, re.I):
         return None

@@ -396,7 +396,7 @@ class CacheClaims:
         return _Options((sizes.shared,), sure=not _MULTI_QUERY.search(sentence))
 
     def _tokens(self, places: Sequence[str]) -> _Options:
-        """The number of tokens that the nearest words state."""
+        """The possible numbers of tokens, from the nearest words that state any; 1 if no words do."""
         after, beside, sentence, *_titles = places
         if _EACH_TOKEN.match(after.strip(" *`_)")):
             return _Options((1,))
@@ -407,7 +407,7 @@ class CacheClaims:
         return _Options((1,), sure=False)
 
     def _batch(self, places: Sequence[str], entry: WrittenNumber) -> _Options:
-        """The number of sequences: one, unless the words before a number or beside it state a batch size."""
+        """The possible numbers of sequences: 1, and the batch sizes that the text states near or before the number."""
         beside, *others = places
         if _last(_ONE_SEQUENCE, beside) > _last(_BATCH, beside):
             return _Options((1,))
@@ -420,7 +420,7 @@ class CacheClaims:
         return _Options((1, *several[:3]), sure=not set(several) - {1})
 
     def _widths(self, entry: WrittenNumber, places: Sequence[str]) -> _Options:
-        """The bytes per element; if the text states none, half precision or else float32."""
+        """The possible bytes per element. If the text states none, they are 2 for half precision and 4 for float32."""
         for side in entry.sides:
             for operand in side.operands:
                 if re.fullmatch(r"[124]\s?(?:bytes?|字节|B)", operand.text, re.I):
@@ -499,7 +499,7 @@ def _wrong(
     kept: Collection[_KeysAndValues],
     model: Model | None,
 ) -> Judged | None:
-    """Judge a wrong number by its likeliest meaning; return None if another meaning or a sibling model may explain it."""
+    """Judge a wrong number by its likeliest meaning; return None if another meaning or model may explain it."""
     near = (abs(reading.bytes - unit * value) <= _NEAR * reading.bytes for reading in kept for unit in units)
     right = next(iter(sure))
     cause = _cause(right, value, units)

@@ -331,7 +331,7 @@ def _with(text: str, number: int, value: int) -> str:
 
 
 def is_miscalculated(judged: Judged) -> bool:
-    """Whether the first reason of a verdict is a wrong result, no matter what the number counts."""
+    """Whether a verdict says that a calculation has a wrong result, no matter what the result counts."""
     return judged.verdict == "wrong" and bool(judged.reasons) and judged.reasons[0].message in (_GIVES, _IS_DIVIDED)
 
 

@@ -110,7 +110,7 @@ def long_numbers(text: str) -> frozenset[int]:
 
 
 def fit(model: Model | None, numbers: Collection[int]) -> int:
-    """How many of the numbers are the count of a model or of a part of it."""
+    """How many of the numbers are the parameter count of a model or of one of its parts."""
     return len(_counts(model) & frozenset(numbers)) if numbers and model else 0
 
 

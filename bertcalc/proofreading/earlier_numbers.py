@@ -157,7 +157,7 @@ class EarlierNumbers:
     def _with_size(
         self, finding: Finding, side: ChainSide, operand: Operand, index: int, right: Fraction
     ) -> Finding | None:
-        """Judge a calculation with ``right`` in place of an operand that is the wrong number at ``index``."""
+        """Judge a calculation with the wrong number at ``index`` as an operand; ``right`` is its right value."""
         number = f"({operand.value})" if operand.value.denominator > 1 else f"{operand.value}"
         text = re.sub(rf"(?<![0-9.(]){re.escape(number)}(?![0-9.)])", f"({right})", side.text)
         try:
@@ -343,10 +343,10 @@ def is_arithmetic(finding: Finding) -> bool:
 
 
 def _repeats(part: Counted) -> bool:
-    """Whether a part has tensors that several layers repeat."""
+    """Whether a part has tensors that are repeated in several layers."""
     return any(tensor.copies > 1 for tensor in part.tensors)
 
 
 def _counts_layers(part: Counted | None) -> bool:
-    """Whether a part is all layers of the model, with everything in them."""
+    """Whether a part consists of all layers of the model, with everything in them."""
     return part is not None and part.part == "layers" and part.layers == "all"

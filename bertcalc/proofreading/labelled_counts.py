@@ -1,4 +1,4 @@
-"""Judge numbers that are wrong for the part that the words around them name, by every way of counting.
+"""Judge numbers that, by every way of counting, are wrong for the part that the words around them name.
 
 >>> from bertcalc import BertConfig, build
 >>> line, context = TypedLine("", "", Fraction(7_161_667)), Context(("each transformer layer holds",), (), "")

@@ -161,7 +161,10 @@ class LoraClaims:
     def judge(
         self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None, headers: Sequence[str] = ()
     ) -> Judged | None:
-        """Judge a number of LoRA parameters; return None if it counts something else or the text has no setting."""
+        """Judge a number of LoRA parameters; return None if it counts something else or the text has no setting.
+
+        ``judged`` is the verdict so far, and ``headers`` are the column headers of the number's table.
+        """
         if not self.is_about_lora or model is None:
             return None
         is_arithmetic, last = is_miscalculated(judged), self._last
@@ -235,7 +238,7 @@ class LoraClaims:
 
     @cached_property
     def _only_setting(self) -> _SettingInText | None:
-        """The sentence with a rank and targets, if the text states no other rank and no other targets."""
+        """The sentence with a rank and targets, if the text states no other rank or targets; otherwise None."""
         ranks = {place.ranks for place in self._sentences if place.ranks}
         targets = {place.targets for place in self._sentences if place.targets}
         complete = (place for place in self._sentences if place.ranks and place.targets)
@@ -349,7 +352,7 @@ def _in_row(entry: WrittenNumber, headers: Sequence[str]) -> _SettingInText | No
 
 
 def _scope(words: str) -> str:
-    """The scope that words give to a number: the matrices of all layers ("all"), of one layer, or a single matrix."""
+    """The scope of a number according to its words: "all" layers, one "layer", or a single "matrix"."""
     is_of_all = _ALL_LAYERS.search(words) and not _TOTAL_OF_ONE.search(words)
     if _PER_MATRIX.search(words) and not is_of_all:
         return "matrix"
@@ -357,7 +360,7 @@ def _scope(words: str) -> str:
 
 
 def _fitting(rights: Iterable[_LoraCount], side: ChainSide, words: str) -> _LoraCount | None:
-    """The LoRA count that rounds to a number; if several do, preferably a count of all layers."""
+    """The LoRA count that rounds to a number, preferably a count of all layers; None if there is none."""
     fitting = [count for count in rights if abs(count.value - side.value) <= max(side.reach, side.rough)]
     whole = [count for count in fitting if count.scope == "all"]
     inside = [count for count in fitting if _PER_LAYER.search(words) or _PER_MATRIX.search(words) or not side.reach]

@@ -341,7 +341,7 @@ def all_parts(model: Model) -> tuple[Counted, ...]:
 
 
 def parts_without_biases(model: Model, low: int, high: int) -> list[Counted]:
-    """The parts with a count from ``low`` to ``high`` if their biases are left out."""
+    """The parts that have a count from ``low`` to ``high`` without their biases."""
     counts, parts = _without_biases(model)
     first, last = bisect_left(counts, low), bisect_right(counts, high)
     return [part for _place, part in sorted(parts[first:last], key=itemgetter(0))]
@@ -482,7 +482,7 @@ def meant_alone(name: str) -> list[str]:
 
 
 def scoped(name: str, model: Model) -> Iterator[Counted]:
-    """A part counted in all layers, then counted in one layer."""
+    """The counts of a part: first in all layers, then in one layer."""
     parts = counts_of((name,), model)
     return (part for part in parts if part.heads == "all" and part.layers != "others")
 

@@ -55,7 +55,7 @@ def other_reading(judged: Judged, entry: WrittenNumber, context: Context, model:
 
 
 def _named_in_sentence(side: ChainSide, context: Context, model: Model) -> Counted | None:
-    """The part with this count that the sentence names, although the nearest words mean the whole model."""
+    """The part with this count that the sentence names, although the nearest words mean the whole model; else None."""
     scope = context.scope(model.config.num_hidden_layers)
     for part in all_parts(model):
         is_part = part.part in PARTS and part.part not in WHOLE_OR_BODY and part.heads == "all"
@@ -108,7 +108,7 @@ _ONLY_BIASES = re.compile(r"\W*(?:bias(?:es)?|偏置)\W*", re.I)
 
 
 def _says_only_biases(part: Counted, context: Context) -> bool:
-    """Whether the words beside a number name biases, but not the part that has them."""
+    """Whether the words beside a number name biases without naming the part that has them."""
     return part.part.startswith("biases") and any(map(_ONLY_BIASES.fullmatch, context.names[:2]))
 
 

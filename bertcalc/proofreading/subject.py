@@ -175,8 +175,9 @@ class Subject:
         return next(filter(None, map(self._of_size, words)), self._of_topic(line))
 
     def stated_at(self, start: int, size: int, row: TableRow) -> StatedSize | None:
-        """The size that a number states, by the surrounding words or, in the row of a named model, by its column.
+        """The size that a number states according to the words around it; None if it states none.
 
+        In the row of a named model, the column of the number may also say which size it states.
         ``start`` is the position of the number and ``size`` its value. With a ``size`` of 0, the column is ignored.
         """
         field = _field_of_column(row.header) if size else ""
@@ -565,7 +566,7 @@ _UNLISTED = re.compile(
 
 
 def _renamed(text: str, mentions: Collection[Mention], described: Collection[Mention]) -> Iterator[Mention]:
-    """The mentions, after resolving each name that the text gives to a described model to that model.
+    """The mentions, with every name that the text gives to a described model resolved to that model.
 
     Further occurrences of such names become mentions as well.
     """
@@ -598,7 +599,7 @@ def _plain_bert(text: str, named: Counter[str]) -> Iterator[Mention]:
 
 
 def _topics_by_numbers(text: str, mentions: Collection[Mention], subject: Subject) -> list[str | None]:
-    """For each line, the preset that the headings above or the numbers in its paragraph indicate."""
+    """For each line, the preset that the headings above or the numbers in its paragraph indicate; None without one."""
     topics = _topics(text, mentions)
     options = [mention for mention in mentions if mention.preset and not mention.is_supposed]
     lines = text.split("\n")

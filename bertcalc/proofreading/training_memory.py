@@ -112,7 +112,10 @@ _FARTHEST, _LEAST_NAMED = 20, 10**4
 
 
 class _BytesOfEach(NamedTuple):
-    """The bytes per parameter that a number may count, the likeliest first; ``sure`` says whether it must."""
+    """The bytes per parameter that a number may count, the likeliest first.
+
+    ``sure`` says whether a number that does not fit them is wrong.
+    """
 
     widths: tuple[int, ...]
     counts: Problem
@@ -184,7 +187,7 @@ class TrainingClaims:
         return by_width if is_open else None
 
     def _is_of_stated_count(self, entry: WrittenNumber) -> bool:
-        """Whether a size is a count before it times some usual bytes per parameter: 150M parameters: 1,200 MB."""
+        """Whether a size is the last count before it times a usual number of bytes: 150M parameters take 1,200 MB."""
         before = self._text[max(0, entry.start - _MOST_BEFORE_COUNT) : entry.start]
         stated = [typed(match["count"]).value for match in _STATED_COUNT.finditer(before)]
         return bool(stated) and any(stated[-1] * width == entry.stated.value for width in _WIDTHS)
@@ -360,7 +363,7 @@ def _judged(
     nearly: Fraction = _ROUNDED,
     near: Fraction = _NEAR,
 ) -> Judged | None:
-    """Judge a number by the expected bytes per parameter: right, wrong, or right with other bytes.
+    """Judge a number by the expected bytes per parameter; it is conditional if it fits a different number of bytes.
 
     ``judged`` is the verdict so far. A size is right within ``nearly`` of the expected size, and not wrong within
     ``near``. None if the verdict so far stands.

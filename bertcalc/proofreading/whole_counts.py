@@ -221,7 +221,7 @@ def _ends_list_of_sizes(context: Context) -> bool:
 
 
 def _last_known(text: str) -> re.Match[str] | None:
-    """The last name of a model in a text, unless bertcalc does not support that model."""
+    """The last name of a model in a text; None if there is none or if bertcalc does not support that model."""
     mention = next(reversed([*model_name_pattern().finditer(text)]), None)
     return mention if mention and preset_at(mention) else None
 

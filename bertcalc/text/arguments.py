@@ -56,11 +56,11 @@ Check = Callable[[str, Any], Any]  # takes the name and the value of an argument
 
 
 class ArgumentError(InputError, TypeError):
-    """A wrong argument of a function."""
+    """The exception for a wrong argument of a function."""
 
 
 class UnknownNameError(InputError, KeyError):
-    """A name that is not among the options."""
+    """The exception for a name that is not among the options."""
 
 
 _DTYPES: dict[str, tuple[str, ...]] = {
@@ -604,7 +604,10 @@ def _check_together(values: Mapping[str, Any]) -> None:
 
 
 def single_model(function: str, *values: Any) -> None:
-    """Raise ArgumentError if one of the values is a model with columns as sizes."""
+    """Raise ArgumentError if one of the values is a model with columns as sizes.
+
+    ``function`` is the function's name, for the message.
+    """
     for value in values:
         config = _config_of(value)
         if config is not None and any(map(_is_column, vars(config).values())):
@@ -657,7 +660,7 @@ _EACH = N_("Each of {argument} must be {wanted}, not {value}.")
 
 
 def wrong_kind(name: str, value: Any, wanted: str) -> ArgumentError:
-    """Return the error for a value of the wrong type."""
+    """Return the error for a value of the wrong type; ``wanted`` describes the right type."""
     return _error(_NOT, name, value, wanted=wanted)
 
 

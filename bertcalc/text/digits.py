@@ -31,7 +31,7 @@ def fixed(number: Fraction | float, places: int = 1, unlike: int = 0) -> str:
     A number that would need more than 12 decimals to differ from 0 is written with a power of ten.
     """
     top, below = _ratio(number)
-    distance = abs(top - unlike * below)  # in units of 1 / ``below``
+    distance = abs(top - unlike * below)  # the distance from ``unlike``, in units of 1 / ``below``
     if 0 < distance * 2 * 10**places <= below:
         places = -powers(Fraction(distance, below), 1)[1]
         if not unlike and places > _MOST_PLACES:

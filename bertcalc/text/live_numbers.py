@@ -246,7 +246,7 @@ def plain(count: int) -> str:
 
 @mirrored
 def joined(separator: str, texts: tuple[str, ...] | list[str]) -> str:
-    """Join the texts that are not empty."""
+    """Join the texts that are not empty with ``separator``."""
     return separator.join(filter(None, texts))
 
 

@@ -42,7 +42,10 @@ _VALUES = ("string", "number", "word")
 
 
 def read_loosely(text: str, most: int) -> Any:
-    """Parse at most ``most`` characters of JSON, or of unambiguous text that is almost JSON. Raises InputError."""
+    """Parse at most ``most`` characters of JSON, or of unambiguous text that is almost JSON.
+
+    Raises InputError for any other text.
+    """
     try:
         return read_json(text, most)
     except InputError as error:

@@ -17,7 +17,7 @@ _PART = re.compile(rf"\\.|{_CLASS}|{_GROUP}|(?:[*+]|\?|\{{[0-9,]+\}})[?+]?|.", r
 
 
 def check_patterns(name: str, value: object) -> None:
-    """Raise InputError if a text in an argument is not a valid regular expression.
+    """Raise InputError if a text in the argument ``name`` is not a valid regular expression.
 
     >>> check_patterns("target_modules", ["query", "*"])
     Traceback (most recent call last):

@@ -269,7 +269,7 @@ def _is_minor(sides: Sequence[ChainSide], sizes: Collection[int]) -> bool:
 
 
 def cells_of(line: str) -> tuple[str, ...]:
-    """The cells of a table row; none if the line is not a row."""
+    """The cells of a table row; empty if the line is not a row."""
     return tuple(cell.strip() for cell in line.split("|")) if line.count("|") > 1 or "\t" in line else ()
 
 

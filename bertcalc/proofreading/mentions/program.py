@@ -209,7 +209,7 @@ def _runs(arguments: str, values: Mapping[str, Fraction | int]) -> int | None:
 
 
 def _objects(text: str) -> dict[str, int]:
-    """The integers in the dictionaries of a program, keyed like their entries."""
+    """The integers in a program's dictionaries, merged into one dictionary."""
     numbers: dict[str, int] = {}
     for match in islice(_OBJECT.finditer(text), _MOST_FUNCTIONS):
         with suppress(ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
