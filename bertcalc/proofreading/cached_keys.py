@@ -323,7 +323,7 @@ class CacheClaims:
         return bool(_named(title) and not _OF_OTHERS.search(title))
 
     def _sizes(self, model: Model | None, sentence: str, *, assumed: bool, is_named: bool) -> _CacheSizes | None:
-        """The sizes of the text's model, or else the sizes that the text states; None without sizes or without a cache."""
+        """The sizes of the text's model, or else the text's stated sizes; None without sizes or without a cache."""
         if model is not None and not assumed:
             config = model.config
             heads = config.num_attention_heads
