@@ -45,9 +45,10 @@ _ADAPTERS = re.compile(r"\bq?lora\b|adapter|\bpeft\b|trainable params:|\ball par
 
 
 def judge_adapters(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """Judge the parameters of a model with adapters, which may also train or freeze other parameters.
+    """Judge a parameter count of a model with adapters; return None if the words name no adapter or if none fits.
 
-    The verdict is conditional if the text does not state the rank, unless peft itself printed the number.
+    An adapted model may also train or freeze parameters outside its adapters. The verdict is conditional if the text
+    does not state the rank, unless peft itself printed the number.
     """
     words = " ".join((*context.names, *context.headings, context.line))
     if context.of_other:
@@ -80,7 +81,7 @@ _WITH_HEAD = N_("LoRA's matrices alone have {lora} parameters; the other {head} 
 
 
 def _of_lora_alone(model: Model) -> int:
-    """The parameters that a model's LoRA trains, except the head."""
+    """The number of parameters that a model's LoRA trains without the head."""
     changes = (replace(change, task_type=None) if isinstance(change, Lora) else change for change in model.changes)
     return model.changed(changes=tuple(changes)).num_parameters(only_trainable=True)
 
@@ -112,7 +113,7 @@ def _spoken_of(text: str) -> _SpokenOf:
 
 
 def _is_spoken_of(count: ChangedCount, spoken: _SpokenOf) -> bool:
-    """Whether a text names the kind of an adapter, and each unusual option of it."""
+    """Whether a text names the kinds of a model's adapters, and each of their unusual options."""
     changes = " ".join(map(str, count.model.changes))
     return all(type(change).__name__ in spoken.kinds for change in count.model.changes) and not any(
         option in changes and option not in spoken.kinds for option in _OPTIONS
@@ -120,7 +121,7 @@ def _is_spoken_of(count: ChangedCount, spoken: _SpokenOf) -> bool:
 
 
 def judge_trainable_share(side: ChainSide, context: Context) -> Judged | None:
-    """Judge the percentage in a line that peft printed, by the two counts in the same line."""
+    """Judge the percentage in a line that peft printed, by the line's two counts; return None for any other number."""
     printed = printed_by_peft(context.line)
     if printed is None or side.text.strip(" %") != printed.share:
         return None
@@ -140,15 +141,17 @@ _CONSTANT = re.compile(
     r"(?P<value>[0-9]{1,6}|\[[^\]\n]{1,200}\]|[\"'][\w./-]{1,80}[\"'])\s?,?\s?(?:#[^\n]{0,200})?$"
 )
 _USUAL_LABELS = 2
-# Code that changes the counts in other ways; quantization does not change the counts of the adapter.
+# Code that changes the counts in other ways.
 _OTHERWISE = re.compile(r"resize_token|add_tokens|\.requires_grad\s?=", re.I)
+# Code for quantization, which does not change the adapter's counts.
 _QUANTIZED = re.compile(r"quantiz|bnb|bitsandbytes|load_in_[48]bit", re.I)
 
 
 def judge_printed(start: int, value: Fraction, context: Context, model: Model) -> Judged | None:
-    """Judge a number in a line that peft printed, if the code above the line creates the adapter.
+    """Judge a number in a line that peft printed; return None for other numbers.
 
-    ``start`` is the position of the number in the text, and ``value`` is its value.
+    The code above the line determines the adapter. If it does not, the counts in the line are compared with the known
+    counts of ``model``. ``start`` is the position of the number in the text, and ``value`` is its value.
     """
     printed = printed_by_peft(context.line)
     if printed is None or context.of_other:
@@ -199,7 +202,7 @@ def _without_adapter(printed: PeftLine, value: Fraction, context: Context, model
 
 
 def _other_whole(printed: PeftLine, value: Fraction, adapted: Iterable[Model]) -> Judged | None:
-    """Judge a count of "all params" close, but not equal, to the count of a model that trains as many parameters."""
+    """Judge a count of "all params" that is close but not equal to the total of one of the adapted models."""
     whole = min((model.num_parameters() for model in adapted), key=lambda whole: abs(whole - printed.whole), default=0)
     apart = abs(whole - printed.whole)
     if value != printed.whole or not apart or apart * _NEAR_WHOLE > whole:
@@ -208,7 +211,7 @@ def _other_whole(printed: PeftLine, value: Fraction, adapted: Iterable[Model]) -
     return Judged("wrong", Fraction(whole), None, (reason,))
 
 
-_NEAR_WHOLE = 200  # a two-hundredth
+_NEAR_WHOLE = 200  # a count is close to a total if it differs by at most a two-hundredth
 _LEAST_SHARE = 20  # LoRA trains less than a twentieth of the parameters
 _LORA = re.compile(r"lora", re.I)
 
@@ -257,7 +260,7 @@ def last_loaded(text: str) -> str:
 
 @lru_cache(maxsize=8)
 def adapted_by_code(text: str, model: Model) -> Model | None:
-    """A model with the adapter of the last LoraConfig in a text; None without one, or if the code is unclear."""
+    """The model with the adapter of the last LoraConfig in a text; None if there is none or the code is unclear."""
     call = next(reversed([*_CALL.finditer(text)]), None)
     loaded = last_loaded(text)
     if call is None or _OTHERWISE.search(text) or (loaded and not names_model(loaded)):
@@ -285,7 +288,7 @@ def adapted_by_code(text: str, model: Model) -> Model | None:
 
 
 def _constants(text: str) -> dict[str, str]:
-    """The names to which a program assigns a single number, text or list: LORA_R = 8.
+    """The values of names to which a program assigns only one number, text or list (LORA_R = 8), keyed by name.
 
     >>> _constants("LORA_R = 8  # rank\\nTARGETS = ['query', 'value']\\nr = 4\\nr = 8")
     {'LORA_R': '8', 'TARGETS': "['query', 'value']"}

@@ -35,9 +35,9 @@ from bertcalc.text.problem import Problem
 
 
 def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
-    """Judge the bytes of weights, in the precision that the text names and in units of 1,000 or 1,024."""
+    """Judge a number of bytes as the size of weights, in the text's precision and in units of 1,000 or 1,024."""
     if any(map(_FOUR_BITS.search, context.names[:1])) or re.match(_AFTER + _FOUR_BITS.pattern, entry.after, re.I):
-        return UNKNOWN  # each format adds its own scales
+        return UNKNOWN  # each 4-bit format stores different scales in addition to the weights
     if is_capacity(entry) or any(map(_OF_BATCH.fullmatch, context.names[:1])):
         return UNKNOWN
     of_part = any(map(_names_part, (*context.names, *context.headings[:1], context.header, context.line)))
@@ -121,7 +121,7 @@ _NOT_WEIGHTS = re.compile(
 
 
 class _Stored(NamedTuple):
-    """A count that has the stated size in some precision; ``is_binary`` if the stated unit means MiB."""
+    """A count that has the stated size in some precision; ``is_binary`` says whether the stated unit means MiB."""
 
     parameters: int
     part: Problem
@@ -138,7 +138,7 @@ class _Stored(NamedTuple):
 
 
 def _count_in_mb(stored: Sequence[_Stored], context: Context, model: Model) -> Judged | None:
-    """Judge a number of parameters with a unit of bytes: bert-base-uncased (110MB)."""
+    """Judge a count of parameters that mistakenly has a unit of bytes: bert-base-uncased (110MB)."""
     is_of_bytes = all(size.width == 1 for size in stored)
     is_count = opens_behind_name(context.before) or any(map(COUNT_OF_ALL.fullmatch, context.names[:1]))
     if not (is_of_bytes and is_count) or not _is_of_model(context) or context.is_in_text(_EIGHT_BITS):
@@ -187,7 +187,7 @@ def _stored(side: ChainSide, model: Model, *, of_part: bool) -> Iterator[_Stored
 
 
 def _is_coincidence(size: _Stored, side: ChainSide, model: Model) -> bool:
-    """Whether a rounded size fits only in MiB, and only a model without its head: 28 GB for Llama 3 8B."""
+    """Whether a rounded size fits by chance, in binary units and without the model's head: 28 GB for Llama 3 8B."""
     lacks_head = size.parameters < model.num_parameters() * _OF_WHOLE
     return size.is_binary and lacks_head and side.reach * _EXACT > side.value
 
@@ -271,10 +271,10 @@ _ONLY_PRECISION = re.compile(
 _PRECISION_OF_MODEL = re.compile(rf"[\w.-]{{3,40}}(?: [\w.-]{{2,12}})?{_AFTER}{_ANY_PRECISION}\W*", re.I)
 _WEIGHTS = re.compile(r"weight|size|storage|checkpoint|disk|\bfile|model takes|大小|权重|占用|存储", re.I)
 _SEVERAL = 2
-_DYNAMIC = re.compile(r"dynamic|动态", re.I)  # quantization of the matrices of Linear only
-_IN_FLOAT32 = 2  # times the bytes of all parameters in 8 bits: embedding tables stay in float32
-_NEAR_BYTES = Fraction(3, 100)  # of the right bytes: a file has a little more than its weights
-_FARTHEST = 20  # times too large or too small; a size beyond that is not the size of these weights
+_DYNAMIC = re.compile(r"dynamic|动态", re.I)  # dynamic quantization converts only the matrices of Linear
+_IN_FLOAT32 = 2  # maximum bytes per parameter of a model in 8 bits, because its embedding tables stay in float32
+_NEAR_BYTES = Fraction(3, 100)  # tolerance as a share of the right bytes; a file is slightly larger than its weights
+_FARTHEST = 20  # maximum ratio to the right size; a size beyond it is not the size of these weights
 
 
 def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
@@ -311,7 +311,7 @@ def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged
 
 
 def _is_of_model(context: Context) -> bool:
-    """Whether words mean the whole model, or a line names a model and the words name no part of it."""
+    """Whether the words mean the whole model, or name no part on a line that names a model."""
     return is_total(context) or (names_model(context.line) and not any(map(_names_part, context.names)))
 
 
@@ -345,7 +345,7 @@ def _in_larger_unit(entry: WrittenNumber, context: Context, model: Model) -> Jud
 
 
 def _bytes_of_weights_alone(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """Judge a size that the text calls the weights alone; return None if it fits a precision."""
+    """Judge a size that the text states for the weights alone; return None if it fits a precision."""
     total, value = model.num_parameters(), entry.stated.value
     is_meant = _WEIGHTS_ALONE.search(context.sentence) and names_model(context.line)
     if not is_meant or entry.computes or context.supposes or OWN_MODEL.search(context.line):
@@ -362,8 +362,8 @@ _WEIGHTS_ALONE = re.compile(
     r"|\b(?:parameters|weights) alone\b|(?:仅|光|单)(?:是|有)?模型?(?:参数|权重)|(?:参数|权重)(?:本身|自身)",
     re.I,
 )
-_ANY_WIDTH = (Fraction(1, 2), 1, 2, 4, 8)  # bytes of each parameter
-_FARTHEST_OF_WIDTH = 6  # a sixth of the bytes: GiB, classes with a head, buffers
+_ANY_WIDTH = (Fraction(1, 2), 1, 2, 4, 8)  # possible numbers of bytes per parameter
+_FARTHEST_OF_WIDTH = 6  # a sixth: a size this close may be in GiB, or include a head or buffers
 
 
 def _near_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
@@ -410,11 +410,11 @@ _LEAST_OF_FILE = 10**6
 _TRAINING = re.compile(r"adam|optimi[sz]er|moments?\b|gradient|train|tun|优化器|梯度|训练|微调|动量", re.I)
 
 
-_LAST_DIGITS = Fraction(1, 1000)  # of the right bytes: a closer size is meant to be these bytes
+_LAST_DIGITS = Fraction(1, 1000)  # tolerance as a share of the right bytes; a size within it is meant to be these bytes
 
 
 def _bytes_of_named(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """Judge the bytes of a part if only the last digits are wrong."""
+    """Judge the bytes of the part that the words name, if only the last digits are wrong."""
     digits = re.sub(r"\D", "", side.text)
     if len(digits) < 4 or is_total(context) or re.search("file|checkpoint|文件|\\.(?:bin|pt)", context.line, re.I):
         return None
@@ -434,7 +434,7 @@ def _bytes_of_named(side: ChainSide, context: Context, model: Model) -> Judged |
 
 
 def _in_unit_of(right: int, side: ChainSide) -> str:
-    """Write a number of bytes in the unit of a size in the text, with as many decimals."""
+    """Write a number of bytes in the unit of a size in the text, with as many decimals as that size."""
     number = re.match(r"[0-9][0-9,_']*(?:\.[0-9]+)?", side.text.strip())
     if number is None:
         return in_words(Fraction(right), "bytes")

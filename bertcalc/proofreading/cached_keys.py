@@ -40,13 +40,13 @@ _CACHE = re.compile(r"cach|缓存", re.I)
 _ONLY_KEYS = re.compile(r"\bkeys?\b|\bK cache\b|(?<![A-Za-z])K(?: ?缓存)|键", re.I)
 _ONLY_VALUES = re.compile(r"\bvalues?\b|\bV cache\b|(?<![A-Za-z])V(?: ?缓存)|(?<![数激活])值", re.I)
 _EACH = re.compile(r"\beach\b|各", re.I)
-# Other uses of memory.
+# Words for other uses of memory.
 _OF_OTHERS = re.compile(
     r"weight|param|activation|gradient|optimi[sz]er|logit|embed|checkpoint|\bmodel (?:size|itself|takes|needs|is)"
     r"|权重|参数|激活|梯度|优化器|嵌入|模型(?:大小|本身|占)",
     re.I,
 )
-# Caches of something else, or of only part of the keys and values.
+# Words for other caches, or for only part of the keys and values.
 _OTHERWISE = re.compile(
     r"shard|\bL[123] cache|\bdisk\b|tensor[ -]parallel|\btp\b|per (?:gpu|device|block|page)|each (?:gpu|device)"
     r"|[0-9] gpus|\bblocks?\b"
@@ -143,7 +143,7 @@ _OF_LAST = re.compile(
     r"^[\s*`)）]*(?:(?:per|for|of|at)\s|/)(?:[^,;，；]|,(?=[0-9])){0,60}?(?:[;，；]|,(?![0-9])|\band\b)", re.I
 )
 _WORD = re.compile(r"[^\W\d_]{2}|[㐀-鿿]")
-_SIZE = re.compile(r"[0-9][0-9,]{0,8}\s?[kKM]?")  # in a cell: 4K
+_SIZE = re.compile(r"[0-9][0-9,]{0,8}\s?[kKM]?")  # a number in a table cell: 4K
 _IN_OTHER_UNITS = re.compile(r"[\s(（≈=~*`,，、]*(?:or|i\.e\.|about|即|约|或)?[\s≈~*`,，]*", re.I)
 _MOST_BEFORE, _MOST_AFTER, _MOST_COLUMNS = 200, 60, 20
 _SCALES = {"k": (1024, 1000), "m": (10**6, 2**20), "": (1,)}
@@ -171,7 +171,7 @@ class _KeysAndValues(NamedTuple):
     tokens: int
     batch: int
     width: int
-    of_both: int = 2  # keys and values: 2; only one of them: 1
+    of_both: int = 2  # 2 for keys and values, 1 for only one of them
 
     @property
     def bytes(self) -> Fraction:
@@ -185,7 +185,7 @@ class _KeysAndValues(NamedTuple):
 
 
 class _Options(NamedTuple):
-    """The values that the words allow for a size, the likeliest first; ``sure`` if the words state it."""
+    """The values that the words allow for a size, the likeliest first; ``sure`` says whether the words state it."""
 
     values: tuple[int, ...]
     sure: bool = True
@@ -198,8 +198,8 @@ class CacheClaims:
         self._text = text
         self._has_cache = bool(_named(text))
         self._last = 0
-        self._words = ""  # the words before the last size
-        self._line = -1  # the line of the last size if that was a size of the KV cache
+        self._words = ""  # the words before the previous size
+        self._line = -1  # the line of the previous size if it was a size of the KV cache, else -1
 
     @cached_property
     def _lengths(self) -> list[tuple[int, ...]]:
@@ -305,7 +305,8 @@ class CacheClaims:
     def _names_cache(self, before: str, after: str, context: Context, *, is_next: bool) -> bool:
         """Whether a number is about the cache, by the nearest words that name a use of memory.
 
-        Without such words, it is about the cache if the previous size is (``is_next``), or if a title says so.
+        Without such words, it is about the cache if the previous size is (``is_next``), or if the sentence or a title
+        names the cache and no other use.
         """
         cached, others = max(_last(_CACHED, before), _last(_CACHE, before)), _last(_OF_OTHERS, before)
         if cached != others:
@@ -322,7 +323,7 @@ class CacheClaims:
         return bool(_named(title) and not _OF_OTHERS.search(title))
 
     def _sizes(self, model: Model | None, sentence: str, *, assumed: bool, is_named: bool) -> _CacheSizes | None:
-        """The sizes of the text's model, or the sizes that the text states for an unnamed model."""
+        """The sizes of the text's model, or else the text's stated sizes; None without sizes or without a cache."""
         if model is not None and not assumed:
             config = model.config
             heads = config.num_attention_heads
@@ -395,7 +396,7 @@ class CacheClaims:
         return _Options((sizes.shared,), sure=not _MULTI_QUERY.search(sentence))
 
     def _tokens(self, places: Sequence[str]) -> _Options:
-        """The number of tokens that the nearest words state."""
+        """The possible numbers of tokens, from the nearest words that state any; 1 if no words do."""
         after, beside, sentence, *_titles = places
         if _EACH_TOKEN.match(after.strip(" *`_)")):
             return _Options((1,))
@@ -406,7 +407,7 @@ class CacheClaims:
         return _Options((1,), sure=False)
 
     def _batch(self, places: Sequence[str], entry: WrittenNumber) -> _Options:
-        """The number of sequences: one, unless the words before a number or beside it state a batch size."""
+        """The possible numbers of sequences: 1, and the batch sizes that the text states near or before the number."""
         beside, *others = places
         if _last(_ONE_SEQUENCE, beside) > _last(_BATCH, beside):
             return _Options((1,))
@@ -419,7 +420,7 @@ class CacheClaims:
         return _Options((1, *several[:3]), sure=not set(several) - {1})
 
     def _widths(self, entry: WrittenNumber, places: Sequence[str]) -> _Options:
-        """The bytes per element; if the text states none, half precision or else float32."""
+        """The possible bytes per element. If the text states none, they are 2 for half precision and 4 for float32."""
         for side in entry.sides:
             for operand in side.operands:
                 if re.fullmatch(r"[124]\s?(?:bytes?|字节|B)", operand.text, re.I):
@@ -498,7 +499,7 @@ def _wrong(
     kept: Collection[_KeysAndValues],
     model: Model | None,
 ) -> Judged | None:
-    """Judge a number that is far from every meaning that the words around it allow."""
+    """Judge a wrong number by its likeliest meaning; return None if another meaning or model may explain it."""
     near = (abs(reading.bytes - unit * value) <= _NEAR * reading.bytes for reading in kept for unit in units)
     right = next(iter(sure))
     cause = _cause(right, value, units)

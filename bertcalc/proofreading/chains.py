@@ -31,7 +31,7 @@ _IS_DIVIDED = N_("{written} is the count divided by 1,024 · 1,024, not its byte
 
 
 def judge_chain(entry: WrittenNumber) -> Judged | None:
-    """Judge whether the sides of a chain are equal; return None for a single side."""
+    """Judge whether the sides of a chain are equal; return None for one side, or if they need not be equal."""
     sides = entry.sides
     if len(sides) < 2:
         return None
@@ -86,8 +86,8 @@ def _rounds_vocabulary(side: ChainSide) -> bool:
 
 
 _LEAST_VOCABULARY = 20_000
-_OF_PLAIN = 2  # sides
-_TORN = re.compile(r"[0-9]\s*$|[*×·⋅/^]\s*$")  # before the rest of a calculation: 110 × 1 0 6 × 4 bytes
+_OF_PLAIN = 2  # number of sides of a plain equation
+_TORN = re.compile(r"[0-9]\s*$|[*×·⋅/^]\s*$")  # the words before the rest of a torn calculation: 110 × 1 0 6 × 4 bytes
 
 
 _JOINED_FACTORS = re.compile(r"[0-9]{5,12}(?:\s*\+\s*[0-9]{5,12}){1,3}")
@@ -136,13 +136,13 @@ def _terms(text: str) -> list[str]:
 
 
 def _agree(value: ChainSide, other: ChainSide) -> bool:
-    """Whether a result equals a value, perhaps rounded, truncated, or as a size in bytes."""
+    """Whether a result equals a value, possibly after rounding, truncation or conversion to bytes."""
     if other.unit == "bytes" and value.unit != "bytes":
         return _agree_in_bytes(value, other)
     if _is_near(value, other.value, max(other.reach, other.rough)):
         return True
     if len(re.sub(r"\D", "", other.text)) >= _DIGITS_OF_DOUBLE and float(value.value) == float(other.value):
-        return True  # as Python prints a float
+        return True  # equal as floats, whose digits Python prints
     if other.about and 0 <= value.value - other.value <= 2 * other.reach:
         return True  # truncated: 768 × 3072 ≈ 2.3M
     if (other.about or value.about) and not (other.reach or other.rough) and _is_approximate(value.value, other.value):
@@ -204,7 +204,8 @@ def _agree_in_bytes(value: ChainSide, other: ChainSide) -> bool:
 
 
 _DIVIDED = re.compile(r"/\(?1,?024|/\(?2\^[123]0|/\(?10\^|/\(?1000")
-_WIDTHS = (1, 2, 4, 8, 12, 16, Fraction(1, 8))  # bytes per parameter, also with gradients and moments; or bits
+# Bytes per parameter, also with gradients and moments; 1/8 converts bits.
+_WIDTHS = (1, 2, 4, 8, 12, 16, Fraction(1, 8))
 _DECIMAL = (10**3, 10**6, 10**9)
 _BINARY = [Fraction(decimal, 1024**power) for power, decimal in enumerate(_DECIMAL, 1)]
 _MOST_WITH_PREFIX = 10**4  # a larger number is not in kilobytes, megabytes or gigabytes
@@ -225,7 +226,7 @@ def _disagreement(first: ChainSide, other: ChainSide) -> Judged:
 
 
 def _in_full(side: ChainSide) -> str:
-    """A side as a reader writes it; a calculation with its value: 12 × 7,675,392 = 92,104,704."""
+    """A side as a reader would write it. A calculation is followed by its value: 12 × 7,675,392 = 92,104,704."""
     if not side.is_calculation or side.letters:
         return shorten(side.text)
     grouped = re.sub("(?<![0-9.])[0-9]{4,}", lambda digits: f"{int(digits[0]):,}", side.text)
@@ -244,7 +245,8 @@ def _in_binary_millions(first: ChainSide, other: ChainSide) -> Judged | None:
     return Judged("conditional", first.value, None, (Problem.of(message, right=right),))
 
 
-_MILLIONS, _OF_BINARY = re.compile(r"[0-9]\s?M$"), 50  # the units differ by a twentieth
+# The two meanings of M differ by a twentieth, so the number must be rounded more finely than that.
+_MILLIONS, _OF_BINARY = re.compile(r"[0-9]\s?M$"), 50
 
 
 _SCALED = re.compile(r"/\(?(?:10\^(?P<power>[369])\)?|1e(?P<exponent>[369])|(?P<digits>1000{2,8}))$")
@@ -300,7 +302,8 @@ def _divided(count: Fraction, other: ChainSide) -> Judged:
 def table_in_every_layer(entry: WrittenNumber, vocabulary: int, layers: int) -> Judged | None:
     """Judge a sum that multiplies the word embeddings by the number of layers: L·(12·d² + V·d).
 
-    ``vocabulary`` and ``layers`` are the vocabulary size and the number of layers in the text.
+    ``vocabulary`` and ``layers`` are the vocabulary size and the number of layers in the text. Return None for
+    other sums.
     """
     side = next((side for side in entry.sides if side.is_calculation), None)
     if side is None or not {vocabulary, layers} <= {operand.value for operand in side.operands} or layers < 2:
@@ -328,14 +331,15 @@ def _with(text: str, number: int, value: int) -> str:
 
 
 def is_miscalculated(judged: Judged) -> bool:
-    """Whether the first reason of a verdict is a wrong result, no matter what the number counts."""
+    """Whether a verdict says that a calculation has a wrong result, no matter what the result counts."""
     return judged.verdict == "wrong" and bool(judged.reasons) and judged.reasons[0].message in (_GIVES, _IS_DIVIDED)
 
 
 def divided_count(entry: WrittenNumber, right_of: Callable[[Fraction], Fraction | None]) -> Judged | None:
     """Judge a count divided by 1,024 · 1,024 and called MB: 75641856 / 1024 / 1024 = 72.1 MB.
 
-    ``right_of`` returns the right value of an earlier number of the text, and None for other numbers.
+    ``right_of`` returns the right value of an earlier number of the text, and None for other numbers. Return None
+    unless the size is such a quotient of an earlier number.
     """
     stated = entry.stated
     if stated.unit != "bytes" or len(entry.sides) < 2:

@@ -159,7 +159,7 @@ class Proofread(NamedTuple):
         return Template(_PAGE.read_text(encoding="utf-8")).substitute(parts)
 
     def markdown(self, say: Say = str) -> str:
-        """The text with a mark after every claim, and a footnote for every claim that is not simply right."""
+        """The text with a mark after every claim, and a footnote for every wrong or conditional claim."""
         notes: list[str] = []
         pieces = []
         for claim, piece in self._pieces():

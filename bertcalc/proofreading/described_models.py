@@ -23,7 +23,7 @@ from bertcalc.proofreading.mentions.written_sizes import SizeGroup
 from bertcalc.proofreading.named_parts import all_parts
 from bertcalc.text.problem import InputError
 
-_WITH = " with "  # between the name of a preset and the sizes that differ from it
+_WITH = " with "  # separates the name of a preset from the sizes that differ from it
 _FEWEST_SIZES = 2
 _OF_DEPTH = re.compile(r"-layer\b", re.I)  # a 3-layer BERT
 
@@ -77,7 +77,10 @@ def model_of(name: str) -> Model:
 
 
 def with_sizes(config: Config, sizes: Mapping[str, int]) -> Config:
-    """A configuration with other sizes. Unstated intermediate_size and num_attention_heads follow the hidden size."""
+    """A configuration with other sizes; unchanged if the sizes are invalid.
+
+    Unless stated, intermediate_size and num_attention_heads follow the hidden size.
+    """
     hidden = sizes.get("hidden_size", config.hidden_size)
     changes = dict(sizes)
     if hidden != config.hidden_size:
@@ -101,13 +104,13 @@ _LEAST = 10_000  # smaller numbers fit many models
 
 
 def long_numbers(text: str) -> frozenset[int]:
-    """The numbers of a text that have enough digits to identify a model."""
+    """The numbers of a text that have enough digits to identify a model and are not rounded to thousands."""
     numbers = (int(match[1].replace(",", "")) for match in _NUMBER.finditer(text))
     return frozenset(number for number in numbers if number >= _LEAST and number % 1000)
 
 
 def fit(model: Model | None, numbers: Collection[int]) -> int:
-    """How many of the numbers are the count of a model or of a part of it."""
+    """How many of the numbers are the parameter count of a model or of one of its parts."""
     return len(_counts(model) & frozenset(numbers)) if numbers and model else 0
 
 

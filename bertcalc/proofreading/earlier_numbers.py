@@ -28,11 +28,11 @@ from bertcalc.text.arithmetic import evaluate
 from bertcalc.text.problem import InputError, Problem
 
 LEAST_CARRIED = 1000  # smaller numbers are factors, not results of earlier lines
-MOST_BEFORE = 8  # the previous numbers that may be factors of a number
-_OF_PRODUCT = 2  # sides, and factors
-_SPECIFIC = 2  # nonzero digits; numbers with fewer digits may match by chance
+MOST_BEFORE = 8  # maximum number of previous numbers that may be factors of a number
+_OF_PRODUCT = 2  # number of factors in a product, and of sides in its equation
+_SPECIFIC = 2  # minimum number of nonzero digits; numbers with fewer digits may match by chance
 _LEAST_LAYERS = 2
-_MOST_ROWS, _MOST_BETWEEN = 100, 3  # numbers in a table; lines between two of its rows
+_MOST_ROWS, _MOST_BETWEEN = 100, 3  # maximum number of numbers in a table, and of lines between two of its rows
 _TOTAL_ROW = re.compile(r"total|sum|总|合计|共", re.I)
 # Words between a count and the same count rounded: 183,831,552, or about 184M.
 _RESTATES = re.compile(
@@ -40,14 +40,17 @@ _RESTATES = re.compile(
     r"|大?约|即|也就是|就是|参数|个){1,9}",
     re.I,
 )
-_FEW = 2  # times half a unit in the last digit: a number beyond that is neither rounded nor truncated
+_FEW = 2  # a rounded or truncated number is off by at most this many half units in its last digit
 _TIMES_LAYERS = re.compile(r"[-*•\s]*[x×]\s?(?P<layers>[0-9]{1,3})\s?(?:layers|blocks|层)\s?[=≈:：]\s?~?", re.I)
 _SCALES = (1, 10**3, 10**6, 10**9)  # a calculation may use an earlier result without its unit, such as MB
 _ROUNDED = Fraction(1, 50)
 
 
 class Finding(NamedTuple):
-    """A number of the text, the model that it is about, and its verdict."""
+    """A number of the text, the model that it is about, and its verdict.
+
+    ``carried`` says whether the verdict follows from an earlier mistake.
+    """
 
     entry: WrittenNumber
     model: Model | None
@@ -56,14 +59,20 @@ class Finding(NamedTuple):
 
 
 class EarlierNumbers:
-    """The judged numbers of a text so far, in order, and the results that later calculations may use."""
+    """The judged numbers of a text so far, in order, and the results that later calculations may use.
+
+    The methods that judge a number return None if no verdict follows from earlier numbers.
+    """
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
         self._by_value: dict[Fraction, int] = {}
 
     def add(self, finding: Finding, *, is_result: bool | None = None) -> None:
-        """Add the next number. ``is_result`` says whether later lines may use it; by default, if it is calculated."""
+        """Add the next number.
+
+        ``is_result`` says whether later lines may use it. By default, they may if it is calculated.
+        """
         self.findings.append(finding)
         value = finding.entry.best.value
         is_result = finding.entry.computes if is_result is None else is_result
@@ -119,7 +128,7 @@ class EarlierNumbers:
         return None
 
     def _of_wrong_size(self, finding: Finding) -> Finding | None:
-        """Judge bytes or FLOPs that follow from an earlier wrong number: times the layers, or in a calculation."""
+        """Judge bytes or FLOPs that multiply an earlier wrong number by the layers or use it in a calculation."""
         entry, unit = finding.entry, finding.entry.stated.unit
         if unit not in ("bytes", "FLOPs", "MACs"):
             return None
@@ -148,7 +157,7 @@ class EarlierNumbers:
     def _with_size(
         self, finding: Finding, side: ChainSide, operand: Operand, index: int, right: Fraction
     ) -> Finding | None:
-        """Judge a calculation with ``right`` in place of an operand that is the wrong number at ``index``."""
+        """Judge a calculation with the wrong number at ``index`` as an operand; ``right`` is its right value."""
         number = f"({operand.value})" if operand.value.denominator > 1 else f"{operand.value}"
         text = re.sub(rf"(?<![0-9.(]){re.escape(number)}(?![0-9.)])", f"({right})", side.text)
         try:
@@ -160,7 +169,7 @@ class EarlierNumbers:
         return self._because(finding, side, used, corrected) if is_other else None
 
     def _used(self, side: ChainSide) -> dict[Fraction, int]:
-        """The earlier numbers that a calculation contains, by value."""
+        """The indices of the earlier numbers that a calculation contains, keyed by value."""
         if not side.is_calculation:
             return {}
         return {
@@ -170,7 +179,7 @@ class EarlierNumbers:
         }
 
     def multiplied(self, entry: WrittenNumber, judged: Judged, model: Model | None) -> Judged | None:
-        """Judge an earlier count of one layer times the number of layers: 4,722,432 * 12, or its result."""
+        """Judge a product of an earlier count of one layer and the number of layers (4,722,432 * 12), or its result."""
         if judged.verdict not in ("wrong", "unknown") or model is None:
             return None
         if is_arithmetic(Finding(entry, model, judged)):
@@ -215,7 +224,7 @@ class EarlierNumbers:
                 self.findings[index] = self.findings[index]._replace(judged=widened)
 
     def _corrected(self, side: ChainSide, used: Mapping[Fraction, int]) -> Fraction | None:
-        """The value of a calculation with the right values of earlier numbers."""
+        """The value of a calculation with the right values of earlier numbers; None if none of them is wrong."""
         right = {}
         for value, index in used.items():
             judged = self.findings[index].judged
@@ -334,10 +343,10 @@ def is_arithmetic(finding: Finding) -> bool:
 
 
 def _repeats(part: Counted) -> bool:
-    """Whether a part has tensors that several layers repeat."""
+    """Whether a part has tensors that are repeated in several layers."""
     return any(tensor.copies > 1 for tensor in part.tensors)
 
 
 def _counts_layers(part: Counted | None) -> bool:
-    """Whether a part is all layers of the model, with everything in them."""
+    """Whether a part consists of all layers of the model, with everything in them."""
     return part is not None and part.part == "layers" and part.layers == "all"

@@ -30,7 +30,7 @@ from bertcalc.text.problem import InputError, Problem
 
 
 class _Operations(NamedTuple):
-    """A part of the layers with FLOPs that texts state: its name, the pattern of its names in texts, and its steps."""
+    """A part of the layers with FLOPs that texts state: its name, a pattern for it, and a test of its steps."""
 
     words: str
     pattern: str
@@ -90,12 +90,12 @@ _OTHERWISE = re.compile(
     r"|6 ?N|2 ?N|公式|估计|ignor|attention products|element|softmax|norm|save|less|fewer|differ|节省|减少",
     re.I,
 )
-_NEAR = Fraction(1, 50)  # of the right number: closer numbers are taken as equal
+_NEAR = Fraction(1, 50)  # tolerance as a share of the right number; numbers within it count as equal
 _FARTHEST = 16
 
 
 def judge_flops(entry: WrittenNumber, context: Context, model: Model) -> Judged:
-    """Judge FLOPs: right for the text's batch, conditional if right for a different batch, or wrong."""
+    """Judge FLOPs: right for the text's batch, conditional if right for a different batch, else wrong or unknown."""
     side, batch = entry.stated, context.batch
     words = " ".join(context.names[:2])
     parts = [part for part in _OF_LAYERS if re.search(part.pattern, " ".join(context.names[:1]), re.I)]
@@ -127,7 +127,7 @@ def _of_stated_batch(entry: WrittenNumber, context: Context, model: Model) -> Ju
 
 
 def _times(context: Context) -> int:
-    """The FLOPs as a multiple of a forward pass: 2 for a backward pass, 3 for a training step."""
+    """The FLOPs as a multiple of a forward pass: 2 for a backward pass, 3 for a training step, else 1."""
     phases = (name for name in context.names[:2] if _TRAINING.search(name) or _FORWARD.search(name))
     phase = next(phases, "")
     if _BACKWARD.search(phase) and not _WITH_FORWARD.search(phase):
@@ -255,7 +255,7 @@ def _products(model: Model, length: int) -> tuple[Step, ...]:
 
 
 def _in_unit_of(operations: Fraction, side: ChainSide) -> str:
-    """Write FLOPs in the unit of a number in the text, with as many decimals."""
+    """Write FLOPs in the unit of a number in the text, with as many decimals as that number."""
     number = re.match(r"[0-9][0-9,_']*(?:\.[0-9]+)?", side.text.strip())
     if number is None:
         return f"{int(operations):,}"

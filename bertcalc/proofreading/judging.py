@@ -122,7 +122,7 @@ def judge(
     return judged
 
 
-_OF_RESULT = 2  # sides
+_OF_RESULT = 2  # number of sides of a calculation with its result
 
 
 def _is_of_larger_model(judged: Judged, entry: WrittenNumber, context: Context, model: Model) -> bool:
@@ -143,7 +143,7 @@ def _totals_of_presets() -> frozenset[int]:
     return frozenset(Model(preset.config).num_parameters() for preset in PRESETS.values())
 
 
-_LARGER = 100  # larger by more than 1/100
+_LARGER = 100  # a total is larger if it exceeds the model's by more than 1/100
 _MEASURED = re.compile(r"\b(?:total|trainable)\s?params\s?[:=]|\bnumber of trainable parameters\s?=", re.I)
 
 
@@ -440,7 +440,7 @@ def _multiplies_vocabulary(side: ChainSide, model: Model) -> bool:
 
 _VOCABULARIES = 20_000, 300_000
 _EMBEDDED = re.compile(r"\bemb|嵌入|词向量", re.I)  # without these words, only the heading is about embeddings
-_MOST_OF_WHOLE = 2  # the most mistakes in a whole model's count if a part has exactly this count
+_MOST_OF_WHOLE = 2  # maximum number of mistakes in a whole model's count if a part has exactly this count
 
 
 def _otherwise(line: TypedLine, side: ChainSide, context: Context, model: Model, *, alone: bool) -> Judged | None:
@@ -468,7 +468,7 @@ def _is_of_other_sizes(side: ChainSide, model: Model) -> bool:
 
 
 _LEAST_COUNTED, _MOST_OF_FACTOR = 10**4, 100
-_ROUNDED_TOO_FAR = 2  # times a rounded number's reach: 590K for 590,592
+_ROUNDED_TOO_FAR = 2  # a number rounded the wrong way is off by at most twice its rounding error: 590K for 590,592
 _DECAY = re.compile(r"\bdecay", re.I)
 
 
@@ -530,7 +530,7 @@ _PER_LAYER = re.compile(
 )
 
 
-_IS_SUM = re.compile(r"\W*(?:sum|together|sub-?total|小计|合计)", re.I)  # a sum of some lines
+_IS_SUM = re.compile(r"\W*(?:sum|together|sub-?total|小计|合计)", re.I)  # the label of a sum of lines
 
 
 def _says_total(context: Context) -> bool:
@@ -556,8 +556,8 @@ def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged |
 
 _BIAS_BELOW = re.compile(
     r"[\s|*•+-]*(?:bias(?:es)?|b_?[0-9oqkv]|偏置)\b(?!\s?=\s?(?:True|False))|这是.{0,12}?(?:weight|权重)", re.I
-)  # the next line counts the bias
-# A sentence that says it includes biases: biases included; with its bias.
+)  # the next line counts the bias, so this number leaves it out
+# Words that say that biases are included: biases included; with its bias.
 _INCLUDED = re.compile(
     r"\bbias(?:es)? (?:are )?included|\bincluding (?:the |its |their |all )?bias|含偏置|包括偏置|加上?偏置"
     r"|\bwith (?:a|its|the|their) bias(?:es)?\b(?! of [0-9])",
@@ -586,7 +586,7 @@ _ABOUT = re.compile(r"[×x*]\s?[~≈约]\s?[0-9]")  # a factor that the text its
 
 
 def _matrices_alone(entry: WrittenNumber, part: Counted, context: Context, model: Model) -> Judged | None:
-    """Judge the sum of a part's matrices without biases, unless the text says that it counts matrices."""
+    """Judge a sum that leaves out a part's biases; return None if the text says that it counts matrices."""
     whole = _OF_MATRICES.get(part.part)
     before = context.text[max(0, entry.start - _MOST_BEFORE) : entry.start]
     near = " ".join((*context.names[:2], *context.headings[:1], context.sentence, entry.after))
@@ -604,9 +604,9 @@ def _matrices_alone(entry: WrittenNumber, part: Counted, context: Context, model
     return Judged(verdict, Fraction(meant.right), described, (reason,), meant)
 
 
-_MOST_BEFORE = 250  # characters in which the text may introduce the matrices
+_MOST_BEFORE = 250  # number of characters before a number in which the text may say that it counts matrices
 _OF_MATRICES = {"matrices of the attention": "attention", "matrices of the feed-forward": "feed-forward"}
-# Biases other than the bias of a LayerNorm.
+# A line that mentions biases but no LayerNorm.
 _SPEAKS_OF_BIASES = re.compile(r"^(?![^\n]*(?:norm|归一))[^\n]*(?:bias|偏置)", re.I | re.M)
 _OWN_CLASS = re.compile(r"\bnn\.(?:Linear|Module)\b")
 _WITH_BIASES_ALONE = (
@@ -621,18 +621,19 @@ _WITH_BIASES_ALONE = (
     "feed-forward",
     "pooler",
 )
-_LEAST_OF_LETTERS = 10**6  # for a formula in letters, because its letters may mean something else
+_LEAST_OF_LETTERS = 10**6  # smallest formula in letters that is judged wrong; letters may mean something else
 
 
-_SIZE_TAKEN = re.compile("[A-Z]=")  # a formula in letters cannot confuse two sizes
-_FAR_FETCHED = ("decoder layers", "cross attention added")  # rejected if another part has exactly this count
+_SIZE_TAKEN = re.compile("[A-Z]=")  # a mistake that takes one size for another; a formula in letters cannot make it
+# Mistakes that are rejected if another part has exactly the stated count.
+_FAR_FETCHED = ("decoder layers", "cross attention added")
 
 
 def _is_year(side: ChainSide) -> bool:
     return side.unit is None and bool(re.fullmatch("(?:19|20)[0-9]{2}", side.text.strip()))
 
 
-_CHANGED = re.compile(r"after|prun|trained|saved|之后|剪枝", re.I)  # columns of a changed model
+_CHANGED = re.compile(r"after|prun|trained|saved|之后|剪枝", re.I)  # headers of columns about a changed model
 _TENSOR = re.compile(r"\W*(?:\w+\.){2,12}(?:weight|bias)[\W0-9]*(?:(?:has|is|shape|有|为)[\W0-9]*)?")
 _VARIABLE = re.compile(r"(?<!\w)\w+(?:/\w+){2,12}/(?:kernel|bias|gamma|beta|\w+_embeddings)\b")
 
@@ -818,7 +819,7 @@ _WITHOUT_POOLER = re.compile(
 
 
 def _slip(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """Judge a count with a mistyped digit."""
+    """Judge a count with a mistyped digit, or with two exchanged digits."""
     if side.reach or side.value.denominator != 1 or side.value < LEAST or side.is_calculation:
         return None
     for right, part in _counts_of_parts(model):
@@ -847,14 +848,14 @@ def _called(part: Counted) -> str:
 
 
 def _any_part(side: ChainSide, model: Model) -> Counted | None:
-    """The part, module or tensor with exactly this count."""
+    """The part, module or tensor with exactly this count; None if there is none."""
     if side.reach or side.value < LEAST or side.value.denominator > 1:
         return None
     return _matrix_of(side, model) or _by_count(model).get(int(side.value))
 
 
 def _matrix_of(side: ChainSide, model: Model) -> Counted | None:
-    """The matrix with the two sizes that a product multiplies: 768 × 3072 is in the feed-forward network."""
+    """The matrix with the two sizes that a product multiplies, such as 768 × 3072; None if there is none."""
     sizes = sorted(operand.value for operand in side.operands)
     if not side.is_calculation or len(sizes) != _OF_MATRIX or sizes[0] == sizes[1]:
         return None

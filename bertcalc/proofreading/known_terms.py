@@ -38,8 +38,9 @@ from bertcalc.text import N_
 from bertcalc.text.arithmetic import evaluate
 from bertcalc.text.problem import InputError, Problem
 
-_OF_PRODUCT, _RIGHT_TO, _LEAST = 2, 100, 10**5  # two factors; a hundredth; smaller counts do not count a layer
-_NEAR, _ALMOST = 20, 2000  # a twentieth; one part in 2,000
+# The number of factors in a product, a tolerance of a hundredth, and the smallest count of a layer.
+_OF_PRODUCT, _RIGHT_TO, _LEAST = 2, 100, 10**5
+_NEAR, _ALMOST = 20, 2000  # tolerances of a twentieth and of one part in 2,000
 _JOINS = r"[*`)）(（\s]{0,4}(?:(?:=>?|->|→|⇒|≈|~|:|：|,|，|，?共|makes?|gives?|so|is|in total|total)[\s~≈*`]{0,4}){1,3}"
 # Words between the count of one layer and the count of all layers: ~7.1M each = 85.2M
 _EACH = re.compile(
@@ -64,7 +65,8 @@ def judge_rounded_product(entry: WrittenNumber, model: Model) -> Judged | None:
 def judge_each(last: WrittenNumber, between: str, entry: WrittenNumber, model: Model) -> Judged | None:
     """Judge a total of all layers after the rounded count of one layer, as in "12 layers: ~7.1M each = 85.2M".
 
-    ``last`` is the count of one layer, and ``between`` is the text between the two numbers.
+    ``last`` is the count of one layer, and ``between`` is the text between the two numbers. Return None for other
+    numbers.
     """
     one = last.best
     joins = _EACH.fullmatch(between) or (_LAYERS_OF.search(last.before) and re.fullmatch(_JOINS, between))
@@ -80,7 +82,8 @@ def judge_each(last: WrittenNumber, between: str, entry: WrittenNumber, model: M
 def judge_in_brackets(last: WrittenNumber, between: str, entry: WrittenNumber, model: Model) -> Judged | None:
     """Judge a count before a rounded product in brackets with a different result: 85.2M (7.08M × 12).
 
-    ``last`` is the count, ``entry`` is the product, and ``between`` is the text between the two.
+    ``last`` is the count, ``entry`` is the product, and ``between`` is the text between the two. Return None if the
+    count and the product agree.
     """
     product, stated = entry.stated, last.stated
     bracketed = f"{between}(" if product.text.startswith("(") else between
@@ -176,7 +179,10 @@ _TERM = N_("{count} is right for {part}, not {written}")
 
 
 def judge_whole_sum(entry: WrittenNumber, model: Model) -> Judged | None:
-    """Judge a sum over a whole model if each term is right, but terms are missing or counted twice."""
+    """Judge a sum over a whole model if each term is right, but terms are missing or counted twice.
+
+    Return None for other sums.
+    """
     report, words = _on_right_terms(entry, model), next(iter(counts_of(("word embeddings",), model)), None)
     if report is None or words is None or report.typed == report.right:
         return None
@@ -188,9 +194,12 @@ def judge_whole_sum(entry: WrittenNumber, model: Model) -> Judged | None:
 
 
 def judge_layer_sum(entry: WrittenNumber, model: Model) -> Judged | None:
-    """Judge a sum over one layer if each term is right, but terms are missing or counted twice."""
+    """Judge a sum over one layer if each term is right, but terms are missing or counted twice.
+
+    Return None for other sums.
+    """
     layer = next((part for part in scoped("layers", model) if part.layers == "one"), None)
-    norm = {2 * model.config.hidden_size: "LayerNorm of the attention"}  # rather than two of the biases
+    norm = {2 * model.config.hidden_size: "LayerNorm of the attention"}  # 2H could also count two of the biases
     report = _on_right_terms(entry, model.changed(with_sizes(model.config, {"num_hidden_layers": 1})), norm)
     if report is None or layer is None or report.typed < layer.right // 2:
         return None

@@ -1,4 +1,4 @@
-"""Judge numbers that are wrong for the part that the words around them name, by every way of counting.
+"""Judge numbers that, by every way of counting, are wrong for the part that the words around them name.
 
 >>> from bertcalc import BertConfig, build
 >>> line, context = TypedLine("", "", Fraction(7_161_667)), Context(("each transformer layer holds",), (), "")
@@ -49,7 +49,7 @@ IS_DIFFERENCE = re.compile(
 # --- labels that mean a single part ---
 
 
-_CLEARLY_APART, _MOST_APART = 50, 4  # a fiftieth of the right value, and four times the right value
+_CLEARLY_APART, _MOST_APART = 50, 4  # a wrong count differs by more than a fiftieth, and by less than a factor of four
 
 
 def contradicted(line: TypedLine, context: Context, model: Model) -> Judged | None:
@@ -94,7 +94,7 @@ def _is_exact(line: TypedLine) -> bool:
 _LEAST_EXACT, _LEAST_OF_SIX_DIGITS = 10**6, 10**5
 
 
-# Further meanings of "embeddings" and "encoder", besides the parts with these names.
+# Further parts that a label may mean, keyed by the part that it names.
 _ALSO = {
     "attention": ("attention with LayerNorm",),
     "feed-forward": ("feed-forward with LayerNorm",),
@@ -104,9 +104,9 @@ _ALSO = {
 
 
 def _is_near_another(name: str, value: Fraction, model: Model, *, exact: bool) -> bool:
-    """Whether a number is near another count with the same name. Always true if the embeddings are projected.
+    """Whether a number is near another count with the same name.
 
-    If the number is ``exact``, it has to equal the count.
+    If the number is ``exact``, it has to equal the count. For embeddings with a projection, the result is always True.
     """
     others = [part.right for other in _ALSO.get(name, ()) for part in scoped(other, model)]
     is_projected = name == "embeddings" and count_of_part("projection of the embeddings", model)
@@ -117,8 +117,8 @@ def _is_near_another(name: str, value: Fraction, model: Model, *, exact: bool) -
 # --- words that name a part, and a number near its count ---
 
 
-_NEAR = 6  # a sixth of the right count
-_FIGURES = 40  # half a unit in the last of two figures: 0.84M, 22M, not 8M
+_NEAR = 6  # a number is near a count if it differs by at most a sixth of the count
+_FIGURES = 40  # a number needs about two significant digits: 0.84M or 22M, but not 8M
 _LEAST = 100_000
 
 
@@ -258,7 +258,7 @@ def _sums(model: Model) -> frozenset[int]:
 
 
 def judge_classifier(line: TypedLine, context: Context, model: Model) -> Judged | None:
-    """Judge the parameters of a classification head, if the line states the number of labels."""
+    """Judge the parameters of a classification head; return None if the line does not state its number of labels."""
     value, of_label = line.value or Fraction(0), model.config.hidden_size + 1
     if line.reach or not any(map(_CLASSIFIER.search, (*context.names[:2], context.sentence))):
         return None
@@ -274,7 +274,7 @@ def judge_classifier(line: TypedLine, context: Context, model: Model) -> Judged 
 
 
 def judge_classifier_product(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """Judge a classification head if its calculation leaves out the bias: 768 × 2 = 1,536."""
+    """Judge a product that counts a classification head without its bias (768 × 2 = 1,536); return None for others."""
     side, hidden = entry.best, model.config.hidden_size
     factors = sorted(operand.value for other in entry.sides if other.is_calculation for operand in other.operands)
     if len(factors) != _OF_PRODUCT or factors[1] != hidden or side.value != factors[0] * hidden:
@@ -289,7 +289,10 @@ def judge_classifier_product(entry: WrittenNumber, context: Context, model: Mode
 
 
 def judge_with_classifier(entry: WrittenNumber, model: Model) -> Judged | None:
-    """Judge a model's count plus a classifier: 109,482,240 + 768 × 2 lacks the classifier's two biases."""
+    """Judge a model's count plus a classifier: 109,482,240 + 768 × 2 lacks the classifier's two biases.
+
+    Return None for other sums.
+    """
     side, hidden, whole = entry.best, model.config.hidden_size, model.num_parameters()
     written = {operand.value for other in entry.sides if other.is_calculation for operand in other.operands}
     labels, bias = divmod(int(side.value) - whole, hidden)
@@ -324,7 +327,7 @@ _CLASSIFIER = re.compile(r"\bhead|classif|分类", re.I)
 def near_bytes(entry: WrittenNumber, context: Context, width: int, model: Model) -> Judged | None:
     """Judge a size close to the bytes of the weights that the words around it mean.
 
-    ``width`` is the number of bytes per parameter.
+    ``width`` is the number of bytes per parameter. Return None if a different count explains the size.
     """
     side = entry.stated
     reach = max(side.reach, side.rough)
@@ -346,4 +349,4 @@ def near_bytes(entry: WrittenNumber, context: Context, width: int, model: Model)
 
 
 _OF_WEIGHTS = re.compile(r"\bweights?\b|权重", re.I)
-_CLOSE = Fraction(3, 100)  # of the right bytes: a file has a little more than its weights
+_CLOSE = Fraction(3, 100)  # tolerance as a share of the right bytes; a file is slightly larger than its weights

@@ -128,7 +128,7 @@ _MOST_BEHIND = 40
 
 
 class _StatedSetting(NamedTuple):
-    """The ranks and targets that a text may state for a number; ``is_near`` if it states them near the number."""
+    """The ranks and targets that a text may state for a number; ``is_near`` says whether they are near the number."""
 
     ranks: tuple[int, ...]
     targets: tuple[Targets, ...]
@@ -136,13 +136,13 @@ class _StatedSetting(NamedTuple):
 
 
 class _SettingInText(NamedTuple):
-    """A sentence that states ranks or targets."""
+    """The ranks and targets that a sentence or a table row states."""
 
     start: int
     end: int
     ranks: tuple[int, ...]
     targets: tuple[Targets, ...]
-    is_more: bool
+    is_more: bool  # whether it adds targets to those in earlier sentences: also, in addition
     is_named: bool = False  # whether it is a table row with a label in words
 
 
@@ -161,7 +161,10 @@ class LoraClaims:
     def judge(
         self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None, headers: Sequence[str] = ()
     ) -> Judged | None:
-        """Judge a number of LoRA parameters; return None if it counts something else or the text has no setting."""
+        """Judge a number of LoRA parameters; return None if it counts something else or the text has no setting.
+
+        ``judged`` is the verdict so far, and ``headers`` are the column headers of the number's table.
+        """
         if not self.is_about_lora or model is None:
             return None
         is_arithmetic, last = is_miscalculated(judged), self._last
@@ -235,7 +238,7 @@ class LoraClaims:
 
     @cached_property
     def _only_setting(self) -> _SettingInText | None:
-        """The sentence with a rank and targets, if the text states no other rank and no other targets."""
+        """The sentence with a rank and targets, if the text states no other rank or targets; otherwise None."""
         ranks = {place.ranks for place in self._sentences if place.ranks}
         targets = {place.targets for place in self._sentences if place.targets}
         complete = (place for place in self._sentences if place.ranks and place.targets)
@@ -268,7 +271,7 @@ _EXPLAINED = {
 
 
 class _LoraCount(NamedTuple):
-    """The parameters that LoRA trains in all layers, in one layer, for one matrix, or for only its factor A or B."""
+    """The parameters that LoRA trains in all layers, in one layer, for one matrix, or for only A or B of a matrix."""
 
     value: int
     scope: str
@@ -290,7 +293,7 @@ def _sentences(text: str) -> Iterator[_SettingInText]:
 
 
 def _ranks(text: str) -> tuple[int, ...]:
-    """The ranks that a text states last."""
+    """The rank, or the list of ranks such as "8, 16 or 32", that a text states last; empty if there is none."""
     last = next((match["ranks"] for match in reversed([*_RANK.finditer(text)])), "")
     return tuple(dict.fromkeys(int(rank) for rank in re.findall("[0-9]+", last) if int(rank)))
 
@@ -334,7 +337,7 @@ def _targets(text: str) -> tuple[Targets, ...]:
 
 
 def _in_row(entry: WrittenNumber, headers: Sequence[str]) -> _SettingInText | None:
-    """The rank and the targets in a number's table row, by the column headers; None without headers."""
+    """The rank and the targets in a number's table row; None if the headers do not match the row's cells."""
     if len(headers) != len(entry.cells):
         return None
     ranks: tuple[int, ...] = ()
@@ -349,7 +352,7 @@ def _in_row(entry: WrittenNumber, headers: Sequence[str]) -> _SettingInText | No
 
 
 def _scope(words: str) -> str:
-    """The scope that words give to a number: the matrices of all layers ("all"), of one layer, or a single matrix."""
+    """The scope of a number according to its words: "all" layers, one "layer", or a single "matrix"."""
     is_of_all = _ALL_LAYERS.search(words) and not _TOTAL_OF_ONE.search(words)
     if _PER_MATRIX.search(words) and not is_of_all:
         return "matrix"
@@ -357,7 +360,7 @@ def _scope(words: str) -> str:
 
 
 def _fitting(rights: Iterable[_LoraCount], side: ChainSide, words: str) -> _LoraCount | None:
-    """The LoRA count that rounds to a number; if several do, preferably a count of all layers."""
+    """The LoRA count that rounds to a number, preferably a count of all layers; None if there is none."""
     fitting = [count for count in rights if abs(count.value - side.value) <= max(side.reach, side.rough)]
     whole = [count for count in fitting if count.scope == "all"]
     inside = [count for count in fitting if _PER_LAYER.search(words) or _PER_MATRIX.search(words) or not side.reach]
@@ -369,14 +372,14 @@ def _is_other_setting(side: ChainSide, right: _LoraCount, model: Model) -> bool:
     if side.value.denominator != 1 or side.reach:
         return abs(side.value - right.value) > max(3 * side.reach, Fraction(right.value, 10))
     apart = int(side.value) - right.value
-    # A classification head has H + 1 parameters per label.
+    # A multiple of H + 1 is a classification head, which has H + 1 parameters per label, not a slip.
     is_near = abs(apart) * _NEAR <= right.value and apart % (model.config.hidden_size + 1)
     return bool(is_near) or is_slip(int(side.value), right.value) or int(side.value) in _other_counts(model)
 
 
 @lru_cache(maxsize=32)
 def _other_counts(model: Model) -> frozenset[int]:
-    """The parameter counts that LoRA trains with any common rank on any matrices, in all layers or in one layer."""
+    """The numbers of parameters that LoRA trains for each common rank and set of matrices, in all layers or in one."""
     roles = sorted({role for tensor in _matrices(model) for role in _roles(tensor)} & _EVERY)
     sets = (frozenset(chosen) for size in range(1, len(roles) + 1) for chosen in combinations(roles, size))
     return frozenset(

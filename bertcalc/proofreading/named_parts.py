@@ -35,7 +35,7 @@ _BITS = 9.0
 
 
 def with_and_without_biases(part: Counted) -> tuple[list[Tensor], ...]:
-    """The tensors of a part, four times: all, without biases, also without the LayerNorms' beta, and only matrices."""
+    """Four lists of a part's tensors: all, without biases, also without the LayerNorms' beta, and only matrices."""
     return (
         list(part.tensors),
         [tensor for tensor in part.tensors if not is_bias(tensor)],
@@ -97,7 +97,7 @@ def _is_repeated(verdict: LineVerdict) -> bool:
 
 
 def _with_norm(verdict: LineVerdict, model: Model) -> LineVerdict:
-    """Explain a wrong verdict on the embeddings with their LayerNorm if that takes fewer mistakes."""
+    """Explain a wrong count of the embeddings as one that includes their LayerNorm, if that takes fewer mistakes."""
     part, whole = verdict.counted, next(iter(counts_of(("embeddings",), model)), None)
     if not whole or not part or part.part != "embeddings without LayerNorm" or not verdict.explanation:
         return verdict
@@ -126,7 +126,7 @@ def _heading_is_particular(context: Context, model: Model) -> bool:
     return bool(context.headings) and not names_whole_only(_WEIGHTS.sub(" ", context.headings[0]), model)
 
 
-_WEIGHTS = re.compile(r"\bweights?\b|\bmatri(?:x|ces)\b|权重|矩阵", re.I)  # in a heading of any part
+_WEIGHTS = re.compile(r"\bweights?\b|\bmatri(?:x|ces)\b|权重|矩阵", re.I)  # words that fit a heading of any part
 
 
 def _without_layers(name: str, model: Model) -> str:
@@ -211,7 +211,7 @@ _MATRIX = {
 
 
 def exchanged(part: Counted, context: Context, model: Model) -> Counted | None:
-    """The feed-forward matrix that the nearest words mean, if the number counts the other feed-forward matrix."""
+    """The feed-forward matrix that the words mean, if the number counts the other feed-forward matrix; else None."""
     if part.part not in _MATRIX or not context.names:
         return None
     meant = [name for name, pattern in _MATRIX.items() if re.search(pattern, context.names[0], re.I)]
@@ -242,7 +242,7 @@ _OF_ONE_LAYER = re.compile(
     re.I,
 )
 _QKV = re.compile(r"(?<![a-z])q[\W_]{0,3}k[\W_]{0,3}v(?![a-z])", re.I)
-# Words for more than these three matrices, or for each of them alone.
+# Words for more than query, key and value, or for each of these matrices alone.
 _WITH_OUTPUT = re.compile(
     r"out|proj\w* ?o(?![a-z])|(?<![a-z])v[\W_]{0,3}(?:and )?o(?![a-z])|(?<![a-z])w_?o(?![a-z])"
     r"|\beach|\bof (?:them|these)|dense|输出|每个|各|\+|bias|偏置|norm",
@@ -252,7 +252,7 @@ _WITH_OUTPUT = re.compile(
 
 @lru_cache(maxsize=4096)
 def _alone(name: str) -> tuple[str, ...]:
-    """The part that a name clearly means, also with its LayerNorm; empty if the name is ambiguous."""
+    """The part that a name clearly means, and the same part with its LayerNorm; empty if the name is ambiguous."""
     if table := table_called(name):
         return (table,)
     label = " ".join(_AROUND_LABEL.sub("", _OF_ONE_LAYER.sub(" ", name.strip())).split())
@@ -280,7 +280,7 @@ _IN_AND_OUT = {
 
 
 def _in_scope_of(verdict: LineVerdict, scope: str, model: Model) -> LineVerdict:
-    """Explain a wrong verdict for one layer or for all layers, as the words say."""
+    """Explain a wrong number as a count of one layer or of all layers, as the words say."""
     part = verdict.counted
     if not part or not scope or part.layers == scope or part.part not in PARTS or part.heads == "one":
         return verdict
@@ -341,7 +341,7 @@ def all_parts(model: Model) -> tuple[Counted, ...]:
 
 
 def parts_without_biases(model: Model, low: int, high: int) -> list[Counted]:
-    """The parts with a count from ``low`` to ``high`` if their biases are left out."""
+    """The parts that have a count from ``low`` to ``high`` without their biases."""
     counts, parts = _without_biases(model)
     first, last = bisect_left(counts, low), bisect_right(counts, high)
     return [part for _place, part in sorted(parts[first:last], key=itemgetter(0))]
@@ -376,7 +376,7 @@ def _best(part: Counted, line: TypedLine, model: Model) -> Explanation | None:
 
 
 def times_layers(part: Counted, value: Fraction, model: Model) -> Judged | None:
-    """Judge the product of a right count of one layer and the number of layers."""
+    """Judge the product of a right count of one layer and the number of layers; return None for other numbers."""
     whole = _all_of(part, model)
     if part.layers != "one" or whole.layers != "all" or whole.right != value:
         return None
@@ -384,7 +384,7 @@ def times_layers(part: Counted, value: Fraction, model: Model) -> Judged | None:
 
 
 def in_all_layers(part: Counted, value: Fraction, model: Model) -> Judged | None:
-    """Judge a count of one layer if the words mean all layers."""
+    """Judge a count of one layer if the words mean all layers; return None if no mistake explains the number."""
     whole = _all_of(part, model)
     explained = _best(whole, TypedLine("", "", value), model) if whole.layers == "all" != part.layers else None
     return wrong_by(whole, explained, model) if explained else None
@@ -446,7 +446,7 @@ _ONE_LAYER = (
 )
 
 
-_UNDERSCORE = re.compile("(?<=[a-z])_(?=[a-z])", re.I)  # self_attention_block
+_UNDERSCORE = re.compile("(?<=[a-z])_(?=[a-z])", re.I)  # between two words: self_attention_block
 
 
 _ASIDE = re.compile(r"[,，;；(（](?P<aside>[^,，;；(（]{1,60})$")
@@ -482,7 +482,7 @@ def meant_alone(name: str) -> list[str]:
 
 
 def scoped(name: str, model: Model) -> Iterator[Counted]:
-    """A part counted in all layers, then counted in one layer."""
+    """The counts of a part: first in all layers, then in one layer."""
     parts = counts_of((name,), model)
     return (part for part in parts if part.heads == "all" and part.layers != "others")
 

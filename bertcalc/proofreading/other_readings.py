@@ -29,7 +29,7 @@ from bertcalc.text import N_
 from bertcalc.text.amounts import typed
 from bertcalc.text.problem import InputError, Problem
 
-ROUGHEST = 400  # times half a unit in the last of three digits: 85.1M
+ROUGHEST = 400  # a number needs about three significant digits: 85.1M
 
 
 def other_reading(judged: Judged, entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
@@ -56,7 +56,7 @@ def other_reading(judged: Judged, entry: WrittenNumber, context: Context, model:
 
 
 def _named_in_sentence(side: ChainSide, context: Context, model: Model) -> Counted | None:
-    """The part with this count that the sentence names, although the nearest words mean the whole model."""
+    """The part with this count that the sentence names, although the nearest words mean the whole model; else None."""
     scope = context.scope(model.config.num_hidden_layers)
     for part in all_parts(model):
         is_part = part.part in PARTS and part.part not in WHOLE_OR_BODY and part.heads == "all"
@@ -109,17 +109,17 @@ _ONLY_BIASES = re.compile(r"\W*(?:bias(?:es)?|偏置)\W*", re.I)
 
 
 def _says_only_biases(part: Counted, context: Context) -> bool:
-    """Whether the words beside a number name biases, but not the part that has them."""
+    """Whether the words beside a number name biases without naming the part that has them."""
     return part.part.startswith("biases") and any(map(_ONLY_BIASES.fullmatch, context.names[:2]))
 
 
-# A count without embeddings, whatever the text means by embeddings.
+# Words for a count without embeddings, whatever the text means by embeddings.
 _NON_EMBEDDING = re.compile(
     r"non-?embedding|(?:without|excluding|with) (?:(?:the|all|its|position|word) )*embeddings?\b"
     r"|(?:不含|不包括|除去|非)嵌入",
     re.I,
 )
-# A vocabulary with added tokens.
+# Words for a vocabulary with added or removed tokens.
 RESIZED = re.compile(
     r"\b(?:add(?:ed|ing|s)?|extra|resiz\w*|pad(?:ded|s|ding)?|trimm\w*|extend\w*)\b.{0,40}(?:token|vocab|entr|word)"
     r"|resize_token|add_tokens|(?:token|vocab)\w*.{0,20}\b(?:added|padded|trimmed|extended)|tokeni[sz]er has|新增|扩充"
@@ -174,8 +174,8 @@ def is_of_variant(judged: Judged, context: Context, model: Model) -> bool:
 
 
 _LONG_NUMBER = re.compile(r"(?<![0-9.,])[0-9]{2,3},?[0-9]{3}(?![0-9,.]*[0-9])")
-_NEAR_VOCABULARY = 10  # a tenth
-# The text's own vocabulary, which may be in whole thousands.
+_NEAR_VOCABULARY = 10  # a number within a tenth of the vocabulary size may be another vocabulary size
+# Words for the text's own vocabulary, which may be in whole thousands.
 OF_OWN = re.compile(r"\bwe (?:pre)?train|trimm|\bgerman\b|我们训练|裁剪", re.I)
 OF_VOCABULARY = (
     *TABLES,
@@ -190,7 +190,7 @@ OF_VOCABULARY = (
 def unless_explained(
     judged: Judged, explanation: Explanation, entry: WrittenNumber, context: Context, model: Model
 ) -> Judged:
-    """Make the verdict conditional if the text explains the difference: another vocabulary, or separate biases."""
+    """Make the verdict conditional if the text explains the difference, such as with another vocabulary size."""
     operands = {operand.value for side in entry.sides if side.is_calculation for operand in side.operands}
     size = re.fullmatch("V=([0-9]+)|P=([0-9]+)|[A-Z]=[0-9]+|padded to .*|rounded to .*", explanation[0].miscount)
     chosen = size is not None and (
@@ -273,8 +273,8 @@ _IS_BIAS = re.compile("bias|beta", re.I)
 # A rule of thumb in letters just before a number: 12d² per block, 7.08M
 _RULE_IN_LETTERS = re.compile(r"[0-9]{1,2}\s?[·*×]?\s?(?:[dhHD]|n_embd|d_?model|hidden\w*)\s?(?:²|\^\(?2|\*\*2)")
 _NEAR = 40
-OF_RULE_OF_THUMB = re.compile("bias|beta|norm", re.I)  # parts that 12d² leaves out
-# Words for parts that a sentence leaves out, by words in the names of the mistakes.
+OF_RULE_OF_THUMB = re.compile("bias|beta|norm", re.I)  # mistakes that leave out the same parts as 12d²
+# Words for leaving something out, and the words after them, which may name it.
 _NOT_COUNTED = re.compile(
     r"(?:\bwithout|\bnot count|n't count|\bexclud|\bignor|\bomit|\bleav\w* out|\bfreez|\bfrozen"
     r"|冻结|不含|不计|不算|不包括|未计|忽略)(.{0,60})",
@@ -282,6 +282,7 @@ _NOT_COUNTED = re.compile(
 )
 
 
+# Maps a word in a mistake's name to a pattern for the part that the mistake leaves out.
 _LEFT_OUT = {
     "position": r"position|\bwpe\b|位置",
     "bias": r"bias|偏置",

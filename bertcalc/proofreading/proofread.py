@@ -86,8 +86,8 @@ from bertcalc.text.problem import Problem, wrong
 
 LONGEST = 100_000
 MOST_CLAIMS = 5_000
-MOST_JUDGED = 600  # distinct pairs of words and number; later numbers are not judged
-_MOST_SEARCHES = 3  # searches per text; one search takes about a second
+MOST_JUDGED = 600  # maximum number of distinct (words, number) pairs; later numbers are not judged
+_MOST_SEARCHES = 3  # maximum number of searches per text; one search takes about a second
 _LEAST_OF_OTHERS = 10**6  # smaller numbers match parts of other models by chance
 
 
@@ -140,7 +140,7 @@ def _simplified(finding: Finding, words: str) -> Judged:
 
 _OF_LAYER = re.compile(r"\b(?:per|each|one|a|single|every)\b.{0,30}\b(?:layer|block)|每一?个?.{0,20}层", re.I)
 _NEARLY = 20  # nearly right: within a twentieth
-_MOST_BEFORE_SIMPLIFIED = 200  # characters of the paragraph
+_MOST_BEFORE_SIMPLIFIED = 200  # maximum number of characters before a number that are searched
 _SIMPLIFIED = re.compile(
     r"\bsimplif|rule of thumb|\b(?:back|order)[ -]of[ -](?:the|magnitude)|\bapproximat\w+ formula"
     r"|简化|粗略|近似(?:公式|计算)",
@@ -180,7 +180,10 @@ _VARIANT = re.compile(r"cased|chinese|multilingual|中文", re.I)
 
 
 class _Verdicts:
-    """The verdicts on a text's numbers, in the text's order; a verdict may depend on earlier verdicts."""
+    """The verdicts on a text's numbers, in the text's order; a verdict may depend on earlier verdicts.
+
+    The methods that judge a number return None for numbers that they do not apply to.
+    """
 
     def __init__(self, text: str, about: subject.Subject, entries: Sequence[WrittenNumber], written: str) -> None:
         self._about = about
@@ -190,7 +193,7 @@ class _Verdicts:
         self._earlier = EarlierNumbers()
         self._findings = self._earlier.findings
         self._searches = 0
-        self._names: tuple[int, tuple[str, ...]] = (-1, ())  # the last number's line and words
+        self._names: tuple[int, tuple[str, ...]] = (-1, ())  # the previous number's line and words
         self._lora = LoraClaims(text)
         self._training = TrainingClaims(text)
         self._cache = CacheClaims(text)
@@ -205,7 +208,7 @@ class _Verdicts:
         becomes unknown.
         """
         values = {finding.entry.best.value for finding in self._findings if not finding.entry.best.reach}
-        larger: Fraction | None = None  # the last of these totals
+        larger: Fraction | None = None  # the previous such total
         for finding in self._findings:
             side, right = finding.entry.best, finding.judged.right_value or Fraction(0)
             if is_total_of_model(finding.judged):
@@ -260,7 +263,7 @@ class _Verdicts:
         judged = self._of_cache(entry, context, judged, model) or judged
         lora = self._lora.judge(entry, context, judged, model, row.headers)
         if lora and lora.verdict == "wrong" and self._repeats_calculation(entry):
-            lora = UNKNOWN  # perhaps for other targets
+            lora = UNKNOWN  # the calculation may be for other targets
         judged = printed or lora or judged
         judged = self._size(entry, context, model, published) or judged
         judged = (
@@ -317,7 +320,7 @@ class _Verdicts:
         self._earlier.add(finding, is_result=entry.computes or judged.counted is not None)
 
     def _of_named_elsewhere(self, entry: WrittenNumber, context: Context) -> Judged | None:
-        """Judge an exact total beside just "BERT-base" by the variants that the text names."""
+        """Judge an exact total by all models of the text, because "BERT-base" alone may mean any of its variants."""
         if entry.best.reach or _VARIANT.search(context.line):
             return None
         others = filter(None, (self._about.model, *self._about.others()))
@@ -366,7 +369,7 @@ class _Verdicts:
         return context._replace(names=(f"{context.names[0]} {_OF_LAYERS.sub(' ', names[0])}", *context.names))
 
     def _after_arrow(self, entry: WrittenNumber, model: Model | None) -> Model | None:
-        """The model of a number after an arrow, if the heading compares two: From base to large: 23.8M → 31.8M."""
+        """The model of a number after an arrow, if the heading compares two models (base to large): 23.8M → 31.8M."""
         last = self._findings[-1] if self._findings else None
         if last is None or last.entry.line != entry.line or self._about.is_named_on(entry.line):
             return model
@@ -417,7 +420,7 @@ class _Verdicts:
         return judge_size(stated, context, model, published) if stated else None
 
     def _formula_gives(self, entry: WrittenNumber, context: Context) -> Judged | None:
-        """Judge a wrong result that the text attributes to the last calculation: the formula gives ..."""
+        """Judge a wrong result that the text attributes to the previous calculation: the formula gives ..."""
         last = self._findings[-1] if self._findings else None
         if last is None or not last.entry.computes or entry.computes or entry.line - last.entry.line > _NEAR_LINES:
             return None
@@ -633,7 +636,7 @@ class _Verdicts:
         return judge_ratio(entry.stated, compared.comparative, first, other)
 
     def _subject_of(self, entry: WrittenNumber) -> Model | None:
-        """The model with which the sentence of a number, or its clause after a semicolon, begins."""
+        """The model that a number's sentence, or its clause after a semicolon, begins with; None if there is none."""
         return self._about.named_first(self._clause_before(entry)[:_SHORT])
 
     def _clause_before(self, entry: WrittenNumber) -> str:
@@ -688,7 +691,7 @@ class _Verdicts:
         return names_it and (is_total(context) or bool(re.search(r"param|参数", header, re.I)))
 
     def _searched(self, finding: Finding, context: Context) -> Judged | None:
-        """Judge a total without a simpler explanation, by mistakes in any model class that lead to it."""
+        """Judge a total that has no simpler explanation by the mistakes that lead to it in any model class."""
         value, model = finding.entry.best.value, finding.model
         open_ = finding.judged.verdict == "unknown" or is_total_of_model(finding.judged)
         total = open_ and not finding.entry.best.reach and value >= _LEAST_OF_OTHERS
@@ -732,7 +735,7 @@ class _Verdicts:
 
 # Words between a number and the model that it belongs to: 109.5M parameters for BERT-base.
 _OWNED = re.compile(r"[ *`]{0,4}(?:(?:parameters?|params?)\s)?(?:for|in|of)\s(?:the\s)?[*`]{0,3}", re.I)
-# 110 million for base and 340 million for large
+# Words between a number and the size of its model: 110 million for base and 340 million for large.
 _OWNED_BY_SIZE = re.compile(
     rf"[ *`]{{0,4}}(?:(?:parameters?|params?)\s)?for\s(?:the\s)?(?P<size>{SIZE_NAMES})"
     r"(?=\s?(?:[,.;，。；)]|and\b|model\b|version\b|\n|$))",
@@ -750,7 +753,7 @@ _ONLY_LAYERS = re.compile(
 _OF_LAYERS = re.compile(
     r"\b(?:per|each|every|one|a|single)(?: \w+){0,2}? (?:layer|block)\b|[每一单]个?层|单层|^(?:其中|而)", re.I
 )
-# 225M more parameters than BERT-base; BERT-large比BERT-base多2.26亿
+# Comparisons after and before a number: 225M more parameters than BERT-base; BERT-large比BERT-base多2.26亿
 _MORE_THAN = re.compile(
     r"(?:(?:parameters?|params|weights) )?(?:more|fewer|less|larger|smaller|bigger)"
     r"(?: (?:parameters?|params|weights))? than ",

@@ -135,8 +135,8 @@ _AROUND_SHARE = re.compile(
     r"|[上升增加降下减少提高]{2}[到至]|[^\w\s-]",
     re.I,
 )
-# The parts with shares that are judged, each with all parts that go by the same name.
 _EMBEDDINGS = ("embeddings", "word embeddings", "embeddings without LayerNorm")
+# The parts with shares that are judged, each with all parts that have the same name in texts.
 _COMPONENTS = {
     "embeddings": _EMBEDDINGS,
     "word embeddings": _EMBEDDINGS,
@@ -237,7 +237,7 @@ def _other_share(side: ChainSide, context: Context, model: Model, among_shares: 
 
 
 def _percent(share: Fraction, side: ChainSide) -> str:
-    """A share in percent, with as many decimals as a written number: at least one, and two for shares below 1 %."""
+    """A share in percent, with as many decimals as a written number, but at least one, or two below 1 %."""
     places = max(1, len(side.text.strip(" %$\\").partition(".")[2]))
     return fixed(100 * share, places if 100 * share >= 1 else max(places, 2))
 
@@ -249,9 +249,10 @@ def roundness(side: ChainSide) -> Fraction:
 
 
 _HALF_OF_TENTH = Fraction(1, 20)
-# Texts that may count the decoder separately from the embeddings.
+# Words of texts that may count the decoder separately from the embeddings.
 _UNTIED = re.compile(r"untied|not tied|decoder|lm_?head|not shar|output layer|不共享|不绑定|解码|输出层", re.I)
-_LARGEST = Fraction(21, 20)  # of the model: larger wholes count the decoder separately
+# The largest whole, as a multiple of the model's parameters; larger wholes count the decoder separately.
+_LARGEST = Fraction(21, 20)
 
 
 def _wholes(model: Model, text: str = "") -> list[int]:
@@ -307,7 +308,7 @@ def judge_share_of_wrong(count: Fraction, right: Fraction, side: ChainSide, mode
     return Judged("wrong", share, counts, (reason,))
 
 
-_FAR = Fraction(3, 2)  # times a share
+_FAR = Fraction(3, 2)  # the factor beyond which a percentage is far from both possible shares
 
 
 def is_share(judged: Judged) -> bool:
@@ -320,13 +321,13 @@ _SHARES = (_OF_COMPONENT, N_("the previous number's share"))
 
 _MORE = "fewer|less|smaller|lighter|more|larger|bigger"
 _NOUNS = "(?:parameters|params|weights|size|parameter count)"
-# 61% of the parameters of BERT; 40% smaller than BERT-base
+# Words after a percentage that name another model: 61% of the parameters of BERT; 40% smaller than BERT-base
 _BESIDE = re.compile(
     rf"\W{{0,3}}(?:of|as (?:large|big|many \w+) as) (?:(?:the|its) )?(?:(?:{_NOUNS}|that) (?:of|in) )?(?:the )?"
     rf"(?=[\w*`])|\W{{0,3}}(?P<more>{_MORE}) (?:{_NOUNS} )?than (?:the )?",
     re.I,
 )
-# 40% fewer parameters; 40% the size; 40% smaller, 60% faster
+# Words after a percentage without another model: 40% fewer parameters; 40% the size; 40% smaller, 60% faster
 _ALONE = re.compile(
     rf"\W{{0,2}}(?:(?P<more>fewer|less|smaller) ?{_NOUNS}|(?:of )?the size(?! of)"
     r"|(?P<smaller>smaller)(?=\s?(?:[,.;)]|and\b|while\b|but\b|yet\b|$)))(?=\W|$)",
@@ -447,7 +448,7 @@ def judge_times(side: ChainSide, model: Model, other: Model) -> Judged | None:
 
 
 def judge_quotient(first: Fraction, second: Fraction, side: ChainSide) -> Judged | None:
-    """Judge a number that should be the ratio of the two previous numbers."""
+    """Judge the ratio of the larger to the smaller of the two previous numbers; return None if it is roughly right."""
     larger, smaller = max(first, second), min(first, second)
     return _ratio_is(larger / smaller, side, Problem.of(N_("the ratio of the two previous numbers")))
 

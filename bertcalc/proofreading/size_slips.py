@@ -26,10 +26,11 @@ from bertcalc.text.arithmetic import evaluate
 from bertcalc.text.problem import InputError, Problem
 
 MISTYPED = N_("The {field} of the model is {right}: the digits of {written} are mistyped.")
-_LONG = ("hidden_size", "intermediate_size", "vocab_size", "max_position_embeddings")  # sizes of three digits or more
+# Fields with sizes of three digits or more.
+_LONG = ("hidden_size", "intermediate_size", "vocab_size", "max_position_embeddings")
 _ROUND, _MULTIPLE = 50, 64  # deliberately chosen sizes are multiples of these
-_MOST_ADDED, _ADDED_AT_ONCE = 100, 100  # tokens that a text may add to a vocabulary
-_CLOSE = 40  # a fortieth of the right size
+_MOST_ADDED, _ADDED_AT_ONCE = 100, 100  # a text may add up to 100 tokens, or a multiple of 100
+_CLOSE = 40  # a slip differs from the right size by at most a fortieth
 
 
 def is_slip_of_size(field: str, size: int, config: Config) -> bool:
@@ -77,7 +78,7 @@ _OF_PADDED = 8  # padded vocabulary sizes are multiples of 8
 
 
 def is_rounded_vocabulary(size: int | Fraction, vocabulary: int) -> bool:
-    """Whether a size is a vocabulary size rounded to thousands.
+    """Whether a size is in whole thousands and differs from a vocabulary size by at most a twentieth.
 
     >>> is_rounded_vocabulary(30_000, 30_522), is_rounded_vocabulary(21_128, 30_522)
     (True, False)
@@ -154,7 +155,7 @@ _BETWEEN_SIZES = re.compile(
 )
 
 
-@lru_cache(maxsize=8)  # called for each model and each size on a line
+@lru_cache(maxsize=8)  # cached, because it is called for each model and each size on a line
 def is_of_other_model(line: str) -> bool:
     """Whether a line may be about a changed version of a published model, a part of it, or several models.
 
@@ -165,7 +166,7 @@ def is_of_other_model(line: str) -> bool:
 
 
 def judge_factor(entry: WrittenNumber, published: Config) -> Judged | None:
-    """Judge a product with a mistyped size: 50427 * 768 for GPT-2's word embeddings."""
+    """Judge a product with a mistyped size: 50427 * 768 for GPT-2's word embeddings; return None for other products."""
     side = next((side for side in entry.sides if side.is_calculation), None)
     if side is None or len(entry.sides) > _TWO or entry.stated.unit not in (None, "parameters"):
         return None

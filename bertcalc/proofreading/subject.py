@@ -88,14 +88,17 @@ _SIZE_ALONE = re.compile(
 )
 
 
-_NEAR_BEFORE = 300  # characters
+_NEAR_BEFORE = 300  # maximum number of characters from a model's name to a position near it
 _OF_OTHER_MODEL = 2  # a row with this many differing sizes is about another model: XL, 24 | 2048
 _SIZE_FIRST = re.compile(rf"(?:the )?(?P<size>{SIZE_NAMES})\b(?!-)", re.I)
 
 
 @dataclass(frozen=True)
 class Subject:
-    """The model that a text is about, and the positions of all models that the text names."""
+    """The model that a text is about, and the positions of all models that the text names.
+
+    The methods that return a model return None for models that bertcalc does not support.
+    """
 
     model: Model | None  # None: the text is about models that bertcalc does not support
     preset: str
@@ -172,8 +175,9 @@ class Subject:
         return next(filter(None, map(self._of_size, words)), self._of_topic(line))
 
     def stated_at(self, start: int, size: int, row: TableRow) -> StatedSize | None:
-        """The size that a number states, by the surrounding words or, in the row of a named model, by its column.
+        """The size that a number states according to the words around it; None if it states none.
 
+        In the row of a named model, the column of the number may also say which size it states.
         ``start`` is the position of the number and ``size`` its value. With a ``size`` of 0, the column is ignored.
         """
         field = _field_of_column(row.header) if size else ""
@@ -552,7 +556,7 @@ def _described(text: str, mentions: Sequence[Mention], named: Collection[str], m
 
 
 _LABEL = re.compile(r"\W{0,6}(?P<name>[A-Za-z][\w.-]{0,20}(?: [\w.-]{1,12})?)\W{0,4}[:：(（]\W{0,4}")
-_LONGEST_NAME = 120  # characters of an unlisted name and the words after it
+_LONGEST_NAME = 120  # maximum number of characters of an unlisted name and the words after it
 # An unlisted name before the sizes of its model: gbert-large (24 layers, ...
 _UNLISTED = re.compile(
     r"(?P<name>(?=[\w.-]{0,30}(?:bert|lm|gpt|electra))[A-Za-z][\w.-]{2,40})[`*'\"]{0,3}\s?"
@@ -562,7 +566,7 @@ _UNLISTED = re.compile(
 
 
 def _renamed(text: str, mentions: Collection[Mention], described: Collection[Mention]) -> Iterator[Mention]:
-    """The mentions, after resolving each name that the text gives to a described model to that model.
+    """The mentions, with every name that the text gives to a described model resolved to that model.
 
     Further occurrences of such names become mentions as well.
     """
@@ -595,13 +599,13 @@ def _plain_bert(text: str, named: Counter[str]) -> Iterator[Mention]:
 
 
 def _topics_by_numbers(text: str, mentions: Collection[Mention], subject: Subject) -> list[str | None]:
-    """For each line, the preset that the headings above or the numbers in its paragraph indicate."""
+    """For each line, the preset that the headings above or the numbers in its paragraph indicate; None without one."""
     topics = _topics(text, mentions)
     options = [mention for mention in mentions if mention.preset and not mention.is_supposed]
     lines = text.split("\n")
     naming = {mention.line for mention in options if not is_described(mention.preset)}
     names = dict.fromkeys(option.preset for option in options)
-    latest = ""  # the last model that the section describes
+    latest = ""  # the latest model that the section describes so far
     for paragraph in _paragraphs(lines):
         if any(_HEADING.match(lines[number]) for number in paragraph):
             latest = ""
@@ -708,12 +712,12 @@ _LEAST_FACTS = {
     "num_hidden_layers": 1,
     "num_attention_heads": 4,
 }  # fewer may be output heads, such as the heads for masked words and next sentences
-_NEAR_NAME = 25  # characters
+_NEAR_NAME = 25  # maximum number of characters from a model's name to its size
 _SENTENCE_OF_FACT = re.compile(r"(?:[^\n.。;；]|[.](?![\s]|$)){1,200}")
 _IS_FACT = re.compile(r"['\"`*_]{0,4}\s?(?:[(（|]|has|uses|contains|consists of|comprises|有|是|为|包含|使用)")
 
 
-_IS_LABEL = re.compile(r"['\"`*_]{0,4}\s?[:：]")  # if the line names no other model: BERT-large vs BERT-base: 24 layers
+_IS_LABEL = re.compile(r"['\"`*_]{0,4}\s?[:：]")  # not used for several names: BERT-large vs BERT-base: 24 layers
 
 
 def _is_chosen(text: str, preset: str, layers: int) -> bool:
@@ -774,7 +778,7 @@ _SIZE_IN_HEADING = re.compile(
 
 
 def _topics(text: str, mentions: Collection[Mention]) -> list[str | None]:
-    """For each line, the preset of the nearest heading above that names exactly one model.
+    """For each line, the preset of the nearest heading above that names exactly one model; None without one.
 
     A short line may also be a heading.
     """
@@ -874,7 +878,7 @@ _COLUMNS = {
 
 
 def _fitting(sizes: Mapping[str, int], text: str) -> str:
-    """The BERT preset with the sizes that agree best with a text that names no model; GPT-2 for GPT-2's field names."""
+    """The BERT preset that agrees best with a text's sizes, or gpt2 if the text uses GPT-2's field names."""
     if _GPT2_FIELDS.search(text) and not re.search("bert", text, re.I):
         return "gpt2"
     numbers = literals(text)

@@ -22,17 +22,18 @@ _MODULE = re.compile(
     r"(?:nn\.)?(?P<name>Linear|Embedding|LayerNorm)\((?P<arguments>(?:[^()]|\([0-9, ]{1,20}\)){1,120})\)"
     r"[\s)#:：=→>-]{0,30}(?:params?|parameters|参数量?)?[\s:：=]{0,5}$"
 )
-# The arguments of each module, in order, and further arguments that do not change its shapes.
+# The arguments of each module, in order.
 _ARGUMENTS = {
     "Linear": ("in_features", "out_features", "bias"),
     "Embedding": ("num_embeddings", "embedding_dim", "padding_idx"),
     "LayerNorm": ("normalized_shape", "eps", "elementwise_affine", "bias"),
 }
+# Further arguments, which do not change a module's shapes.
 _OTHERS = ("device", "dtype", "max_norm", "norm_type", "scale_grad_by_freq", "sparse")
 
 
 def judge_module(entry: WrittenNumber, context: Context) -> Judged | None:
-    """Judge a number directly after a module by the module's parameters; return None without such a module."""
+    """Judge a number directly after a module or a tensor's shape; return None if neither precedes it."""
     side = entry.best
     if tensor := _TENSOR.search(context.before):
         return _of_shape(entry, tensor)

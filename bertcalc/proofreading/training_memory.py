@@ -27,7 +27,7 @@ from bertcalc.text import N_
 from bertcalc.text.amounts import typed
 from bertcalc.text.problem import Problem
 
-# The values that training keeps for each parameter, and their bytes in float32.
+# What training keeps for each parameter: the pattern of its names, and its bytes per parameter in float32.
 _KEPT = {
     "gradients": (
         r"\bgrad(?:ient)?s?\b|梯度",
@@ -112,7 +112,10 @@ _FARTHEST, _LEAST_NAMED = 20, 10**4
 
 
 class _BytesOfEach(NamedTuple):
-    """The bytes per parameter that a number may count, the likeliest first; ``sure`` if the text states them."""
+    """The bytes per parameter that a number may count, the likeliest first.
+
+    ``sure`` says whether a number that does not fit them is wrong.
+    """
 
     widths: tuple[int, ...]
     counts: Problem
@@ -184,13 +187,13 @@ class TrainingClaims:
         return by_width if is_open else None
 
     def _is_of_stated_count(self, entry: WrittenNumber) -> bool:
-        """Whether a size is some bytes for each parameter of the last count before it: 150M parameters: 1,200 MB."""
+        """Whether a size is the last count before it times a usual number of bytes: 150M parameters take 1,200 MB."""
         before = self._text[max(0, entry.start - _MOST_BEFORE_COUNT) : entry.start]
         stated = [typed(match["count"]).value for match in _STATED_COUNT.finditer(before)]
         return bool(stated) and any(stated[-1] * width == entry.stated.value for width in _WIDTHS)
 
     def fits(self, entry: WrittenNumber, other: Model) -> bool:
-        """Whether the last judged number is right for a different model."""
+        """Whether a number is right for a different model, if ``judge`` has just judged it as training memory."""
         kept = self._kept[-1] if self._kept and self._kept[-1].end == entry.end else None
         judged = _judged(entry.stated, kept.expected, other, Judged("unknown")) if kept else None
         return judged is not None and judged.verdict in ("right", "conditional")
@@ -274,7 +277,7 @@ class TrainingClaims:
         return 0 if changes or _OTHERWISE.search(between) or _OF_FEW.search(between) else int(latest["width"])
 
     def _above(self, entry: WrittenNumber) -> list[frozenset[str]]:
-        """The memory uses that the previous numbers of the same sentence or list count."""
+        """The memory uses that the numbers in the few lines before this number count, the nearest first."""
         near: list[frozenset[str]] = []
         line = entry.line
         for named in reversed(self._named):
@@ -360,7 +363,7 @@ def _judged(
     nearly: Fraction = _ROUNDED,
     near: Fraction = _NEAR,
 ) -> Judged | None:
-    """Judge a number by the expected bytes per parameter: right, wrong, or right with other bytes.
+    """Judge a number by the expected bytes per parameter; it is conditional if it fits a different number of bytes.
 
     ``judged`` is the verdict so far. A size is right within ``nearly`` of the expected size, and not wrong within
     ``near``. None if the verdict so far stands.

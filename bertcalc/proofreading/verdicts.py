@@ -22,7 +22,8 @@ LEAST_WITHOUT_WORDS = 10_000
 class Judged(NamedTuple):
     """The verdict on a number; ``verdict`` is None if the number is not a claim.
 
-    ``counted`` is the part that the number counts or should count.
+    ``counted`` is the part that the number counts or should count. By convention, functions that return
+    ``Judged | None`` return None for numbers that they do not apply to.
     """
 
     verdict: Verdict | None

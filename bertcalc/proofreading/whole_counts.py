@@ -205,7 +205,9 @@ def _is_close(count: KnownCount, side: ChainSide, model: Model) -> bool:
     return abs(count.total - side.value) <= reach
 
 
-_THREE_DIGITS, _OTHER_CLASS = 100, 20  # a twentieth of the model's count: heads, but no separate decoder
+# The smallest number of three digits. A class within a twentieth of the model's count has a head but no separate
+# decoder.
+_THREE_DIGITS, _OTHER_CLASS = 100, 20
 
 
 def _ends_list_of_sizes(context: Context) -> bool:
@@ -219,7 +221,7 @@ def _ends_list_of_sizes(context: Context) -> bool:
 
 
 def _last_known(text: str) -> re.Match[str] | None:
-    """The last name of a model in a text, unless bertcalc does not support that model."""
+    """The last name of a model in a text; None if there is none or if bertcalc does not support that model."""
     mention = next(reversed([*model_name_pattern().finditer(text)]), None)
     return mention if mention and preset_at(mention) else None
 
@@ -284,10 +286,10 @@ def _is_power_of_ten_apart(side: ChainSide, model: Model) -> bool:
 
 
 _TENS = tuple(Fraction(10) ** exponent for exponent in (-3, -2, -1, 1, 2, 3))
-_CLOSE_SIZE = 10  # a tenth: 70B may be meant, in a family that also has a model of 7B
+_CLOSE_SIZE = 10  # a count within a tenth of a sibling's may mean the sibling: 70B beside a model of 7B
 
 
-# After the name of a model: BERT-base (12 layers, hidden size 768, 110M parameters)
+# The text before a count in brackets behind a model's name: BERT-base (12 layers, hidden size 768, 110M parameters)
 _IN_BRACKETS = re.compile(r"[(（](?:[^()（）]*[,，、;；])?\s?(?:about |约)?$")
 _NAMED_COUNT = re.compile(
     r"(?:param(?:eter)?s?|parameter count|参数(?:总?量|数量?)?)[^,.;，。；:：\d]{0,8}[(（](?:about |~|≈|约)?\s?$", re.I
@@ -309,12 +311,12 @@ def _is_of_layers(side: ChainSide, model: Model) -> bool:
     )
 
 
-_OF_TABLE = 2  # factors
+_OF_TABLE = 2  # number of factors in the count of an embedding table
 _OF_PROGRAM = 12  # a total in a program may be this many times too small, as with one layer
 _COUNTS = re.compile(r"\s?(?:param|个?参数)", re.I)
 _COUNTED_ALL, _OF_PARAMETERS = re.compile(r"param|参数量", re.I), re.compile(r"param|参数", re.I)
-_PARTS = 50  # a fiftieth of a rounded number
-_FOUR_DIGITS = 2000  # times half a unit in the last of four digits: such a number is meant to be exact
+_PARTS = 50  # a rounded number may be off by a fiftieth
+_FOUR_DIGITS = 2000  # a number with an error of at most 1/2,000, such as one of four digits, is meant to be exact
 
 
 _CLASS = re.compile(r"(?<![A-Za-z])([A-Z][A-Za-z0-9]{2,20}(?:Model|For[A-Z][A-Za-z]{2,30}))(?![A-Za-z])")
@@ -364,7 +366,7 @@ _AROUND_NAME = re.compile(
 )
 
 
-_LONGEST_NAME = 200  # with the words around it
+_LONGEST_NAME = 200  # maximum number of characters of a name with the words around it
 
 
 def is_name(names: Collection[str]) -> bool:
@@ -430,7 +432,7 @@ _OF_ANOTHER = N_("It is the count of a different model: {preset}.")
 
 
 def judge_published(side: ChainSide) -> Judged | None:
-    """Judge the count of another published model."""
+    """Judge the count of another published model; return None for other numbers."""
     entry = published_counts().get(int(side.value)) if not side.reach and side.value >= 10**6 else None
     if entry is None:
         return None
@@ -467,7 +469,8 @@ def is_total(context: Context) -> bool:
 def searched(value: int, model: Model, *, untied: bool = False) -> Judged | None:
     """Judge a total by the likeliest mistakes that lead to it in any class of the family.
 
-    ``untied`` is True if the text says that the decoder is not tied.
+    ``untied`` is True if the text says that the decoder is not tied. Return None if the total is a known count, or if
+    no explanation is likely enough.
     """
     typed = Typed(Fraction(value), Fraction(value), Fraction(value), None)
     decoders = [cls.name for cls in model.family.classes if cls.task in ("causal-lm", "masked-lm")]

@@ -1,6 +1,6 @@
 """Parse amounts exactly, as users type them: 30M, 1.1e8, 22.4 GFLOPs, 16 GiB, 75,641,856, 30 million, 1亿1千万.
 
-A comma is a decimal comma, and dots are thousands separators, only if there is no other reading, as in 109,5M.
+A comma is read as a decimal sign, and dots as thousands separators, only if the amount has no other reading: 109,5M.
 
 >>> typed("72.1 MB")
 Typed(value=Fraction(72100000, 1), low=Fraction(72050000, 1), high=Fraction(72150000, 1), unit='bytes', zeros=False)
@@ -60,8 +60,9 @@ class Typed(NamedTuple):
     def reach(self, *, rounded: bool) -> Fraction:
         """The largest possible rounding error of the text: half a unit in its last digit.
 
-        If ``rounded``, half a unit in its last nonzero digit, except that a final zero after the decimal point counts
-        as a digit. A whole number is exact unless it ends in three zeros.
+        With ``rounded``, trailing zeros are not significant, so it is half a unit in the last nonzero digit. There are
+        two exceptions: a final zero after the decimal point is significant, and a whole number is exact unless it ends
+        in three zeros.
         """
         reach = self.high - self.value
         if not rounded or not self.value or self.zeros:
@@ -80,7 +81,7 @@ _FACTORS = {
     **dict.fromkeys(("g", "b", "bn", "billion"), 10**9),
     **dict.fromkeys(("t", "trillion"), 10**12),
 }
-_PREFIXES = {**_FACTORS, "p": 10**15, "e": 10**18}  # p and e only before a unit
+_PREFIXES = {**_FACTORS, "p": 10**15, "e": 10**18}  # p and e are valid only before a unit
 _BINARY = {f"{prefix}i": 1024**power for power, prefix in enumerate("kmgtpe", 1)}
 _BYTES_WRITTEN_OUT = 10**5  # from here on, B means bytes: 440,473,133 B; in 175B it means billions
 _BYTES = ("b", "byte", "bytes", "字节")
@@ -130,10 +131,10 @@ _TOO_LARGE = N_('"{text}" is too large: the limit is 1e30.')
 
 @checked
 def typed(text: str, unit: Unit | None = None) -> Typed:
-    """Read an amount in ``unit``, which the text may omit; if ``unit`` is None, in any unit.
+    """Read an amount in ``unit``, which the text may omit. If ``unit`` is None, any unit is allowed.
 
     B means a billion, unless the unit is bytes, B follows a prefix, or the number has six digits or more. Raises
-    InputError.
+    InputError if the text is not an amount in this unit, exceeds 1e30, or cannot be a whole number.
     """
     match = _NUMBER.fullmatch(_plain(text) if len(text) <= LONGEST else "")
     if match is None:
@@ -162,7 +163,7 @@ def _not_whole(text: str, unit: Unit | None) -> InputError:
 
 @checked
 def whole(text: str) -> int | str:
-    """Read an integer, possibly negative; return the text itself if it is not an integer."""
+    """Read an integer between -(2**53 - 1) and 2**53 - 1; return any other text unchanged."""
     plain = text.strip()
     with suppress(InputError):
         value, _low, _high, unit, _zeros = typed(plain.removeprefix("-"))
@@ -200,7 +201,7 @@ def _in_digits(plain: str) -> str:
         if digits:
             place = Fraction(1, 10 ** len(digits.partition(".")[2]))
         elif not (value or below):
-            digits = "1"  # 百万
+            digits = "1"  # 百万 has no digit before its unit
         if last < _CHINESE_UNITS["万"]:
             below += Fraction(digits or 1) * last
         elif value < last:
@@ -226,7 +227,8 @@ _WITH_UNIT = re.compile(r"(.*[0-9)²³])\s*([^\W\d_]+)\s*")
 def amount(text: str, unit: Unit | None = None, names: Mapping[str, int] | None = None) -> Typed:
     """Read an amount, or a calculation with an optional unit: 85M, 2^20, 4H^2 + 9H, 4 * 25 kB.
 
-    ``names`` maps letters to numbers. Raises InputError.
+    ``names`` maps letters to numbers. Raises InputError if the text is neither, or if its value is negative, too large
+    or not a whole number.
     """
     try:
         return typed(text, unit)
@@ -255,7 +257,10 @@ def amount(text: str, unit: Unit | None = None, names: Mapping[str, int] | None 
 
 
 def _scale(rest: str, wanted: Unit | None, text: str) -> tuple[int, Unit | None, bool]:
-    """The factor and unit in the letters after a number, and whether the letters include a factor."""
+    """The factor and unit in the letters after a number, and whether the letters include a factor.
+
+    Raises InputError for an unknown unit, or for a unit other than ``wanted``.
+    """
     for spelled, factor, unit in _SPELLINGS:
         if spelled != rest.replace(" ", "") or (spelled == "b" and unit == "bytes" != wanted):
             continue

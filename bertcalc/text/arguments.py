@@ -56,11 +56,11 @@ Check = Callable[[str, Any], Any]  # takes the name and the value of an argument
 
 
 class ArgumentError(InputError, TypeError):
-    """A wrong argument of a function."""
+    """The exception for a wrong argument of a function."""
 
 
 class UnknownNameError(InputError, KeyError):
-    """A name that is not among the options."""
+    """The exception for a name that is not among the options."""
 
 
 _DTYPES: dict[str, tuple[str, ...]] = {
@@ -85,9 +85,9 @@ SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
         "sgd": ("torch.optim.sgd",),
         "adafactor": ("torch.optim.adafactor",),
     },
-    "type": {f"Q{bits}_K_M": (f"q{bits}_k",) for bits in (3, 4, 5)},  # names that llama-quantize takes, too
+    "type": {f"Q{bits}_K_M": (f"q{bits}_k",) for bits in (3, 4, 5)},  # llama-quantize also accepts these names
 }
-# Known options that bertcalc does not support, and the reasons.
+# Known options that bertcalc does not support, keyed by argument, and the reasons why.
 _FLASH = N_("Flash Attention makes no masks, so its memory differs")
 _STEPS = N_("this optimizer updates all tensors at once, so its temporary tensors differ")
 OTHERS: dict[str, dict[str, str]] = {
@@ -102,7 +102,7 @@ _LOWEST = {
     **dict.fromkeys(("group_size", "max_shard_size", "rank_pattern"), 1),
     **dict.fromkeys(("layers", "layer", "positions", "parameters", "bits", "metadata_bytes", "number", "wrong"), 0),
 }
-# A URL can set these arguments; they have the same limits as hidden_size and num_hidden_layers.
+# The highest values of arguments that a URL can set. They are the limits of hidden_size and num_hidden_layers.
 _HIGHEST = {
     **dict.fromkeys(("r", "rank_pattern", "num_virtual_tokens", "encoder_hidden_size", "token_dim"), 65_536),
     "encoder_num_layers": 1_000,
@@ -173,7 +173,7 @@ def _checked(function: Callable[P, R], wanted_by: Callable[[Callable[P, R]], "_S
 
 
 def record(kind: type[Kind]) -> type[Kind]:
-    """Decorate a NamedTuple that users create, so that a function that takes it also checks its fields."""
+    """Decorate a NamedTuple that users create, so that every checked function that takes it also checks its fields."""
     RECORDS.add(kind)
     return kind
 
@@ -194,7 +194,7 @@ class _Signature(NamedTuple):
     required_by_name: tuple[str, ...]
     varargs: Check | None  # for further positional arguments
     keywords: Check | None  # for further named arguments
-    relates: bool
+    relates: bool  # whether the arguments are also checked against each other
     single: bool  # whether the function counts a single model
 
 
@@ -238,7 +238,7 @@ def _wanted_as_method(function: Callable[..., Any], name: str) -> _Signature:
 
 
 def _self(name: str, value: Any) -> Any:
-    """Check the fields of ``self`` if users create its class; see ``record``."""
+    """Check the fields of ``self`` if its class is decorated with ``record``."""
     kind: Any = type(value)
     return _record(kind)(name, value) if kind in RECORDS else value
 
@@ -268,7 +268,7 @@ def _check_named(wanted: _Signature, name: str, value: Any, given: int) -> Any:
     return check(name, value)
 
 
-# Common argument names elsewhere that do not resemble ours.
+# Names of our arguments in other libraries that are too different for ``nearest`` to suggest ours.
 _ALSO_CALLED = {"rank": "r", "alpha": "lora_alpha", "dropout": "lora_dropout", "targets": "target_modules"}
 _NO_MORE = N_("{function} has no argument {argument}: it takes none.")
 
@@ -338,7 +338,7 @@ def whole(name: str, value: Any, low: int | None = None) -> Any:
 
 
 def single(name: str, value: Any) -> int:
-    """Return a whole number that is neither a column nor a symbol."""
+    """Return a whole number that is neither a column nor a symbol; raise ArgumentError for any other value."""
     if _is_symbol(value) or _is_column(value):
         raise wrong_kind(name, value, _WHOLE)
     number: int = whole(name, value)
@@ -358,7 +358,7 @@ def text(name: str, value: Any) -> str:
 
 
 def choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
-    """Return the choice that a value names, possibly by a synonym; see SYNONYMS. Raises ArgumentError."""
+    """Return the choice that a value names, possibly by a synonym from SYNONYMS; raise ArgumentError without one."""
     try:
         if value in choices:
             return value
@@ -389,8 +389,8 @@ def _is_other_width(option: str, written: str) -> bool:
 def unknown(messages: tuple[str, str], name: Any, options: Collection[str], **values: object) -> UnknownNameError:
     """Return the error for a name that is not among the options.
 
-    The first message has the placeholders {name} and {nearest}; the second, for a name that resembles no option, {name}
-    and {options}.
+    The first message is for a name that resembles an option; it has the placeholders {name} and {nearest}. The second
+    message is for any other name; it has {name} and {options}. ``values`` fill any other placeholders.
     """
     near = nearest(name, options) if isinstance(name, str) else None
     listed = ", ".join(list(options)[:_MOST_LISTED]) + (" ..." if len(options) > _MOST_LISTED else "")
@@ -507,7 +507,7 @@ def _kept(name: str, value: Any) -> Any:
 
 
 def _items(kind: type, check_item: Check | None) -> Check:
-    """The check for a list, tuple, set or iterator, and all its items."""
+    """The check for a list, tuple, set or iterator, and for all its items."""
 
     def check(name: str, value: Any) -> Any:
         if type(value) not in (list, tuple) and not _is_items(value):
@@ -604,7 +604,10 @@ def _check_together(values: Mapping[str, Any]) -> None:
 
 
 def single_model(function: str, *values: Any) -> None:
-    """Raise ArgumentError if one of the values is a model with columns as sizes."""
+    """Raise ArgumentError if one of the values is a model with columns as sizes.
+
+    ``function`` is the function's name, for the message.
+    """
     for value in values:
         config = _config_of(value)
         if config is not None and any(map(_is_column, vars(config).values())):
@@ -623,7 +626,7 @@ def _same(first: Any, second: Any) -> bool:
         return True
     try:
         return type(first) is type(second) and bool(first == second)
-    except (ValueError, RuntimeError):  # columns, or tensors
+    except (ValueError, RuntimeError):  # columns or tensors, which compare elementwise
         return False
 
 
@@ -657,7 +660,7 @@ _EACH = N_("Each of {argument} must be {wanted}, not {value}.")
 
 
 def wrong_kind(name: str, value: Any, wanted: str) -> ArgumentError:
-    """Return the error for a value of the wrong type."""
+    """Return the error for a value of the wrong type; ``wanted`` describes the right type."""
     return _error(_NOT, name, value, wanted=wanted)
 
 

@@ -25,7 +25,7 @@ from bertcalc.text.problem import InputError, wrong
 LONGEST = 200
 _DEEPEST = 30
 _MOST_DIGITS = 40
-_MOST_BITS = 512  # of every intermediate numerator and denominator: 150 digits
+_MOST_BITS = 512  # maximum bits of every intermediate numerator and denominator: about 150 digits
 
 
 @checked
@@ -34,7 +34,8 @@ def evaluate(text: str, names: Mapping[str, int] | None = None) -> Fraction:
 
     The operators are + - * / ^ and the alternative spellings ** × · x ÷. A letter next to a number, a letter or a
     parenthesis is multiplied by it, with the precedence of *: 1/2H is (1/2)·H. As in Python, powers associate to the
-    right and bind tighter than a minus. Raises InputError.
+    right and bind tighter than a minus. Raises InputError if the text is not such a calculation or its numbers are too
+    large.
     """
     if len(text) > LONGEST:
         message = N_('"{text}" is longer than {most} characters: split it into shorter ones.')
@@ -169,7 +170,7 @@ class _Calculation:
         return wrong(N_('"{text}" has numbers that are too large or have too many digits.'), text=shorten(self._text))
 
     def _unreadable(self, index: int) -> InputError:
-        """The error for text that is unreadable from ``index`` on; it quotes the text from the start of that word."""
+        """The error for text that cannot be read from ``index`` on; it quotes from the start of that word."""
         while 0 < index < len(self._text) and self._text[index].isalpha() and self._text[index - 1].isalpha():
             index -= 1
         rest = self._text[index:]

@@ -26,9 +26,12 @@ _WHOLE = 10**15  # below this, a float represents whole numbers exactly
 
 @mirrored
 def fixed(number: Fraction | float, places: int = 1, unlike: int = 0) -> str:
-    """Format a number with ``places`` decimals, or more if it would otherwise round to ``unlike``."""
+    """Format a number with ``places`` decimals, or with more if it would otherwise round to ``unlike``.
+
+    A number that would need more than 12 decimals to differ from 0 is written with a power of ten.
+    """
     top, below = _ratio(number)
-    distance = abs(top - unlike * below)  # in units of 1 / ``below``
+    distance = abs(top - unlike * below)  # the distance from ``unlike``, in units of 1 / ``below``
     if 0 < distance * 2 * 10**places <= below:
         places = -powers(Fraction(distance, below), 1)[1]
         if not unlike and places > _MOST_PLACES:
@@ -39,7 +42,7 @@ def fixed(number: Fraction | float, places: int = 1, unlike: int = 0) -> str:
 
 
 def _ratio(number: Fraction | float) -> tuple[int, int]:
-    """A number as a ratio of integers in lowest terms. Integers take a tenth of the time of Fraction."""
+    """A number as a ratio of integers in lowest terms. Integer arithmetic takes a tenth of the time of Fraction."""
     return (number if isinstance(number, int | float) else Fraction(number)).as_integer_ratio()
 
 
@@ -51,13 +54,16 @@ def _nearest(top: int, below: int) -> int:
 
 @mirrored
 def significant(number: Fraction | float, digits: int = 3) -> str:
-    """Format a number with ``digits`` significant digits, but keep all digits before the point."""
+    """Format a number with ``digits`` significant digits, but keep all digits before the decimal point."""
     return fixed(number, max(0, digits - 1 - powers(number, digits)[1])) if number else "0"
 
 
 @mirrored
 def brief(number: Fraction | float, digits: int = 6) -> str:
-    """Format a number with at most ``digits`` digits and no trailing zeros; a whole number below 10**15 in full."""
+    """Format a number with at most ``digits`` digits and no trailing zeros.
+
+    A whole number below 10**15 keeps all its digits.
+    """
     top, below = _ratio(number)
     if below == 1 and abs(top) < _WHOLE:
         return f"{top:,}"
@@ -100,9 +106,10 @@ def powers(number: Fraction | float, digits: int) -> tuple[str, int]:
 
 @mirrored
 def multiple(count: int, first: int) -> str:
-    """Format the ratio of two counts with two decimals (3.06), or below 0.1 with three significant digits (0.00282).
+    """Format the ratio of two counts with two decimals: 3.06.
 
-    The result reads 0 or 1 only if the ratio is exactly 0 or 1.
+    A ratio below 0.1 has three significant digits: 0.00282. The result reads 0 or 1 only if the ratio is
+    exactly 0 or 1.
     """
     times = Fraction(count, first)
     return significant(times) if 0 < times < Fraction(1, 10) else fixed(times, 2, unlike=1)
@@ -196,7 +203,7 @@ def latex_number(number: int) -> str:
 
 
 def latex_fraction(number: Fraction) -> str:
-    """Write a fraction in LaTeX; as an integer if it is whole."""
+    """Write a fraction in LaTeX, or an integer if the fraction is whole."""
     whole = latex_number(number.numerator)
     return whole if number.denominator == 1 else rf"\frac{{{whole}}}{{{latex_number(number.denominator)}}}"
 
@@ -211,7 +218,7 @@ _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 @mirrored
 def on_paper(number: Fraction | int) -> str:
-    """Write a number with four digits and a power of ten, 2.901 × 10¹⁹; below a million without the power of ten."""
+    """Write a number with four digits and a power of ten: 2.901 × 10¹⁹. Below a million, there is no power of ten."""
     if number < 10**6:
         return brief(number, 4) if number < 1000 else f"{round(number):,}"
     figure, power = powers(number, 4)

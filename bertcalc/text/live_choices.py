@@ -54,7 +54,7 @@ def if_between(low: int | Fraction, count: int, high: int | Fraction, inside: st
 
 @mirrored
 def with_sign(difference: int, text: str) -> str:
-    """Put the sign of a difference before its text; empty for 0."""
+    """Put the sign of a difference before its text; the result is empty for 0."""
     return f"{MINUS if difference < 0 else '+'}{text}" if difference else ""
 
 
@@ -96,7 +96,7 @@ def text_at(texts: tuple[str, ...], place: int) -> str:
 
 @mirrored
 def inside(count: int, low: int, high: int) -> float:
-    """``count`` as a position in a chart, or NaN if it is outside a range."""
+    """``count`` as a position in a chart, or NaN if it is not between ``low`` and ``high``, both included."""
     return float(count) if low <= count <= high else nan
 
 
@@ -112,7 +112,7 @@ def widened(limit: int, largest: int) -> int:
 
 @mirrored
 def round_figure(largest: int) -> int:
-    """A round number at least a tenth larger than the largest figure."""
+    """A round number that exceeds ``largest`` by at least a tenth, and is at least 10."""
     wanted = max(100, 11 * largest)
     tenth: int = 10 ** (len(f"{wanted}") - 2)
     return next(steps * tenth for steps in _TENTHS if steps * tenth >= wanted) // 10

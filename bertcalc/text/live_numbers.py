@@ -1,8 +1,9 @@
 """Live numbers and texts: values that carry their formula in the model's sizes, so that a browser can compute them.
 
-A live number is an int with a ``node``: an expression of the sizes. Sums and products of live numbers are live, and so
-is a text that a ``mirrored`` function makes from them. All other code treats them as plain numbers and texts. If that
-code loses the node, a page shows the same value but updates it only when the server answers.
+A live number is an int, Fraction or float with a ``node``: an expression of the sizes. Sums and products of live
+integers and fractions are live, and so is a text that a ``mirrored`` function makes from them. All other code treats
+them as plain numbers and texts. If that code loses the node, a page shows the same value but updates it only when the
+server answers.
 
 >>> hidden = live(768, LiveNode("field", ("hidden_size",)))
 >>> squares = 4 * hidden * hidden
@@ -62,7 +63,7 @@ def _node(operation: str, _types: tuple[Any, ...] | None, *arguments: Any) -> Li
 
 
 class Live:
-    """The base of all live values: ``node`` is the expression that computes the value, ``plain`` is the bare value."""
+    """The base of live values. ``node`` is the expression that computes a value, and ``plain`` is the bare value."""
 
     node: LiveNode
     plain: Any
@@ -245,7 +246,7 @@ def plain(count: int) -> str:
 
 @mirrored
 def joined(separator: str, texts: tuple[str, ...] | list[str]) -> str:
-    """Join the texts that are not empty."""
+    """Join the texts that are not empty with ``separator``."""
     return separator.join(filter(None, texts))
 
 
@@ -264,7 +265,7 @@ def staying(figure: int) -> FigureBound:
 
 @mirrored
 def within(value: Any, bounds: tuple[FigureBound, ...]) -> Any:
-    """Return ``value``, with a formula that is valid only while these figures stay within their bounds.
+    """Return ``value``, with a formula that is valid only while the figures of ``bounds`` stay within them.
 
     Outside the bounds, its evaluation raises OutsideError. A browser keeps the last value and marks it as outdated.
     """
@@ -275,7 +276,10 @@ def within(value: Any, bounds: tuple[FigureBound, ...]) -> Any:
 
 
 def fill(message: str, **values: Any) -> str:
-    """``message.format(**values)``, live if a value is live; the format of a live number is ``{n}`` or ``{n:,}``."""
+    """Return ``message.format(**values)``, which is live if a value is live.
+
+    A live number must have the format ``{n}`` or ``{n:,}``; any other format raises ValueError.
+    """
     text = message.format(**values)
     return _of_parts(text, tuple(_parts(message, values))) if any(map(is_live, values.values())) else text
 
@@ -328,7 +332,7 @@ def _parsed(message: str) -> tuple[tuple[str, str | None, str | None, str | None
     return tuple(Formatter().parse(message))
 
 
-# Exact arithmetic for nodes.
+# The arithmetic operations of nodes, which are exact.
 _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "+": lambda *values: sum(values),
     "-": lambda left, right: left - right,

@@ -11,13 +11,13 @@ _SLOW = N_(
     "{argument} {pattern} could take too long to match: use at most {most} repetitions, and do not "
     "repeat a group that contains a repetition or alternatives."
 )
-MOST = 4  # quantifiers; matching four .* with the names of BERT-base takes a fifteenth of a second
+MOST = 4  # maximum number of quantifiers; matching four .* with the names of BERT-base takes a fifteenth of a second
 _GROUP, _CLASS = r"\((?:\?(?:[:=!>]|<[=!]|P?<\w+>))?", r"\[\^?\]?(?:\\.|[^\]\\])*\]"
 _PART = re.compile(rf"\\.|{_CLASS}|{_GROUP}|(?:[*+]|\?|\{{[0-9,]+\}})[?+]?|.", re.DOTALL)
 
 
 def check_patterns(name: str, value: object) -> None:
-    """Raise InputError if a text in an argument is not a valid regular expression.
+    """Raise InputError if a text in the argument ``name`` is not a valid regular expression.
 
     >>> check_patterns("target_modules", ["query", "*"])
     Traceback (most recent call last):

@@ -45,7 +45,7 @@ def _text(self: Any) -> str:
 
 
 def _set(self: Any, name: str, value: object) -> None:
-    if name in vars(self) or name not in self.__dataclass_fields__:  # ``__init__`` assigns each field once
+    if name in vars(self) or name not in self.__dataclass_fields__:  # ``__init__`` may assign each field once
         message = f"cannot assign to field {name!r}"
         raise FrozenInstanceError(message)
     object.__setattr__(self, name, value)

@@ -16,7 +16,10 @@ from bertcalc.text.problem import InputError, wrong
 
 
 def read_json(text: str | bytes, most: int) -> Any:
-    """Parse at most ``most`` characters of JSON, or bytes of JSON in UTF-8. Raises InputError for any other input."""
+    """Parse JSON of at most ``most`` characters, or UTF-8 JSON of at most ``most`` bytes.
+
+    Raises InputError for any other input.
+    """
     if len(text) > most:
         message = N_("This text has {length} characters: at most {most} are allowed.")
         raise wrong(message, length=len(text), most=most)
@@ -54,7 +57,7 @@ HABITS = {
 
 
 def decode(data: bytes) -> str:
-    """Decode UTF-8. Raises InputError that names the first invalid byte."""
+    """Decode UTF-8. Raises an InputError that names the first invalid byte."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-_LONGEST = 100  # characters of a name that are compared: the time grows quadratically
+_LONGEST = 100  # maximum number of characters to compare; the time grows quadratically
 _SIMILAR = 0.6  # difflib's own default
 
 

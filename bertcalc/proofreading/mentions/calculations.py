@@ -48,7 +48,7 @@ class ChainSide(NamedTuple):
     unit: Unit | None = None
     is_calculation: bool = False
     is_shape: bool = False
-    letters: bool = False
+    letters: bool = False  # whether it contains letters for sizes, such as H
     about: bool = False  # whether it follows ≈
     is_decimal: bool = False  # a decimal or a percentage, not a count
 
@@ -69,7 +69,7 @@ class WrittenNumber(NamedTuple):
     after: str
     line: int
     cells: tuple[str, ...] = ()  # the cells of its row, if it is in a table
-    column: int = 0
+    column: int = 0  # the index of its cell in the row
 
     @property
     def start(self) -> int:
@@ -144,7 +144,7 @@ _TOKEN = re.compile(
 )
 _SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]")
 _ARROWS = ("->", "→", "⇒")
-_MOST_TOKENS, _DEEPEST = 200, 8  # in one calculation; parentheses inside parentheses
+_MOST_TOKENS, _DEEPEST = 200, 8  # maximum number of tokens in a calculation; maximum depth of its parentheses
 _LONGEST_LINE = 4000
 
 
@@ -166,7 +166,7 @@ def _with_products(line: str) -> str:
     """Rewrite a line, without changing its length, so that its calculations can be read.
 
     The shapes in a sum become products, as in (2, 768) + (768) * 2, and [...] * 12 becomes (...) * 12. Spaces replace
-    the times in a log, and the calculation of a term that already has a result: 4,718,592 (3072*768*2) + 768, or
+    the time stamps in a log, and the calculation of a term that already has a result: 4,718,592 (3072*768*2) + 768, or
     2,359,296 + (768*4=3072).
     """
     line = _COMPUTED_TERM.sub(_without_calculation, line)
@@ -210,7 +210,7 @@ _COMPUTED_TERM = re.compile(
     r"[(（](?P<calculation>[0-9][0-9 ]{0,9}[*×·+][0-9 *×·+]{1,60})[)）](?=\s?[+=])"
 )
 _SIZES_OF_SHAPE = r"(?<![A-Za-z_])[(（][0-9]{1,6}, ?[0-9]{1,6}[)）]"
-_TIME = re.compile(r"(?<![0-9:])[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,6})?(?![0-9:])")  # in a log
+_TIME = re.compile(r"(?<![0-9:])[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,6})?(?![0-9:])")  # a time stamp
 _FACTOR_IN_BRACKETS = re.compile(r"\[(?P<inside>[0-9\s()*×·+^-]{3,200}[*×·+][0-9\s()*×·+^/-]{1,200})\](?=\s?[*×·])")
 _SHAPE_IN_SUM = re.compile(rf"{_SIZES_OF_SHAPE}(?= ?[+])|(?<=[+]){_SIZES_OF_SHAPE}|(?<=[+] ){_SIZES_OF_SHAPE}")
 
@@ -252,7 +252,10 @@ _COMPARED = re.compile(r"\s*(?:->|→|⇒|vs\.?|versus|到|变为|降到|降至)
 
 
 def _is_minor(sides: Sequence[ChainSide], sizes: Collection[int]) -> bool:
-    """Whether a number is small or a model's size (12 layers): words before it may then belong to the next number."""
+    """Whether a number is small, a shape, or a size or version of a model (12 layers, 7B).
+
+    Words before such a number may belong to the next number.
+    """
     only = sides[0]
     if len(sides) == 1 and not (only.is_calculation or only.unit or only.is_decimal) and only.value in sizes:
         return True
@@ -266,7 +269,7 @@ def _is_minor(sides: Sequence[ChainSide], sizes: Collection[int]) -> bool:
 
 
 def cells_of(line: str) -> tuple[str, ...]:
-    """The cells of a table row; none if the line is not a row."""
+    """The cells of a table row; empty if the line is not a row."""
     return tuple(cell.strip() for cell in line.split("|")) if line.count("|") > 1 or "\t" in line else ()
 
 
@@ -336,7 +339,7 @@ def _chains(
         yield from _worthwhile(sides, bound)
 
 
-_MOST_OF_WHOLE = Fraction(3, 2)  # a ratio, which may be written in percent
+_MOST_OF_WHOLE = Fraction(3, 2)  # a larger value is a count, not a ratio that a percentage can repeat
 
 
 def _is_comment_on(side: ChainSide, tokens: Sequence[_Token], index: int) -> bool:
@@ -374,7 +377,7 @@ def _in_next_cell(tokens: Sequence[_Token], first: int, end: int, letters: Mappi
 
 
 def _may_be_apart(computed: ChainSide, side: ChainSide) -> bool:
-    """Whether a cell may be independent of the previous cell: a size, the count of one layer, or bytes."""
+    """Whether a cell may be independent of the previous cell: a size, the count of one layer, or not a count at all."""
     if side.unit not in (None, "parameters") or computed.value < _LEAST_IN_CELLS or side.value < _LEAST_IN_CELLS:
         return True
     ratio = max(computed.value, side.value) / min(computed.value, side.value)
@@ -388,7 +391,7 @@ def _worthwhile(sides: Sequence[ChainSide], bound: Collection[str]) -> Iterator[
     """Yield the chain without the formulas in letters that disagree with its numbers; yield nothing for a range."""
     numeric = [side for side in sides if not side.letters]
     if not numeric and len({side.value for side in sides}) > 1 and not _are_sums(sides):
-        sides = sides[:1]  # a definition
+        sides = sides[:1]  # a definition: keep only its left side
     kept = [
         side
         for side in sides
@@ -418,7 +421,7 @@ def _are_sums(sides: Sequence[ChainSide]) -> bool:
 def _is_bound(side: ChainSide, numeric: Sequence[ChainSide], bound: Collection[str]) -> bool:
     """Whether a formula in letters is certainly about the number beside it, although their values differ.
 
-    The text must define all its letters, or it must be a formula for a whole model: 12·L·d² + 2·V·d ≈ 124M.
+    The text must define all letters of the formula, or the formula must be for a whole model: 12·L·d² + 2·V·d ≈ 124M.
     """
     low, high = sorted((side.value, numeric[0].value))
     letters = _letters_in(side)
@@ -485,7 +488,7 @@ def _is_part_of_word(tokens: Sequence[_Token], index: int) -> bool:
 
 
 class _Written(NamedTuple):
-    """How far a calculation has been read: its number of pieces for ``evaluate`` and of operands, and its end."""
+    """How far a calculation has been read: the numbers of its pieces (for ``evaluate``) and operands, and its end."""
 
     pieces: int
     operands: int
@@ -654,7 +657,7 @@ def _beside_operator(tokens: Sequence[_Token], index: int) -> bool:
 
 
 def _letters(tokens: Sequence[_Token], index: int, letters: Mapping[str, int]) -> str:
-    """A name as a product of letters, HI as H*I; empty for a word. A and I are words unless an operator is near."""
+    """A name as a product of letters: H*I for HI; empty for words. A and I are words unless an operator is near."""
     token = tokens[index]
     if token.text.endswith(PRIMES):  # a separate letter: beside H, H' is the intermediate size
         before, primed = token.text[:-2].upper(), letters.get(f"{token.text[-2]}'")

@@ -19,7 +19,7 @@ from bertcalc.text.amounts import typed
 from bertcalc.text.problem import InputError
 
 _MOST_BEFORE, _MOST_AFTER, _MOST_HEADING = 100, 60, 80
-_LINES_BELOW = 2  # one of them may be empty
+_LINES_BELOW = 2  # number of lines below a number to search for text; one may be empty
 _SENTENCE = re.compile(r"[。；;!?！？]|\.\s|\)\s*[,，]|\|")
 _SENTENCE_END, _LONGEST_SENTENCE = re.compile(r"[。!?！？]|\.(?:\s|$)"), 300
 _CLAUSE = re.compile(r"[,，;；。|]|(?<![A-Za-z])、|、(?![A-Za-z])|\.(?:\s|$)|(?<=\w)\s(?:and|while|but|plus)\s|而|以及")
@@ -94,7 +94,8 @@ _LENGTH = re.compile(
 )
 _BATCH = re.compile(r"batch(?:[ _]?size)?\s?(?:of|=|为|是|:|：)?\s?([0-9]{1,4})(?![0-9])", re.I)
 _SHORTEST, _LONGEST = 16, 8192
-_MOST_BEHIND, _FARTHEST_LENGTH = 30, 1000  # characters: to a batch size after a number, to a length before it
+# The maximum number of characters from a number to a batch size after it, and to a length before it.
+_MOST_BEHIND, _FARTHEST_LENGTH = 30, 1000
 
 
 def _lengths(text: str) -> list[int]:
@@ -110,10 +111,10 @@ class Context(NamedTuple):
     line: str
     without_biases: bool = False  # whether the text builds its model with bias=False
     header: str = ""  # the header of its column, in a table
-    before: str = ""  # the last characters of its line before it
+    before: str = ""  # the last characters before it on its line
     opening: str = ""  # the first words of its sentence, if they say which layers the sentence is about
     sentence: str = ""  # the words on both sides of the number, up to the ends of its sentence; none in a table
-    after: str = ""  # the first characters of the line after it
+    after: str = ""  # the first characters after it on its line
     below: str = ""  # the first characters of the next line
     of_other: bool = False  # whether the number is judged for a model other than the model that its context means
     batch: WrittenBatch = WrittenBatch()
@@ -163,7 +164,7 @@ _WORDS = {
     24: "twenty[ -]four|二十四",
     36: "thirty[ -]six|三十六",
     48: "forty[ -]eight|四十八",
-}  # numbers of layers
+}  # patterns for common numbers of layers as words
 
 
 def _in_digits_or_words(layers: int) -> str:
@@ -171,7 +172,7 @@ def _in_digits_or_words(layers: int) -> str:
     return f"(?:{layers}|{_WORDS[layers]})" if layers in _WORDS else f"{layers}"
 
 
-@lru_cache(maxsize=64)  # called again for every number of a text
+@lru_cache(maxsize=64)  # cached, because it is called for every number of a text
 def _occurs(pattern: re.Pattern[str], text: str) -> bool:
     return bool(pattern.search(text))
 
@@ -231,7 +232,8 @@ _OF_LAST = re.compile(
     r"|(?:for|in) [\w.-]{2,30}(?: [\w.-]{2,12})?,? (?:and|vs\.?|versus|but)(?:\s|$))\s?",
     re.I,
 )
-# The same, if such words also follow the number itself: 7.1M parameters for each layer, 85.1M parameters for all.
+# Words after a number that say what it counts. If a number has them, such words before it belong to the previous
+# number: 7.1M parameters for each layer, 85.1M parameters for all.
 _NOUN_BEHIND = re.compile(r"^(?:parameters?|params|weights)?\s?(?:for|in|of|are|per)\s", re.I)
 _NOUN_OF_LAST = re.compile(
     r"^(?:parameters?|params|weights)?\s?(?:for|in|of|are|per)\s[^,.;，；]{2,80}?(?:[,;，；]|\sand(?:\s(?:at|to|of|with|in))?$)",
@@ -245,7 +247,7 @@ _GOES_ON = re.compile(
 )
 # A word between a question and the number that answers it.
 _ANSWER = re.compile(r"^\W*(?:solution|answer|ans|result|a|解|答|答案|解答|结果)?\W*$", re.I)
-# A word before the calculation of the item above it.
+# Words before a number that belongs to the list item on the line above.
 _OF_ITEM = re.compile(r"\W*(?:(?:total |number of )?param(?:eter)?s(?: per (?:layer|block))?|参数量?)\W*", re.I)
 _QUESTION = re.compile(r"^\W*(?:Q|Question|问题?)[0-9]{0,2}\W+", re.I)
 # The sizes of a model after its name, which do not describe the number: bert-medium (8 layers, hidden 512) 41.4M
@@ -391,7 +393,10 @@ class Surroundings:
             yield _run_in(self._lines[entry.line][:80])
 
     def _above(self, line: int) -> Iterator[str]:
-        """The nearest line above with text, if it introduces this line or is a heading."""
+        """Yield the nearest line above that has text, if it may say what the number on this line counts.
+
+        It is a heading, ends with a colon or a question mark, or contains no count.
+        """
         for number in range(line - 1, max(-1, line - 3), -1):
             text = self._lines[number].strip()
             if heading := _HEADING.match(text[:200]):
@@ -427,7 +432,7 @@ def _names_part_itself(line: str) -> bool:
 
 _BOLD, _PLAIN = 7, 8  # the levels of headings without #
 _LONGEST_PLAIN = 48
-# A sentence, an item of a list, a row, a formula, or a number.
+# Lines that are not headings: sentences, list items, table rows, formulas and numbers.
 _NO_PLAIN = re.compile(r"[。.!?！？,，;；、]\s*$|^[-*•+|>`]|[|=*×/_{}<>]|[0-9]{3}|[0-9]\s?[MGk万亿%]|\s[+-]\s")
 _NUMBERED = re.compile(
     r"(?:(?:part|step|section|stage)\s?[0-9IVX]{1,4}\b|第\s?[0-9一二三四五六七八九十]{1,3}\s?(?:部分|步|节|章)"
@@ -489,7 +494,7 @@ def _is_without_biases(lines: Sequence[str]) -> bool:
     return any(not _IN_MODULE.search(line[max(0, start - 200) : start]) for line, start in fields)
 
 
-# The arguments of a module, up to one of them: nn.Linear(n_embd, 4 * (n_embd),
+# The call of a module up to one of its arguments: nn.Linear(n_embd, 4 * (n_embd),
 _IN_MODULE = re.compile(r"(?:\bnn\.\w{1,30}|Linear|Norm|Embedding|Conv\w{0,4})\((?:[^()]|\([^()]{0,60}\)){0,200}$")
 
 
@@ -505,10 +510,10 @@ def _first_rows(lines: Sequence[str]) -> Iterator[int | None]:
         yield first
 
 
-_MOST_EMPTY = 2  # empty lines between the rows of an HTML table
+_MOST_EMPTY = 2  # maximum number of empty lines between two rows of a table that was HTML
 
 
-# Cached, because every number of a row reads them.
+# Cached, because every number of a row reads the cells of its headers.
 _cells = lru_cache(maxsize=16)(cells_of)
 
 
@@ -537,7 +542,7 @@ _FORMULA = re.compile(
 )
 
 
-# An embedding size is not a part of a model, and neither is a tied or untied decoder.
+# Words that are removed because they name no part of a model: an embedding size, or a tied or untied decoder.
 _SIZE = re.compile(
     r"(?:embed(?:ding)?|嵌入|词向量)[ _-]?(?:size|dim\w*|width|大小|维度|维数)"
     r"|\bposition-?wise\b"
@@ -553,7 +558,7 @@ _EVERYTHING = re.compile(r"\b(?:everything|altogether|overall)\b", re.I)
 
 
 _BULLET = re.compile(r"^\s*(?:[-*•]|[(（]?(?:[0-9]{1,2}|[ivx]{1,4}|[a-z])[.)、）/])\s+")
-# A layer always has its LayerNorms and biases: one layer including two LayerNorms.
+# A layer always has LayerNorms and biases, so words that add them are removed: one layer including two LayerNorms.
 _WITH_ITS = re.compile(
     r"\b(layers?|blocks?)(?:\s(?:has|have))?,?\s(?:including|incl\.?|with|and)\s(?:(?:the|its|two|both|all)\s){0,2}"
     r"(?:layer ?norm(?:alization)?s?|biases)\b",
@@ -561,9 +566,10 @@ _WITH_ITS = re.compile(
 )
 
 
-# A linear layer is not a layer of the model, and a size in a sentence is not a name: with L = 24.
+# A linear layer is not a layer of the model, so the word "layer" is removed.
 _LINEAR = re.compile(r"\b(linear|dense|fully[ -]connected) layers?\b", re.I)
 _NON_EMBEDDING = re.compile(r"\bnon[- ]?embeddings?\b", re.I)
+# A size in a sentence does not say what a number counts: with L = 24.
 _ASSIGNED = re.compile(r"(?<![\w.])[A-Za-z_]{1,30}\s?=\s?[0-9][0-9,]{0,12}\b(?!\s?[-+*/^×·])")
 
 

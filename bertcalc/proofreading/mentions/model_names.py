@@ -82,7 +82,8 @@ _FOREIGN = (
 )
 
 
-# The version and size in such a name: Qwen2.5-7B, Llama 3.2 1B. A number without a unit is neither: Gemma 27 layers.
+# The version and size after one of these names: Qwen2.5-7B, Llama 3.2 1B. A number without a unit is not a size: Gemma
+# 27 layers.
 _VERSIONS = (
     r"(?:-?v?[0-9](?:\.[0-9]{1,2})?(?![0-9])(?!\.[0-9]))?(?:[ _-](?:[0-9](?:\.[0-9])? )?[0-9.]{1,5}[mb](?![a-z]))?"
 )
@@ -97,7 +98,7 @@ def _spelled(name: str) -> str:
 
 @lru_cache(maxsize=1)
 def preset_by_name() -> Mapping[str, str]:
-    """The presets, keyed by the spellings of their names, also without words that texts often omit."""
+    """The presets, keyed by the spellings of their names, including spellings without words that texts often omit."""
     names: dict[str, str] = {}
     for preset in PRESETS:
         spelled = _spelled(preset)
@@ -241,7 +242,7 @@ _SIBLING = re.compile(
 
 
 def _of_siblings(text: str, mentions: Sequence[Mention]) -> Iterator[Mention]:
-    """The mentions of only another size of a model on the same line: the large version."""
+    """The mentions that consist only of another size of a model on the same line: the large version."""
     starts = [mention.start for mention in mentions]
     for match in _SIBLING.finditer(text):
         first = bisect_right(starts, text.rfind("\n", 0, match.start()))
@@ -271,7 +272,7 @@ def _every_mention(text: str) -> tuple[Mention, ...]:
     )
 
 
-_PAPER = re.compile(r"\s?(?:paper|authors)\b|\s?(?:的)?(?:论文|作者)", re.I)  # which may be about another model
+_PAPER = re.compile(r"\s?(?:paper|authors)\b|\s?(?:的)?(?:论文|作者)", re.I)  # a paper may also describe other models
 
 
 def line_of(match: re.Match[str]) -> int:

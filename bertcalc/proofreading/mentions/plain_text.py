@@ -209,12 +209,13 @@ _COLUMNS = re.compile(
     r"\\begin\{(?:tabular|longtable)[*x]?\}(?:\[\w{1,3}\])?(?:\{(?:[^{}\n]|\{[^{}\n]{0,30}\}){0,80}\}){1,2}"
 )
 _FULL_WIDTH = re.compile("[\uff01-\uff0b\uff0d-\uff5e\u3000]|(?<=[\uff10-\uff19])\uff0c(?=[\uff10-\uff19])")
-# Groups of digits separated by a special space, or in a result by an ordinary space: = 131 072
 _INVISIBLE = re.compile("[\u200b-\u200d\u2060-\u2064\ufeff]")
 _HYPHEN = re.compile("[\u2010\u2011]")  # word processors write these characters for a hyphen
 _TIMES = re.compile(f"[{TIMES}]")
+# Groups of digits separated by a non-breaking or narrow space.
 _NARROW = re.compile("(?<=[0-9])[\u00a0\u2009\u202f](?=[0-9]{3}(?![0-9]))")
 _SPACED_COMMAS = re.compile(r"(?<=[0-9]) , (?=[0-9]{3}(?![0-9]))")  # as MathJax writes digits: 23 , 440 , 896
+# A result with groups of digits separated by ordinary spaces: = 131 072
 _SPACED = re.compile(r"(?<=[=≈] )[0-9]{1,3}(?: [0-9]{3})+(?![0-9]|[ ,.][0-9])")
 # A line whose result is in groups of four digits: 1662 2592 + 708 7872 = 2371 0464
 _FOURS = r"(?!(?:19|20)[0-9]{2} (?:19|20)[0-9]{2})[0-9]{2,4} (?=[0-9]{4}[ \t]{0,3}"
@@ -226,15 +227,17 @@ _RESULT_IN_FOURS = re.compile(rf"(?m)(?:(?<=[=:：])|(?<=[=:：] )){_FOURS}$)")
 _BROKEN_LINE = re.compile(r"[ \t]{0,9}\n[ \t]{0,20}(?:#|//)[ \t]{0,30}(?=\|\| ?(?:all params|trainable ?%))")
 # A calculation that goes on in the next line: a + b +\n(c + d) = ...
 _GOES_ON = re.compile(r"(?:(?<=[)\w])|(?<=[)\w] ))\+[ \t]{0,4}\n[ \t]{0,20}(?=[(\w][^\n=]{3,300}=[ \t]?[0-9])")
-# Chinese commas in a number, or one in a result: 23，835，648; = 393，216
+# A number with several Chinese commas: 23，835，648
 _CHINESE_COMMAS = re.compile("(?<![0-9\uff0c])[0-9]{1,3}(?:\uff0c[0-9]{3}){2,4}(?!\uff0c?[0-9]|\\s?[)\uff09\\]])")
+# A result with one Chinese comma: = 393，216
 _CHINESE_COMMA = re.compile(
     "(?:" + "|".join(f"(?<=[=≈]{space}[0-9]{{{digits}}})" for space in ("", " ") for digits in (1, 2, 3)) + ")"
     "\uff0c(?=[0-9]{3}(?![0-9]))"
 )
 _WORDS = r"text(?:bf|it|tt|rm)?|math(?:rm|bf|it|cal|sf)|emph|operatorname|underline|boxed"
 
-# The steps of removing markup: a pattern that must occur, the pattern that is replaced then, and its replacement.
+# The steps that remove markup. Each has a pattern that must occur for the step to run, the pattern to replace, and its
+# replacement.
 _STEPS: tuple[tuple[re.Pattern[str], re.Pattern[str], Rewrite], ...] = (
     (re.compile("\x1b"), re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]"), lambda _match: ""),
     (re.compile("<"), _COMMENTS, lambda _match: ""),

@@ -28,7 +28,7 @@ _ASSIGNMENT = re.compile(
     r"(?P<sum>[^=\s#][^#\n]{0,800}?)[ \t]*;?[ \t]*(?:#(?P<comment>[^\n]{0,200}))?$",
     re.M,
 )
-# print("embeddings:", V * H), print(f"embeddings: {V * H:,}") and the result of a function.
+# print("embeddings:", V * H) or print(f"embeddings: {V * H:,}")
 _PRINT = re.compile(r"^[ \t]*print\((?P<arguments>[^\n]{1,400})\)[ \t]*;?[ \t]*(?:#[^\n]*)?$")
 _RETURN = re.compile(r"^[ \t]+return[ \t]+(?P<sum>[^#\n]{1,800}?)[ \t]*;?[ \t]*(?:#(?P<comment>[^\n]{0,200}))?$")
 _IN_STRING = re.compile(r"\{(?P<sum>[^{}:!\n]{1,300})(?:[:!][^{}\n]{0,20})?\}")
@@ -45,13 +45,13 @@ _OPENS, _LONGEST = re.compile(r"^[ \t]*[A-Za-z_]\w{0,60}[ \t]*=[ \t]*(?P<sum>\([
 _CONTINUED = re.compile(r"\\[ \t]*\n[ \t]*")
 _LOOP = re.compile(r"[ \t]*for\s+\w+\s+in\s+range\((?P<times>[^:\n]{1,60})\)\s*:")
 _HEADER = re.compile(r"[ \t]*(?:for|while|if|elif|else|try|except|finally|with)\b[^:\n]*:")
-_JUMP = re.compile(r"(?:^|:)[ \t]*(?:break|continue)\b", re.M)  # a loop that may end early
+_JUMP = re.compile(r"(?:^|:)[ \t]*(?:break|continue)\b", re.M)  # with these, it is unknown how often a loop runs
 _GLOBAL = re.compile(r"^[ \t]+(?:global|nonlocal)[ \t]+(?P<names>[\w, \t]{1,200})$", re.M)
 _TEXT = re.compile(r"(\"{3}|'{3})(?:(?!\1)[\s\S]){0,20000}\1")
 _OBJECT = re.compile(r"^[ \t]*\w+[ \t]*=[ \t]*(?P<object>\{[^{}]{1,4000}\})", re.M)
 _ENTRY = re.compile(r"^[ \t]*\w+\[[\"'](?P<key>\w+)[\"']\][ \t]*[-+*]?=(?!=)", re.M)
-_FEWEST = 2  # assignments of a program: one may be a formula in a sentence
-_LEAST = 1000  # smaller values are sizes
+_FEWEST = 2  # minimum number of computing lines in a program; a single line may be a formula in a sentence
+_LEAST = 1000  # smaller values are sizes, not counts
 _MOST_BITS, _MOST_LINES, _MOST_FUNCTIONS, _DEEPEST = 256, 3000, 20, 40
 _SEPARATOR = re.compile(r"[_\W]+")
 # Names for the count of a whole model: all_parameters, total, bert_params, para.
@@ -62,7 +62,11 @@ OF_PROGRAM = "total parameters of the model"  # the words beside a total that a 
 
 
 class _Block(NamedTuple):
-    """A function, loop or branch; ``times`` is how often a loop or branch runs, empty if that is unknown."""
+    """A function, loop or branch.
+
+    ``times`` has the arguments of a loop's ``range``. It is 1 for ``with``, and empty if it is unknown how often the
+    block runs.
+    """
 
     indent: int
     start: int
@@ -80,7 +84,7 @@ class _ProgramLine(NamedTuple):
     comment: str
     blocks: tuple[_Block, ...] = ()
     is_assignment: bool = True
-    is_attribute: bool = False  # self.hidden = 768
+    is_attribute: bool = False  # whether it assigns an attribute: self.hidden = 768
 
     @property
     def function(self) -> int:
@@ -143,7 +147,7 @@ def _valued_lines(text: str, sizes: Mapping[str, int]) -> Iterator[_ValuedLine]:
         return
     constants: dict[str, Fraction | int] = {**sizes, **_objects(text), **_constants(lines)}
     for entry in _ENTRY.finditer(text):
-        constants.pop(entry["key"], None)  # config["hidden_size"] = 1024
+        constants.pop(entry["key"], None)  # changed later: config["hidden_size"] = 1024
     arguments, runs = _arguments(text), dict[int, int | None]()
     shared: dict[str, Fraction | int] = {}  # values outside functions
     inside: dict[int, dict[str, Fraction | int]] = {-1: shared}
@@ -205,7 +209,7 @@ def _runs(arguments: str, values: Mapping[str, Fraction | int]) -> int | None:
 
 
 def _objects(text: str) -> dict[str, int]:
-    """The integers in the dictionaries of a program, by key."""
+    """The integers in a program's dictionaries, merged into one dictionary."""
     numbers: dict[str, int] = {}
     for match in islice(_OBJECT.finditer(text), _MOST_FUNCTIONS):
         with suppress(ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
@@ -295,7 +299,10 @@ def _constants(lines: Sequence[_ProgramLine]) -> dict[str, Fraction]:
 
 
 def _arguments(text: str) -> dict[int, dict[str, Fraction | int]]:
-    """The numbers in the first call of each function, or its defaults, keyed by function position and parameter."""
+    """The numbers that each function receives in its first call or has as defaults.
+
+    They are keyed by the position of the function in the text, and then by parameter.
+    """
     of_functions: dict[int, dict[str, Fraction | int]] = {}
     for function in islice(_FUNCTION.finditer(text), _MOST_FUNCTIONS):
         arguments = of_functions.setdefault(function.start(), {})
@@ -368,7 +375,7 @@ def _statements(text: str, function: str) -> Iterator[_ProgramLine]:
 
 
 def _result(line: str, function: str) -> _ProgramLine | None:
-    """The calculation that a line prints or returns, under the printed label or the function's name."""
+    """The calculation that a line prints or returns, with the printed label or the function's name as its name."""
     if returned := _RETURN.match(line):
         start, end = returned.span("sum")
         comment = (returned["comment"] or "").strip()

@@ -67,7 +67,7 @@ _TABLE = re.compile(
 
 
 def assigned_sizes(text: str) -> dict[str, int]:
-    """The sizes that a text assigns, keyed by field; fields with several different values are left out."""
+    """The sizes that a text assigns, keyed by field; a field without exactly one plausible value is left out."""
     assigned: dict[str, list[int]] = {}
     for match in _TABLE.finditer(text):
         assigned.setdefault("vocab_size", []).append(int(match["number"]))
@@ -119,7 +119,7 @@ def _width_called_dim(text: str) -> int:
     return _LEAST_DIM if _DISTILBERT.search(text) and not _OTHER_BERT.search(text) else 0
 
 
-_LEAST_DIM = 768  # dim of DistilBERT
+_LEAST_DIM = 768  # DistilBERT's hidden size, which its configuration calls dim
 _DIM = re.compile(
     r"(?<![A-Za-z0-9_.-])(?<!head )(?<!embedding )dim[\"'`]?\s?[:=]?\s?([0-9]{2,5})\b(?!\s?(?:\)|per|each))", re.I
 )
@@ -183,7 +183,7 @@ _POSITIONS = re.compile(
 
 @lru_cache(maxsize=2)
 def literals(text: str) -> Counter[int]:
-    """How often each whole number occurs in a text."""
+    """How often each whole number of three or more digits occurs in a text."""
     literals = re.finditer(r"(?<![0-9A-Za-z_.,])([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{3,7})(?![0-9A-Za-z_])", text)
     return Counter(int(match[1].replace(",", "")) for match in literals)
 
@@ -261,7 +261,7 @@ _UNITS_OF_BOTH = re.compile(
     re.I,
 )
 _PATTERNS = {field: [re.compile(pattern, re.I) for pattern in patterns] for field, patterns in _GROUPED.items()}
-_FARTHEST = 120  # characters between two sizes of a group
+_FARTHEST = 120  # maximum number of characters between two sizes of a group
 _FEWEST_WORDS = 20  # the smallest vocabulary: amino acids or characters
 _CALCULATED = re.compile(r"\s?(?:[-+*×·/^⋅²]|x\s?[0-9]|\([0-9])|\s?=")
 SUPPOSED = re.compile(
