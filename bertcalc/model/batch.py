@@ -52,7 +52,7 @@ def rows_for(config: Config, length: int) -> int:
 
 
 def batch_problems(config: Config, values: Mapping[str, object]) -> Iterator[Problem]:
-    """Yield the first problem with a batch_size and a sequence_length for a model with this configuration, if any."""
+    """Yield the first problem, if any, with the batch_size and sequence_length in ``values`` for a model."""
     for field, default in BATCH.items():
         if problem := check_whole_number(field, values[field], 1, LARGEST, default):
             yield problem

@@ -53,7 +53,7 @@ def _from_polynomial(polynomial: LetterPolynomial) -> Any:
     )
 
 
-converter[LetterPolynomial] = _from_polynomial  # for sympify, also in SymPy's own operators
+converter[LetterPolynomial] = _from_polynomial  # so that sympify and SymPy's operators accept polynomials
 
 
 SYMBOLS = _symbols(EVERY_LETTER)
@@ -96,7 +96,10 @@ class Formula(NamedTuple):
 
     @checked
     def latex(self, config: Config | None = None, **sizes: int) -> str:
-        """LaTeX with letters, or with the numbers of a configuration and the ``sizes`` of a call."""
+        """The formula in LaTeX.
+
+        Without ``config``, it has letters. Otherwise, it has the numbers of ``config`` and the ``sizes`` of a call.
+        """
         if config is None:
             return _PLACEHOLDER.sub(lambda match: _ALL_LETTERS[match[1]], _DOT.sub(" ", self.written))
         values = self.numbers_of(config, sizes)
@@ -126,7 +129,10 @@ _OfModel = TypeVar("_OfModel", bound=Callable[..., Any])
 
 
 def once(maxsize: int) -> Callable[[_OfModel], _OfModel]:
-    """Cache a function of a model by the model's structure: the function receives ``symbolic_model(model)``."""
+    """Cache a function of a model by the model's structure, with at most ``maxsize`` entries.
+
+    The function receives ``symbolic_model(model)``.
+    """
 
     def decorate(function: _OfModel) -> _OfModel:
         cached = lru_cache(maxsize)(function)

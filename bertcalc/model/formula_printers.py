@@ -26,7 +26,7 @@ _NO_NAMES: Names = MappingProxyType({})  # each symbol keeps its name
 def text(
     expression: Any, names: Names = _NO_NAMES, *, times: str = "", minus: str = "-", minus_last: bool = False
 ) -> str:
-    """Write an expression as text, with ``names`` for symbols and ``times`` between factors.
+    """Write an expression as text, with ``names`` for symbols, ``times`` between factors and ``minus`` as minus sign.
 
     With ``minus_last``, negative terms come last: L - F, not -F + L.
     """
@@ -43,7 +43,7 @@ def latex(expression: Any, names: Names = _NO_NAMES, *, dots: bool = False) -> s
 def python(expression: Any, names: Names, *, tight: bool = False) -> str:
     """Write an expression as Python with integers only; floors and ceilings become divisions with //.
 
-    A sum is divided as a whole, because single terms need not be divisible. ``tight`` puts a sum in parentheses.
+    A sum is divided as a whole, because single terms need not be divisible. With ``tight``, a sum is in parentheses.
 
     >>> python(sympy.Symbol("n_inner") / 2 + 1, {"n_inner": "inner"})
     '((inner + 2) // 2)'

@@ -32,8 +32,9 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True)
 class Freezing(CheckedRecord):
-    """The frozen tensors: the embeddings, the first ``layers`` layers, and everything that ``train`` excludes.
+    """The choice of frozen tensors.
 
+    These are the embeddings (with ``embeddings``), the first ``layers`` layers, and all tensors that ``train`` excludes.
     Tensors that an adapter froze stay frozen. A tied tensor is frozen if its owner's tensor is.
     """
 
@@ -74,7 +75,7 @@ class Freezing(CheckedRecord):
 
     @checked
     def by_component(self, model: Module) -> dict[Component, Split]:
-        """Trainable and frozen parameters of each component of the model.
+        """The numbers of trainable and frozen parameters in each component of the model.
 
         Raises InputError if more layers are frozen than the model has.
         """

@@ -23,7 +23,7 @@ class ModuleGroup(NamedTuple):
 
 @checked
 def inventory(model: Module) -> list[ModuleGroup]:
-    """Group the modules that own tensors or have no children by kind; their parameters sum to the model's."""
+    """Group by kind the modules that own tensors or have no children. The groups' parameters sum to the model's."""
     entries = [
         entry for entry in model.modules() if entry[1].parameters or not any(entry[1].named_children(folded=True))
     ]

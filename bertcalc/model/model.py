@@ -46,7 +46,7 @@ class Model(Module):
     config: Config
     add_pooling_layer: bool  # True if the class has no such option
     changes: tuple[Change, ...] = ()
-    _no_tree = ""  # the reason why there is no module tree
+    _no_tree = ""  # the reason why there is no module tree; "" if there is a tree
 
     @checked
     def __init__(
@@ -82,7 +82,7 @@ class Model(Module):
 
     @classmethod
     def of_family(cls, family: Family, kind: Class, config: Any, *, add_pooling_layer: bool = True) -> "Model":
-        """Build a model of a family, registered or not."""
+        """Build the model of the class ``kind`` of a family, whether or not the family is registered."""
         model = cls.__new__(cls)
         model._declare(family, kind, config, add_pooling_layer)
         return model
@@ -108,7 +108,7 @@ class Model(Module):
 
     @property
     def children(self) -> dict[str, Module]:
-        """The modules directly below. Raises MixedError for columns with rows of different structure."""
+        """The child modules, keyed by name. Raises MixedError for columns with rows of different structure."""
         if self._no_tree:
             raise MixedError(Problem.of(self._no_tree))
         return self._children

@@ -50,7 +50,7 @@ AFTER_LAYERS = "after the layers"  # the block of the encoder's modules that run
 class Tensor(NamedTuple):
     """A parameter tensor, or all its copies in a repeated layer."""
 
-    name: str  # Hugging Face's; with * instead of the layer number if it stands for all copies
+    name: str  # Hugging Face's name, with * instead of the layer number if the tensor stands for all copies
     shape: Shape
     copies: int
     place: Place = NOWHERE
@@ -194,9 +194,10 @@ class Module:
         return sum(map(prod, self.parameters.values()))
 
     def tensors(self, *, folded: bool = True) -> Iterator[Tensor]:
-        """Every parameter tensor in Hugging Face's order; folded, a repeated layer appears once, with ``*`` as number.
+        """Yield every parameter tensor in Hugging Face's order.
 
-        A tied tensor has its owner's name and the position of the first module that uses it.
+        If ``folded``, a repeated layer appears once, with ``*`` as its number. A tied tensor has its owner's name and
+        the position of the first module that uses it.
 
         >>> from bertcalc import load
         >>> for tensor in load("bert-base-uncased").get_submodule("pooler").tensors():
@@ -271,9 +272,10 @@ class Module:
             yield ties.get(tensor.name, tensor.name), tensor.shape
 
     def modules(self, path: str = "", copies: int = 1, *, folded: bool = True) -> Iterator[tuple[str, "Module", int]]:
-        """The path, module and number of copies of this module and all below, parents first, as in PyTorch.
+        """Yield (path, module, number of copies) of this module and of all modules below it, in PyTorch's order.
 
-        Folded, a repeated layer appears once, under the name ``*``; unfolded, under each of its numbers.
+        If ``folded``, a repeated layer appears once, under the name ``*``; otherwise, it appears under each of its
+        numbers. ``path`` and ``copies`` are the path and the number of copies of this module.
 
         >>> from bertcalc import load
         >>> for path, module, copies in load("bert-base-uncased").get_submodule("pooler").modules():
@@ -298,7 +300,7 @@ class Module:
                 waiting += reversed(below)
 
     def named_children(self, folded: bool) -> Iterator[tuple[str, "Module", int]]:
-        """The name, module and number of copies of each child, folded as in ``modules``.
+        """Yield (name, module, number of copies) of each child; ``folded`` is as in ``modules``.
 
         >>> from bertcalc import load
         >>> [name for name, _module, _copies in load("bert-base-uncased").named_children(folded=True)]

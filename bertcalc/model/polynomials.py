@@ -25,7 +25,7 @@ class LetterPolynomial:
     ``free_symbols`` and ``is_integer`` are named as in SymPy, so that functions accept symbols of either kind.
     """
 
-    is_integer = True  # the heads in H/A divide the hidden size in every valid configuration
+    is_integer = True  # H/A is an integer, too: in valid configurations, the heads divide the hidden size
 
     def __init__(self, terms: Mapping[Monomial, int | Fraction]) -> None:
         self.terms = {monomial: Fraction(coefficient) for monomial, coefficient in terms.items() if coefficient}

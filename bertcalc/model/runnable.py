@@ -31,9 +31,9 @@ def unpadded(cls: Class, config: Config, batch_size: int) -> Problem | None:
 
 
 def in_pairs(config: Config) -> Problem | None:
-    """The problem with an odd head size, which rotary positions cannot split into pairs; None if sizes are symbols.
+    """The problem with an odd head size, which rotary positions cannot split into pairs; otherwise None.
 
-    Raises MixedError for columns in which only some rows have a problem.
+    Symbols are not checked. Raises MixedError for columns in which only some rows have a problem.
     """
     heads, hidden_size = config.num_attention_heads, config.hidden_size
     numbers = all(isinstance(size, int) or hasattr(size, "all") for size in (hidden_size, heads))
@@ -68,9 +68,10 @@ def two_labels(model: Model, *, training: bool) -> str:
 
 @checked
 def wrong_labels(model: Model, *, training: bool = False) -> Problem | None:
-    """The problem if the forward pass or the loss fails with the model's number of labels; None if it is a symbol.
+    """The problem if the forward pass fails with the model's number of labels; otherwise None.
 
-    Raises MixedError for columns in which only some rows have a problem.
+    With ``training``, the loss is checked as well. A symbol is not checked. Raises MixedError for columns in which only
+    some rows have a problem.
     """
     labels = model.config.num_labels
     if not (isinstance(labels, int) or hasattr(labels, "all")) or not all_or_none(labels != 2):
@@ -83,9 +84,10 @@ def wrong_labels(model: Model, *, training: bool = False) -> Problem | None:
 
 @checked
 def cannot_run(model: Model, *, training: bool = False) -> Problem | None:
-    """The problem if a model's forward pass (or, in ``training``, its loss) can never run; otherwise None.
+    """The problem if a model's forward pass can never run; otherwise None.
 
-    Raises MixedError for columns in which only some rows have a problem.
+    With ``training``, the loss is checked as well. Raises MixedError for columns in which only some rows have a
+    problem.
     """
     untrained = filter(None, (change.untrained(model) for change in model.changes if training))
     return in_pairs(model.config) or wrong_labels(model, training=training) or next(untrained, None)

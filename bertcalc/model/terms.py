@@ -30,7 +30,7 @@ class Term(NamedTuple):
     text: str  # in mathematical notation: 4H²
     expression: LetterPolynomial  # for one layer if the tensors are in every layer
     tensors: tuple[Tensor, ...]  # with symbols as sizes
-    fixed: bool  # whether its coefficient is a size that no field sets, such as 2 classes, not a number of tensors
+    fixed: bool  # whether its coefficient is not a number of tensors but a size that no field sets, such as 2 classes
 
     @property
     def norm(self) -> bool:

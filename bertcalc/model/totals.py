@@ -63,7 +63,10 @@ def place_of(tensor: Tensor) -> tuple[Component, str]:
 
 
 def part_of(place: Place) -> str:
-    """The key of a place in PARTS: the block for modules of layers except LayerNorms, otherwise the role."""
+    """The key of a place in PARTS: its block in the encoder, otherwise its role.
+
+    LayerNorms of layers have their role as key.
+    """
     if place.component == "encoder" and (place.role != "norm" or place.block in OUTSIDE_OF_LAYERS):
         return place.block
     return place.role

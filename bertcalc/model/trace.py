@@ -90,8 +90,8 @@ class Value(NamedTuple):
 class Step(NamedTuple):
     """One operation, or all its runs if it is in a repeated layer.
 
-    ``name`` is the module's name without the body's prefix ("bert."). If the operation is not a module, its name is the
-    module with the forward method that performs it, plus a word: ``encoder.layer.*.attention.self.scores``.
+    ``name`` is the module's name without the body's prefix ("bert."). If the operation is not a module, its
+    name is the name of the module that performs it in its forward method, plus a word: ``encoder.layer.*.attention.self.scores``.
 
     - ``takes``, ``gives``: the inputs and the result.
     - ``runs``: how often it runs.
@@ -104,7 +104,7 @@ class Step(NamedTuple):
       number.
     - ``wide``: whether it is computed in float32, whatever the model's dtype.
     - ``again``: whether it is a further call of a module, which adds no parameters.
-    - ``asides``: operations of the body's forward method before this step that are not steps (see ``Trace.aside``).
+    - ``asides``: operations before this step in the body's forward method that are not steps (see ``Trace.aside``).
     - ``by_heads``: whether the heads are split before the last axis is cut (see ``Trace.cut``).
     - ``parts``: the steps that replace it after a change of the model, such as an adapter. ``Model.steps`` lists them
       instead of this step.
@@ -146,7 +146,7 @@ class Step(NamedTuple):
         return any(_differ(tensor.copies, self.runs) for tensor in self.tensors)
 
     def num_parameters(self) -> int:
-        """The number of parameters in one copy of its tensors."""
+        """The number of parameters in one copy of its tensors; 0 for a further call of a module."""
         return 0 if self.again else sum(tensor._replace(copies=1).num_parameters() for tensor in self.tensors)
 
     def multiply_adds(self) -> int:
@@ -192,7 +192,7 @@ class Trace:
         self.batch = batch
         self.steps = steps
         self.pruned_heads = 0  # the number of pruned heads in each self-attention
-        self.drops: list[Collection[int]] = []  # the numbers of dropped layers, a collection for each drop in order
+        self.drops: list[Collection[int]] = []  # numbers of dropped layers, one collection per change in order
         self.prefix: Value | None = None  # keys and values of earlier tokens, in all layers: (..., tokens, size)
 
     def former_number(self, layer: int) -> int:
@@ -207,7 +207,7 @@ class Trace:
     def module(
         self, name: str, kind: str, *, component: Component | None = None, block: str = "", order: Iterable[str] = ()
     ) -> "Trace":
-        """Declare a module with children; ``component`` and ``block`` apply to all of them.
+        """Declare a module of class ``kind`` with children; ``component`` and ``block`` apply to all of them.
 
         ``order`` has the names of the children in Hugging Face's registration order, if that is not the running order.
         """
@@ -416,7 +416,7 @@ class Trace:
         module.place = self._roles[""]
 
     def parameter(self, name: str, shape: Shape, *, role: str) -> tuple[Tensor, ...]:
-        """Declare a tensor that the current module itself owns."""
+        """Declare a tensor that the current module itself owns; return it in a tuple, for ``using``."""
         module, place = self._module, self._roles[role]
         module.parameters = {**module.parameters, name: shape}
         module.tensor_places = {**module.tensor_places, name: place}
