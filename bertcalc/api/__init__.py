@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from bertcalc.proofreading.claims import Proofread
     from bertcalc.reading.text_reading import Kind, TextReading
     from bertcalc.widget import FormulaWidget
-else:  # ``checked`` evaluates annotations, and must not import these for it
+else:  # ``checked`` evaluates annotations at runtime; these names must not import slow modules then
     Explanation = Discovered = Formula = Kind = Meanings = ModelComparison = Proofread = TextReading = Any
     FormulaWidget = Any
 
@@ -268,8 +268,8 @@ def load(source: Any, architecture: str | None = None, *, add_pooling_layer: boo
 
     ``source`` is a preset or its name on the Hub ("FacebookAI/roberta-base"), the path of a config.json or of its
     folder, the content of a config.json as a dictionary, or a configuration object of bertcalc or transformers.
-    ``architecture`` is the class, such as "BertForMaskedLM"; the default is the class that the source names, or
-    otherwise the body's class. ``add_pooling_layer`` is an option of the body's class.
+    ``architecture`` is the class, such as "BertForMaskedLM"; the default is the class that the source names or,
+    if it names none, the body's class. ``add_pooling_layer`` is an option of the body's class.
 
     A preset takes precedence over a file or folder with the same name, with a warning. To read the folder, write
     "./bert-base-uncased".
@@ -442,7 +442,8 @@ def infer(
     ``seconds``. The default ``cls`` is the base model of the type. ``changes`` are fields that differ from the default
     configuration. With ``flops``, the result also has a formula for the FLOPs of a forward pass.
 
-    Raises InputError if transformers has no such class or cannot build it, or if no formula is found in time.
+    Raises InputError if transformers has no such class or cannot build it, or if no formula is found in time. Raises
+    ImportError if a library that it needs is not installed.
 
     >>> infer("bloom", "BloomForCausalLM").parameters
     16156544

@@ -40,7 +40,7 @@ BUFFERS = ("position_ids", "token_type_ids")
 _ACTIVATIONS_BUFFERS = (".eps", ".beta")  # scalar buffers of xIELU
 # TensorFlow's names for the two tensors of a LayerNorm.
 _RENAMED = {".gamma": ".weight", ".beta": ".bias"}
-_SHOWN = 20  # the maximum number of tensors to keep of each group; no head has more
+_SHOWN = 20  # maximum number of tensors kept per group; enough for all tensors of any head
 _HEAD_SIZE = 64  # hidden units per attention head in every model that Google published
 
 
@@ -73,8 +73,8 @@ class Matching(NamedTuple):
 
     model: Model
     groups: dict[Group, Members]
-    dtypes: dict[str, int]  # elements of each dtype, the most frequent first
-    ours: int  # parameters of the model
+    dtypes: dict[str, int]  # number of elements per dtype, the most frequent first
+    ours: int  # number of the model's parameters
     wrapper: str = ""  # the prefix that a different program has added to all names; comparisons ignore it
 
     @property
@@ -99,7 +99,10 @@ class Matching(NamedTuple):
 
     @property
     def differences(self) -> dict[Group, int]:
-        """The nonzero amounts that the groups add to the model's count to give the checkpoint's number of elements."""
+        """Map each group to its elements in the checkpoint minus its elements in the model, if this is not 0.
+
+        The sum of these numbers is the checkpoint's number of elements minus the model's number of parameters.
+        """
         sums = {group: members.in_checkpoint - members.in_model for group, members in self.groups.items()}
         return {group: difference for group, difference in sums.items() if difference}
 
@@ -203,7 +206,10 @@ def _bare(name: str, family: Family) -> str:
 
 
 def classes_of(matches: Iterable[TensorMatch], config: Config) -> list[str]:
-    """The classes that have all of these head tensors or, if no class has all, the classes that have any of them."""
+    """The names of the classes that have all of these head tensors.
+
+    If no class has all of them, the classes that have any of them are returned.
+    """
     names = [cls.name for cls in family_of(config).classes]
     classes = [_elsewhere(config).get(matched.name, ()) for matched in matches]
     everywhere = [name for name in names if all(name in owners for owners in classes)]
@@ -244,7 +250,7 @@ def _tied(model: Model) -> dict[str, Shape]:
 
 @checked
 def best_class(tensors: Iterable[StoredTensor], config: Config, architecture: str | None = None) -> Model:
-    """Find the class with the head tensors most similar to the checkpoint's; if several are equal, the first class.
+    """Return the model of the class with the head tensors most similar to the checkpoint's; of several, the first.
 
     The shapes give the number of labels. If the class is known already, pass it as ``architecture``.
     """
@@ -259,7 +265,8 @@ def best_class(tensors: Iterable[StoredTensor], config: Config, architecture: st
         wrong = sum(
             shapes.get(model.without_prefix(tensor.name), tensor.shape) != tensor.shape for tensor in model.tensors()
         )
-        return len(wanted - present) * 2 + len(present - wanted) + wrong  # missing tensors would have to be trained
+        # Missing tensors weigh double, because they would have to be trained.
+        return len(wanted - present) * 2 + len(present - wanted) + wrong
 
     base = Model(config, family.base.name, add_pooling_layer=not family.base.pooler)
     classes = [architecture] if architecture else [cls.name for cls in family.classes]
@@ -362,7 +369,7 @@ def model_of_shapes(
     if kind.has("legacy") and shapes.keys() & _only_with(family.name, "legacy", False, True, "masked-lm"):
         values["legacy"] = False
     problem = next(problems(kind, kind.under_own_names(values)), None)
-    if problem and {"pad_token_id": 0} in problem.remedies:  # RoBERTa counts positions from the number after it
+    if problem and {"pad_token_id": 0} in problem.remedies:  # RoBERTa's positions begin after it, and leave no row
         values["pad_token_id"] = 0
         problem = next(problems(kind, kind.under_own_names(values)), None)
     if problem:
@@ -447,7 +454,11 @@ def _layers(names: Iterable[str], stack: str) -> int:
 
 
 def _likely_heads(hidden_size: int, layers: int) -> int:
-    """The number of heads of a published model of this size; otherwise of heads with 64 hidden units; otherwise 1."""
+    """The likely number of heads of a model with these sizes.
+
+    This is the number in a preset with these sizes. Without such a preset, it is hidden_size / 64, or 1 if hidden_size
+    is not a multiple of 64.
+    """
     for preset in PRESETS.values():
         if (preset.config.hidden_size, preset.config.num_hidden_layers) == (hidden_size, layers):
             return preset.config.num_attention_heads

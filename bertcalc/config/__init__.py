@@ -191,7 +191,10 @@ class Config(metaclass=_WithSharedNames):
 
     @classmethod
     def under_own_names(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Key values by the family's own names; shared names take precedence. Raises ConfigError for unknown names."""
+        """Return the values keyed by the family's own names. Raises ConfigError for unknown names.
+
+        If a field is given under both names, the shared name takes precedence.
+        """
         names = _names(cls)
         if values.keys() <= names:
             return dict(values)
@@ -252,7 +255,8 @@ class Config(metaclass=_WithSharedNames):
     def refused(cls, content: Mapping[str, Any]) -> Iterator[Problem]:
         """Problems with keys of a config.json that are not fields of the class but change the model.
 
-        With rotary positions, transformers accepts a head size other than hidden_size / num_attention_heads.
+        With rotary positions, this includes a head size other than hidden_size / num_attention_heads, which
+        transformers accepts.
         """
         if cls.turns_pairs:
             yield from other_heads(cls, content)
@@ -647,7 +651,7 @@ def divisors(number: int) -> list[int]:
 
 
 def nearest_divisors(number: int, value: int) -> list[int]:
-    """All divisors of a number, sorted by their distance from ``value``; of two equally near, the larger first."""
+    """All divisors of a number, sorted by their distance from ``value``, and then in descending order."""
     return sorted(divisors(number), key=lambda divisor: (abs(divisor - value), -divisor))
 
 
@@ -702,7 +706,7 @@ def _show(value: object) -> str:
 
 
 def other_heads(kind: type[Config], content: Mapping[str, Any], key: str = "head_dim") -> Iterator[Problem]:
-    """The problem with a config.json that has a head size other than hidden_size / num_attention_heads."""
+    """Yield the problem if a config.json has a head size other than hidden_size / num_attention_heads under ``key``."""
     hidden_size, heads = (content.get(field, getattr(kind, field)) for field in ("hidden_size", "num_attention_heads"))
     size = content.get(key)
     if size is None or (is_int(size) and is_int(heads) and size * heads == hidden_size):

@@ -51,12 +51,15 @@ class TableOrChart(NamedTuple):
 
     title: str
     data: Mapping[str, Sequence[Any]]
-    marked: bool = False  # the texts in it are Markdown
+    marked: bool = False  # whether its texts are Markdown
     spec: Mapping[str, Any] | None = None  # the Vega-Lite specification of a chart
-    numbers: Mapping[str, str] | None = None  # the columns of a chart to export, with their titles
+    numbers: Mapping[str, str] | None = None  # maps the columns of a chart to export to their titles
 
     def table(self) -> Table:
-        """The data for export: a whole table, or the numbers of a chart without rows that exist only for drawing."""
+        """The data for export: a whole table, or the numbers of a chart.
+
+        Rows of a chart that exist only for drawing are left out.
+        """
         titles = self.numbers or {name: _text(plain(name)) if self.marked else name for name in self.data}
         rows = zip(*(self.data[name] for name in titles), strict=True)
         taken = (row for row in rows if not self.numbers or not any(map(_missing, row)))
@@ -77,7 +80,7 @@ def _cell(value: object, marked: bool) -> Cell:
         return int(value)  # a count that is a float only for the chart
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
-    cell = plain(str(value)) if marked else str(value).replace("\n", " ")  # charts wrap names
+    cell = plain(str(value)) if marked else str(value).replace("\n", " ")  # charts have names with line breaks
     # Other programs only read negative numbers with a hyphen.
     return cell.replace(MINUS, "-") if isinstance(cell, str) and cell.startswith(MINUS) else cell
 

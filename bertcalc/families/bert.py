@@ -40,7 +40,10 @@ class BertConfig(DecoderConfig):
 
     @property
     def ones_matter(self) -> bool:
-        """True with relative positions: with a single sequence, head or token, matrix products copy no inputs."""
+        """Whether positions are relative.
+
+        Their matrix products copy their inputs, but not if there is a single sequence, head or token.
+        """
         return self.position_embedding_type != "absolute"
 
 
@@ -81,7 +84,7 @@ def summed_embeddings(
 ) -> Value:
     """The sum of word, token type and position embeddings, normalized.
 
-    ``extra`` is a function of the token ids and the sum so far that adds further embeddings.
+    ``padding`` is as in ``positions``. ``extra`` adds further embeddings, given the token ids and the sum so far.
     """
     id_buffers(t, c)
     ids, types = t.inputs("input_ids", "token_type_ids")
@@ -160,7 +163,7 @@ def _attention(t: Trace, c: Config, x: Value, seen: Value, kind: str, *, cross: 
 
 
 def projected(t: Trace, x: Value, *names: str, bias: bool = True) -> tuple[Value, ...]:
-    """Query, key and value, each from its own dense layer."""
+    """Query, key and value, each from its own dense layer; ``names`` are the names of these layers."""
     roles = zip(names, ("query", "key", "value"), strict=True)
     return tuple(t.linear(name, x, x.shape[-1], role=role, bias=bias) for name, role in roles)
 
@@ -270,7 +273,7 @@ def multiple_choice(t: Trace, c: Config, hidden: Hidden) -> None:
 
 
 def side_by_side(t: Trace, scores: Value) -> None:
-    """Output the scores with separate axes for batch and choices; before, choices are part of the batch axis."""
+    """Output the scores with separate axes for batch and choices; in ``scores``, they share an axis."""
     t.output("logits", t.step("reshape", "view", scores, shape=(t.batch.batch_size, t.batch.num_choices)))
 
 

@@ -157,7 +157,7 @@ FAMILY = Family(
         _class("question-answering", bert.question_answering),
     ),
     presets(DebertaConfig, {"microsoft/deberta-base": _PUBLISHED, "microsoft/deberta-large": LARGE | _PUBLISHED}),
-    recomputes=("full",),  # its attention core is not a function that could be recomputed separately
+    recomputes=("full",),  # not selective, because its attention core is not a separate function
     peaks=True,
     prunes="no",
 )

@@ -73,7 +73,7 @@ class GPT2Config(Config):
         *Config.shaping,
         *("use_cache", "choice_token", "summary_use_proj", "choice_activation", "summary_first_dropout"),
     )
-    is_decoder = True  # always: not a field
+    is_decoder = True  # in every model, so it is not a field
 
     @property
     def ones_matter(self) -> bool:

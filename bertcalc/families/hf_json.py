@@ -48,14 +48,17 @@ from bertcalc.transformers4 import pruned_heads
 from bertcalc.transformers4.config_remarks import of_distances
 from bertcalc.transformers4.version import FIVE, version_of
 
-LARGEST = 1_000_000  # characters; real files have less than 2,000, or 60,000 with a thousand labels
-PASTED = LARGEST + 100_000  # characters that an input field accepts: a text above LARGEST gets an error message
+LARGEST = 1_000_000  # maximum length in characters; real files have fewer than 2,000, or 60,000 with 1,000 labels
+PASTED = LARGEST + 100_000  # maximum length in an input field; higher, so that a text that is too long gets an error
 # Known keys that are not fields of the configuration. label2id adds nothing to id2label.
 _OTHERS = ("model_type", "architectures", "id2label", "label2id")
 
 
 class ConfigReading(NamedTuple):
-    """The model that a config.json describes, and remarks on ignored, replaced or missing keys."""
+    """The model that a config.json describes, and remarks on ignored, replaced or missing keys.
+
+    ``architecture`` is None if the file names no class that bertcalc has.
+    """
 
     config: Config
     architecture: str | None
@@ -282,8 +285,7 @@ _LOADS: Mapping[str, Callable[[Any], bool]] = {
 def _without_count(kind: type[Config], values: dict[str, Any]) -> Iterator[Problem]:
     """Replace invalid values of the fields in _LOADS by defaults in ``values``, and yield a remark on each.
 
-    A padding token is also replaced if it is None or counts from the end of the vocabulary, where transformers accepts
-    this.
+    A padding token that is None or counts from the end of the vocabulary is also replaced if transformers accepts it.
     """
     message = N_("{field} {value} is replaced by {default}, which does not affect any count.")
     for field, loads in _LOADS.items():
@@ -317,7 +319,7 @@ def _not_counted(kind: type[Config], problem: Problem) -> Problem:
     """The problem, with a different message if transformers accepts the value and only bertcalc does not support it."""
     field, value = problem.field, problem.value
     of_a_kind = field in _OTHERWISE and type(value) is type(getattr(kind, kind.own_name(field)))
-    of_a_kind = of_a_kind and "wanted" in problem.values  # a problem of one field, not of a family's relations
+    of_a_kind = of_a_kind and "wanted" in problem.values  # with a single field, not a relation between fields
     is_direction = field == "pos_att_type" and value in (["c2p"], ["p2c"], "c2p", "p2c")
     if is_direction or (of_a_kind and (isinstance(value, bool | str) or (isinstance(value, int) and value > 1))):
         message = N_("{field} {value}: transformers accepts this value, but bertcalc needs {wanted}.")

@@ -42,7 +42,7 @@ class MPNetConfig(EncoderConfig):
 
     @property
     def longest(self) -> int:
-        """The longest sequence: rows of the table up to the padding row are never used as positions."""
+        """The maximum sequence length. Rows of the table up to the padding row are never used as positions."""
         return self.max_position_embeddings - _PAD - 1
 
 

@@ -47,7 +47,7 @@ class RobertaConfig(bert.BertConfig):
 
     @property
     def longest(self) -> int:
-        """The longest sequence: rows of the table up to the padding row are never used as positions."""
+        """The maximum sequence length. Rows of the table up to the padding row are never used as positions."""
         return self.max_position_embeddings - (self.pad_token_id or 0) - 1
 
 
@@ -106,7 +106,10 @@ _CHOICES = ("input_ids", "token_type_ids", "attention_mask", "labels", "position
 def family(
     name: str, config: type[RobertaConfig], published: Mapping[str, Mapping[str, Any]], *, head_first: bool = False
 ) -> Family:
-    """Build a family that runs RoBERTa's program with its own name, configuration and presets."""
+    """Build a family that runs RoBERTa's program with its own name, configuration and presets.
+
+    ``published`` is as in ``presets``, ``head_first`` as in ``Family``.
+    """
     kind = config.__name__.removesuffix("Config")
     cls, words = ClassFactory(kind), partial(language_model, kind)
     classes = (

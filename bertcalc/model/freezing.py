@@ -34,8 +34,8 @@ class Split(NamedTuple):
 class Freezing(CheckedRecord):
     """The choice of frozen tensors.
 
-    These are the embeddings (with ``embeddings``), the first ``layers`` layers, and all tensors that ``train`` excludes.
-    Tensors that an adapter froze stay frozen. A tied tensor is frozen if its owner's tensor is.
+    These are the embeddings (with ``embeddings``), the first ``layers`` layers, and all tensors that ``train``
+    excludes. Tensors that an adapter froze stay frozen. A tied tensor is frozen if its owner's tensor is.
     """
 
     embeddings: bool = False

@@ -91,7 +91,8 @@ class Step(NamedTuple):
     """One operation, or all its runs if it is in a repeated layer.
 
     ``name`` is the module's name without the body's prefix ("bert."). If the operation is not a module, its
-    name is the name of the module that performs it in its forward method, plus a word: ``encoder.layer.*.attention.self.scores``.
+    name is the name of the module that performs it in its forward method, plus a word:
+    ``encoder.layer.*.attention.self.scores``.
 
     - ``takes``, ``gives``: the inputs and the result.
     - ``runs``: how often it runs.

@@ -33,10 +33,10 @@ class _Progress(NamedTuple):
 
 
 IDLE = 120.0  # seconds without work after which the process ends
-LIMIT = 60.0  # seconds that a caller waits, including the time for earlier calls
+LIMIT = 60.0  # maximum number of seconds that a caller waits, including the time for earlier calls
 LOOK = 0.1  # seconds between two calls of ``wanted``
 _ROOT = Path(__file__).parents[2]
-_STOPPING = (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGKILL", 9))  # signals that other processes send
+_STOPPING = (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGKILL", 9))  # signals that stop it from outside
 _OUT_OF_TIME = getattr(signal, "SIGXCPU", 24)
 # Files with a line "oom_kill COUNT", for the whole machine and for this container.
 _MEMORY_EVENTS = (Path("/proc/vmstat"), Path("/sys/fs/cgroup/memory.events"))
@@ -166,7 +166,7 @@ class Worker:
     def _end(self) -> None:
         if self._process:
             self._process.kill()  # the process has no state to lose
-            with suppress(BrokenPipeError), self._process:  # flushing a call that the process has not read
+            with suppress(BrokenPipeError), self._process:  # from flushing a call that the process has not read
                 self._process = None
 
 

@@ -35,7 +35,7 @@ class FlopProof(NamedTuple):
 def prove(model: Model, call: Call, *, recompute: bool) -> FlopProof:
     """Compare our FLOPs with PyTorch's count of a forward and backward pass on the meta device, with eager attention.
 
-    transformers 5 must be able to build the model and to run the call.
+    With ``recompute``, gradient checkpointing is on. transformers 5 must be able to build the model and run the call.
     """
     import torch
     from torch.utils.flop_counter import FlopCounterMode

@@ -113,7 +113,7 @@ def needed_bytes(model: Module) -> int:
 
 
 def available_bytes() -> int:
-    """Return the memory available to this process in bytes: the machine's or, if it is less, the container's."""
+    """Return the memory available to this process in bytes, within the limits of the machine and of the container."""
     free: int = psutil.virtual_memory().available
     group = Path("/sys/fs/cgroup")
     try:

@@ -104,7 +104,7 @@ class PickleSize:
     def _tuple(self, values: Sequence[object]) -> None:
         for value in values:
             self.add(value)
-        self.num_bytes += 1 if len(values) <= 3 else 2  # a MARK before more than three
+        self.num_bytes += 1 if len(values) <= 3 else 2  # a MARK precedes more than three values
         if values:
             self._remember()
 

@@ -71,7 +71,10 @@ def state_dict(model: Module) -> list[StateEntry]:
 
 
 def dtype_of(name: str, dtype: str) -> str:
-    """The dtype of a tensor in a model of ``dtype``: float32 if peft added it, unless it is part of a module's copy."""
+    """The dtype of a tensor in a model of ``dtype``, which is float32 for tensors that peft added.
+
+    Tensors in a copy that peft makes of a module keep ``dtype``.
+    """
     copy = COPY in name or f".ln_tuning_layers{ADAPTER_NAME}" in name
     return "F32" if ADAPTER_NAME in name and not copy else dtype
 

@@ -27,7 +27,10 @@ WITHOUT_EFFECT = N_("Ignored keys, which do not affect any count: {keys}.")
 def remarks(
     config: Config, content: Mapping[str, Any], unread: Mapping[str, Any], values: Mapping[str, Any]
 ) -> Iterator[Problem]:
-    """Remarks on the keys of a file; ``unread`` has the keys that are not fields, ``values`` the fields' values."""
+    """Remarks on the keys of a file.
+
+    ``content`` has all keys, and ``unread`` the keys that are not fields. ``values`` has the values of the fields.
+    """
     kind = type(config)
     yield from _missing(config, content)
     yield from _of_chunks(kind, content)
@@ -52,7 +55,7 @@ def _meant(kind: type[Config], key: str, content: Mapping[str, Any]) -> str | No
 
 
 def _without_tensors(kind: type[Config]) -> tuple[str, ...]:
-    """The sizes that affect no tensor of a body: the labels and, with rotary positions, the number of positions."""
+    """The sizes that affect no tensor of a body: num_labels, and max_position_embeddings if positions are rotary."""
     return ("num_labels", "max_position_embeddings") if kind.turns_pairs else ("num_labels",)
 
 
@@ -133,6 +136,6 @@ def _is_checked(kind: type[Config], key: str) -> bool:
 
 
 def named(keys: Iterable[str], most: int = _NAMED) -> str:
-    """The first ``most`` keys, with an ellipsis if there are more."""
+    """The first ``most`` keys as a text with commas, and an ellipsis if there are more."""
     short = [shorten(key) for key in keys]
     return ", ".join(short[:most]) + (" ..." if short[most:] else "")

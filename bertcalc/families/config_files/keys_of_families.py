@@ -233,5 +233,5 @@ def listed(names: Any) -> list[str]:
 
 
 def problem(field: str, value: object, message: str, **words: str) -> Problem:
-    """A problem with a value; the message can quote it as {value}."""
+    """A problem with a value, which the message can quote as {value}; ``words`` are its other placeholders."""
     return Problem.of(message, field, value, value=quoted(value), **words)
