@@ -59,7 +59,10 @@ _CONSTANTS = {"True": "true", "False": "false", "None": "none"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the table or the JSON and return 0; for invalid input, print the error and return 2."""
+    """Print the table or the JSON and return 0. For invalid input, print the error and return 2.
+
+    ``arguments`` defaults to the arguments of the process.
+    """
     given = sys.argv[1:] if arguments is None else arguments
     if given and given[0] == "read":
         return _read_text(given[1:])

@@ -121,7 +121,7 @@ class ModelRef(NamedTuple):
         return with_steps(model_of({**values_of(start), **changes}), own)
 
     def model(self, present: Model | None = None) -> Model:
-        """The model that ``changed`` returns, without its quantization, if any."""
+        """The model that ``changed`` returns, without any quantization; ``present`` is as in ``changed``."""
         return self.changed(present).model
 
 
@@ -133,7 +133,7 @@ class Wrong(NamedTuple):
 
 
 def write(items: Iterable[ModelRef]) -> str:
-    """Write a comparison as text."""
+    """Write the models of a comparison as text, separated by spaces."""
     return " ".join(map(str, items))
 
 
@@ -217,7 +217,7 @@ def item_of(model: Model, base: str | None = None) -> ModelRef:
 
 @checked
 def read_item(text: str, present: type[Config] | None = None) -> ModelRef:
-    """Read the text of a single model. Raises InputError if it is invalid."""
+    """Read the text of a single model; ``present`` is as in ``read``. Raises InputError if the text is invalid."""
     base, *assignments = text.split("~")
     parted = [assignment.partition("-") for assignment in assignments]
     base = preset_named(base) or base

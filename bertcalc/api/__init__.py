@@ -324,7 +324,7 @@ def _nearest_type(model_type: str) -> str | None:
 
 
 def warn_of(doubts: Iterable[Problem]) -> None:
-    """Warn about ignored keys; the warning points to the caller of the public function that called ``warn_of``."""
+    """Show ``doubts`` as warnings, which point to the caller of the public function that called ``warn_of``."""
     for doubt in doubts:
         warnings.warn(str(doubt), UserWarning, stacklevel=4)
 

@@ -509,9 +509,10 @@ def _check_rows(config: Config, columns: Mapping[str, Any], zeros: Any) -> None:
 
 
 def problems(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:
-    """The problems with a configuration's values: field by field or, if all fields are valid, between fields.
+    """The problems with a configuration's values.
 
-    ``values`` is keyed by the family's own names, which the messages show; the problems' ``field`` is the shared name.
+    Relations between fields are checked only if each field is valid by itself. ``values`` is keyed by the family's own
+    names, which the messages show; the problems' ``field`` is the shared name.
     """
     # Defaults need no check: the tests have checked them (bertcalc/completeness.py).
     wrong = [
@@ -556,7 +557,7 @@ def undeclared_fields(kind: type[Config]) -> Iterator[str]:
 
 
 def check_field(kind: type[Config], field: str, value: Any) -> Problem | None:
-    """The problem with the value of a single field, or None."""
+    """The problem with the value of a single field; None if it is valid."""
     shared_name, own_name = kind.shared_name(field), kind.own_name(field)
     if not kind.has(field):
         return None if shared_name in ABSENT and value == getattr(kind, shared_name) else _lacking(kind, field, value)
@@ -625,7 +626,10 @@ def allowed(field: str) -> tuple[str, dict[str, str]]:
 
 
 def check_whole_number(field: str, value: Any, low: int, high: int, like: int) -> Problem | None:
-    """The problem with a number that is not a configuration field, or None; ``like`` is a valid example."""
+    """The problem with a number that is not a configuration field; None if it is from ``low`` to ``high``.
+
+    The message suggests ``like`` if the value is not a number.
+    """
     return None if is_int(value) and low <= value <= high else _not_between(Config, field, value, low, high, like=like)
 
 
@@ -645,7 +649,7 @@ def _not_between(kind: type[Config], field: str, value: Any, low: int, high: int
 
 
 def divisors(number: int) -> list[int]:
-    """All divisors in ascending order."""
+    """All divisors of a number in ascending order."""
     small = [divisor for divisor in range(1, math.isqrt(number) + 1) if number % divisor == 0]
     return sorted({*small, *(number // divisor for divisor in small)})
 

@@ -79,7 +79,10 @@ def interactive_page(
 
 
 def page_of(name: str, content: Mapping[str, Any], *, url: str, language: str, _: Translate) -> str:
-    """The HTML file that draws ``content``, with the model's ``name`` in the title."""
+    """The HTML file that draws ``content``, with the model's ``name`` in the title.
+
+    The other arguments are as in ``interactive_page``.
+    """
     data = json.dumps(content).replace("</", "<\\/")
     script = f'\n{view_script()}\nnew FormulaView(document.querySelector("main"), {data});\n'
     link = f'<a href="{escape(url)}">bertcalc</a>' if url else "bertcalc"
@@ -94,7 +97,7 @@ def page_of(name: str, content: Mapping[str, Any], *, url: str, language: str, _
 
 
 def view_content(model: Model, colors: Mapping[Component, str], _: Translate = str) -> dict[str, Any]:
-    """The data that ``FormulaView`` (formula_view.js) draws for a model."""
+    """The data that ``FormulaView`` (formula_view.js) draws for a model; ``colors`` is as in ``interactive_page``."""
     fixed = _letters_of_changes(model)  # no slider moves them
     total = at_sizes(live_reading(Model.num_parameters, model), fixed)
     norm = norm_kind(model)
@@ -112,7 +115,10 @@ def view_content(model: Model, colors: Mapping[Component, str], _: Translate = s
 
 
 def content_of(view: View, _: Translate = str) -> dict[str, Any]:
-    """The data that ``FormulaView`` draws: a program, and arguments that refer to its results."""
+    """The data that ``FormulaView`` draws.
+
+    ``operations`` is a program; most other entries refer to results of this program.
+    """
     program = LiveProgram()
     total, start = view.total, int(view.total)
     factor = fill("× {times}", times=multiple(total, start))

@@ -2,6 +2,9 @@
 
 This is the only place that defines the structure of BERT. Tensors, totals, formulas, the printed tree, the walk, FLOPs
 and memory are derived from it.
+
+In the programs of all families, ``t`` is the trace, ``c`` the configuration, ``kind`` the prefix of the module class
+names, such as Bert, and ``hidden`` the output of the body.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -228,7 +231,7 @@ def _predictions(kind: str, t: Trace, c: Config, x: Value, prefix: str = "", nor
 
 
 def transformed(t: Trace, c: Config, x: Value, norm: str = "LayerNorm") -> Value:
-    """The transform of the masked-LM head, in front of its decoder."""
+    """The layers before the decoder of the masked-LM head: a dense layer, an activation, and the LayerNorm ``norm``."""
     x = t.activation("transform_act_fn", t.linear("dense", x, c.hidden_size, role="transform"), c.hidden_act)
     return t.norm(norm, x, c.layer_norm_eps)
 
@@ -241,7 +244,10 @@ def pretraining(kind: str, t: Trace, c: Config, hidden: Hidden) -> None:
 
 
 def masked_lm(kind: str, t: Trace, c: Config, hidden: Hidden, *, prefix: str = "", norm: str = "LayerNorm") -> None:
-    """A score for each token of the vocabulary at each position."""
+    """A score for each token of the vocabulary at each position.
+
+    ``prefix`` is the prefix of the body, ``norm`` the name of the LayerNorm.
+    """
     with t.module("cls", f"{kind}OnlyMLMHead"):
         t.output("logits", _predictions(kind, t, c, hidden.states, prefix, norm))
 
@@ -278,7 +284,7 @@ def side_by_side(t: Trace, scores: Value) -> None:
 
 
 def classified(t: Trace, x: Value | None, classes: int, p: float) -> Value:
-    """The scores of a classifier after dropout with probability ``p``."""
+    """The scores of a classifier for ``classes`` classes, after dropout with probability ``p``."""
     assert x is not None
     return t.linear("classifier", t.dropout("dropout", x, p), classes, role="classifier")
 

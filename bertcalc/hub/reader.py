@@ -97,7 +97,7 @@ def config_text(repo_id: str) -> str:
 
 
 class _Requests:
-    """Requests for the files of one model. Their headers may have LARGEST_HEADER bytes in total."""
+    """Requests for the files of one model. Their headers can have at most LARGEST_HEADER bytes in total."""
 
     def __init__(self, repo_id: str) -> None:
         self.repo_id = repo_id

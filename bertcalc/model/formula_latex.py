@@ -36,9 +36,9 @@ def _text_latex(text: str) -> str:
 
 
 def count_in_numbers(formula: Formula, sizes: Mapping[str, int], count: int) -> str:
-    """A module count as text: the formula with numbers, and the result.
+    """The number of modules of a kind as text: its formula with numbers, and the result ``count``.
 
-    If the formula is a single number or letter, the text is only the count.
+    ``sizes`` is keyed by field. If the formula is a single number or letter, the text is only the count.
     """
     if not formula.expression.args:
         return grouped(count)

@@ -43,7 +43,8 @@ def latex(expression: Any, names: Names = _NO_NAMES, *, dots: bool = False) -> s
 def python(expression: Any, names: Names, *, tight: bool = False) -> str:
     """Write an expression as Python with integers only; floors and ceilings become divisions with //.
 
-    A sum is divided as a whole, because single terms need not be divisible. With ``tight``, a sum is in parentheses.
+    ``names`` maps symbols to names. A sum is divided as a whole, because single terms need not be divisible. With
+    ``tight``, a sum is in parentheses.
 
     >>> python(sympy.Symbol("n_inner") / 2 + 1, {"n_inner": "inner"})
     '((inner + 2) // 2)'

@@ -292,7 +292,7 @@ def _frozen(root: Module, steps: list[Step]) -> list[Step]:
 
 
 def config_of_class(config: Config, architecture: str) -> Config:
-    """Convert a configuration to one for a class of any family, with the same sizes or the nearest valid sizes."""
+    """Convert a configuration for use with a class of any family, with the same sizes or the nearest valid sizes."""
     cls = class_of(architecture)
     kind = CLASSES[cls.name].config
     values = {name: value for name, value in config.shared().items() if kind.has(name)}

@@ -59,7 +59,7 @@ def in_pairs(config: Config) -> Problem | None:
 
 @checked
 def two_labels(model: Model, *, training: bool) -> str:
-    """The error message if the model requires ``num_labels`` 2; empty for most models."""
+    """The error message if the model, or its loss in ``training``, requires ``num_labels`` 2; "" for most models."""
     if model.cls.task == "question-answering":
         always_two = all_or_none(scores_of_answers(model) == 2) and all_or_none(model.config.num_labels != 2)
         return "" if always_two else ANSWERS  # GPT-2 always has 2 scores

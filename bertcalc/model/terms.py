@@ -21,7 +21,7 @@ _POLYNOMIALS = {field: LetterPolynomial.letter(letter) for field, letter in LETT
 
 
 class Term(NamedTuple):
-    """All tensors of a component with the same number of elements, written as their number times their size.
+    """All tensors of a component that have the same size, written as the number of tensors times this size.
 
     In layers, tensors with sizes that differ only by a numeric factor form one term: 4H² is four matrices, or GPT-2's
     H² and 3H².

@@ -187,7 +187,7 @@ def submodule(model: Model, path: str) -> Module:
 
 @checked
 def component_at(model: Model, path: str) -> Component:
-    """The component of the module at a path without body prefix; "head" if there is none."""
+    """The component of the module at a path without body prefix; "head" if there is no such module."""
     top = top_level(model).get(path.split(".")[0])
     return top.place.component if top else "head"
 

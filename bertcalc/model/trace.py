@@ -175,6 +175,11 @@ class Trace:
     """The API with which a family's program declares and runs its modules.
 
     ``steps`` is None if only the modules are needed, which is twice as fast.
+
+    Parameters mean the same in all methods, unless a method describes them: ``name`` is the name of a module or
+    operation, ``kind`` the class name of a module, ``role`` the last part of its place, and ``x`` its input. ``using``
+    are tensors that a step uses but another module owns. Methods for modules without children and for operations
+    return the output.
     """
 
     def __init__(self, root: Module, base: str, batch: Batch, steps: list[Step] | None, *, choices: bool) -> None:
@@ -340,8 +345,7 @@ class Trace:
     ) -> Value:
         """Declare and call torch.nn.Linear: y = x W^T + b.
 
-        ``tied`` maps the last part of a tied tensor's name to the full name of its owner. ``using`` are tensors that
-        the step uses but another module owns.
+        ``tied`` maps the last part of a tied tensor's name to the full name of its owner.
         """
         shape = x.shape
         out_features = self._units(role, out_features)
@@ -525,7 +529,7 @@ class Trace:
         return self.step(name, "mean", x, mask, shape=(batch, width), in_place=in_place)
 
     def function(self, name: str, x: Value, kind: str, *, role: str = "activation") -> Value:
-        """Call an activation as a function, without a module in the tree."""
+        """Call an activation as a function, without a module in the tree; ``kind`` is as in ``activation``."""
         module = Activation(ACTIVATIONS[kind].kind, ACTIVATIONS[kind].kept)
         return self.step(name, "activation", x, shape=x.shape, role=role, module=module)
 

@@ -42,7 +42,8 @@ class Initializer(NamedTuple):
 def onnx_bytes(model: Module, dtype: str, exporter: Exporter = "dynamo") -> int:
     """The size in bytes of the file that torch.onnx.export writes, with dynamic batch and sequence axes.
 
-    With ``external_data``, the default of "dynamo", this is the total size of both files. The size of the graph was
+    ``dtype`` is safetensors' code, such as F32. With ``external_data``, the default of "dynamo", this is the total size
+    of both files. The size of the graph was
     measured for each family: see onnx_graphs.toml.
     """
     data = sum(initializer.num_bytes() for initializer in initializers(model, dtype, exporter))

@@ -107,7 +107,10 @@ class QuantizationFormat(CheckedRecord):
         return linear_layers(model)
 
     def of_layer(self, path: str, rows: int, columns: int, dtype: str) -> list[StoredPiece]:
-        """The tensors that the format stores instead of a layer's weight of shape (rows, columns)."""
+        """The tensors that the format stores instead of a layer's weight of shape (rows, columns).
+
+        ``path`` is the path of the layer; ``dtype`` is as in ``pieces``.
+        """
         raise NotImplementedError
 
     def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:

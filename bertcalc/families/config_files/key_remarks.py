@@ -41,7 +41,10 @@ def remarks(
 def misnamed(
     kind: type[Config], unread: Mapping[str, Any], content: Mapping[str, Any], values: Mapping[str, Any]
 ) -> Iterator[Problem]:
-    """Problems with sizes under names that transformers ignores; it would build a model with default sizes instead."""
+    """Yield a problem for each size under a name that transformers ignores.
+
+    transformers would build a model with the default size instead. The arguments are as in ``remarks``.
+    """
     for key, size in list(unread.items())[:_COMPARED]:
         near = _meant(kind, key, content) if is_int(size) and not is_neutral(key, size) else None
         if near in SIZES and near not in _without_tensors(kind) and size != values[kind.own_name(near)]:
