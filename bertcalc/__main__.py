@@ -110,7 +110,7 @@ def _read_text(arguments: Sequence[str]) -> int:
 
 
 def _text_of(name: str) -> str:
-    """The text of a file or of standard input. Raises InputError if it cannot be read."""
+    """The text of the file ``name``, or of standard input if it is "-". Raises InputError if it cannot be read."""
     try:
         if name == "-":
             data = sys.stdin.buffer.read(4 * LONGEST_TEXT + 1)
@@ -150,7 +150,7 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
 
 
 def _of_another_family(item: ModelRef, start: Model) -> str:
-    """A sentence that names a suitable preset, if the class belongs to a different family than the given preset."""
+    """A sentence with a suitable preset if the class belongs to a different family than ``start``; otherwise ""."""
     architecture = dict(item.changes).get("architecture", start.architecture)
     family = CLASSES[architecture]
     if family is start.family:

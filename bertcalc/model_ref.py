@@ -60,7 +60,7 @@ class ModelRef(NamedTuple):
     def of_class(
         cls, model_type: str, name: str, sizes: Mapping[str, int] = MappingProxyType({}), config: str = ""
     ) -> "ModelRef":
-        """A reference to a transformers class with a discovered formula, and its changed sizes."""
+        """A reference to a transformers class with a discovered formula; ``sizes`` are the changed sizes."""
         return cls(f"{model_type}.{name}", tuple((sizes or {}).items()), config)
 
     def __str__(self) -> str:
@@ -77,12 +77,12 @@ class ModelRef(NamedTuple):
 
     @property
     def model_type(self) -> str:
-        """The type of a discovered model: llama."""
+        """The model type of a discovered model, such as llama."""
         return self.base.rpartition(".")[0]
 
     @property
     def cls(self) -> str:
-        """The class of a discovered model: LlamaForCausalLM."""
+        """The class of a discovered model, such as LlamaForCausalLM."""
         return self.base.rpartition(".")[2]
 
     def fields(self) -> dict[str, Any]:
@@ -126,7 +126,7 @@ class ModelRef(NamedTuple):
 
 
 class Wrong(NamedTuple):
-    """A part of the text that is not a model, and the reason."""
+    """A part of the text that does not describe a model, and the problem with it."""
 
     text: str
     problem: Problem

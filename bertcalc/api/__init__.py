@@ -112,11 +112,11 @@ class Model(core.Model):
 
     @checked
     def explain(self, number: Any) -> list[Explanation] | Meanings:
-        """Explain a number by the mistakes that lead to it, or a text by everything that its number may mean.
+        """Explain a number by the mistakes that lead to it, or a text by the possible meanings of its number.
 
         For an int, a number of parameters, the result is the shortest sets of mistakes that lead to it, the likeliest
         first. For a text, such as "453,634,720 bytes", "110M", "178.79 GMACs" or "which vocabulary gives 109,482,240?",
-        the result is everything that the text may mean; ``str`` gives sentences. Raises InputError if the text has no
+        the result has all possible meanings; ``str`` gives sentences. Raises InputError if the text has no
         number, and ArgumentError for a negative number and for a model of columns.
 
         >>> load("bert-base-uncased").explain(108_891_648)
@@ -314,7 +314,7 @@ def of_another_type(error: InputError, more: str) -> InputError:
 
 
 def _nearest_type(model_type: str) -> str | None:
-    """The transformers model type most similar to a name; None if the name is a type, or without SymPy."""
+    """The transformers model type most similar to a name; None if the name is a type or SymPy is not installed."""
     try:
         from bertcalc.discover.results.types import types
     except ImportError:  # SymPy is not installed

@@ -69,7 +69,7 @@ class Members(NamedTuple):
 
 
 class Matching(NamedTuple):
-    """The comparison of a checkpoint with a model: each of their tensors is in exactly one group."""
+    """The comparison of a checkpoint with a model: each tensor of either is in exactly one group."""
 
     model: Model
     groups: dict[Group, Members]
@@ -113,7 +113,10 @@ class Matching(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether it is complete, and has nothing else except buffers, copies of tied tensors and older names."""
+        """Whether the checkpoint is complete, and has nothing else except buffers and copies of tied tensors.
+
+        Tensors may have the names of older releases.
+        """
         return self.complete and not self.groups.keys() & {"head", "other"}
 
 
@@ -290,7 +293,7 @@ _LABELLED = ("classifier", "answer span", "sentence order")
 
 @checked
 def family_of_names(names: Collection[str]) -> Family:
-    """The family with the most of these names in its body or heads; if several are equal, the first family."""
+    """The family that has the most of these names in its body or heads; of several, the first."""
 
     def count(family: Family) -> int:
         family_names = _names_of(family.config)

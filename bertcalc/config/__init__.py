@@ -243,7 +243,7 @@ class Config(metaclass=_WithSharedNames):
 
     @classmethod
     def if_missing(cls, content: Mapping[str, Any]) -> dict[str, Any]:
-        """The values of fields missing from a config.json, if they differ from the fields' defaults."""
+        """The values of fields that are missing from a config.json, if these values are not the fields' defaults."""
         return {}
 
     @classmethod
@@ -291,7 +291,7 @@ class Config(metaclass=_WithSharedNames):
 
     @property
     def window(self) -> int | None:
-        """The shortest sequence for which local attention needs a mask; None without local attention."""
+        """The length of the shortest sequence that needs a mask for local attention; None without local attention."""
         return None
 
     def masks_window(self, sequence_length: Any) -> bool:
@@ -311,7 +311,7 @@ class Config(metaclass=_WithSharedNames):
 
     @property
     def whole(self) -> int | None:
-        """The sequence length at which layers use the whole table of distances, not a slice; None without a table."""
+        """The sequence length at which layers use the whole table of distances, not a slice; None if there is no table."""
         return None
 
     @property
@@ -374,7 +374,7 @@ Kind = TypeVar("Kind", bound=Config)
 
 @cache
 def _shared_names(kind: type[Config]) -> Mapping[str, str]:
-    """Map a family's own names of fields to the shared names."""
+    """Map a family's own field names to the shared names."""
     return {own_name: shared for shared, own_name in reversed([*kind.attribute_map.items()])}
 
 
@@ -620,7 +620,7 @@ OTHER_NAMES = {
 
 
 def allowed(field: str) -> tuple[str, dict[str, str]]:
-    """The valid values of a field: an English phrase with placeholders, and the placeholders' values."""
+    """The valid values of a field as (English phrase with placeholders, values of the placeholders)."""
     about = field_named(field)
     return about.wanted, {"low": f"{about.low:,}", "high": f"{about.high:,}"} if about.high else {}
 
@@ -699,7 +699,7 @@ def _not_in_vocabulary(pad: int, vocab_size: int) -> Problem:
 
 
 def _show(value: object) -> str:
-    """A value as text for a message, shortened if it is long; an object without a ``__repr__`` is shown by its type."""
+    """A value as text for a message, shortened if it is long. For an object without its own ``__repr__``, the type."""
     if type(value).__repr__ is object.__repr__:
         return quoted(value)
     try:

@@ -1,4 +1,4 @@
-"""The values of ``hidden_act``: transformers' ACT2FN as data."""
+"""The possible values of ``hidden_act``: transformers' ACT2FN as data."""
 
 from typing import NamedTuple
 

@@ -39,7 +39,7 @@ class Field(NamedTuple):
 
 
 def is_int(value: object) -> bool:
-    """Whether a value is a whole number; True and False are not."""
+    """Whether a value is an int, but not a bool."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 

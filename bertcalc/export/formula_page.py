@@ -50,7 +50,7 @@ class View(NamedTuple):
     """The contents of the page: live texts and numbers, and the sliders that change them.
 
     - ``sizes``: the value of each field at the start.
-    - ``sliders``: for each slider its field, its label, its stops, and the sizes that follow at each stop.
+    - ``sliders``: the field, label and stops of each slider, and the other sizes that change at each stop.
     - ``letters``: the formula with letters.
     - ``numbers``: the same formula with numbers.
     """
@@ -149,9 +149,9 @@ def content_of(view: View, _: Translate = str) -> dict[str, Any]:
 
 
 def _slider(model: Model, field: str, _: Translate) -> dict[str, Any]:
-    """A slider: the stops at which the formula is valid, and the sizes that follow at each stop.
+    """A slider: the stops at which the formula is valid, and the other sizes that change at each stop.
 
-    A slider for the heads has no stops: on this page, they only follow the hidden size.
+    A slider for the heads has no stops: on this page, their number only changes with the hidden size.
     """
     config = model.config
     is_moved = config.has(field) and field != "num_attention_heads"

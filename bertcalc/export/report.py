@@ -212,7 +212,7 @@ def _fields_sentence(model: Model) -> str:
 
 
 def _costs(case: Case, settings: Settings, _: Translate, *, quantized: bool) -> Table:
-    """The quantities of the case; for a quantized model, only quantities that quantization does not change."""
+    """The costs of the case. For a quantized model, only costs that quantization does not change are listed."""
     trained, run = case._replace(plan=settings.plan), case._replace(plan=_as_plan(settings))
     # A meaning without the optimizer, which the words of the settings name.
     meanings = {"training_memory": N_("peak memory of a training step")}

@@ -146,7 +146,10 @@ def _mark_html(mark: re.Match[str], open_tags: list[str]) -> str | None:
 
 
 def _emphasis(mark: re.Match[str], open_tags: list[str]) -> str | None:
-    """The tag that stars open or close, depending on the characters around them, as in CommonMark."""
+    """The HTML tag that asterisks open or close, as in CommonMark; None if they are not emphasis.
+
+    Whether they open or close a tag depends on the characters around them.
+    """
     tag = {1: "em", 2: "strong"}.get(len(mark["stars"]), "")
     is_end = tag in open_tags
     sides = mark.string[: mark.start()][-1:], mark.string[mark.end() :][:1]

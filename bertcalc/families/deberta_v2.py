@@ -51,7 +51,7 @@ class Disentangled(EncoderConfig):
 
     @property
     def reads_ids(self) -> bool:
-        """True: transformers checks the token ids for padding."""
+        """True, because transformers checks the token ids for padding."""
         return True
 
     @classmethod
@@ -270,7 +270,7 @@ def _distances(t: Trace, c: DebertaV2Config) -> Value:
 
 
 def _attention(t: Trace, c: DebertaV2Config, x: Value, distances: Value | None) -> Value:
-    """Attention by content and, with ``distances``, also content-to-position and position-to-content."""
+    """Attention by content; with ``distances``, also content-to-position and position-to-content."""
     heads, size = c.num_attention_heads, c.attention_head_size
     with t.attention("self", "DisentangledSelfAttention", heads, size, order=_SELF):
         query, key, value = bert.projected(t, x, "query_proj", "key_proj", "value_proj")
@@ -310,7 +310,7 @@ def attended(t: Trace, c: Any, scores: Value, value: Value, x: Value) -> Value:
 def _positions(t: Trace, c: DebertaV2Config, x: Value, distances: Value) -> tuple[Value, Value]:
     """Project the table of distances to queries and keys, for every sequence.
 
-    With ``share_att_key``, this uses the matrices of the tokens, otherwise separate matrices.
+    With ``share_att_key``, the matrices are the same as for tokens; otherwise, they are separate matrices.
     """
     rows, width = distances.shape
     table = t.dropout("pos_dropout", distances, c.hidden_dropout_prob, role="distances_dropout")

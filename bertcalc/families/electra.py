@@ -1,6 +1,6 @@
-"""ELECTRA (Clark et al. 2020, arXiv:2003.10555): BERT's layers, a generator that replaces tokens and a discriminator.
+"""ELECTRA (Clark et al. 2020, arXiv:2003.10555): a generator that replaces tokens, and a discriminator.
 
-The program follows Hugging Face's modeling_electra.py and reuses parts of BERT's program.
+Both have BERT's layers. The program follows Hugging Face's modeling_electra.py and reuses parts of BERT's program.
 """
 
 from collections.abc import Iterator, Mapping

@@ -86,7 +86,7 @@ class EuroBertConfig(Config):
     def inferred_from(cls, roles: Mapping[str, int]) -> dict[str, Any]:
         """Infer the numbers of heads if keys have fewer rows than queries.
 
-        The heads get the published head size if it fits, otherwise the largest possible head size.
+        The head size is 64, as in published models, if this is possible; otherwise, it is the largest possible size.
         """
         rows, hidden_size = roles.get("key", 0), roles.get("query", 0)
         size = gcd(rows, hidden_size)

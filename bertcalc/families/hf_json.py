@@ -109,7 +109,7 @@ def _with_changes(model: Model) -> Config:
 
 
 def _steps(model: Model) -> list[Step]:
-    """The steps of a forward pass, comparable between models."""
+    """The steps of a forward pass, in a form in which those of two models can be compared with ==."""
     layers = range(model.final_config.num_hidden_layers)
     return [
         step._replace(module=None, turns=tuple(step.turns[layer % len(step.turns)] for layer in layers if step.turns))
@@ -222,7 +222,7 @@ def _refusals(
 
 @cache
 def _every_name() -> frozenset[str]:
-    """The keys by which a file describes a model: sizes and fields, except keys of a generation_config.json."""
+    """The keys that show that a file describes a model: sizes and fields, except keys of a generation_config.json."""
     fields = {name for family in FAMILIES.values() for name in names_read(family.config)}
     return SIZE_NAMES | {name for name in fields if not name.endswith("_token_id") and name != "use_cache"}
 
@@ -316,7 +316,7 @@ _OTHERWISE = (
 
 
 def _not_counted(kind: type[Config], problem: Problem) -> Problem:
-    """The problem, with a different message if transformers accepts the value and only bertcalc does not support it."""
+    """The problem, with a different message if transformers accepts the value, but bertcalc does not support it."""
     field, value = problem.field, problem.value
     of_a_kind = field in _OTHERWISE and type(value) is type(getattr(kind, kind.own_name(field)))
     of_a_kind = of_a_kind and "wanted" in problem.values  # with a single field, not a relation between fields

@@ -170,7 +170,7 @@ def _body(t: Trace, c: ModernBertConfig, pooler: bool) -> Hidden:
 
 
 def _in_turn(t: Trace, c: ModernBertConfig, kinds: list[Value]) -> tuple[Value, ...]:
-    """The angles of each layer in a period; if layers were dropped, the angles of each remaining layer."""
+    """The angles of each layer in one period of layers; if layers were dropped, the angles of all remaining layers."""
     period = c.layer_period
     if not t.drops or not is_int(c.num_hidden_layers):
         return (kinds[0], *kinds[1:] * (period - 1))

@@ -37,7 +37,7 @@ class MPNetConfig(EncoderConfig):
 
     @property
     def fewest_words(self) -> int:
-        """The smallest vocabulary: it must also contain MPNet's fixed padding token."""
+        """The size of the smallest vocabulary, which must also contain MPNet's fixed padding token."""
         return max(super().fewest_words, _PAD + 1)
 
     @property

@@ -82,7 +82,7 @@ def language_model(
 
 
 def sequence_classification(kind: str, t: Trace, c: Config, hidden: Hidden) -> None:
-    """A dense layer and a classifier over the first token, with dropout before both."""
+    """A dense layer, tanh and a classifier over the first token, with dropout before each of the two layers."""
     p = c.head_dropout
     with t.module("classifier", f"{kind}ClassificationHead", order=("dense", "dropout", "out_proj")):
         x = t.dropout("dropout", t.first_token(hidden.states), p)
@@ -91,7 +91,7 @@ def sequence_classification(kind: str, t: Trace, c: Config, hidden: Hidden) -> N
 
 
 def _multiple_choice(t: Trace, c: RobertaConfig, hidden: Hidden) -> None:
-    """A score for each choice; dropout has hidden_dropout_prob, even if classifier_dropout is set."""
+    """A score for each choice. The dropout probability is hidden_dropout_prob, even if classifier_dropout is set."""
     bert.side_by_side(t, bert.classified(t, hidden.pooled, 1, c.hidden_dropout_prob))
 
 

@@ -55,7 +55,7 @@ def installed() -> bool:
 
 
 def check_name(repo_id: str) -> Problem | None:
-    """Return the problem with a model's name, or None. This makes no request."""
+    """Return the problem with a model's name, or None if it is valid. This makes no request."""
     from huggingface_hub.errors import HFValidationError
     from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]  # imported lazily there
 

@@ -125,7 +125,7 @@ class Class(NamedTuple):
 
     @property
     def caches(self) -> bool:
-        """Whether the class takes past_key_values; it also returns them unless it withholds them."""
+        """Whether the class takes past_key_values. It also returns them, unless they are in ``withholds``."""
         return "past_key_values" in self.inputs
 
     @property
@@ -223,5 +223,5 @@ class Family:
 
     @checked
     def for_task(self, task: Task) -> str:
-        """The name of the class for a task, or of the body's class if there is none."""
+        """The name of the class for a task; the name of the body's class if the family has none for the task."""
         return next((cls.name for cls in self.classes if cls.task == task), self.base.name)

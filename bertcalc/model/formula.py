@@ -153,7 +153,7 @@ def in_letters(config: Config) -> Config:
 
 
 def window_in_letters(config: Config, sequence_length: int) -> dict[str, int]:
-    """The ``local_attention`` to use with a symbolic sequence length; empty without local attention.
+    """A dictionary with the ``local_attention`` for a symbolic sequence length; empty without local attention.
 
     Symbols have no order, so the window is a number: 0 if ``sequence_length`` needs a mask for local attention,
     otherwise 8. A window of 8 is larger than every sequence with a numeric length, which has at most one token and one
@@ -212,7 +212,7 @@ def _formula(model: Model, *, path: str) -> Formula:
 @checked
 @once(1024)
 def component_formulas(model: Model) -> tuple[tuple[Component, Formula], ...]:
-    """The formula of each component, in running order; their sum is the number of parameters."""
+    """The (component, formula) pairs, in the order of the forward pass; their sum is the number of parameters."""
     modules = top_level(model).values()
     counts = summed((module.place.component, count) for module in modules if (count := _expression(module)))
     return tuple((component, write(counts[component])) for component in COMPONENTS if component in counts)
@@ -291,7 +291,7 @@ def _side(side: Any) -> str:
 
 
 def _expression(module: Module) -> Any:
-    """The number of a module's parameters, written as layers times one layer, or rows times hidden units."""
+    """The parameter count of a module, as the number of layers times one layer, or as rows times hidden units."""
     if isinstance(module, ModuleList):
         return sum(copies * _expression(layer) for _name, layer, copies in module.named_children(folded=True))
     if any(isinstance(below, ModuleList) for _, below, _ in module.modules()):

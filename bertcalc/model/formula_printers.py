@@ -36,7 +36,7 @@ def text(
 
 
 def latex(expression: Any, names: Names = _NO_NAMES, *, dots: bool = False) -> str:
-    """Write an expression as LaTeX, with ``names`` for symbols, and products by juxtaposition or with ``dots``."""
+    """Write an expression as LaTeX, with ``names`` for symbols; with ``dots``, there are dots between factors."""
     return str(sympy.latex(expression, symbol_names=names, mul_symbol="dot" if dots else None))
 
 
@@ -54,7 +54,7 @@ def python(expression: Any, names: Names, *, tight: bool = False) -> str:
 
 
 def quotient(expression: Any) -> tuple[Any, Any]:
-    """Split an expression into a numerator and a denominator."""
+    """The numerator and the denominator of an expression."""
     above, below = sympy.fraction(sympy.together(expression))
     return above, below
 

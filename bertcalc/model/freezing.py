@@ -105,7 +105,7 @@ class Freezing(CheckedRecord):
             raise InputError(problem)
 
     def problem(self, config: Config) -> Problem | None:
-        """The problem with the number of frozen layers, or None; its remedy is the nearest possible number."""
+        """The problem with the number of frozen layers, or None; the remedy is the nearest valid number."""
         return check_whole_number("freeze_layers", self.layers, 0, config.num_hidden_layers, like=0)
 
 

@@ -33,7 +33,7 @@ def inventory(model: Module) -> list[ModuleGroup]:
 
 @checked
 def named(model: Module, name: str) -> ModuleGroup:
-    """The modules with a name such as ``dense``, of any kind."""
+    """The modules of any kind that have this name, such as ``dense``."""
     return _group(name, (entry for entry in model.modules() if entry[0].rpartition(".")[2] == name))
 
 

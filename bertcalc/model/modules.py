@@ -379,7 +379,7 @@ class Module:
 
 
 class ModuleList(Module):
-    """Copies of one layer, named ``*``; a first layer that differs from the others is named ``0``."""
+    """A list of equal layers, stored once under the name ``*``; a first layer that differs is named ``0``."""
 
     def __init__(self, layer: Module | None = None, length: int = 1) -> None:
         super().__init__("ModuleList")
@@ -388,7 +388,7 @@ class ModuleList(Module):
             self.add("*", layer, 0, length)
 
     def add(self, name: str, layer: Module, start: int, copies: int) -> Module:
-        """Add copies of a layer from number ``start`` on, and return the layer."""
+        """Add ``copies`` of a layer under ``name``, the first with the number ``start``; return the layer."""
         self.children[name] = layer
         self.groups[name] = start, copies
         return layer
@@ -430,7 +430,7 @@ class ModuleList(Module):
 
 
 class Linear(Module):
-    """y = x W^T + b: a weight of (out_features, in_features), and a bias of (out_features) unless ``bias`` is False."""
+    """y = x W^T + b, with weight (out_features, in_features) and, unless ``bias`` is False, bias (out_features,)."""
 
     class_name = "Linear"
 
@@ -457,7 +457,7 @@ class Linear(Module):
 
 
 class Conv1D(Module):
-    """y = x W + b: a bias, and a weight of (in_features, out_features), the transpose of Linear's."""
+    """y = x W + b, with weight (in_features, out_features), which is the transpose of Linear's, and a bias."""
 
     class_name = "Conv1D"
 
@@ -471,7 +471,7 @@ class Conv1D(Module):
 
 
 class Convolution(Module):
-    """PyTorch's Conv1d over ``kernel_size`` neighboring tokens: a weight of (out, units, kernel_size), a bias of (out).
+    """PyTorch's Conv1d over ``kernel_size`` neighboring tokens, with weight (out, units, kernel_size) and bias (out,).
 
     Padding keeps the number of tokens the same. ``out`` defaults to ``units``.
     """
@@ -538,7 +538,7 @@ class Norm(Module):
 
 
 class Dropout(Module):
-    """Dropout with probability ``p``, which has no parameters."""
+    """Dropout with probability ``p``; the module has no parameters."""
 
     class_name = "Dropout"
 

@@ -47,7 +47,7 @@ class Layers(NamedTuple):
 
 
 class Stack(NamedTuple):
-    """All steps, with the layers in groups of the same structure: in ModernBERT the first layer, and all others."""
+    """All steps, with consecutive layers of the same structure in groups: in ModernBERT, layer 0, and the others."""
 
     before: list[Step]
     groups: list[Layers]

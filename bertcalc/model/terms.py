@@ -103,7 +103,7 @@ def component_texts(model: Model) -> dict[Component, str]:
 
 
 def _in_order(tensor: Tensor) -> tuple[int, bool]:
-    """The sort key: matrices before vectors, attention before feed-forward: 4H² + 2HI + 9H + I."""
+    """The sort key for matrices before vectors, and attention before feed-forward, as in 4H² + 2HI + 9H + I."""
     return -len(tensor.shape), tensor.place.block == "feed-forward"
 
 

@@ -74,7 +74,7 @@ def part_of(place: Place) -> str:
 
 @checked
 def totals_by_component(model: Module) -> dict[Component, int]:
-    """The parameters of each component of the model, in running order.
+    """The parameters of each component of the model, in the order of the forward pass.
 
     >>> from bertcalc import BertConfig, build
     >>> totals_by_component(build(BertConfig()))

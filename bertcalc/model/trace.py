@@ -396,7 +396,7 @@ class Trace:
         return self._call(name, Dropout(p), "dropout", x, x.shape, role)
 
     def dropout_or_identity(self, name: str, x: Value, p: float) -> Value:
-        """Dropout, or an Identity if its probability is 0."""
+        """Declare and call torch.nn.Dropout, or declare an Identity if the probability is 0."""
         if p > 0:
             return self.dropout(name, x, p)
         self.idle(name, "Identity")
@@ -540,7 +540,7 @@ class Trace:
     def cut(self, x: Value, *names: str, by_heads: bool = False) -> tuple[Value, ...]:
         """Split the last axis into equal pieces, such as a fused projection into query, key and value.
 
-        ``by_heads``: whether the heads are split off first.
+        ``by_heads``: whether the axis is first split into heads.
         """
         shape = (*x.shape[:-1], x.shape[-1] // len(names))
         return tuple(self.step(name, "view", x, shape=shape, role="cut", by_heads=by_heads) for name in names)

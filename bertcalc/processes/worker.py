@@ -171,7 +171,7 @@ class Worker:
 
 
 def _out_of_memory_kills() -> int:
-    """Return how many processes Linux has killed because memory ran out; 0 if the counters are not readable."""
+    """Return the number of processes that Linux has killed because memory ran out; 0 if it cannot be read."""
     lines: list[str] = []
     for file in _MEMORY_EVENTS:
         with suppress(OSError):

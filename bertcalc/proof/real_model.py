@@ -39,7 +39,7 @@ def buildable(model: Model) -> Model:
 
 
 def not_checked(model: Model) -> int:
-    """Return the number of parameters of relative position embeddings, which ``buildable`` leaves out."""
+    """Return the number of parameters in relative position embeddings, which ``buildable`` leaves out."""
     tensors = model.tensors()
     return sum(tensor.num_parameters() for tensor in tensors if tensor.place.role == "distance")
 

@@ -98,7 +98,7 @@ def _without_adapter(name: str) -> str:
 
 
 def _vectors(model: Model, prompts: Prompts) -> tuple[int, int]:
-    """The shape that peft saves for virtual tokens: the output vectors of their encoder, not its network."""
+    """The shape of the virtual tokens that peft saves: the output vectors of their encoder, not its weights."""
     table = model.get_submodule(f"{_ENCODER}default.embedding").parameters["weight"]
     rows, width = table
     if isinstance(prompts, PrefixTuning) and prompts.prefix_projection:

@@ -14,7 +14,7 @@ def linear_layers(model: Module, *, conv1d: bool = False) -> list[tuple[str, Mod
 
 
 def not_converted(model: Module, skip: Collection[str] | None = None) -> set[str]:
-    """The patterns of modules that transformers does not quantize; ``skip`` replaces the default, if given.
+    """The patterns of modules that transformers does not quantize: ``skip``, or the default if it is None.
 
     The default follows get_keys_to_not_convert: both names of each tied tensor, the last parameter, and the output
     embeddings, without ".weight". A last layer with a bias is quantized, because the last parameter is its bias

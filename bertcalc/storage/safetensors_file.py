@@ -37,7 +37,7 @@ def safetensors_bytes(tensors: Sequence[StoredTensor]) -> int:
 def safetensors_header(tensors: Sequence[StoredTensor]) -> int:
     """The number of bytes before the data of a safetensors file that was saved from PyTorch.
 
-    Their number is a multiple of 8. Before safetensors 0.3, headers were up to 7 bytes shorter, without padding.
+    The number is a multiple of 8. Before safetensors 0.3, headers were up to 7 bytes shorter, without padding.
     """
     unpadded = plain_header(tensors)
     return unpadded + -unpadded % 8

@@ -38,12 +38,12 @@ class StoredTensor(NamedTuple):
         return prod(self.shape)
 
     def num_bytes(self) -> int:
-        """The bytes of its data, rounded up."""
+        """The size of the tensor's data in bytes, rounded up."""
         return -(-self.numbers() * DTYPES[self.dtype] // 8)
 
 
 class StateEntry(NamedTuple):
-    """An entry of a state_dict; ``owner`` is the name of the tensor with its data, a different name if it is tied."""
+    """An entry of a state_dict; ``owner`` is the name of the tensor with its data, which differs if it is tied."""
 
     name: str
     shape: Shape

@@ -135,7 +135,7 @@ def _of_type(model_type: Any) -> Family:
 
 
 def of_remote_type(model_type: Any) -> Problem | None:
-    """The problem with a model type that needs its repository's code, if transformers has the same model; else None."""
+    """The problem with a model type that needs custom code although transformers has the model; otherwise None."""
     for family in FAMILIES.values():
         if model_type in family.remote:
             message = N_(
