@@ -236,7 +236,7 @@ def _data(case: Case) -> dict[str, Any]:
     reasons = {key: str(figure) for key, figure in figures.items() if isinstance(figure, InputError)}
     try:
         config = json.loads(hf_json.write(model))
-    except InputError as error:  # no config.json can describe the steps
+    except InputError as error:  # raised if no config.json can describe the steps
         config, reasons["config"] = None, str(error)
     return {
         "architecture": model.architecture,
@@ -271,8 +271,9 @@ def _table(case: Case) -> str:
 
 def run() -> None:
     """Run the command and exit. It is not an error if the reader closes the pipe early, as ``head`` does."""
+    # A terminal may lack symbols of formulas, so these are escaped. A closed stream is None.
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # not None, as a closed stream is; escapes symbols that it lacks
+        if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     code: int | str | None = 1
     try:

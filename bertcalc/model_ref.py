@@ -200,7 +200,7 @@ def item_of(model: Model, base: str | None = None) -> ModelRef:
 
     def changes(preset: str) -> tuple[tuple[str, Any], ...]:
         start = values_of(model_of_preset(preset))
-        if model.architecture != start["architecture"]:  # as in ``changed``: a different class has its own pooler
+        if model.architecture != start["architecture"]:  # as in ``changed``, start from this class's default
             start["add_pooling_layer"] = model.cls.pooler
         differing = (field for field in FIELDS if field in values and values[field] != start.get(field))
         # add_pooling_layer is an option of only some classes. The other classes have a fixed value, which is left out.
@@ -274,7 +274,7 @@ def _built_in_changes(parted: Sequence[_Assignment], kind: type[Config]) -> tupl
             continue
         value = _value(value_text)
         if isinstance(value, float) and value.is_integer() and _check(kind, field, value):
-            value = int(value)  # 1e5 for a size
+            value = int(value)  # a size may be written as 1e5
         if problem := _check(kind, field, value):
             raise InputError(problem)
         changes[field] = value
@@ -286,7 +286,7 @@ def _check(kind: type[Config], field: str, value: Any) -> Problem | None:
         if value in CLASSES:
             return None
         own = [name for name, cls in CLASSES.items() if cls.config is kind]
-        parts = [name for name in own if str(value).casefold() in name.casefold()]  # such as MaskedLM
+        parts = [name for name in own if str(value).casefold() in name.casefold()]  # for a value such as MaskedLM
         exact = [name for name in CLASSES if str(value).casefold() == name.casefold()]
         similar = own if nearest(str(value), own) else CLASSES if nearest(str(value), CLASSES) else parts or own
         options = exact or similar

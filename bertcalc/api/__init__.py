@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from bertcalc.proofreading.claims import Proofread
     from bertcalc.reading.text_reading import Kind, TextReading
     from bertcalc.widget import FormulaWidget
-else:  # ``checked`` evaluates annotations at runtime; these names must not import slow modules then
+else:  # ``checked`` evaluates annotations at runtime, which must not import these slow modules
     Explanation = Discovered = Formula = Kind = Meanings = ModelComparison = Proofread = TextReading = Any
     FormulaWidget = Any
 
@@ -302,7 +302,7 @@ def of_another_type(error: InputError, more: str) -> InputError:
     The new message suggests the nearest type or, if there is none, appends ``more``. Other errors are returned
     unchanged.
     """
-    from bertcalc.families import hf_json  # a tenth of the library's import time
+    from bertcalc.families import hf_json  # imported here, because it takes a tenth of the library's import time
 
     if not hf_json.is_of_another_type(error.problems):
         return error

@@ -47,9 +47,9 @@ _HEAD_SIZE = 64  # hidden units per attention head in every model that Google pu
 class TensorMatch(NamedTuple):
     """A tensor in the checkpoint, in the model, or in both, under its name in the model."""
 
-    name: str  # without the prefix of the body
+    name: str  # the tensor's name in the model, without the prefix of the body
     entry: StoredTensor | None
-    shape: Shape | None  # in the model; None if the model has no tensor with this name
+    shape: Shape | None  # the tensor's shape in the model; None if the model has no such tensor
 
 
 class Members(NamedTuple):
@@ -142,7 +142,7 @@ def matches(tensors: Collection[StoredTensor], model: Model) -> dict[Group, list
         inside = entry.name.removeprefix(wrapper)
         name = plain_name(inside, family)
         shape = wanted.get(name)
-        if name in seen:  # the checkpoint has both bert.pooler and pooler
+        if name in seen:  # for example, the checkpoint has both bert.pooler and pooler
             groups["other"].append(TensorMatch(name, entry, None))
         elif shape is not None:
             same: Group = "same" if name == _bare(inside, family) else "renamed"
@@ -327,7 +327,7 @@ def model_of_shapes(
     family = family or family_of_names(names_inside)
     kind = family.config
     shapes = {plain_name(name, family): entry.shape for name, entry in zip(names_inside, tensors, strict=True)}
-    # With relative positions and cross attention, so that it has all tensors that can show a field.
+    # A model with relative positions and cross attention has all tensors that can show a field.
     full = family.fullest(**RELATIVE)
     body = [tensor._replace(name=tensor.name.replace("*", "0")) for tensor in build(full).tensors()]
     present = {tensor: shapes[tensor.name] for tensor in body if len(shapes.get(tensor.name, ())) == len(tensor.shape)}
@@ -335,7 +335,7 @@ def model_of_shapes(
         tensor.place.role: shape[0] for tensor, shape in present.items() if tensor.place.block != "cross-attention"
     }
     roles |= {f"{tensor.place.block} norm": 1 for tensor in present if tensor.place.role == "norm"}
-    roles |= {tensor.place.role: shape[-1] for tensor, shape in present.items() if len(shape) == 3}  # kernel sizes
+    roles |= {tensor.place.role: shape[-1] for tensor, shape in present.items() if len(shape) == 3}  # convolutions
     inferred = kind.inferred_from(roles)
     sizes, tellers = _sizes(full, shapes)
     optional = {"task_type_vocab_size", *(["max_position_embeddings"] if inferred else [])}
@@ -372,7 +372,7 @@ def model_of_shapes(
     if kind.has("legacy") and shapes.keys() & _only_with(family.name, "legacy", False, True, "masked-lm"):
         values["legacy"] = False
     problem = next(problems(kind, kind.under_own_names(values)), None)
-    if problem and {"pad_token_id": 0} in problem.remedies:  # RoBERTa's positions begin after it, and leave no row
+    if problem and {"pad_token_id": 0} in problem.remedies:  # RoBERTa's positions start after it, so 0 leaves more rows
         values["pad_token_id"] = 0
         problem = next(problems(kind, kind.under_own_names(values)), None)
     if problem:
@@ -403,15 +403,15 @@ def _sizes(full: Config, shapes: Mapping[str, Shape]) -> tuple[dict[str, int], d
         shape = shapes.get(name, ())
         for axis, side in enumerate(tensor.shape if len(tensor.shape) == 2 else ()):
             for field, size in _SIZES.items():
-                if side in (size, 2 * size):  # twice in a fused gate and up projection
+                if side in (size, 2 * size):  # doubled in a fused gate and up projection
                     tellers.setdefault(field, name)
                     if len(shape) == 2:
                         sizes.setdefault(field, shape[axis] * size // side)
     return sizes, tellers
 
 
-# Parts of tensor names that occur in checkpoints with shapes that do not determine the model.
 _PACKED = N_("The weights are quantized: the shapes of tensors such as {name} do not show the sizes of the model.")
+# Maps parts of tensor names to errors. Checkpoints with such names have shapes that do not determine the model.
 _OF_ANOTHER_KIND = {
     ".lora_A.": N_("{name} belongs to an adapter, not to the model itself: choose the model's file."),
     **dict.fromkeys((".qweight", ".weight_packed", ".quant_state."), _PACKED),

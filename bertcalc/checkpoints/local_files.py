@@ -70,7 +70,7 @@ def chosen(message: object) -> list[ChosenFile]:
 
 
 _NO_FILES = N_("The browser did not send a list of files.")
-_MOST_BYTES = LARGEST_HEADER + LENGTH_BYTES * MOST_FILES  # maximum number of bytes of all files together
+_MOST_BYTES = LARGEST_HEADER + LENGTH_BYTES * MOST_FILES  # maximum number of first bytes of all files in total
 
 
 def _chosen(entry: object, left: int) -> ChosenFile:

@@ -311,7 +311,7 @@ class Config(metaclass=_WithSharedNames):
 
     @property
     def whole(self) -> int | None:
-        """The sequence length at which layers use the whole table of distances, not a slice; None if there is no table."""
+        """The sequence length at which layers use the whole table of distances, not a slice; None without one."""
         return None
 
     @property
@@ -461,7 +461,7 @@ def _column(kind: type[Config], field: str, values: Any) -> Any:
     if hasattr(getattr(values, "dtype", None), "kind") and hasattr(values, "ravel") and values.shape:
         return values
     try:
-        column = import_module("numpy").asarray(values)  # NumPy is optional
+        column = import_module("numpy").asarray(values)  # not imported above, because NumPy is optional
         if column.size and column.shape:
             return column
     except (ImportError, ValueError, TypeError, OverflowError):  # without NumPy, or lists of different lengths
@@ -674,7 +674,7 @@ def _not_divisible(kind: type[Config], hidden_size: int, heads: int) -> Problem:
         message = N_("{hidden_size} {hidden} cannot be split into {value} equal heads: {field} {near} works.")
         if nearest_heads:
             near = f"{nearest_heads[0]:,}"
-        else:  # an odd size, where heads must be even
+        else:  # an odd hidden size, although the head size must be even
             even = max(hidden_size - 1, kind.heads_of)
             near, remedies = f"1, {names['hidden_size']} {even:,}", [{"hidden_size": even, "num_attention_heads": 1}]
         words = {"hidden": hidden_size, "value": heads, "near": near, "field": names["num_attention_heads"], **names}

@@ -179,7 +179,7 @@ _LATEX = {sign: rf"\{sign}" for sign in "&%$#_{}"} | {
     "\n": " ",
     "\N{NO-BREAK SPACE}": "~",
 }
-# Monospaced fonts also have ligatures, and babel has commands that start with a quotation mark.
+# Code needs more escapes: monospaced fonts also have ligatures, and some babel commands start with a quotation mark.
 LATEX_CODE = _LATEX | {"`": r"\textasciigrave{}", "'": r"\textquotesingle{}", '"': r"{\char34}", "-": "-{}", "–": "–"}
 
 

@@ -98,7 +98,7 @@ def page_of(name: str, content: Mapping[str, Any], *, url: str, language: str, _
 
 def view_content(model: Model, colors: Mapping[Component, str], _: Translate = str) -> dict[str, Any]:
     """The data that ``FormulaView`` (formula_view.js) draws for a model; ``colors`` is as in ``interactive_page``."""
-    fixed = _letters_of_changes(model)  # no slider moves them
+    fixed = _letters_of_changes(model)  # the values that no slider changes
     total = at_sizes(live_reading(Model.num_parameters, model), fixed)
     norm = norm_kind(model)
     bars = [

@@ -101,7 +101,7 @@ def _lines(model: Model, step: ChangeStep) -> Iterator[str]:
         case ResizeVocabulary():
             yield f"model.resize_token_embeddings({', '.join((*texts, 'mean_resizing=False'))})"
         case DropLayers():
-            if not model.config.has("num_hidden_groups"):  # in ALBERT, layers share their tensors
+            if not model.config.has("num_hidden_groups"):  # ALBERT has one layer, which runs several times
                 path = next(path for path, module, _copies in model.modules() if isinstance(module, ModuleList))
                 kept = f"layer for number, layer in enumerate(model.{path}) if number not in {list(step.layers)}"
                 yield f"model.{path} = torch.nn.ModuleList([{kept}])"

@@ -81,7 +81,7 @@ def _cell(value: object, marked: bool) -> Cell:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
     cell = plain(str(value)) if marked else str(value).replace("\n", " ")  # charts have names with line breaks
-    # Other programs only read negative numbers with a hyphen.
+    # Other programs recognize a negative number only if it starts with a hyphen.
     return cell.replace(MINUS, "-") if isinstance(cell, str) and cell.startswith(MINUS) else cell
 
 

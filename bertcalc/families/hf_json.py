@@ -253,7 +253,7 @@ def _values(kind: type[Config], content: Mapping[str, Any]) -> dict[str, Any]:
         name: content.get(shared if shared in MAPPED else name, content.get(name, defaults[name]))
         for name, shared in names.items()
     }
-    if "num_labels" not in content:  # if both are given, transformers uses num_labels
+    if "num_labels" not in content:  # which takes precedence over id2label in transformers
         values["num_labels"] = _label_count(kind, content)
     return values | kind.converted(content)
 
@@ -294,13 +294,13 @@ def _without_count(kind: type[Config], values: dict[str, Any]) -> Iterator[Probl
             original, values[name] = values[name], getattr(kind, name)
             yield Problem.of(message, name, original, field=name, value=quoted(original), default=f"{values[name]}")
     pad: Any = values.get("pad_token_id")
-    if "pad_token_id" in values and pad is None and kind.longest is not Config.longest:  # as in files from 2020
+    if "pad_token_id" in values and pad is None and kind.longest is not Config.longest:  # None, as in files from 2020
         values["pad_token_id"] = kind.default().pad_token_id
         default = f"{values['pad_token_id']}"
         yield Problem.of(message, "pad_token_id", None, field="pad_token_id", value=quoted(None), default=default)
     vocabulary = values[kind.own_name("vocab_size")]
     counted_from_the_end = is_int(pad) and is_int(vocabulary) and -vocabulary <= pad < 0
-    if counted_from_the_end and kind.longest is Config.longest:  # in other families positions start after the padding
+    if counted_from_the_end and kind.longest is Config.longest:  # else positions start after the padding token's id
         values["pad_token_id"] = vocabulary + pad
         message = N_("pad_token_id {value} counts from the end of the vocabulary, as in PyTorch: it is token {token}.")
         yield Problem.of(message, "pad_token_id", pad, value=f"{pad}", token=vocabulary + pad)

@@ -13,7 +13,7 @@ from bertcalc.text.problem import Problem, wrong
 from bertcalc.text.records import call
 
 Twin = Callable[["Change"], tuple[Module, list[Step] | None]]
-Model = Any  # bertcalc.model.model.Model: importing it would be circular
+Model = Any  # stands for bertcalc.model.model.Model, because this import would be circular
 
 ADAPTER = "adapter"  # the block and role of the modules that an adapter adds
 WRAPPER = "PeftModel"  # stands for peft's wrapper around the model in ``Step.variable``

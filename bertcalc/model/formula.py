@@ -175,7 +175,7 @@ def formula(model: Model, *, path: str = "") -> Formula:
     The path "" is the whole model, and encoder.layer.* is a single layer. Paths have no body prefix ("bert."). Raises
     UnknownNameError if there is no module at ``path``.
     """
-    if _NUMBER.search(path):  # only the integer model knows whether there is such a layer
+    if _NUMBER.search(path):  # raises an error for a missing layer, which symbols cannot show
         submodule(model, path)
     return _formula(model, path=path)
 

@@ -44,8 +44,8 @@ def model_in_symbols(model: Model, symbols: Mapping[str, Any]) -> Model:
     return _model(config, model.architecture, model.add_pooling_layer, changes)
 
 
-# Large enough for all combinations of class, positions, ties, cross attention and activation (hidden_act is validated
-# before).
+# The cache has room for all combinations of class, positions, ties, cross attention and activation. Unknown activations
+# do not get here, because configurations validate hidden_act.
 _model = lru_cache(maxsize=1024)(Model)
 
 

@@ -103,7 +103,7 @@ class Model(Module):
             if problem := kind.unbuilt(config):
                 raise ConfigError(problem)
             self._run(self, _ONE, None)
-        except MixedError as error:  # formulas can still be evaluated row by row
+        except MixedError as error:  # not raised yet, because formulas can be evaluated row by row
             self._no_tree = str(error)
 
     @property

@@ -123,7 +123,7 @@ class LetterPolynomial:
     @cached_property
     def _hash(self) -> int:
         constant = self.terms.get((), Fraction(0))
-        return hash(frozenset(self.terms.items()) if self.free_symbols else constant)  # a constant hashes as its number
+        return hash(frozenset(self.terms.items()) if self.free_symbols else constant)  # a constant equals its number
 
     def __str__(self) -> str:
         """The polynomial in mathematical notation, with common factors in front of a sum."""

@@ -39,7 +39,7 @@ def in_pairs(config: Config) -> Problem | None:
     numbers = all(isinstance(size, int) or hasattr(size, "all") for size in (hidden_size, heads))
     if not config.turns_pairs or not numbers or not all_or_none(hidden_size // heads % 2 != 0):
         return None
-    if not isinstance(hidden_size + heads, int):  # the first row stands for all
+    if not isinstance(hidden_size + heads, int):  # the message describes the first row of columns
         hidden_size, heads = (int((size + 0 * (hidden_size + heads)).flat[0]) for size in (hidden_size, heads))
     near = max(1, hidden_size // (2 * heads)) * 2 * heads
     if hidden_size == heads:
@@ -77,7 +77,7 @@ def wrong_labels(model: Model, *, training: bool = False) -> Problem | None:
     if not (isinstance(labels, int) or hasattr(labels, "all")) or not all_or_none(labels != 2):
         return None
     message = two_labels(model, training=training)
-    first = labels if isinstance(labels, int) else int(labels.flat[0])  # the first row stands for all
+    first = labels if isinstance(labels, int) else int(labels.flat[0])  # the first row of a column
     values = {"architecture": model.cls.name, "value": f"{first:,}"}
     return Problem("num_labels", f"{first:,}", message, values, ({"num_labels": 2},)) if message else None
 

@@ -508,7 +508,7 @@ class Trace:
         if not module:
             self.idle(name, kind)
             module = self._module.children[name]
-        # A frequency for each pair, and a copy of the frequencies.
+        # The frequencies of all pairs of entries, and a copy of the frequencies, together have head_size elements.
         module.buffers = {**module.buffers, f"{called}.inv_freq": ((head_size,), False)}
         if self.steps is None:
             return x
@@ -578,7 +578,7 @@ class Trace:
         - ``shared_by``: the number of key/value heads, each shared by several query heads (Ainslie et al. 2023,
           arXiv:2305.13245); None if every query head has its own.
         """
-        if self.steps is None:  # only declare modules
+        if self.steps is None:  # only declare the modules
             if distances:
                 distances(query, query, key)
             if dropout is None or not dropout_name:

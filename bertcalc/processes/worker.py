@@ -204,7 +204,7 @@ def serve(asked: BinaryIO, answers: BinaryIO) -> None:
 
     Returns when ``asked`` is closed.
     """
-    import bertcalc.processes.worker as imported  # functions import this module; the present copy runs as __main__
+    import bertcalc.processes.worker as imported  # the module that functions import; this copy runs as __main__
 
     def answer_with(answer: _Answer) -> None:
         pickle.dump(answer, answers)

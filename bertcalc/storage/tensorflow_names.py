@@ -15,7 +15,8 @@ OF_OPTIMIZER = ("adam_m", "adam_v", "Adam", "Adam_1", "global_step", "LAMB", "LA
 _LAYER = re.compile(r"layer_(?:\._)?([0-9]{1,9})")
 _LAST = {"kernel": "weight", "gamma": "weight", "beta": "bias", "embeddings": "weight", "output_bias": "bias"}
 _LAST["output_weights"] = "weight"
-OF_CLASSIFIER = {"output_weights": "classifier.weight", "output_bias": "classifier.bias"}  # from run_classifier.py
+# The names of the classifier's variables in run_classifier.py.
+OF_CLASSIFIER = {"output_weights": "classifier.weight", "output_bias": "classifier.bias"}
 _TABLES = ("word_embeddings", "position_embeddings", "token_type_embeddings")
 # The replacements with which transformers renames ALBERT's variables, in the same order.
 _OF_ALBERT = (
