@@ -57,7 +57,7 @@ _OTHERS = ("model_type", "architectures", "id2label", "label2id")
 class ConfigReading(NamedTuple):
     """The model that a config.json describes, and remarks on ignored, replaced or missing keys.
 
-    ``architecture`` is None if the file names no class that bertcalc has.
+    ``architecture`` is None if the family has no class for the class that the file names, or if it names none.
     """
 
     config: Config

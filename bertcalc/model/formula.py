@@ -212,7 +212,7 @@ def _formula(model: Model, *, path: str) -> Formula:
 @checked
 @once(1024)
 def component_formulas(model: Model) -> tuple[tuple[Component, Formula], ...]:
-    """The (component, formula) pairs, in the order of the forward pass; their sum is the number of parameters."""
+    """The (component, formula) pairs, in the order of the forward pass. The formulas sum to the parameter count."""
     modules = top_level(model).values()
     counts = summed((module.place.component, count) for module in modules if (count := _expression(module)))
     return tuple((component, write(counts[component])) for component in COMPONENTS if component in counts)
