@@ -115,4 +115,4 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
-ARCHITECTURES = {cls.name: cls for cls in _BERT.classes}  # BERT only; bertcalc.families.CLASSES has every family's
+ARCHITECTURES = {cls.name: cls for cls in _BERT.classes}  # only BERT's; bertcalc.families.CLASSES has all classes

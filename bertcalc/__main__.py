@@ -6,12 +6,12 @@
     python -m bertcalc bert-base-uncased --changes "lora,r=16"
     python -m bertcalc read FILE
 
-``read`` takes a text, such as the output of print(model), from a file or, as -, from standard input.
+``read`` takes a text, such as the output of print(model), from FILE. If FILE is -, it reads standard input.
 
-A preset can have changes as in a link to Compare: bert-base-uncased~hidden_size-1024.
+A preset can have changes, written as in a link to Compare: bert-base-uncased~hidden_size-1024.
 
 Fields have Hugging Face's names, with - or _. If you change only hidden_size, the head size stays the same. --changes
-takes steps in the notation of the Change page's links, such as adapters and quantization.
+takes steps, such as adapters and quantization, in the notation of the Change page's links.
 """
 
 import argparse
@@ -53,13 +53,16 @@ from bertcalc.text.suggestions import nearest
 _OTHERS = (
     "For other models, use the page Any model of the dashboard, or python -m bertcalc.discover for their defaults."
 )
-# Remarks that are printed after the units of figures.
+# Remarks that are printed after a figure's unit, keyed by quantity.
 _MORE = {"training_memory": ", in a loop that holds the outputs until the next forward pass has returned"}
 _CONSTANTS = {"True": "true", "False": "false", "None": "none"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the table or the JSON and return 0; for invalid input, print the error and return 2."""
+    """Print the table or the JSON and return 0. For invalid input, print the error and return 2.
+
+    ``arguments`` defaults to the arguments of the process.
+    """
     given = sys.argv[1:] if arguments is None else arguments
     if given and given[0] == "read":
         return _read_text(given[1:])
@@ -107,7 +110,7 @@ def _read_text(arguments: Sequence[str]) -> int:
 
 
 def _text_of(name: str) -> str:
-    """The text of a file or of standard input. Raises InputError if it cannot be read."""
+    """The text of the file ``name``, or of standard input if it is "-". Raises InputError if it cannot be read."""
     try:
         if name == "-":
             data = sys.stdin.buffer.read(4 * LONGEST_TEXT + 1)
@@ -147,7 +150,7 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
 
 
 def _of_another_family(item: ModelRef, start: Model) -> str:
-    """A sentence that names a suitable preset, if the class belongs to a different family than the given preset."""
+    """A sentence with a suitable preset if the class belongs to a different family than ``start``; otherwise ""."""
     architecture = dict(item.changes).get("architecture", start.architecture)
     family = CLASSES[architecture]
     if family is start.family:
@@ -157,7 +160,7 @@ def _of_another_family(item: ModelRef, start: Model) -> str:
 
 
 def _with_heads(item: ModelRef, start: Model) -> ModelRef:
-    """If only hidden_size is changed, add the number of heads that keeps the head size, as the dashboard does."""
+    """Add the number of heads that keeps the head size if hidden_size is changed, but not the number of heads."""
     changes = dict(item.changes)
     if "hidden_size" not in changes or "num_attention_heads" in changes:
         return item
@@ -166,7 +169,7 @@ def _with_heads(item: ModelRef, start: Model) -> ModelRef:
 
 
 def _described(path: Path) -> Model:
-    """Read the model of a config.json; without a class in the file, it is the family's base class.
+    """Read the model that a config.json describes. If the file names no class, this is the family's base class.
 
     Prints remarks on the file. Raises InputError if the file cannot be read.
     """
@@ -181,7 +184,10 @@ def _described(path: Path) -> Model:
 
 
 def _read_fields(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
-    """Read the preset, or None, and the fields; fields are returned in the notation of links: hidden_size-1024."""
+    """Return the preset, or None if there is none, and the fields in the notation of links: hidden_size-1024.
+
+    Raises InputError if an argument is neither a preset nor a field with a value.
+    """
     preset, changes, rest = None, [], list(arguments)
     while rest:
         argument = rest.pop(0)
@@ -203,7 +209,7 @@ def _read_fields(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
 
 
 def _figures(case: Case) -> dict[str, int | InputError]:
-    """The FLOPs and bytes of a case; for a figure that cannot be computed, the reason."""
+    """Map each quantity, such as FLOPs and bytes, to its figure, or to the error if it cannot be computed."""
     changed, sizes = case.changed, case.batch.shape
     own = ("trainable", "file") if changed.steps else ()
     counts: dict[str, Callable[[], int]] = {
@@ -230,7 +236,7 @@ def _data(case: Case) -> dict[str, Any]:
     reasons = {key: str(figure) for key, figure in figures.items() if isinstance(figure, InputError)}
     try:
         config = json.loads(hf_json.write(model))
-    except InputError as error:  # no config.json can describe the steps
+    except InputError as error:  # raised if no config.json can describe the steps
         config, reasons["config"] = None, str(error)
     return {
         "architecture": model.architecture,
@@ -265,8 +271,9 @@ def _table(case: Case) -> str:
 
 def run() -> None:
     """Run the command and exit. It is not an error if the reader closes the pipe early, as ``head`` does."""
+    # A terminal may lack symbols of formulas, so these are escaped. A closed stream is None.
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # a closed stream is None; a terminal may lack symbols of formulas
+        if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     code: int | str | None = 1
     try:

@@ -1,4 +1,4 @@
-"""Check that a family is complete: a missing part could leave gaps on pages, or silently count as zero.
+"""Check that a family is complete, because a missing part could leave gaps on pages or silently count as zero.
 
 >>> from bertcalc.families import FAMILIES
 >>> missing_parts(FAMILIES["bert"])
@@ -27,7 +27,7 @@ from bertcalc.teach.lessons import has_lesson
 
 
 def missing_parts(family: Family) -> list[str]:
-    """List a family's missing parts, with a sentence for each part. The list is empty if the family is complete.
+    """Return a sentence for each missing part of a family. The list is empty if the family is complete.
 
     The function declares and runs every class in its default and its fullest configuration. Call it while you write a
     family; the tests call it for every registered family.

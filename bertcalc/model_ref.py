@@ -5,9 +5,9 @@ a preset, ``present`` (the model in the sidebar), or a type and a class of trans
 ``llama.LlamaForCausalLM~hidden_size-2048``. A comparison is a list of models separated by spaces.
 
 Steps, such as adapters, are written as in ``bertcalc.change_steps.step_texts``:
-``bert-base-uncased~changes-lora,r=16``. Browsers and Streamlit leave all other characters unescaped in a URL. The
-present model has the steps of its link; ``present~changes-none`` is the model without them. Fields from the config.json
-of a discovered model are written as ``config-`` followed by their JSON in base64.
+``bert-base-uncased~changes-lora,r=16``. The notation has only characters that browsers and Streamlit leave unescaped in
+a URL. The present model has the steps of its link; ``present~changes-none`` is the model without them. Fields from the
+config.json of a discovered model are written as ``config-`` followed by their JSON in base64.
 
 >>> [bert, llama], wrong = read("bert-base-uncased~vocab_size-21128 llama.LlamaForCausalLM~hidden_size-2048")
 >>> bert.model().config.vocab_size, llama.cls, wrong
@@ -40,15 +40,16 @@ from bertcalc.text.suggestions import nearest
 PRESENT = "present"
 MOST = 12  # the maximum number of models in a comparison
 LONGEST = 8_000  # the maximum length of a comparison in characters: any server accepts URLs of this length
-_CONFIG = "config"  # the name of a config.json's fields among the changes
+_CONFIG = "config"  # the name under which a text has the fields of a config.json
 _Assignment = tuple[str, str, str]  # name, dash, value
 _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "none": None}
 
 
 class ModelRef(NamedTuple):
-    """A reference to a model: its base, and the changed fields with their values, the steps last.
+    """A reference to a model: its ``base``, and its ``changes`` as (field, value) pairs.
 
-    A model with a discovered formula also has ``config``: the JSON of its config.json's fields, or "".
+    Steps, such as adapters, are the value of the last pair. ``config`` is the JSON text of a config.json's fields; only
+    a model with a discovered formula can have it.
     """
 
     base: str
@@ -59,7 +60,7 @@ class ModelRef(NamedTuple):
     def of_class(
         cls, model_type: str, name: str, sizes: Mapping[str, int] = MappingProxyType({}), config: str = ""
     ) -> "ModelRef":
-        """A reference to a transformers class with a discovered formula, and its changed sizes."""
+        """A reference to a transformers class with a discovered formula; ``sizes`` are the changed sizes."""
         return cls(f"{model_type}.{name}", tuple((sizes or {}).items()), config)
 
     def __str__(self) -> str:
@@ -76,12 +77,12 @@ class ModelRef(NamedTuple):
 
     @property
     def model_type(self) -> str:
-        """The type of a discovered model: llama."""
+        """The model type of a discovered model, such as llama."""
         return self.base.rpartition(".")[0]
 
     @property
     def cls(self) -> str:
-        """The class of a discovered model: LlamaForCausalLM."""
+        """The class of a discovered model, such as LlamaForCausalLM."""
         return self.base.rpartition(".")[2]
 
     def fields(self) -> dict[str, Any]:
@@ -91,7 +92,7 @@ class ModelRef(NamedTuple):
 
     @property
     def steps(self) -> tuple[ChangeStep, ...] | None:
-        """The steps that the reference names, or None; without steps, ``present`` has the present model's steps."""
+        """The steps in the reference, or None. If it is None, ``present`` has the present model's steps."""
         steps: tuple[ChangeStep, ...] | None = dict(self.changes).get(STEPS)
         return steps
 
@@ -101,7 +102,7 @@ class ModelRef(NamedTuple):
         return self.base == PRESENT and self.steps is None
 
     def with_steps(self, steps: Sequence[ChangeStep]) -> "ModelRef":
-        """A reference to the model with ``steps`` instead of its own."""
+        """A copy of the reference in which ``steps`` replace its own steps."""
         fields = tuple(change for change in self.changes if change[0] != STEPS)
         return self._replace(changes=(*fields, (STEPS, tuple(steps))) if steps or self.base == PRESENT else fields)
 
@@ -110,7 +111,7 @@ class ModelRef(NamedTuple):
 
         ``present`` is the present model without steps, ``steps`` are the present model's steps. Raises ConfigError if
         the model cannot be built, InputError if a step is not possible, and UnknownNameError if the base is not a
-        preset, or is the present model although ``present`` is None.
+        preset. The base "present" is valid only with the argument ``present``.
         """
         start = model_of_preset(self.base) if present is None or self.base != PRESENT else present
         changes = {field: value for field, value in self.changes if field != STEPS}
@@ -120,19 +121,19 @@ class ModelRef(NamedTuple):
         return with_steps(model_of({**values_of(start), **changes}), own)
 
     def model(self, present: Model | None = None) -> Model:
-        """The model that ``changed`` returns, without its quantization, if any."""
+        """The model that ``changed`` returns, without any quantization; ``present`` is as in ``changed``."""
         return self.changed(present).model
 
 
 class Wrong(NamedTuple):
-    """A part of the text that is not a model, and the reason."""
+    """A part of the text that does not describe a model, and the problem with it."""
 
     text: str
     problem: Problem
 
 
 def write(items: Iterable[ModelRef]) -> str:
-    """Write a comparison as text."""
+    """Write the models of a comparison as text, separated by spaces."""
     return " ".join(map(str, items))
 
 
@@ -180,13 +181,16 @@ def _is_read(part: str) -> bool:
     return True
 
 
-# The end of a model's text that is the value of a step, and the text that can follow a plus sign: query, 3, or 0:1/2.
+# _VALUE matches the end of a model's text if it is the value of a step. _MORE matches a text that can follow a plus
+# sign in this value: query, 3, or 0:1/2.
 _VALUE, _MORE = re.compile(r"~changes-[^~]*=[^~,;]+$"), re.compile(r"[\w.]+(:[\w./]+)?(?=[~,;]|$)")
 
 
 @checked
 def item_of(model: Model, base: str | None = None) -> ModelRef:
-    """Write a model as changes of the preset ``base``, by default of the preset with the fewest differences.
+    """Return a reference that describes a model by its differences from the preset ``base``.
+
+    By default, this is the preset with the fewest differences.
 
     >>> from bertcalc.changes.lora import Lora
     >>> print(item_of(model_of_preset("gpt2").changed(changes=(Lora(r=16),))))
@@ -196,10 +200,10 @@ def item_of(model: Model, base: str | None = None) -> ModelRef:
 
     def changes(preset: str) -> tuple[tuple[str, Any], ...]:
         start = values_of(model_of_preset(preset))
-        if model.architecture != start["architecture"]:  # as in ``changed``: a different class has its own pooler
+        if model.architecture != start["architecture"]:  # as in ``changed``, start from this class's default
             start["add_pooling_layer"] = model.cls.pooler
         differing = (field for field in FIELDS if field in values and values[field] != start.get(field))
-        # add_pooling_layer is an option of only some classes; in the others it is fixed.
+        # add_pooling_layer is an option of only some classes. The other classes have a fixed value, which is left out.
         return tuple(
             (field, values[field])
             for field in differing
@@ -213,7 +217,7 @@ def item_of(model: Model, base: str | None = None) -> ModelRef:
 
 @checked
 def read_item(text: str, present: type[Config] | None = None) -> ModelRef:
-    """Read the text of a single model. Raises InputError if it is invalid."""
+    """Read the text of a single model; ``present`` is as in ``read``. Raises InputError if the text is invalid."""
     base, *assignments = text.split("~")
     parted = [assignment.partition("-") for assignment in assignments]
     base = preset_named(base) or base
@@ -224,7 +228,7 @@ def read_item(text: str, present: type[Config] | None = None) -> ModelRef:
 
 
 def _read_class(base: str, parted: Sequence[_Assignment]) -> ModelRef:
-    """Read a transformers class and its sizes, without checking the sizes. Raises InputError if it is invalid."""
+    """Read a transformers class and its sizes, which are not checked. Raises InputError if there is no such class."""
     from bertcalc.discover.results.config_input import json_of, read_fields
     from bertcalc.discover.results.size_steps import read_sizes
     from bertcalc.discover.results.types import types
@@ -270,7 +274,7 @@ def _built_in_changes(parted: Sequence[_Assignment], kind: type[Config]) -> tupl
             continue
         value = _value(value_text)
         if isinstance(value, float) and value.is_integer() and _check(kind, field, value):
-            value = int(value)  # 1e5 for a size
+            value = int(value)  # a size may be written as 1e5
         if problem := _check(kind, field, value):
             raise InputError(problem)
         changes[field] = value
@@ -282,13 +286,13 @@ def _check(kind: type[Config], field: str, value: Any) -> Problem | None:
         if value in CLASSES:
             return None
         own = [name for name, cls in CLASSES.items() if cls.config is kind]
-        parts = [name for name in own if str(value).casefold() in name.casefold()]  # such as MaskedLM
+        parts = [name for name in own if str(value).casefold() in name.casefold()]  # for a value such as MaskedLM
         exact = [name for name in CLASSES if str(value).casefold() == name.casefold()]
         similar = own if nearest(str(value), own) else CLASSES if nearest(str(value), CLASSES) else parts or own
         options = exact or similar
         return _unknown(field, str(value), N_("there is no architecture {name}: did you mean {nearest}?"), options)
     if field == "add_pooling_layer":
-        # Not a field of the configuration, but of the same type as use_cache.
+        # The configuration has no such field, so the check is for use_cache, which is of the same type.
         problem = check_field(kind, "use_cache", value)
         return problem and problem._replace(field=field, values={**problem.values, "field": field})
     return check_field(kind, field, value)
@@ -306,7 +310,7 @@ def _written(value: object) -> str:
 
 
 def _value(text: str) -> Any:
-    """Read a value: a constant, a float or an integer, otherwise the text itself."""
+    """Read a constant such as true, a float or an integer. Any other text is returned unchanged."""
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     if re.fullmatch(r"[0-9]{1,20}(?=[.e])(\.[0-9]{0,20})?(e[-+]?[0-9]{1,3})?", text):

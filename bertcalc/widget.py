@@ -47,8 +47,8 @@ class FormulaWidget(anywidget.AnyWidget):
 
     @property
     def model(self) -> Any:
-        """The model at the present sizes. Raises ConfigError if Python code has set sizes that no model has."""
+        """The model at the present sizes. Raises ConfigError if Python code has set invalid sizes."""
         sizes = {**self.sizes}
         vocabulary = sizes.pop("vocab_size")
         config = replace(self._start.config, **sizes)
-        return self._start.changed(moved(config, "vocab_size", vocabulary))  # also moves the padding token
+        return self._start.changed(moved(config, "vocab_size", vocabulary))  # also moves the padding token if necessary

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from bertcalc.proofreading.claims import Proofread
     from bertcalc.reading.text_reading import Kind, TextReading
     from bertcalc.widget import FormulaWidget
-else:  # ``checked`` evaluates annotations, and must not import these for it
+else:  # ``checked`` evaluates annotations at runtime, which must not import these slow modules
     Explanation = Discovered = Formula = Kind = Meanings = ModelComparison = Proofread = TextReading = Any
     FormulaWidget = Any
 
@@ -112,11 +112,11 @@ class Model(core.Model):
 
     @checked
     def explain(self, number: Any) -> list[Explanation] | Meanings:
-        """Explain a number by the mistakes that lead to it, or a text by everything that its number may mean.
+        """Explain a number by the mistakes that lead to it, or a text by the possible meanings of its number.
 
         For an int, a number of parameters, the result is the shortest sets of mistakes that lead to it, the likeliest
         first. For a text, such as "453,634,720 bytes", "110M", "178.79 GMACs" or "which vocabulary gives 109,482,240?",
-        the result is everything that the text may mean; ``str`` gives sentences. Raises InputError if the text has no
+        the result has all possible meanings; ``str`` gives sentences. Raises InputError if the text has no
         number, and ArgumentError for a negative number and for a model of columns.
 
         >>> load("bert-base-uncased").explain(108_891_648)
@@ -268,8 +268,8 @@ def load(source: Any, architecture: str | None = None, *, add_pooling_layer: boo
 
     ``source`` is a preset or its name on the Hub ("FacebookAI/roberta-base"), the path of a config.json or of its
     folder, the content of a config.json as a dictionary, or a configuration object of bertcalc or transformers.
-    ``architecture`` is the class, such as "BertForMaskedLM"; the default is the class that the source names, or
-    otherwise the body's class. ``add_pooling_layer`` is an option of the body's class.
+    ``architecture`` is the class, such as "BertForMaskedLM"; the default is the class that the source names or,
+    if it names none, the body's class. ``add_pooling_layer`` is an option of the body's class.
 
     A preset takes precedence over a file or folder with the same name, with a warning. To read the folder, write
     "./bert-base-uncased".
@@ -302,7 +302,7 @@ def of_another_type(error: InputError, more: str) -> InputError:
     The new message suggests the nearest type or, if there is none, appends ``more``. Other errors are returned
     unchanged.
     """
-    from bertcalc.families import hf_json  # a tenth of the library's import time
+    from bertcalc.families import hf_json  # imported here, because it takes a tenth of the library's import time
 
     if not hf_json.is_of_another_type(error.problems):
         return error
@@ -314,7 +314,7 @@ def of_another_type(error: InputError, more: str) -> InputError:
 
 
 def _nearest_type(model_type: str) -> str | None:
-    """The transformers model type most similar to a name; None if the name is a type, or without SymPy."""
+    """The transformers model type most similar to a name; None if the name is a type or SymPy is not installed."""
     try:
         from bertcalc.discover.results.types import types
     except ImportError:  # SymPy is not installed
@@ -324,7 +324,7 @@ def _nearest_type(model_type: str) -> str | None:
 
 
 def warn_of(doubts: Iterable[Problem]) -> None:
-    """Warn about ignored keys; the warning points to the caller of the public function that called ``warn_of``."""
+    """Show ``doubts`` as warnings, which point to the caller of the public function that called ``warn_of``."""
     for doubt in doubts:
         warnings.warn(str(doubt), UserWarning, stacklevel=4)
 
@@ -442,7 +442,8 @@ def infer(
     ``seconds``. The default ``cls`` is the base model of the type. ``changes`` are fields that differ from the default
     configuration. With ``flops``, the result also has a formula for the FLOPs of a forward pass.
 
-    Raises InputError if transformers has no such class or cannot build it, or if no formula is found in time.
+    Raises InputError if transformers has no such class or cannot build it, or if no formula is found in time. Raises
+    ImportError if a library that it needs is not installed.
 
     >>> infer("bloom", "BloomForCausalLM").parameters
     16156544

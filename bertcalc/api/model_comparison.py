@@ -92,7 +92,7 @@ class ModelComparison(NamedTuple):
 
 
 def _words(changes: Changes) -> str:
-    """The changes as a phrase: 4 more heads, 256 more hidden units."""
+    """The changes as a phrase, such as "4 more heads, 256 more hidden units"."""
     sentences = (change.sentence(alone=len(changes) == 1) for change in changes)
     return ", ".join(message.format(**values) for message, values in sentences)
 

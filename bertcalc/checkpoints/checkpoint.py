@@ -40,16 +40,16 @@ BUFFERS = ("position_ids", "token_type_ids")
 _ACTIVATIONS_BUFFERS = (".eps", ".beta")  # scalar buffers of xIELU
 # TensorFlow's names for the two tensors of a LayerNorm.
 _RENAMED = {".gamma": ".weight", ".beta": ".bias"}
-_SHOWN = 20  # the maximum number of tensors to keep of each group; no head has more
+_SHOWN = 20  # maximum number of tensors kept per group; enough for all tensors of any head
 _HEAD_SIZE = 64  # hidden units per attention head in every model that Google published
 
 
 class TensorMatch(NamedTuple):
     """A tensor in the checkpoint, in the model, or in both, under its name in the model."""
 
-    name: str  # without the prefix of the body
+    name: str  # the tensor's name in the model, without the prefix of the body
     entry: StoredTensor | None
-    shape: Shape | None  # in the model; None if the model has no tensor with this name
+    shape: Shape | None  # the tensor's shape in the model; None if the model has no such tensor
 
 
 class Members(NamedTuple):
@@ -69,12 +69,12 @@ class Members(NamedTuple):
 
 
 class Matching(NamedTuple):
-    """The comparison of a checkpoint with a model: each of their tensors is in exactly one group."""
+    """The comparison of a checkpoint with a model: each tensor of either is in exactly one group."""
 
     model: Model
     groups: dict[Group, Members]
-    dtypes: dict[str, int]  # elements of each dtype, the most frequent first
-    ours: int  # parameters of the model
+    dtypes: dict[str, int]  # number of elements per dtype, the most frequent first
+    ours: int  # number of the model's parameters
     wrapper: str = ""  # the prefix that a different program has added to all names; comparisons ignore it
 
     @property
@@ -99,7 +99,10 @@ class Matching(NamedTuple):
 
     @property
     def differences(self) -> dict[Group, int]:
-        """The nonzero amounts that the groups add to the model's count to give the checkpoint's number of elements."""
+        """Map each group to its elements in the checkpoint minus its elements in the model, if this is not 0.
+
+        The sum of these numbers is the checkpoint's number of elements minus the model's number of parameters.
+        """
         sums = {group: members.in_checkpoint - members.in_model for group, members in self.groups.items()}
         return {group: difference for group, difference in sums.items() if difference}
 
@@ -110,7 +113,10 @@ class Matching(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether it is complete, and has nothing else except buffers, copies of tied tensors and older names."""
+        """Whether the checkpoint is complete, and has nothing else except buffers and copies of tied tensors.
+
+        Tensors may have the names of older releases.
+        """
         return self.complete and not self.groups.keys() & {"head", "other"}
 
 
@@ -136,7 +142,7 @@ def matches(tensors: Collection[StoredTensor], model: Model) -> dict[Group, list
         inside = entry.name.removeprefix(wrapper)
         name = plain_name(inside, family)
         shape = wanted.get(name)
-        if name in seen:  # the checkpoint has both bert.pooler and pooler
+        if name in seen:  # for example, the checkpoint has both bert.pooler and pooler
             groups["other"].append(TensorMatch(name, entry, None))
         elif shape is not None:
             same: Group = "same" if name == _bare(inside, family) else "renamed"
@@ -203,7 +209,10 @@ def _bare(name: str, family: Family) -> str:
 
 
 def classes_of(matches: Iterable[TensorMatch], config: Config) -> list[str]:
-    """The classes that have all of these head tensors or, if no class has all, the classes that have any of them."""
+    """The names of the classes that have all of these head tensors.
+
+    If no class has all of them, the classes that have any of them are returned.
+    """
     names = [cls.name for cls in family_of(config).classes]
     classes = [_elsewhere(config).get(matched.name, ()) for matched in matches]
     everywhere = [name for name in names if all(name in owners for owners in classes)]
@@ -244,7 +253,7 @@ def _tied(model: Model) -> dict[str, Shape]:
 
 @checked
 def best_class(tensors: Iterable[StoredTensor], config: Config, architecture: str | None = None) -> Model:
-    """Find the class with the head tensors most similar to the checkpoint's; if several are equal, the first class.
+    """Return the model of the class with the head tensors most similar to the checkpoint's; of several, the first.
 
     The shapes give the number of labels. If the class is known already, pass it as ``architecture``.
     """
@@ -259,7 +268,8 @@ def best_class(tensors: Iterable[StoredTensor], config: Config, architecture: st
         wrong = sum(
             shapes.get(model.without_prefix(tensor.name), tensor.shape) != tensor.shape for tensor in model.tensors()
         )
-        return len(wanted - present) * 2 + len(present - wanted) + wrong  # missing tensors would have to be trained
+        # Missing tensors weigh double, because they would have to be trained.
+        return len(wanted - present) * 2 + len(present - wanted) + wrong
 
     base = Model(config, family.base.name, add_pooling_layer=not family.base.pooler)
     classes = [architecture] if architecture else [cls.name for cls in family.classes]
@@ -283,7 +293,7 @@ _LABELLED = ("classifier", "answer span", "sentence order")
 
 @checked
 def family_of_names(names: Collection[str]) -> Family:
-    """The family with the most of these names in its body or heads; if several are equal, the first family."""
+    """The family that has the most of these names in its body or heads; of several, the first."""
 
     def count(family: Family) -> int:
         family_names = _names_of(family.config)
@@ -317,7 +327,7 @@ def model_of_shapes(
     family = family or family_of_names(names_inside)
     kind = family.config
     shapes = {plain_name(name, family): entry.shape for name, entry in zip(names_inside, tensors, strict=True)}
-    # With relative positions and cross attention, so that it has all tensors that can show a field.
+    # A model with relative positions and cross attention has all tensors that can show a field.
     full = family.fullest(**RELATIVE)
     body = [tensor._replace(name=tensor.name.replace("*", "0")) for tensor in build(full).tensors()]
     present = {tensor: shapes[tensor.name] for tensor in body if len(shapes.get(tensor.name, ())) == len(tensor.shape)}
@@ -325,7 +335,7 @@ def model_of_shapes(
         tensor.place.role: shape[0] for tensor, shape in present.items() if tensor.place.block != "cross-attention"
     }
     roles |= {f"{tensor.place.block} norm": 1 for tensor in present if tensor.place.role == "norm"}
-    roles |= {tensor.place.role: shape[-1] for tensor, shape in present.items() if len(shape) == 3}  # kernel sizes
+    roles |= {tensor.place.role: shape[-1] for tensor, shape in present.items() if len(shape) == 3}  # convolutions
     inferred = kind.inferred_from(roles)
     sizes, tellers = _sizes(full, shapes)
     optional = {"task_type_vocab_size", *(["max_position_embeddings"] if inferred else [])}
@@ -362,7 +372,7 @@ def model_of_shapes(
     if kind.has("legacy") and shapes.keys() & _only_with(family.name, "legacy", False, True, "masked-lm"):
         values["legacy"] = False
     problem = next(problems(kind, kind.under_own_names(values)), None)
-    if problem and {"pad_token_id": 0} in problem.remedies:  # RoBERTa counts positions from the number after it
+    if problem and {"pad_token_id": 0} in problem.remedies:  # RoBERTa's positions start after it, so 0 leaves more rows
         values["pad_token_id"] = 0
         problem = next(problems(kind, kind.under_own_names(values)), None)
     if problem:
@@ -393,15 +403,15 @@ def _sizes(full: Config, shapes: Mapping[str, Shape]) -> tuple[dict[str, int], d
         shape = shapes.get(name, ())
         for axis, side in enumerate(tensor.shape if len(tensor.shape) == 2 else ()):
             for field, size in _SIZES.items():
-                if side in (size, 2 * size):  # twice in a fused gate and up projection
+                if side in (size, 2 * size):  # doubled in a fused gate and up projection
                     tellers.setdefault(field, name)
                     if len(shape) == 2:
                         sizes.setdefault(field, shape[axis] * size // side)
     return sizes, tellers
 
 
-# Parts of tensor names that occur in checkpoints with shapes that do not determine the model.
 _PACKED = N_("The weights are quantized: the shapes of tensors such as {name} do not show the sizes of the model.")
+# Maps parts of tensor names to errors. Checkpoints with such names have shapes that do not determine the model.
 _OF_ANOTHER_KIND = {
     ".lora_A.": N_("{name} belongs to an adapter, not to the model itself: choose the model's file."),
     **dict.fromkeys((".qweight", ".weight_packed", ".quant_state."), _PACKED),
@@ -447,7 +457,11 @@ def _layers(names: Iterable[str], stack: str) -> int:
 
 
 def _likely_heads(hidden_size: int, layers: int) -> int:
-    """The number of heads of a published model of this size; otherwise of heads with 64 hidden units; otherwise 1."""
+    """The likely number of heads of a model with these sizes.
+
+    This is the number in a preset with these sizes. Without such a preset, it is hidden_size / 64, or 1 if hidden_size
+    is not a multiple of 64.
+    """
     for preset in PRESETS.values():
         if (preset.config.hidden_size, preset.config.num_hidden_layers) == (hidden_size, layers):
             return preset.config.num_attention_heads

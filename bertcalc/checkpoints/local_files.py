@@ -40,7 +40,7 @@ class ChosenFile(NamedTuple):
 
 
 class CutOff(NamedTuple):
-    """A file with less data than its header announces."""
+    """A file with less data than its header announces; ``expected`` and ``there`` are bytes of data."""
 
     name: str
     expected: int
@@ -70,7 +70,7 @@ def chosen(message: object) -> list[ChosenFile]:
 
 
 _NO_FILES = N_("The browser did not send a list of files.")
-_MOST_BYTES = LARGEST_HEADER + LENGTH_BYTES * MOST_FILES  # the maximum total of all files
+_MOST_BYTES = LARGEST_HEADER + LENGTH_BYTES * MOST_FILES  # maximum number of first bytes of all files in total
 
 
 def _chosen(entry: object, left: int) -> ChosenFile:
@@ -82,7 +82,10 @@ def _chosen(entry: object, left: int) -> ChosenFile:
 
 
 def _decompress(gzip: str, most: int) -> bytes:
-    """Decompress at most ``most`` bytes from Base64, because 4 kB can expand to 4 MB. Raises InputError."""
+    """Decompress a gzip file in Base64 to at most ``most`` bytes, because 4 kB can expand to 4 MB.
+
+    Raises InputError if the data is longer or invalid.
+    """
     stream = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     try:
         data = stream.decompress(b64decode(gzip, validate=True), most + 1)

@@ -26,7 +26,7 @@ from bertcalc.text.strict_json import read_json
 LARGEST_HEADER = 4_000_000
 MOST_AXES = 64  # PyTorch's limit
 _LARGEST = 2**63 - 1
-# The first bytes of other files that users rename or download by mistake.
+# Errors for other files that users rename or download by mistake, keyed by the first bytes of the file.
 _OTHER_FILES = {
     b"PK\x03\x04": N_("This is a PyTorch file, not a safetensors file. Pickles are not opened here."),
     b"GGUF": N_("This is a GGUF file, not a safetensors file."),
@@ -118,5 +118,5 @@ def _placed(name: str, description: Any) -> tuple[int, int, StoredTensor]:
 
 
 def _are_sizes(value: Any) -> bool:
-    # type(), because JSON's true is an int to isinstance.
+    # type() instead of isinstance(), because JSON's true is an instance of int.
     return isinstance(value, list) and all(type(size) is int and 0 <= size <= _LARGEST for size in value)

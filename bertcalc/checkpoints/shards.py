@@ -1,4 +1,4 @@
-"""Read checkpoints in several files: the index that names them, and their tensors."""
+"""Read checkpoints that consist of several files: the index that names the files, and their tensors."""
 
 import re
 from collections.abc import Iterable

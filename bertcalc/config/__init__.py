@@ -191,7 +191,10 @@ class Config(metaclass=_WithSharedNames):
 
     @classmethod
     def under_own_names(cls, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Key values by the family's own names; shared names take precedence. Raises ConfigError for unknown names."""
+        """Return the values keyed by the family's own names. Raises ConfigError for unknown names.
+
+        If a field is given under both names, the shared name takes precedence.
+        """
         names = _names(cls)
         if values.keys() <= names:
             return dict(values)
@@ -240,7 +243,7 @@ class Config(metaclass=_WithSharedNames):
 
     @classmethod
     def if_missing(cls, content: Mapping[str, Any]) -> dict[str, Any]:
-        """The values of fields missing from a config.json, if they differ from the fields' defaults."""
+        """The values of fields that are missing from a config.json, if these values are not the fields' defaults."""
         return {}
 
     @classmethod
@@ -252,7 +255,8 @@ class Config(metaclass=_WithSharedNames):
     def refused(cls, content: Mapping[str, Any]) -> Iterator[Problem]:
         """Problems with keys of a config.json that are not fields of the class but change the model.
 
-        With rotary positions, transformers accepts a head size other than hidden_size / num_attention_heads.
+        With rotary positions, this includes a head size other than hidden_size / num_attention_heads, which
+        transformers accepts.
         """
         if cls.turns_pairs:
             yield from other_heads(cls, content)
@@ -287,7 +291,7 @@ class Config(metaclass=_WithSharedNames):
 
     @property
     def window(self) -> int | None:
-        """The shortest sequence for which local attention needs a mask; None without local attention."""
+        """The length of the shortest sequence that needs a mask for local attention; None without local attention."""
         return None
 
     def masks_window(self, sequence_length: Any) -> bool:
@@ -307,7 +311,7 @@ class Config(metaclass=_WithSharedNames):
 
     @property
     def whole(self) -> int | None:
-        """The sequence length at which layers use the whole table of distances, not a slice; None without a table."""
+        """The sequence length at which layers use the whole table of distances, not a slice; None without one."""
         return None
 
     @property
@@ -370,7 +374,7 @@ Kind = TypeVar("Kind", bound=Config)
 
 @cache
 def _shared_names(kind: type[Config]) -> Mapping[str, str]:
-    """Map a family's own names of fields to the shared names."""
+    """Map a family's own field names to the shared names."""
     return {own_name: shared for shared, own_name in reversed([*kind.attribute_map.items()])}
 
 
@@ -457,7 +461,7 @@ def _column(kind: type[Config], field: str, values: Any) -> Any:
     if hasattr(getattr(values, "dtype", None), "kind") and hasattr(values, "ravel") and values.shape:
         return values
     try:
-        column = import_module("numpy").asarray(values)  # NumPy is optional
+        column = import_module("numpy").asarray(values)  # not imported above, because NumPy is optional
         if column.size and column.shape:
             return column
     except (ImportError, ValueError, TypeError, OverflowError):  # without NumPy, or lists of different lengths
@@ -505,9 +509,10 @@ def _check_rows(config: Config, columns: Mapping[str, Any], zeros: Any) -> None:
 
 
 def problems(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:
-    """The problems with a configuration's values: field by field or, if all fields are valid, between fields.
+    """The problems with a configuration's values.
 
-    ``values`` is keyed by the family's own names, which the messages show; the problems' ``field`` is the shared name.
+    Relations between fields are checked only if each field is valid by itself. ``values`` is keyed by the family's own
+    names, which the messages show; the problems' ``field`` is the shared name.
     """
     # Defaults need no check: the tests have checked them (bertcalc/completeness.py).
     wrong = [
@@ -552,7 +557,7 @@ def undeclared_fields(kind: type[Config]) -> Iterator[str]:
 
 
 def check_field(kind: type[Config], field: str, value: Any) -> Problem | None:
-    """The problem with the value of a single field, or None."""
+    """The problem with the value of a single field; None if it is valid."""
     shared_name, own_name = kind.shared_name(field), kind.own_name(field)
     if not kind.has(field):
         return None if shared_name in ABSENT and value == getattr(kind, shared_name) else _lacking(kind, field, value)
@@ -615,13 +620,16 @@ OTHER_NAMES = {
 
 
 def allowed(field: str) -> tuple[str, dict[str, str]]:
-    """The valid values of a field: an English phrase with placeholders, and the placeholders' values."""
+    """The valid values of a field as (English phrase with placeholders, values of the placeholders)."""
     about = field_named(field)
     return about.wanted, {"low": f"{about.low:,}", "high": f"{about.high:,}"} if about.high else {}
 
 
 def check_whole_number(field: str, value: Any, low: int, high: int, like: int) -> Problem | None:
-    """The problem with a number that is not a configuration field, or None; ``like`` is a valid example."""
+    """The problem with a number that is not a configuration field; None if it is from ``low`` to ``high``.
+
+    The message suggests ``like`` if the value is not a number.
+    """
     return None if is_int(value) and low <= value <= high else _not_between(Config, field, value, low, high, like=like)
 
 
@@ -641,13 +649,13 @@ def _not_between(kind: type[Config], field: str, value: Any, low: int, high: int
 
 
 def divisors(number: int) -> list[int]:
-    """All divisors in ascending order."""
+    """All divisors of a number in ascending order."""
     small = [divisor for divisor in range(1, math.isqrt(number) + 1) if number % divisor == 0]
     return sorted({*small, *(number // divisor for divisor in small)})
 
 
 def nearest_divisors(number: int, value: int) -> list[int]:
-    """All divisors of a number, sorted by their distance from ``value``; of two equally near, the larger first."""
+    """All divisors of a number, sorted by their distance from ``value``, and then in descending order."""
     return sorted(divisors(number), key=lambda divisor: (abs(divisor - value), -divisor))
 
 
@@ -666,7 +674,7 @@ def _not_divisible(kind: type[Config], hidden_size: int, heads: int) -> Problem:
         message = N_("{hidden_size} {hidden} cannot be split into {value} equal heads: {field} {near} works.")
         if nearest_heads:
             near = f"{nearest_heads[0]:,}"
-        else:  # an odd size, where heads must be even
+        else:  # an odd hidden size, although the head size must be even
             even = max(hidden_size - 1, kind.heads_of)
             near, remedies = f"1, {names['hidden_size']} {even:,}", [{"hidden_size": even, "num_attention_heads": 1}]
         words = {"hidden": hidden_size, "value": heads, "near": near, "field": names["num_attention_heads"], **names}
@@ -691,7 +699,7 @@ def _not_in_vocabulary(pad: int, vocab_size: int) -> Problem:
 
 
 def _show(value: object) -> str:
-    """A value as text for a message, shortened if it is long; an object without a ``__repr__`` is shown by its type."""
+    """A value as text for a message, shortened if it is long. For an object without its own ``__repr__``, the type."""
     if type(value).__repr__ is object.__repr__:
         return quoted(value)
     try:
@@ -702,7 +710,7 @@ def _show(value: object) -> str:
 
 
 def other_heads(kind: type[Config], content: Mapping[str, Any], key: str = "head_dim") -> Iterator[Problem]:
-    """The problem with a config.json that has a head size other than hidden_size / num_attention_heads."""
+    """Yield the problem if a config.json has a head size other than hidden_size / num_attention_heads under ``key``."""
     hidden_size, heads = (content.get(field, getattr(kind, field)) for field in ("hidden_size", "num_attention_heads"))
     size = content.get(key)
     if size is None or (is_int(size) and is_int(heads) and size * heads == hidden_size):

@@ -1,4 +1,4 @@
-"""The values of ``hidden_act``: transformers' ACT2FN as data."""
+"""The possible values of ``hidden_act``: transformers' ACT2FN as data."""
 
 from typing import NamedTuple
 
@@ -59,7 +59,7 @@ ACTIVATIONS: dict[str, ActivationFacts] = {
     "sqrtsoftplus": ActivationFacts("SqrtSoftplusActivation", TensorsForBackward(input=True, output=True)),
     "swish": ActivationFacts("SiLU", INPUT),
     "tanh": ActivationFacts("Tanh", OUTPUT),
-    # prelu and xielu have parameters: a slope, and two exponents.
+    # prelu and xielu have parameters: prelu has a slope, xielu two exponents.
     "prelu": ActivationFacts("PReLU", INPUT, "num_parameters=1", (("weight", (1,)),)),
     "xielu": ActivationFacts(
         "XIELUActivation",

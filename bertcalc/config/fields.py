@@ -39,7 +39,7 @@ class Field(NamedTuple):
 
 
 def is_int(value: object) -> bool:
-    """Whether a value is a whole number; True and False are not."""
+    """Whether a value is an int, but not a bool."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -203,7 +203,7 @@ OWN_FIELDS: dict[str, Field] = {
         N_("a whole number from {low} to {high}, or -1"),
         lambda value: is_int(value) and (value < 1 or 2 <= value <= 1_000_000),
         "D",
-        2,  # transformers divides by half of this value
+        2,  # not 1, because transformers divides by half of this value, rounded down
         1_000_000,
     ),
     "norm_rel_ebd": _one_of(

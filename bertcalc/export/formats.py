@@ -14,7 +14,7 @@ from bertcalc.text import code, visible
 from bertcalc.text.digits import brief
 
 _GROUPED = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})*")
-_ON_ONE_PAGE = 40  # rows that fit on a page of A4 in LaTeX
+_ON_ONE_PAGE = 40  # maximum number of rows that fit on an A4 page in LaTeX
 _SIGNED = re.compile(r"[+-][0-9.,]+( [A-Za-z%]+)?")
 
 
@@ -101,7 +101,7 @@ def _numeric(table: Table, column: int) -> bool:
     )
 
 
-# 109,482,240; -97,798,656 (-89.3 %); 1.5 GB; 30,522 × 768; – for an unknown amount.
+# Matches 109,482,240; -97,798,656 (-89.3 %); 1.5 GB; 30,522 × 768; and –, which stands for an unknown amount.
 _AMOUNT = re.compile(r"–|[<>≈]?[+\-−]?[0-9][0-9.,]*(?: ?[^\W\d_]{0,8}%?)?(?: [(×·].*)?")
 
 
@@ -179,7 +179,7 @@ _LATEX = {sign: rf"\{sign}" for sign in "&%$#_{}"} | {
     "\n": " ",
     "\N{NO-BREAK SPACE}": "~",
 }
-# Monospaced fonts also have ligatures, and babel has commands that start with a quotation mark.
+# Code needs more escapes: monospaced fonts also have ligatures, and some babel commands start with a quotation mark.
 LATEX_CODE = _LATEX | {"`": r"\textasciigrave{}", "'": r"\textquotesingle{}", '"': r"{\char34}", "-": "-{}", "–": "–"}
 
 
@@ -193,7 +193,7 @@ def _latex_cell(cell: Cell) -> str:
 
 
 def latex_escaped(text: str, signs: Mapping[str, str] = _LATEX) -> str:
-    """Escape LaTeX's special characters."""
+    """Escape LaTeX's special characters; ``signs`` maps each of them to its LaTeX."""
     return "".join(
         signs.get(sign) or "".join(signs.get(visible_sign, visible_sign) for visible_sign in visible(sign))
         for sign in text

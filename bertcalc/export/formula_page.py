@@ -50,7 +50,7 @@ class View(NamedTuple):
     """The contents of the page: live texts and numbers, and the sliders that change them.
 
     - ``sizes``: the value of each field at the start.
-    - ``sliders``: for each slider its field, its label, its stops, and the sizes that follow at each stop.
+    - ``sliders``: the field, label and stops of each slider, and the other sizes that change at each stop.
     - ``letters``: the formula with letters.
     - ``numbers``: the same formula with numbers.
     """
@@ -79,7 +79,10 @@ def interactive_page(
 
 
 def page_of(name: str, content: Mapping[str, Any], *, url: str, language: str, _: Translate) -> str:
-    """The HTML file that draws ``content``, with the model's ``name`` in the title."""
+    """The HTML file that draws ``content``, with the model's ``name`` in the title.
+
+    The other arguments are as in ``interactive_page``.
+    """
     data = json.dumps(content).replace("</", "<\\/")
     script = f'\n{view_script()}\nnew FormulaView(document.querySelector("main"), {data});\n'
     link = f'<a href="{escape(url)}">bertcalc</a>' if url else "bertcalc"
@@ -94,8 +97,8 @@ def page_of(name: str, content: Mapping[str, Any], *, url: str, language: str, _
 
 
 def view_content(model: Model, colors: Mapping[Component, str], _: Translate = str) -> dict[str, Any]:
-    """The data that ``FormulaView`` (formula_view.js) draws for a model."""
-    fixed = _letters_of_changes(model)  # no slider moves them
+    """The data that ``FormulaView`` (formula_view.js) draws for a model; ``colors`` is as in ``interactive_page``."""
+    fixed = _letters_of_changes(model)  # the values that no slider changes
     total = at_sizes(live_reading(Model.num_parameters, model), fixed)
     norm = norm_kind(model)
     bars = [
@@ -112,7 +115,10 @@ def view_content(model: Model, colors: Mapping[Component, str], _: Translate = s
 
 
 def content_of(view: View, _: Translate = str) -> dict[str, Any]:
-    """The data that ``FormulaView`` draws: a program, and arguments that refer to its results."""
+    """The data that ``FormulaView`` draws.
+
+    ``operations`` is a program; most other entries refer to results of this program.
+    """
     program = LiveProgram()
     total, start = view.total, int(view.total)
     factor = fill("× {times}", times=multiple(total, start))
@@ -143,9 +149,9 @@ def content_of(view: View, _: Translate = str) -> dict[str, Any]:
 
 
 def _slider(model: Model, field: str, _: Translate) -> dict[str, Any]:
-    """A slider: the stops at which the formula is valid, and the sizes that follow at each stop.
+    """A slider: the stops at which the formula is valid, and the other sizes that change at each stop.
 
-    A slider for the heads has no stops: on this page, they only follow the hidden size.
+    A slider for the heads has no stops: on this page, their number only changes with the hidden size.
     """
     config = model.config
     is_moved = config.has(field) and field != "num_attention_heads"

@@ -73,7 +73,7 @@ class ReportFormulas(NamedTuple):
 class Changes(NamedTuple):
     """The steps that change the model, in words, and the program that runs them.
 
-    ``quantized`` is whether the weights are not float32; then only the page's results include bytes.
+    ``quantized`` is whether the weights are not in float32. If so, bytes are only in the results that the page shows.
     """
 
     words: str
@@ -86,8 +86,8 @@ class Settings(NamedTuple):
 
     words: str
     plan: Plan = Plan()
-    inference: Inference | None = None  # None: in the dtype of training
-    results: Table | None = None  # the page's answers
+    inference: Inference | None = None  # None means in the dtype of training
+    results: Table | None = None  # the results that the page shows
 
 
 def report(
@@ -212,9 +212,9 @@ def _fields_sentence(model: Model) -> str:
 
 
 def _costs(case: Case, settings: Settings, _: Translate, *, quantized: bool) -> Table:
-    """The quantities of the case; for a quantized model, only quantities that quantization does not change."""
+    """The costs of the case. For a quantized model, only costs that quantization does not change are listed."""
     trained, run = case._replace(plan=settings.plan), case._replace(plan=_as_plan(settings))
-    # The words of the settings name the optimizer.
+    # A meaning without the optimizer, which the words of the settings name.
     meanings = {"training_memory": N_("peak memory of a training step")}
     rows: list[tuple[Cell, ...]] = [
         (_(meanings.get(name, quantity.meaning)), figure, quantity.unit)

@@ -45,7 +45,10 @@ def snippet(model: Model) -> str:
 
 
 def built(model: Model, *, with_weights: bool = False) -> str:
-    """The part of the program that builds the model, without its changes and, if possible, without weights."""
+    """The part of the program that builds the model, without its changes.
+
+    The model has weights only if ``with_weights`` is True or its activation needs them.
+    """
     config = model.config
     remark = 'shapes without weights; "cpu" makes weights'
     if with_weights:

@@ -27,7 +27,7 @@ from bertcalc.storage.torchao_format import Int8WeightOnlyConfig, IntxWeightOnly
 from bertcalc.text.problem import InputError
 from bertcalc.text.records import arguments, in_python
 
-# How to run the steps that no library supports.
+# What a user can do for the steps that no library supports.
 _BY_HAND: Mapping[type[ChangeStep], str] = {
     PruneHeads: "Up to version 4.57, transformers had model.prune_heads for it.",
     NarrowFeedForward: "Build the model with this size, and copy the rows and columns to keep.",
@@ -39,7 +39,7 @@ _BY_HAND: Mapping[type[ChangeStep], str] = {
 def code(model: Model, steps: Sequence[ChangeStep]) -> str:
     """Write the program, which uses the meta device unless quantization or the activation needs weights.
 
-    All lines from the first step that no library can run on a CPU are comments.
+    From the first step that no library can run on a CPU to the end, all lines are comments.
     """
     quantizes = any(isinstance(step, RUNS_ON_CPU) for step in steps)
     changed, lines, stopped = ChangedModel(model), built(model, with_weights=quantizes).splitlines(), False
@@ -64,7 +64,10 @@ def _comment(line: str) -> str:
 
 
 def _asserts(changed: ChangedModel) -> list[str]:
-    """The lines that compare the real counts with bertcalc's; packed weights have fewer entries in the library."""
+    """The lines that compare the real counts with bertcalc's.
+
+    With packed weights, only trained parameters are compared, because packed tensors have fewer elements.
+    """
     model = changed.model
     every = f"assert sum(tensor.numel() for tensor in model.parameters()) == {model.num_parameters():_}"
     return [
@@ -79,7 +82,7 @@ def _asserts(changed: ChangedModel) -> list[str]:
 def _lines(model: Model, step: ChangeStep) -> Iterator[str]:
     """The lines of a step; ``model`` is the model after the step."""
     kind, values = kind_of(step), arguments(step)
-    if isinstance(step, Prompts):  # peft has no default for this, and knows only some names of the sizes
+    if isinstance(step, Prompts):  # peft has no default number, and knows only some names of the sizes
         values = {"num_virtual_tokens": step.num_virtual_tokens} | values
         config: Any = model.config
         if config.own_name("hidden_size") not in NAMES_OF_WIDTH:
@@ -98,7 +101,7 @@ def _lines(model: Model, step: ChangeStep) -> Iterator[str]:
         case ResizeVocabulary():
             yield f"model.resize_token_embeddings({', '.join((*texts, 'mean_resizing=False'))})"
         case DropLayers():
-            if not model.config.has("num_hidden_groups"):  # in ALBERT, layers share their tensors
+            if not model.config.has("num_hidden_groups"):  # ALBERT has one layer, which runs several times
                 path = next(path for path, module, _copies in model.modules() if isinstance(module, ModuleList))
                 kept = f"layer for number, layer in enumerate(model.{path}) if number not in {list(step.layers)}"
                 yield f"model.{path} = torch.nn.ModuleList([{kept}])"

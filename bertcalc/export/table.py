@@ -51,12 +51,15 @@ class TableOrChart(NamedTuple):
 
     title: str
     data: Mapping[str, Sequence[Any]]
-    marked: bool = False  # the texts in it are Markdown
+    marked: bool = False  # whether its texts are Markdown
     spec: Mapping[str, Any] | None = None  # the Vega-Lite specification of a chart
-    numbers: Mapping[str, str] | None = None  # the columns of a chart to export, with their titles
+    numbers: Mapping[str, str] | None = None  # maps the columns of a chart to export to their titles
 
     def table(self) -> Table:
-        """The data for export: a whole table, or the numbers of a chart without rows that exist only for drawing."""
+        """The data for export: a whole table, or the numbers of a chart.
+
+        Rows of a chart that exist only for drawing are left out.
+        """
         titles = self.numbers or {name: _text(plain(name)) if self.marked else name for name in self.data}
         rows = zip(*(self.data[name] for name in titles), strict=True)
         taken = (row for row in rows if not self.numbers or not any(map(_missing, row)))
@@ -77,8 +80,8 @@ def _cell(value: object, marked: bool) -> Cell:
         return int(value)  # a count that is a float only for the chart
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
-    cell = plain(str(value)) if marked else str(value).replace("\n", " ")  # charts wrap names
-    # Other programs only read negative numbers with a hyphen.
+    cell = plain(str(value)) if marked else str(value).replace("\n", " ")  # charts have names with line breaks
+    # Other programs recognize a negative number only if it starts with a hyphen.
     return cell.replace(MINUS, "-") if isinstance(cell, str) and cell.startswith(MINUS) else cell
 
 
@@ -143,7 +146,10 @@ def _mark_html(mark: re.Match[str], open_tags: list[str]) -> str | None:
 
 
 def _emphasis(mark: re.Match[str], open_tags: list[str]) -> str | None:
-    """The tag that stars open or close, depending on the characters around them, as in CommonMark."""
+    """The HTML tag that asterisks open or close, as in CommonMark; None if they are not emphasis.
+
+    Whether they open or close a tag depends on the characters around them.
+    """
     tag = {1: "em", 2: "strong"}.get(len(mark["stars"]), "")
     is_end = tag in open_tags
     sides = mark.string[: mark.start()][-1:], mark.string[mark.end() :][:1]

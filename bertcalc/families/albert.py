@@ -141,6 +141,6 @@ FAMILY = Family(
             "albert/albert-xxlarge-v2": {},
         },
     ),
-    recomputes=("selective",),  # transformers does not checkpoint its layers
+    recomputes=("selective",),  # not full, because transformers does not checkpoint its layers
     peaks=True,
 )

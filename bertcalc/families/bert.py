@@ -2,6 +2,9 @@
 
 This is the only place that defines the structure of BERT. Tensors, totals, formulas, the printed tree, the walk, FLOPs
 and memory are derived from it.
+
+In the programs of all families, ``t`` is the trace, ``c`` the configuration, ``kind`` the prefix of the module class
+names, such as Bert, and ``hidden`` the output of the body.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -40,7 +43,10 @@ class BertConfig(DecoderConfig):
 
     @property
     def ones_matter(self) -> bool:
-        """True with relative positions: with a single sequence, head or token, matrix products copy no inputs."""
+        """Whether positions are relative.
+
+        Their matrix products copy their inputs, but not if there is a single sequence, head or token.
+        """
         return self.position_embedding_type != "absolute"
 
 
@@ -81,7 +87,7 @@ def summed_embeddings(
 ) -> Value:
     """The sum of word, token type and position embeddings, normalized.
 
-    ``extra`` is a function of the token ids and the sum so far that adds further embeddings.
+    ``padding`` is as in ``positions``. ``extra`` adds further embeddings, given the token ids and the sum so far.
     """
     id_buffers(t, c)
     ids, types = t.inputs("input_ids", "token_type_ids")
@@ -160,7 +166,7 @@ def _attention(t: Trace, c: Config, x: Value, seen: Value, kind: str, *, cross: 
 
 
 def projected(t: Trace, x: Value, *names: str, bias: bool = True) -> tuple[Value, ...]:
-    """Query, key and value, each from its own dense layer."""
+    """Query, key and value, each from its own dense layer; ``names`` are the names of these layers."""
     roles = zip(names, ("query", "key", "value"), strict=True)
     return tuple(t.linear(name, x, x.shape[-1], role=role, bias=bias) for name, role in roles)
 
@@ -225,7 +231,7 @@ def _predictions(kind: str, t: Trace, c: Config, x: Value, prefix: str = "", nor
 
 
 def transformed(t: Trace, c: Config, x: Value, norm: str = "LayerNorm") -> Value:
-    """The transform of the masked-LM head, in front of its decoder."""
+    """The layers before the decoder of the masked-LM head: a dense layer, an activation, and the LayerNorm ``norm``."""
     x = t.activation("transform_act_fn", t.linear("dense", x, c.hidden_size, role="transform"), c.hidden_act)
     return t.norm(norm, x, c.layer_norm_eps)
 
@@ -238,7 +244,10 @@ def pretraining(kind: str, t: Trace, c: Config, hidden: Hidden) -> None:
 
 
 def masked_lm(kind: str, t: Trace, c: Config, hidden: Hidden, *, prefix: str = "", norm: str = "LayerNorm") -> None:
-    """A score for each token of the vocabulary at each position."""
+    """A score for each token of the vocabulary at each position.
+
+    ``prefix`` is the prefix of the body, ``norm`` the name of the LayerNorm.
+    """
     with t.module("cls", f"{kind}OnlyMLMHead"):
         t.output("logits", _predictions(kind, t, c, hidden.states, prefix, norm))
 
@@ -270,12 +279,12 @@ def multiple_choice(t: Trace, c: Config, hidden: Hidden) -> None:
 
 
 def side_by_side(t: Trace, scores: Value) -> None:
-    """Output the scores with separate axes for batch and choices; before, choices are part of the batch axis."""
+    """Output the scores with separate axes for batch and choices; in ``scores``, they share an axis."""
     t.output("logits", t.step("reshape", "view", scores, shape=(t.batch.batch_size, t.batch.num_choices)))
 
 
 def classified(t: Trace, x: Value | None, classes: int, p: float) -> Value:
-    """The scores of a classifier after dropout with probability ``p``."""
+    """The scores of a classifier for ``classes`` classes, after dropout with probability ``p``."""
     assert x is not None
     return t.linear("classifier", t.dropout("dropout", x, p), classes, role="classifier")
 

@@ -68,7 +68,7 @@ _ENDS: dict[Task, str] = {
 
 
 class ClassFactory(NamedTuple):
-    """A factory for classes with the name prefix ``kind`` and the same inputs ``tokens`` and ``flags``."""
+    """A factory for classes that have the name prefix ``kind`` and share the inputs ``tokens`` and ``flags``."""
 
     kind: str
     tokens: tuple[str, ...] = TOKENS
@@ -82,7 +82,10 @@ class ClassFactory(NamedTuple):
         after: tuple[str, ...] = (),
         **options: Any,
     ) -> Class:
-        """The class for a task, with the usual label inputs and further inputs ``before`` and ``after`` the labels."""
+        """The class for a task, with the usual label inputs and further inputs ``before`` and ``after`` the labels.
+
+        ``options`` are further fields of ``Class``.
+        """
         answers = {"base": (), "question-answering": ANSWERS}.get(task, ("labels",))
         inputs = (*self.tokens, *before, *answers, *after, *self.flags)
         return Class(f"{self.kind}{_ENDS[task]}", task, head, inputs, **options)

@@ -51,7 +51,7 @@ class DebertaConfig(deberta_v2.Disentangled):
 
     @property
     def ones_matter(self) -> bool:
-        """True: with a single sequence, head or token, matrix products need no copy of their inputs."""
+        """True, because matrix products do not copy their inputs if there is a single sequence, head or token."""
         return True
 
     @classmethod
@@ -84,7 +84,7 @@ def _body(t: Trace, c: DebertaConfig, pooler: bool) -> Hidden:
 
 
 def _attention(t: Trace, c: DebertaConfig, x: Value, distances: Value | None) -> Value:
-    """Attention by content and, with ``distances``, also content-to-position and position-to-content."""
+    """Attention by content; with ``distances``, also content-to-position and position-to-content."""
     heads, size = c.num_attention_heads, c.attention_head_size
     with t.attention("self", "DisentangledSelfAttention", heads, size, order=_SELF):
         query_bias = t.parameter("q_bias", (c.hidden_size,), role="query")
@@ -157,7 +157,7 @@ FAMILY = Family(
         _class("question-answering", bert.question_answering),
     ),
     presets(DebertaConfig, {"microsoft/deberta-base": _PUBLISHED, "microsoft/deberta-large": LARGE | _PUBLISHED}),
-    recomputes=("full",),  # its attention core is not a function that could be recomputed separately
+    recomputes=("full",),  # not selective, because its attention core is not a separate function
     peaks=True,
     prunes="no",
 )

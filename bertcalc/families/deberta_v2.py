@@ -24,7 +24,7 @@ BOTH = "p2c|c2p"  # the pos_att_type of every published model
 class Disentangled(EncoderConfig):
     """The fields and checks that the configurations of all DeBERTa versions share.
 
-    ``unlike`` maps keys of a config.json that are not fields to the only supported values. ``pos_att_type`` is a
+    ``unlike`` maps keys of a config.json that are not fields to their only supported values. ``pos_att_type`` is a
     string, as in the published config.json files. There are no token types: transformers has ``type_vocab_size`` 0.
     """
 
@@ -51,7 +51,7 @@ class Disentangled(EncoderConfig):
 
     @property
     def reads_ids(self) -> bool:
-        """True: transformers checks the token ids for padding."""
+        """True, because transformers checks the token ids for padding."""
         return True
 
     @classmethod
@@ -138,7 +138,7 @@ class DebertaV2Config(Disentangled):
     def distances(self) -> int:
         """The number of distances with an embedding vector, in each direction.
 
-        These are the buckets or, without buckets, all distances up to the maximum.
+        With buckets, this is the number of buckets; without, it is the maximum distance.
         """
         if self.has_buckets:
             return self.position_buckets
@@ -151,7 +151,10 @@ class DebertaV2Config(Disentangled):
 
     @property
     def ones_matter(self) -> bool:
-        """True with a convolution: its input is transposed, which copies it unless there is a single token."""
+        """Whether there is a convolution.
+
+        Its input is transposed, which needs a copy if there are several tokens, but none for a single token.
+        """
         return self.convolves
 
     @property
@@ -204,7 +207,9 @@ def _body(t: Trace, c: DebertaV2Config, pooler: bool) -> Hidden:
 
 
 def embedded(t: Trace, c: Any, kind: str, norm: str = "LayerNorm") -> Value:
-    """The normalized sum of word embeddings and, if there is a table, position embeddings; 0 for padding.
+    """The normalized sum of word and position embeddings, with 0 for padding tokens.
+
+    If there is no table of position embeddings, only word embeddings are normalized.
 
     ``kind`` is the prefix of the module class names, ``norm`` the class of LayerNorms.
     """
@@ -257,7 +262,7 @@ def _convolution(t: Trace, c: DebertaV2Config, x: Value, first: Value) -> Value:
 
 
 def _distances(t: Trace, c: DebertaV2Config) -> Value:
-    """The embedding vector of each distance in both directions, in a table for all layers."""
+    """The embedding vectors of the distances in both directions, in one table for all layers."""
     with t.block("relative positions"):
         x = t.table("rel_embeddings", 2 * c.distances, c.hidden_size, role="relative embedding")
         x = t.norm("LayerNorm", x, c.layer_norm_eps) if c.norm_rel_ebd == "layer_norm" else x
@@ -265,7 +270,7 @@ def _distances(t: Trace, c: DebertaV2Config) -> Value:
 
 
 def _attention(t: Trace, c: DebertaV2Config, x: Value, distances: Value | None) -> Value:
-    """Attention by content and, with ``distances``, also content-to-position and position-to-content."""
+    """Attention by content; with ``distances``, also content-to-position and position-to-content."""
     heads, size = c.num_attention_heads, c.attention_head_size
     with t.attention("self", "DisentangledSelfAttention", heads, size, order=_SELF):
         query, key, value = bert.projected(t, x, "query_proj", "key_proj", "value_proj")
@@ -305,7 +310,7 @@ def attended(t: Trace, c: Any, scores: Value, value: Value, x: Value) -> Value:
 def _positions(t: Trace, c: DebertaV2Config, x: Value, distances: Value) -> tuple[Value, Value]:
     """Project the table of distances to queries and keys, for every sequence.
 
-    With ``share_att_key``, this uses the matrices of the tokens, otherwise separate matrices.
+    With ``share_att_key``, the matrices are the same as for tokens; otherwise, they are separate matrices.
     """
     rows, width = distances.shape
     table = t.dropout("pos_dropout", distances, c.hidden_dropout_prob, role="distances_dropout")
@@ -327,7 +332,10 @@ _SELF = ("query_proj", "key_proj", "value_proj", "pos_dropout", "pos_key_proj", 
 
 
 def masked_lm(kind: str, t: Trace, c: Any, hidden: Hidden) -> None:
-    """The masked-LM head: BERT's head or, with legacy False, a head that multiplies by the word embeddings directly."""
+    """The masked-LM head.
+
+    With ``legacy``, this is BERT's head. Otherwise, the head multiplies by the word embedding table directly.
+    """
     if c.legacy:
         bert.masked_lm(f"Legacy{kind}", t, c, hidden, prefix="deberta")
         return
@@ -396,7 +404,7 @@ FAMILY = Family(
             "microsoft/mdeberta-v3-base": {"vocab_size": 251000, "num_hidden_layers": 12, **BASE, **_V3},
         },
     ),
-    recomputes=("full",),  # its attention core is not a function that could be recomputed separately
+    recomputes=("full",),  # not selective, because its attention core is not a separate function
     peaks=True,
     prunes="no",
 )

@@ -1,6 +1,6 @@
-"""ELECTRA (Clark et al. 2020, arXiv:2003.10555): BERT's layers, a generator that replaces tokens and a discriminator.
+"""ELECTRA (Clark et al. 2020, arXiv:2003.10555): a generator that replaces tokens, and a discriminator.
 
-The program follows Hugging Face's modeling_electra.py and reuses parts of BERT's program.
+Both have BERT's layers. The program follows Hugging Face's modeling_electra.py and reuses parts of BERT's program.
 """
 
 from collections.abc import Iterator, Mapping
@@ -73,7 +73,7 @@ def _language_model(t: Trace, c: ElectraConfig, hidden: Hidden) -> None:
 
 
 def _pretraining(t: Trace, c: ElectraConfig, hidden: Hidden) -> None:
-    """The discriminator's head: a score for each token, for whether the token was replaced."""
+    """The discriminator's head: a score for each token that says whether the token was replaced."""
     with t.module("discriminator_predictions", "ElectraDiscriminatorPredictions", block="discriminator"):
         x = t.activation("activation", t.linear("dense", hidden.states, c.hidden_size, role="dense"), c.hidden_act)
         x = t.linear("dense_prediction", x, 1, role="classifier")
@@ -81,7 +81,7 @@ def _pretraining(t: Trace, c: ElectraConfig, hidden: Hidden) -> None:
 
 
 def _sequence_classification(t: Trace, c: ElectraConfig, hidden: Hidden) -> None:
-    """A dense layer, GELU and a classifier over the first token, with dropout before both."""
+    """A dense layer, GELU and a classifier over the first token, with dropout before each of the two layers."""
     p = c.head_dropout
     order = ("dense", "activation", "dropout", "out_proj")
     with t.module("classifier", "ElectraClassificationHead", order=order):
@@ -91,7 +91,7 @@ def _sequence_classification(t: Trace, c: ElectraConfig, hidden: Hidden) -> None
 
 
 def _multiple_choice(t: Trace, c: ElectraConfig, hidden: Hidden) -> None:
-    """A score for each choice, from a summary of its tokens: the first (or the last) token."""
+    """A score for each choice, from a summary of its tokens: the first or the last token."""
     width = c.hidden_size if c.summary_use_proj else None
     with t.module("sequence_summary", "ElectraSequenceSummary", block="summary"):
         x = t.first_token(hidden.states)

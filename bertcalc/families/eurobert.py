@@ -86,7 +86,7 @@ class EuroBertConfig(Config):
     def inferred_from(cls, roles: Mapping[str, int]) -> dict[str, Any]:
         """Infer the numbers of heads if keys have fewer rows than queries.
 
-        The heads get the published head size if it fits, otherwise the largest possible head size.
+        The head size is 64, as in published models, if this is possible; otherwise, it is the largest possible size.
         """
         rows, hidden_size = roles.get("key", 0), roles.get("query", 0)
         size = gcd(rows, hidden_size)
@@ -161,6 +161,7 @@ def gated(
 ) -> Value:
     """A gated feed-forward network: its inner vector is multiplied by a gate with its own matrix and activation.
 
+    ``kind`` is the class of the module, ``width`` the intermediate size, ``activation`` the activation of the gate.
     ``bias_down``: whether the last dense layer has a bias; None means the same as ``bias``. ``dropout``: the dropout
     probability in front of that layer; None means no dropout.
     """
@@ -174,7 +175,10 @@ def gated(
 
 
 def _masked_lm(t: Trace, c: EuroBertConfig, hidden: Hidden) -> None:
-    """A score for each token of the vocabulary at each position, with a bias if the feed-forward has biases."""
+    """A score for each token of the vocabulary at each position.
+
+    The head has a bias if the feed-forward networks have biases.
+    """
     tied = {"weight": "model.embed_tokens.weight"} if c.tie_word_embeddings else {}
     with t.block(LANGUAGE_MODEL):
         scores = t.linear("lm_head", hidden.states, c.vocab_size, role="decoder", bias=c.mlp_bias, tied=tied)
@@ -182,9 +186,9 @@ def _masked_lm(t: Trace, c: EuroBertConfig, hidden: Hidden) -> None:
 
 
 def _sequence_classification(t: Trace, c: EuroBertConfig, hidden: Hidden) -> None:
-    """A classifier over the first token, over the mean of the tokens, or over each token with the mean of the scores.
+    """A classifier over the first token, over the mean of the tokens, or over each token.
 
-    Without an attention_mask, the mean is over all tokens.
+    In the last case, the scores of the tokens are averaged. Without an attention_mask, means are over all tokens.
     """
     x = hidden.states
     batch, length, _width = x.shape

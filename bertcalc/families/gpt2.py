@@ -73,7 +73,7 @@ class GPT2Config(Config):
         *Config.shaping,
         *("use_cache", "choice_token", "summary_use_proj", "choice_activation", "summary_first_dropout"),
     )
-    is_decoder = True  # always: not a field
+    is_decoder = True  # in every model, so it is not a field
 
     @property
     def ones_matter(self) -> bool:
@@ -86,7 +86,7 @@ class GPT2Config(Config):
 
     @classmethod
     def if_missing(cls, content: Mapping[str, Any]) -> dict[str, Any]:
-        """A missing n_inner is four times the file's n_embd, not four times the default."""
+        """None for n_inner, so that it becomes four times the file's n_embd, not four times the default n_embd."""
         return {"n_inner": None}
 
     def __post_init__(self) -> None:
@@ -206,7 +206,7 @@ _OF_ALL_CHOICES = ("first", "last")
 
 
 def _of_each_choice(t: Trace, c: GPT2Config, x: Value) -> Value:
-    """The vector of one token of each choice, if summary_type is cls_index.
+    """The vector that summary_type selects for each choice: with cls_index, the vector of one token.
 
     With other values, transformers picks or averages along the axis of choices instead of tokens.
     """

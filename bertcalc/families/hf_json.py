@@ -48,14 +48,17 @@ from bertcalc.transformers4 import pruned_heads
 from bertcalc.transformers4.config_remarks import of_distances
 from bertcalc.transformers4.version import FIVE, version_of
 
-LARGEST = 1_000_000  # characters; real files have less than 2,000, or 60,000 with a thousand labels
-PASTED = LARGEST + 100_000  # characters that an input field accepts: a text above LARGEST gets an error message
+LARGEST = 1_000_000  # maximum length in characters; real files have fewer than 2,000, or 60,000 with 1,000 labels
+PASTED = LARGEST + 100_000  # maximum length in an input field; higher, so that a text that is too long gets an error
 # Known keys that are not fields of the configuration. label2id adds nothing to id2label.
 _OTHERS = ("model_type", "architectures", "id2label", "label2id")
 
 
 class ConfigReading(NamedTuple):
-    """The model that a config.json describes, and remarks on ignored, replaced or missing keys."""
+    """The model that a config.json describes, and remarks on ignored, replaced or missing keys.
+
+    ``architecture`` is None if the family has no class for the class that the file names, or if it names none.
+    """
 
     config: Config
     architecture: str | None
@@ -106,7 +109,7 @@ def _with_changes(model: Model) -> Config:
 
 
 def _steps(model: Model) -> list[Step]:
-    """The steps of a forward pass, comparable between models."""
+    """The steps of a forward pass, in a form in which those of two models can be compared with ==."""
     layers = range(model.final_config.num_hidden_layers)
     return [
         step._replace(module=None, turns=tuple(step.turns[layer % len(step.turns)] for layer in layers if step.turns))
@@ -219,7 +222,7 @@ def _refusals(
 
 @cache
 def _every_name() -> frozenset[str]:
-    """The keys by which a file describes a model: sizes and fields, except keys of a generation_config.json."""
+    """The keys that show that a file describes a model: sizes and fields, except keys of a generation_config.json."""
     fields = {name for family in FAMILIES.values() for name in names_read(family.config)}
     return SIZE_NAMES | {name for name in fields if not name.endswith("_token_id") and name != "use_cache"}
 
@@ -250,7 +253,7 @@ def _values(kind: type[Config], content: Mapping[str, Any]) -> dict[str, Any]:
         name: content.get(shared if shared in MAPPED else name, content.get(name, defaults[name]))
         for name, shared in names.items()
     }
-    if "num_labels" not in content:  # if both are given, transformers uses num_labels
+    if "num_labels" not in content:  # which takes precedence over id2label in transformers
         values["num_labels"] = _label_count(kind, content)
     return values | kind.converted(content)
 
@@ -282,8 +285,7 @@ _LOADS: Mapping[str, Callable[[Any], bool]] = {
 def _without_count(kind: type[Config], values: dict[str, Any]) -> Iterator[Problem]:
     """Replace invalid values of the fields in _LOADS by defaults in ``values``, and yield a remark on each.
 
-    A padding token is also replaced if it is None or counts from the end of the vocabulary, where transformers accepts
-    this.
+    A padding token that is None or counts from the end of the vocabulary is also replaced if transformers accepts it.
     """
     message = N_("{field} {value} is replaced by {default}, which does not affect any count.")
     for field, loads in _LOADS.items():
@@ -292,13 +294,13 @@ def _without_count(kind: type[Config], values: dict[str, Any]) -> Iterator[Probl
             original, values[name] = values[name], getattr(kind, name)
             yield Problem.of(message, name, original, field=name, value=quoted(original), default=f"{values[name]}")
     pad: Any = values.get("pad_token_id")
-    if "pad_token_id" in values and pad is None and kind.longest is not Config.longest:  # as in files from 2020
+    if "pad_token_id" in values and pad is None and kind.longest is not Config.longest:  # None, as in files from 2020
         values["pad_token_id"] = kind.default().pad_token_id
         default = f"{values['pad_token_id']}"
         yield Problem.of(message, "pad_token_id", None, field="pad_token_id", value=quoted(None), default=default)
     vocabulary = values[kind.own_name("vocab_size")]
     counted_from_the_end = is_int(pad) and is_int(vocabulary) and -vocabulary <= pad < 0
-    if counted_from_the_end and kind.longest is Config.longest:  # in other families positions start after the padding
+    if counted_from_the_end and kind.longest is Config.longest:  # else positions start after the padding token's id
         values["pad_token_id"] = vocabulary + pad
         message = N_("pad_token_id {value} counts from the end of the vocabulary, as in PyTorch: it is token {token}.")
         yield Problem.of(message, "pad_token_id", pad, value=f"{pad}", token=vocabulary + pad)
@@ -314,10 +316,10 @@ _OTHERWISE = (
 
 
 def _not_counted(kind: type[Config], problem: Problem) -> Problem:
-    """The problem, with a different message if transformers accepts the value and only bertcalc does not support it."""
+    """The problem, with a different message if transformers accepts the value, but bertcalc does not support it."""
     field, value = problem.field, problem.value
     of_a_kind = field in _OTHERWISE and type(value) is type(getattr(kind, kind.own_name(field)))
-    of_a_kind = of_a_kind and "wanted" in problem.values  # a problem of one field, not of a family's relations
+    of_a_kind = of_a_kind and "wanted" in problem.values  # with a single field, not a relation between fields
     is_direction = field == "pos_att_type" and value in (["c2p"], ["p2c"], "c2p", "p2c")
     if is_direction or (of_a_kind and (isinstance(value, bool | str) or (isinstance(value, int) and value > 1))):
         message = N_("{field} {value}: transformers accepts this value, but bertcalc needs {wanted}.")

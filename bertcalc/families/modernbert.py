@@ -114,7 +114,7 @@ class ModernBertConfig(Config):
         return self.local_attention // 2
 
     def letters_of_sizes(self) -> dict[str, str]:
-        """The letters of the family's sizes; a single layer has no L, because later layers have another LayerNorm."""
+        """The letters of the family's sizes; a single layer has no L, because later layers have one more LayerNorm."""
         letters = super().letters_of_sizes()
         return {field: letters[field] for field in letters if field != "num_hidden_layers" or not self.single}
 
@@ -125,7 +125,7 @@ class ModernBertConfig(Config):
 
 
 def _interval(kinds: Any, usual: Any) -> int | None:
-    """The interval between global layers: the first layer and every n-th after it. None for any other pattern.
+    """The number n for which the first layer and every n-th layer after it are global; None if there is no such n.
 
     If several intervals fit, ``usual`` is preferred.
     """
@@ -170,7 +170,7 @@ def _body(t: Trace, c: ModernBertConfig, pooler: bool) -> Hidden:
 
 
 def _in_turn(t: Trace, c: ModernBertConfig, kinds: list[Value]) -> tuple[Value, ...]:
-    """The angles of each layer in a period; if layers were dropped, the angles of each remaining layer."""
+    """The angles of each layer in one period of layers; if layers were dropped, the angles of all remaining layers."""
     period = c.layer_period
     if not t.drops or not is_int(c.num_hidden_layers):
         return (kinds[0], *kinds[1:] * (period - 1))

@@ -37,12 +37,12 @@ class MPNetConfig(EncoderConfig):
 
     @property
     def fewest_words(self) -> int:
-        """The smallest vocabulary: it must also contain MPNet's fixed padding token."""
+        """The size of the smallest vocabulary, which must also contain MPNet's fixed padding token."""
         return max(super().fewest_words, _PAD + 1)
 
     @property
     def longest(self) -> int:
-        """The longest sequence: rows of the table up to the padding row are never used as positions."""
+        """The maximum sequence length. Rows of the table up to the padding row are never used as positions."""
         return self.max_position_embeddings - _PAD - 1
 
 

@@ -86,7 +86,11 @@ def _gated(t: Trace, c: Config, x: Value) -> Value:
 def layers(
     t: Trace, c: Config, x: Value, kind: str, gated: Callable[[Trace, Config, Value], Value], *, bias: bool
 ) -> Value:
-    """Run the rotary positions and all layers; ``bias``: whether the attention's dense layers have biases."""
+    """Run the rotary positions and all layers.
+
+    ``kind`` is the prefix of the module class names. ``gated`` runs the feed-forward network of a layer. ``bias`` is
+    whether the attention's dense layers have biases.
+    """
     with t.block("", component="encoder"):
         with t.block("rotary positions"):
             angles = t.angles("rotary_emb", f"{kind}RotaryEmbedding", x, c.attention_head_size)

@@ -1,4 +1,4 @@
-"""Published parameter counts of presets."""
+"""Published parameter counts of presets, and how they differ from the counts of Hugging Face's classes."""
 
 from typing import NamedTuple
 

@@ -47,7 +47,7 @@ class RobertaConfig(bert.BertConfig):
 
     @property
     def longest(self) -> int:
-        """The longest sequence: rows of the table up to the padding row are never used as positions."""
+        """The maximum sequence length. Rows of the table up to the padding row are never used as positions."""
         return self.max_position_embeddings - (self.pad_token_id or 0) - 1
 
 
@@ -82,7 +82,7 @@ def language_model(
 
 
 def sequence_classification(kind: str, t: Trace, c: Config, hidden: Hidden) -> None:
-    """A dense layer and a classifier over the first token, with dropout before both."""
+    """A dense layer, tanh and a classifier over the first token, with dropout before each of the two layers."""
     p = c.head_dropout
     with t.module("classifier", f"{kind}ClassificationHead", order=("dense", "dropout", "out_proj")):
         x = t.dropout("dropout", t.first_token(hidden.states), p)
@@ -91,7 +91,7 @@ def sequence_classification(kind: str, t: Trace, c: Config, hidden: Hidden) -> N
 
 
 def _multiple_choice(t: Trace, c: RobertaConfig, hidden: Hidden) -> None:
-    """A score for each choice; dropout has hidden_dropout_prob, even if classifier_dropout is set."""
+    """A score for each choice. The dropout probability is hidden_dropout_prob, even if classifier_dropout is set."""
     bert.side_by_side(t, bert.classified(t, hidden.pooled, 1, c.hidden_dropout_prob))
 
 
@@ -106,7 +106,10 @@ _CHOICES = ("input_ids", "token_type_ids", "attention_mask", "labels", "position
 def family(
     name: str, config: type[RobertaConfig], published: Mapping[str, Mapping[str, Any]], *, head_first: bool = False
 ) -> Family:
-    """Build a family that runs RoBERTa's program with its own name, configuration and presets."""
+    """Build a family that runs RoBERTa's program with its own name, configuration and presets.
+
+    ``published`` is as in ``presets``, ``head_first`` as in ``Family``.
+    """
     kind = config.__name__.removesuffix("Config")
     cls, words = ClassFactory(kind), partial(language_model, kind)
     classes = (

@@ -21,8 +21,8 @@ from bertcalc.text.problem import InputError, wrong
 
 Answer = TypeVar("Answer")
 
-SECONDS = 30.0  # limit for all requests of a reader, in total
-PATIENCE = 20.0  # seconds that a reader waits for a free process
+SECONDS = 30.0  # maximum number of seconds for all requests of a reader together
+PATIENCE = 20.0  # maximum number of seconds that a reader waits for a free process
 
 PLACES = [Worker(SECONDS, nice=10) for _place in range(2)]
 _FREE: LifoQueue[Worker] = LifoQueue()  # last in, first out, because the most recently used process is warm
@@ -32,17 +32,18 @@ for _worker in PLACES:
 
 
 def ask(repo_id: str, wanted: Callable[[], object]) -> tuple[ConfigReading, Matching]:
-    """Read the config.json of a public model and compare the model's tensors with ours. Raises InputError.
+    """Read the config.json of a public model, and compare the model's tensors with bertcalc's.
 
     While waiting, ``wanted`` is called repeatedly. It raises an exception if the reader has asked for something else.
+    Raises InputError if the model cannot be read.
     """
     return _run(reader.compared, repo_id, wanted)
 
 
 def ask_config(repo_id: str, wanted: Callable[[], object]) -> str:
-    """Read the text of a public model's config.json, of any model type. Raises InputError.
+    """Read the text of a public model's config.json, of any model type.
 
-    ``wanted`` is called as in ``ask``.
+    Raises InputError if it cannot be read. ``wanted`` is called as in ``ask``.
     """
     return _run(reader.config_text, repo_id, wanted)
 

@@ -29,9 +29,9 @@ from bertcalc.text import N_, shorten
 from bertcalc.text.problem import InputError, Problem, wrong
 
 LONGEST = 96  # maximum length of a name in characters, as on the Hub
-_TIMEOUT = 10  # seconds without a response
+_TIMEOUT = 10  # maximum number of seconds without a response
 _REDIRECTS = 5
-_FIRST = 100_000  # bytes of the first request, longer than nearly every header
+_FIRST = 100_000  # bytes of a file in the first request; nearly every header is shorter
 _FILE = "model.safetensors"
 
 
@@ -55,12 +55,12 @@ def installed() -> bool:
 
 
 def check_name(repo_id: str) -> Problem | None:
-    """Return the problem with a model's name, or None. This makes no request."""
+    """Return the problem with a model's name, or None if it is valid. This makes no request."""
     from huggingface_hub.errors import HFValidationError
     from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]  # imported lazily there
 
     with suppress(HFValidationError):
-        validate_repo_id(repo_id)  # it also accepts letters of all scripts and a trailing newline
+        validate_repo_id(repo_id)  # also accepts letters of all scripts and a trailing newline, so check more
         if repo_id.isascii() and repo_id.isprintable() and len(repo_id) <= LONGEST:
             return None
     message = N_(
@@ -71,7 +71,10 @@ def check_name(repo_id: str) -> Problem | None:
 
 
 def compared(repo_id: str) -> tuple[ConfigReading, Matching]:
-    """Read the config.json of a public model and compare the model's tensors with ours. Raises InputError."""
+    """Read the config.json of a public model, and compare the model's tensors with bertcalc's.
+
+    Raises InputError if the model cannot be read.
+    """
     published = find(repo_id)
     config, named = published.reading.config, published.reading.architecture
     model = Model(config, named) if named else best_class(published.tensors, config)
@@ -79,12 +82,12 @@ def compared(repo_id: str) -> tuple[ConfigReading, Matching]:
 
 
 def find(repo_id: str) -> HubModel:
-    """Read the config.json and the safetensors headers of a public model. Raises InputError."""
+    """Read the config.json and the safetensors headers of a public model. Raises InputError if this is not possible."""
     return HubModel(read_config(config_text(repo_id)), _Requests(repo_id).tensors())
 
 
 def config_text(repo_id: str) -> str:
-    """Read the text of a public model's config.json. Raises InputError."""
+    """Read the text of a public model's config.json. Raises InputError if this is not possible."""
     if problem := check_name(repo_id):
         raise InputError(problem)
     config = _Requests(repo_id).get("config.json", LARGEST + 1)
@@ -94,7 +97,7 @@ def config_text(repo_id: str) -> str:
 
 
 class _Requests:
-    """Requests for the files of one model. Their headers may have LARGEST_HEADER bytes in total."""
+    """Requests for the files of one model. Their headers can have at most LARGEST_HEADER bytes in total."""
 
     def __init__(self, repo_id: str) -> None:
         self.repo_id = repo_id
@@ -133,7 +136,10 @@ class _Requests:
         return read(start.data[LENGTH_BYTES:end], start.size - end).tensors
 
     def get(self, filename: str, most: int) -> _Body | None:
-        """Return at most ``most`` bytes of a file; None if the model has no such file. Raises InputError."""
+        """Return at most ``most`` bytes of a file; None if the model has no such file.
+
+        Raises InputError if the Hub cannot be reached or refuses the request.
+        """
         import httpx2
         from huggingface_hub import constants, get_session, hf_hub_url
 

@@ -14,7 +14,7 @@ class Batch(NamedTuple):
 
     - ``encoder_sequence_length``: the length of ``encoder_hidden_states``. With None, the model gets no
       ``encoder_hidden_states``, and a decoder skips its cross attention.
-    - ``num_choices``: read only by classes for multiple choice.
+    - ``num_choices``: the number of choices per sequence; only classes for multiple choice read it.
     - ``cached``: whether a decoder fills its cache, if its configuration has a cache. Causal language models with
       labels do not fill it.
     - ``padded``: whether the batch is a tokenizer's output for sequences of different lengths, with token_type_ids and
@@ -52,7 +52,7 @@ def rows_for(config: Config, length: int) -> int:
 
 
 def batch_problems(config: Config, values: Mapping[str, object]) -> Iterator[Problem]:
-    """Yield the first problem with a batch_size and a sequence_length for a model with this configuration, if any."""
+    """Yield the first problem, if any, with the batch_size and sequence_length in ``values`` for a model."""
     for field, default in BATCH.items():
         if problem := check_whole_number(field, values[field], 1, LARGEST, default):
             yield problem

@@ -13,10 +13,10 @@ from bertcalc.text.problem import Problem, wrong
 from bertcalc.text.records import call
 
 Twin = Callable[["Change"], tuple[Module, list[Step] | None]]
-Model = Any  # bertcalc.model.model.Model: importing it would be circular
+Model = Any  # stands for bertcalc.model.model.Model, because this import would be circular
 
 ADAPTER = "adapter"  # the block and role of the modules that an adapter adds
-WRAPPER = "PeftModel"  # the module around the whole model, in ``Step.variable``
+WRAPPER = "PeftModel"  # stands for peft's wrapper around the model in ``Step.variable``
 SIZES, PACKS, TRAINS = range(3)  # the order of changes: sizes first, then quantization, then adapters and freezing
 _TWICE = N_("The change {change} appears twice: remove one of the two.")
 _ONE = N_("{first} and {second} exclude each other: remove one of them.")
@@ -26,7 +26,7 @@ SEVERAL_DEPTHS = N_("A change of some layers needs a fixed number of layers: cha
 
 
 class ChangeSize(NamedTuple):
-    """A size that changes set: its letter in formulas, the lowest and highest value of its slider, and its meaning.
+    """A size that a change can set: its letter in formulas, the limits of its slider, and its meaning.
 
     Users may type values outside the slider's range.
     """
@@ -59,7 +59,11 @@ def check_order(steps: Sequence[Any]) -> None:
 
 
 class Limit(NamedTuple):
-    """The limits of a number in a change; ``message`` is the error message if the number is too high."""
+    """The lowest and highest possible value of a number in a change.
+
+    ``field`` and ``value`` are the number's name and present value. ``message`` is the error message if the number is
+    too high; "" stands for a general message.
+    """
 
     field: str
     value: Any
@@ -77,7 +81,8 @@ class Change(CheckedRecord):
     - ``in_front_of_layers``: whether it allocates memory for every layer before the first layer runs. A formula of peak
       memory then has no letter for the number of layers.
     - ``recomputes``: whether it works with gradient checkpointing.
-    - ``in_16_bits``: whether it can be trained in a 16-bit model as the library creates it.
+    - ``in_16_bits``: whether it can be trained in a 16-bit model if its tensors keep the dtype that the library gives
+      them.
     - ``packed_in_16_bits``: whether it can be trained in a 16-bit model with packed weights.
     - ``letters``: the arguments that have a letter in formulas, each mapped to the name of its size in
       ``CHANGE_SIZES``.
@@ -173,11 +178,17 @@ class Change(CheckedRecord):
         """
 
     def rewrite_with(self, model: Model, root: Module, steps: list[Step] | None, twin: Twin) -> None:
-        """Like ``rewrite``; ``twin(other)`` reruns the program for the same batch, prepared by the change ``other``."""
+        """Like ``rewrite``, for changes that need a second run of the program.
+
+        ``twin(other)`` runs it for the same batch, prepared by the change ``other``, and returns its tree and steps.
+        """
         self.rewrite(model, root, steps)
 
     def without_layers(self, dropped: Collection[int]) -> Self:
-        """The same change with renumbered layers, because a later change drops the layers in ``dropped``."""
+        """The change as it applies after a later change has dropped the layers in ``dropped``.
+
+        The remaining layers are renumbered. A change that names no layers returns itself.
+        """
         return self
 
     def settled(self, config: Config) -> Self:
@@ -193,7 +204,7 @@ class Change(CheckedRecord):
         return replace(self, **arguments) if arguments else self  # type: ignore[type-var]  # all are dataclasses
 
     def sized_by(self, model: Model, config: Config) -> Self:
-        """A copy that takes the numbers that must equal sizes of the model from ``config``.
+        """A copy in which the numbers that must equal sizes of the model come from ``config``.
 
         The sizes of ``config`` may be letters. Raises InputError if such a number differs from the size of ``model``.
         """

@@ -1,4 +1,4 @@
-"""The definition of a family: a configuration, a program for the body, classes with a program for each head."""
+"""The definition of a family: a configuration, a program for the body, and classes with programs for their heads."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -31,9 +31,10 @@ LANGUAGE_MODEL = "language model"  # the block of a head that scores every token
 
 
 def output_embeddings(linear: Iterable[Module]) -> list[Module]:
-    """The linear module that transformers returns as the output embeddings of a language model.
+    """Return a list with the module in ``linear`` that transformers returns as a model's output embeddings.
 
-    DeBERTa's decoder is not a module: transformers returns the layer before it.
+    The list is empty if the model has no language-model head. DeBERTa's decoder is not a module: transformers
+    returns the layer before it.
     """
     heads = [module for module in linear if module.place.block == LANGUAGE_MODEL]
     return [module for module in heads if module.place.role == "decoder"] or heads
@@ -59,7 +60,7 @@ class Class(NamedTuple):
     - ``pooler``: whether the body has a pooler.
     - ``laid_out``: the inputs in which the axis of choices is flattened into the batch axis.
     - ``caches_with_labels``: whether the cache is filled even if labels are given.
-    - ``finds_last_token``: whether it searches for the last token of each sequence that is not padding.
+    - ``finds_last_token``: whether it searches each sequence for its last token that is not padding.
     - ``flattens_regression``: whether a single score per sequence loses its axis if labels are given.
     - ``widens_scores``: whether the loss takes the scores in float32.
     - ``withholds``: outputs of the body that the class does not return.
@@ -82,9 +83,9 @@ class Class(NamedTuple):
     by_labels: str = ""
 
     def unbuilt(self, config: Config) -> Problem | None:
-        """The problem if transformers refuses to build the class with a configuration; None if sizes are symbols.
+        """The problem if transformers refuses to build the class with a configuration; otherwise None.
 
-        Raises MixedError for columns in which only some rows have a problem.
+        Symbols are not checked. Raises MixedError for columns in which only some rows have a problem.
         """
         for name, needed in self.builds_with:
             value = getattr(config, name)
@@ -124,7 +125,7 @@ class Class(NamedTuple):
 
     @property
     def caches(self) -> bool:
-        """Whether the class takes past_key_values; it also returns them unless it withholds them."""
+        """Whether the class takes past_key_values. It also returns them, unless they are in ``withholds``."""
         return "past_key_values" in self.inputs
 
     @property
@@ -163,9 +164,10 @@ class Family:
     - ``buffers``: name suffixes of tensors in checkpoints that are not parameters.
     - ``remote``: model types of repositories that hold the same models with their own code.
     - ``meanings``: descriptions of inputs that have a different meaning in other families (forward/meanings.py).
-    - ``prunes``: whether its models have prune_heads, up to version 4.57 of transformers.
-    - ``passes_cache``: whether its bodies pass past_key_values on to attention, though no class names it as an input.
-    - ``keeps_bias``: whether resizing the vocabulary leaves the bias of an untied language-model head as it is.
+    - ``prunes``: whether its models had prune_heads in transformers 4.57, the last version with it, and whether a
+      pruned model can run.
+    - ``passes_cache``: whether its bodies pass past_key_values to attention, although it is not an input of any class.
+    - ``keeps_bias``: whether the bias of an untied language-model head keeps its size if the vocabulary is resized.
 
     Three fields state which features bertcalc supports; it refuses all other requests with a message:
 
@@ -221,5 +223,5 @@ class Family:
 
     @checked
     def for_task(self, task: Task) -> str:
-        """The name of the class for a task, or of the body's class if there is none."""
+        """The name of the class for a task; the name of the body's class if the family has none for the task."""
         return next((cls.name for cls in self.classes if cls.task == task), self.base.name)

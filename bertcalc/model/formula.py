@@ -53,7 +53,7 @@ def _from_polynomial(polynomial: LetterPolynomial) -> Any:
     )
 
 
-converter[LetterPolynomial] = _from_polynomial  # for sympify, also in SymPy's own operators
+converter[LetterPolynomial] = _from_polynomial  # so that sympify and SymPy's operators accept polynomials
 
 
 SYMBOLS = _symbols(EVERY_LETTER)
@@ -96,7 +96,10 @@ class Formula(NamedTuple):
 
     @checked
     def latex(self, config: Config | None = None, **sizes: int) -> str:
-        """LaTeX with letters, or with the numbers of a configuration and the ``sizes`` of a call."""
+        """The formula in LaTeX.
+
+        Without ``config``, it has letters. Otherwise, it has the numbers of ``config`` and the ``sizes`` of a call.
+        """
         if config is None:
             return _PLACEHOLDER.sub(lambda match: _ALL_LETTERS[match[1]], _DOT.sub(" ", self.written))
         values = self.numbers_of(config, sizes)
@@ -126,7 +129,10 @@ _OfModel = TypeVar("_OfModel", bound=Callable[..., Any])
 
 
 def once(maxsize: int) -> Callable[[_OfModel], _OfModel]:
-    """Cache a function of a model by the model's structure: the function receives ``symbolic_model(model)``."""
+    """Cache a function of a model by the model's structure, with at most ``maxsize`` entries.
+
+    The function receives ``symbolic_model(model)``.
+    """
 
     def decorate(function: _OfModel) -> _OfModel:
         cached = lru_cache(maxsize)(function)
@@ -147,7 +153,7 @@ def in_letters(config: Config) -> Config:
 
 
 def window_in_letters(config: Config, sequence_length: int) -> dict[str, int]:
-    """The ``local_attention`` to use with a symbolic sequence length; empty without local attention.
+    """A dictionary with the ``local_attention`` for a symbolic sequence length; empty without local attention.
 
     Symbols have no order, so the window is a number: 0 if ``sequence_length`` needs a mask for local attention,
     otherwise 8. A window of 8 is larger than every sequence with a numeric length, which has at most one token and one
@@ -169,7 +175,7 @@ def formula(model: Model, *, path: str = "") -> Formula:
     The path "" is the whole model, and encoder.layer.* is a single layer. Paths have no body prefix ("bert."). Raises
     UnknownNameError if there is no module at ``path``.
     """
-    if _NUMBER.search(path):  # only the integer model knows whether there is such a layer
+    if _NUMBER.search(path):  # raises an error for a missing layer, which symbols cannot show
         submodule(model, path)
     return _formula(model, path=path)
 
@@ -206,7 +212,7 @@ def _formula(model: Model, *, path: str) -> Formula:
 @checked
 @once(1024)
 def component_formulas(model: Model) -> tuple[tuple[Component, Formula], ...]:
-    """The formula of each component, in running order; their sum is the number of parameters."""
+    """The (component, formula) pairs, in the order of the forward pass. The formulas sum to the parameter count."""
     modules = top_level(model).values()
     counts = summed((module.place.component, count) for module in modules if (count := _expression(module)))
     return tuple((component, write(counts[component])) for component in COMPONENTS if component in counts)
@@ -285,7 +291,7 @@ def _side(side: Any) -> str:
 
 
 def _expression(module: Module) -> Any:
-    """The number of a module's parameters, written as layers times one layer, or rows times hidden units."""
+    """The parameter count of a module, as the number of layers times one layer, or as rows times hidden units."""
     if isinstance(module, ModuleList):
         return sum(copies * _expression(layer) for _name, layer, copies in module.named_children(folded=True))
     if any(isinstance(below, ModuleList) for _, below, _ in module.modules()):

@@ -36,9 +36,9 @@ def _text_latex(text: str) -> str:
 
 
 def count_in_numbers(formula: Formula, sizes: Mapping[str, int], count: int) -> str:
-    """A module count as text: the formula with numbers, and the result.
+    """The number of modules of a kind as text: its formula with numbers, and the result ``count``.
 
-    If the formula is a single number or letter, the text is only the count.
+    ``sizes`` is keyed by field. If the formula is a single number or letter, the text is only the count.
     """
     if not formula.expression.args:
         return grouped(count)
@@ -53,7 +53,10 @@ _DIGIT, _LETTER = 5, 8
 
 
 def colored_sum(start: str, terms: list[tuple[str, str]]) -> list[str]:
-    """Break a sum into LaTeX lines that fit the page; ``terms`` are (LaTeX, color) pairs."""
+    """Break a sum into LaTeX lines that fit the page.
+
+    ``start`` is the LaTeX in front of the sum; ``terms`` are (LaTeX, color) pairs.
+    """
     lines: list[str] = []
     width = _LINE
     for term, color in terms:
@@ -71,7 +74,7 @@ def colored_sum(start: str, terms: list[tuple[str, str]]) -> list[str]:
 def colored_equation(start: str, terms: Sequence[tuple[str, str, str]], result: str) -> str:
     """LaTeX for a colored sum: with letters, with numbers, and the result.
 
-    ``terms`` are (LaTeX with letters, LaTeX with numbers, color) triples.
+    ``start`` is the LaTeX in front of the sum; ``terms`` are (LaTeX with letters, LaTeX with numbers, color) triples.
     """
     letters = [(latex, color) for latex, _numbers, color in terms]
     numbers = [(latex, color) for _letters, latex, color in terms]

@@ -26,7 +26,7 @@ _NO_NAMES: Names = MappingProxyType({})  # each symbol keeps its name
 def text(
     expression: Any, names: Names = _NO_NAMES, *, times: str = "", minus: str = "-", minus_last: bool = False
 ) -> str:
-    """Write an expression as text, with ``names`` for symbols and ``times`` between factors.
+    """Write an expression as text, with ``names`` for symbols, ``times`` between factors and ``minus`` as minus sign.
 
     With ``minus_last``, negative terms come last: L - F, not -F + L.
     """
@@ -36,14 +36,15 @@ def text(
 
 
 def latex(expression: Any, names: Names = _NO_NAMES, *, dots: bool = False) -> str:
-    """Write an expression as LaTeX, with ``names`` for symbols, and products by juxtaposition or with ``dots``."""
+    """Write an expression as LaTeX, with ``names`` for symbols; with ``dots``, there are dots between factors."""
     return str(sympy.latex(expression, symbol_names=names, mul_symbol="dot" if dots else None))
 
 
 def python(expression: Any, names: Names, *, tight: bool = False) -> str:
     """Write an expression as Python with integers only; floors and ceilings become divisions with //.
 
-    A sum is divided as a whole, because single terms need not be divisible. ``tight`` puts a sum in parentheses.
+    ``names`` maps symbols to names. A sum is divided as a whole, because single terms need not be divisible. With
+    ``tight``, a sum is in parentheses.
 
     >>> python(sympy.Symbol("n_inner") / 2 + 1, {"n_inner": "inner"})
     '((inner + 2) // 2)'
@@ -53,7 +54,7 @@ def python(expression: Any, names: Names, *, tight: bool = False) -> str:
 
 
 def quotient(expression: Any) -> tuple[Any, Any]:
-    """Split an expression into a numerator and a denominator."""
+    """The numerator and the denominator of an expression."""
     above, below = sympy.fraction(sympy.together(expression))
     return above, below
 

@@ -32,9 +32,10 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True)
 class Freezing(CheckedRecord):
-    """The frozen tensors: the embeddings, the first ``layers`` layers, and everything that ``train`` excludes.
+    """The choice of frozen tensors.
 
-    Tensors that an adapter froze stay frozen. A tied tensor is frozen if its owner's tensor is.
+    These are the embeddings (with ``embeddings``), the first ``layers`` layers, and all tensors that ``train``
+    excludes. Tensors that an adapter froze stay frozen. A tied tensor is frozen if its owner's tensor is.
     """
 
     embeddings: bool = False
@@ -74,7 +75,7 @@ class Freezing(CheckedRecord):
 
     @checked
     def by_component(self, model: Module) -> dict[Component, Split]:
-        """Trainable and frozen parameters of each component of the model.
+        """The numbers of trainable and frozen parameters in each component of the model.
 
         Raises InputError if more layers are frozen than the model has.
         """
@@ -104,7 +105,7 @@ class Freezing(CheckedRecord):
             raise InputError(problem)
 
     def problem(self, config: Config) -> Problem | None:
-        """The problem with the number of frozen layers, or None; its remedy is the nearest possible number."""
+        """The problem with the number of frozen layers, or None; the remedy is the nearest valid number."""
         return check_whole_number("freeze_layers", self.layers, 0, config.num_hidden_layers, like=0)
 
 

@@ -23,7 +23,7 @@ class ModuleGroup(NamedTuple):
 
 @checked
 def inventory(model: Module) -> list[ModuleGroup]:
-    """Group the modules that own tensors or have no children by kind; their parameters sum to the model's."""
+    """Group by kind the modules that own tensors or have no children. The groups' parameters sum to the model's."""
     entries = [
         entry for entry in model.modules() if entry[1].parameters or not any(entry[1].named_children(folded=True))
     ]
@@ -33,7 +33,7 @@ def inventory(model: Module) -> list[ModuleGroup]:
 
 @checked
 def named(model: Module, name: str) -> ModuleGroup:
-    """The modules with a name such as ``dense``, of any kind."""
+    """The modules of any kind that have this name, such as ``dense``."""
     return _group(name, (entry for entry in model.modules() if entry[0].rpartition(".")[2] == name))
 
 

@@ -1,4 +1,4 @@
-"""The letters of sizes in formulas, texts with numbers instead of letters, and models with symbols as sizes."""
+"""The letters of sizes in formulas; numbers in place of letters in a text; models with symbols as sizes."""
 
 import re
 from collections.abc import Mapping
@@ -44,8 +44,8 @@ def model_in_symbols(model: Model, symbols: Mapping[str, Any]) -> Model:
     return _model(config, model.architecture, model.add_pooling_layer, changes)
 
 
-# Large enough for all combinations of class, positions, ties, cross attention and activation (hidden_act is validated
-# before).
+# The cache has room for all combinations of class, positions, ties, cross attention and activation. Unknown activations
+# do not get here, because configurations validate hidden_act.
 _model = lru_cache(maxsize=1024)(Model)
 
 
@@ -76,7 +76,7 @@ def filled(text: str, values: Mapping[str, int]) -> str:
 
 @lru_cache(maxsize=1024)
 def _with_fields(text: str) -> tuple[str, tuple[str, ...]]:
-    """Replace letters in a text by placeholders for fields; also return these fields."""
+    """Return a text with placeholders for fields in place of letters, and these fields."""
     dotted = re.sub(rf"(?<=[\w²')])( (?=\d)| ?(?=\(|{LETTER}))", " · ", text)
     fields = tuple(FIELD_OF[letter] for letter in dict.fromkeys(re.findall(LETTER, text)))
     return re.sub(LETTER, lambda letter: f"{{{FIELD_OF[letter[0]]}:,}}", dotted), fields

@@ -46,7 +46,7 @@ class Model(Module):
     config: Config
     add_pooling_layer: bool  # True if the class has no such option
     changes: tuple[Change, ...] = ()
-    _no_tree = ""  # the reason why there is no module tree
+    _no_tree = ""  # the reason why there is no module tree; "" if there is a tree
 
     @checked
     def __init__(
@@ -82,7 +82,7 @@ class Model(Module):
 
     @classmethod
     def of_family(cls, family: Family, kind: Class, config: Any, *, add_pooling_layer: bool = True) -> "Model":
-        """Build a model of a family, registered or not."""
+        """Build the model of the class ``kind`` of a family, whether or not the family is registered."""
         model = cls.__new__(cls)
         model._declare(family, kind, config, add_pooling_layer)
         return model
@@ -103,12 +103,12 @@ class Model(Module):
             if problem := kind.unbuilt(config):
                 raise ConfigError(problem)
             self._run(self, _ONE, None)
-        except MixedError as error:  # formulas can still be evaluated row by row
+        except MixedError as error:  # not raised yet, because formulas can be evaluated row by row
             self._no_tree = str(error)
 
     @property
     def children(self) -> dict[str, Module]:
-        """The modules directly below. Raises MixedError for columns with rows of different structure."""
+        """The child modules, keyed by name. Raises MixedError for columns with rows of different structure."""
         if self._no_tree:
             raise MixedError(Problem.of(self._no_tree))
         return self._children
@@ -292,7 +292,7 @@ def _frozen(root: Module, steps: list[Step]) -> list[Step]:
 
 
 def config_of_class(config: Config, architecture: str) -> Config:
-    """Convert a configuration to one for a class of any family, with the same sizes or the nearest valid sizes."""
+    """Convert a configuration for use with a class of any family, with the same sizes or the nearest valid sizes."""
     cls = class_of(architecture)
     kind = CLASSES[cls.name].config
     values = {name: value for name, value in config.shared().items() if kind.has(name)}

@@ -50,7 +50,7 @@ AFTER_LAYERS = "after the layers"  # the block of the encoder's modules that run
 class Tensor(NamedTuple):
     """A parameter tensor, or all its copies in a repeated layer."""
 
-    name: str  # Hugging Face's; with * instead of the layer number if it stands for all copies
+    name: str  # Hugging Face's name, with * instead of the layer number if the tensor stands for all copies
     shape: Shape
     copies: int
     place: Place = NOWHERE
@@ -194,9 +194,10 @@ class Module:
         return sum(map(prod, self.parameters.values()))
 
     def tensors(self, *, folded: bool = True) -> Iterator[Tensor]:
-        """Every parameter tensor in Hugging Face's order; folded, a repeated layer appears once, with ``*`` as number.
+        """Yield every parameter tensor in Hugging Face's order.
 
-        A tied tensor has its owner's name and the position of the first module that uses it.
+        If ``folded``, a repeated layer appears once, with ``*`` as its number. A tied tensor has its owner's name and
+        the position of the first module that uses it.
 
         >>> from bertcalc import load
         >>> for tensor in load("bert-base-uncased").get_submodule("pooler").tensors():
@@ -271,9 +272,10 @@ class Module:
             yield ties.get(tensor.name, tensor.name), tensor.shape
 
     def modules(self, path: str = "", copies: int = 1, *, folded: bool = True) -> Iterator[tuple[str, "Module", int]]:
-        """The path, module and number of copies of this module and all below, parents first, as in PyTorch.
+        """Yield (path, module, number of copies) of this module and of all modules below it, in PyTorch's order.
 
-        Folded, a repeated layer appears once, under the name ``*``; unfolded, under each of its numbers.
+        If ``folded``, a repeated layer appears once, under the name ``*``; otherwise, it appears under each of its
+        numbers. ``path`` and ``copies`` are the path and the number of copies of this module.
 
         >>> from bertcalc import load
         >>> for path, module, copies in load("bert-base-uncased").get_submodule("pooler").modules():
@@ -298,7 +300,7 @@ class Module:
                 waiting += reversed(below)
 
     def named_children(self, folded: bool) -> Iterator[tuple[str, "Module", int]]:
-        """The name, module and number of copies of each child, folded as in ``modules``.
+        """Yield (name, module, number of copies) of each child; ``folded`` is as in ``modules``.
 
         >>> from bertcalc import load
         >>> [name for name, _module, _copies in load("bert-base-uncased").named_children(folded=True)]
@@ -377,7 +379,7 @@ class Module:
 
 
 class ModuleList(Module):
-    """Copies of one layer, named ``*``; a first layer that differs from the others is named ``0``."""
+    """A list of equal layers, stored once under the name ``*``; a first layer that differs is named ``0``."""
 
     def __init__(self, layer: Module | None = None, length: int = 1) -> None:
         super().__init__("ModuleList")
@@ -386,7 +388,7 @@ class ModuleList(Module):
             self.add("*", layer, 0, length)
 
     def add(self, name: str, layer: Module, start: int, copies: int) -> Module:
-        """Add copies of a layer from number ``start`` on, and return the layer."""
+        """Add ``copies`` of a layer under ``name``, the first with the number ``start``; return the layer."""
         self.children[name] = layer
         self.groups[name] = start, copies
         return layer
@@ -428,7 +430,7 @@ class ModuleList(Module):
 
 
 class Linear(Module):
-    """y = x W^T + b: a weight of (out_features, in_features), and a bias of (out_features) unless ``bias`` is False."""
+    """y = x W^T + b, with weight (out_features, in_features) and, unless ``bias`` is False, bias (out_features,)."""
 
     class_name = "Linear"
 
@@ -455,7 +457,7 @@ class Linear(Module):
 
 
 class Conv1D(Module):
-    """y = x W + b: a bias, and a weight of (in_features, out_features), the transpose of Linear's."""
+    """y = x W + b, with weight (in_features, out_features), which is the transpose of Linear's, and a bias."""
 
     class_name = "Conv1D"
 
@@ -469,7 +471,7 @@ class Conv1D(Module):
 
 
 class Convolution(Module):
-    """PyTorch's Conv1d over ``kernel_size`` neighboring tokens: a weight of (out, units, kernel_size), a bias of (out).
+    """PyTorch's Conv1d over ``kernel_size`` neighboring tokens, with weight (out, units, kernel_size) and bias (out,).
 
     Padding keeps the number of tokens the same. ``out`` defaults to ``units``.
     """
@@ -536,7 +538,7 @@ class Norm(Module):
 
 
 class Dropout(Module):
-    """Dropout with probability ``p``, which has no parameters."""
+    """Dropout with probability ``p``; the module has no parameters."""
 
     class_name = "Dropout"
 

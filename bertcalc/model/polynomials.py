@@ -25,7 +25,7 @@ class LetterPolynomial:
     ``free_symbols`` and ``is_integer`` are named as in SymPy, so that functions accept symbols of either kind.
     """
 
-    is_integer = True  # the heads in H/A divide the hidden size in every valid configuration
+    is_integer = True  # H/A is an integer, too: in valid configurations, the heads divide the hidden size
 
     def __init__(self, terms: Mapping[Monomial, int | Fraction]) -> None:
         self.terms = {monomial: Fraction(coefficient) for monomial, coefficient in terms.items() if coefficient}
@@ -123,7 +123,7 @@ class LetterPolynomial:
     @cached_property
     def _hash(self) -> int:
         constant = self.terms.get((), Fraction(0))
-        return hash(frozenset(self.terms.items()) if self.free_symbols else constant)  # a constant hashes as its number
+        return hash(frozenset(self.terms.items()) if self.free_symbols else constant)  # a constant equals its number
 
     def __str__(self) -> str:
         """The polynomial in mathematical notation, with common factors in front of a sum."""

@@ -24,6 +24,8 @@ LayerRun = tuple[int, int, Module]  # equal layers: (number of the first layer, 
 def folded(kind: str, layers: Iterable[LayerRun]) -> ModuleList:
     """A list of layers in which the longest run of equal layers is a single layer named ``*``, with copies.
 
+    ``kind`` is the class name of the list.
+
     >>> str(folded("ModuleList", [(0, 1, Module("A")), (1, 1, Module("A")), (2, 1, Module("B"))])).splitlines()
     ['ModuleList(', '  (0-1): 2 x A()', '  (2): B()', ')']
     """

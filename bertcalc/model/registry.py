@@ -13,7 +13,7 @@ FAMILIES: dict[str, Family] = {}
 CLASSES: dict[str, Family] = {}  # keyed by class name
 PRESETS: dict[str, Preset] = {}  # the presets of all families
 SHARED: dict[str, str] = {}  # maps each family's own field names to the shared names
-_PRESET_NAMED: dict[str, str] = {}  # maps all names of presets, in lower case, to presets
+_PRESET_NAMED: dict[str, str] = {}  # maps all names of a preset, in lower case, to its name in PRESETS
 _OF_CONFIG: dict[type[Config], Family] = {}
 _DECLARED: dict[str, Class] = {}
 _NO_CLASS = (
@@ -71,7 +71,7 @@ def class_of(architecture: str) -> Class:
 
 @checked
 def preset_named(name: str) -> str | None:
-    """Return the preset with this name or this repository on the Hub, ignoring case; None if there is none.
+    """Return the name of the preset with this name or Hub repository, ignoring case; None if there is none.
 
     >>> preset_named("BERT-base-uncased"), preset_named("FacebookAI/roberta-base"), preset_named("nobody/roberta-base")
     ('bert-base-uncased', 'roberta-base', None)
@@ -81,7 +81,7 @@ def preset_named(name: str) -> str | None:
 
 
 def _hub_names(name: str, preset: Preset) -> Iterator[str]:
-    """The names of a preset's repository on the Hub, with and without owner; usually taken from the source's URL."""
+    """The names of a preset's Hub repository, with and without owner; they usually come from the source's URL."""
     _before, hub, repository = preset.source.url.partition("https://huggingface.co/")
     if not hub:
         repository = f"{'google' if name.startswith('bert_uncased_') else 'google-bert'}/{name}"

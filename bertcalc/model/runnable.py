@@ -31,15 +31,15 @@ def unpadded(cls: Class, config: Config, batch_size: int) -> Problem | None:
 
 
 def in_pairs(config: Config) -> Problem | None:
-    """The problem with an odd head size, which rotary positions cannot split into pairs; None if sizes are symbols.
+    """The problem with an odd head size, which rotary positions cannot split into pairs; otherwise None.
 
-    Raises MixedError for columns in which only some rows have a problem.
+    Symbols are not checked. Raises MixedError for columns in which only some rows have a problem.
     """
     heads, hidden_size = config.num_attention_heads, config.hidden_size
     numbers = all(isinstance(size, int) or hasattr(size, "all") for size in (hidden_size, heads))
     if not config.turns_pairs or not numbers or not all_or_none(hidden_size // heads % 2 != 0):
         return None
-    if not isinstance(hidden_size + heads, int):  # the first row stands for all
+    if not isinstance(hidden_size + heads, int):  # the message describes the first row of columns
         hidden_size, heads = (int((size + 0 * (hidden_size + heads)).flat[0]) for size in (hidden_size, heads))
     near = max(1, hidden_size // (2 * heads)) * 2 * heads
     if hidden_size == heads:
@@ -59,7 +59,7 @@ def in_pairs(config: Config) -> Problem | None:
 
 @checked
 def two_labels(model: Model, *, training: bool) -> str:
-    """The error message if the model requires ``num_labels`` 2; empty for most models."""
+    """The error message if the model, or its loss in ``training``, requires ``num_labels`` 2; "" for most models."""
     if model.cls.task == "question-answering":
         always_two = all_or_none(scores_of_answers(model) == 2) and all_or_none(model.config.num_labels != 2)
         return "" if always_two else ANSWERS  # GPT-2 always has 2 scores
@@ -68,24 +68,26 @@ def two_labels(model: Model, *, training: bool) -> str:
 
 @checked
 def wrong_labels(model: Model, *, training: bool = False) -> Problem | None:
-    """The problem if the forward pass or the loss fails with the model's number of labels; None if it is a symbol.
+    """The problem if the forward pass fails with the model's number of labels; otherwise None.
 
-    Raises MixedError for columns in which only some rows have a problem.
+    With ``training``, the loss is checked as well. A symbol is not checked. Raises MixedError for columns in which only
+    some rows have a problem.
     """
     labels = model.config.num_labels
     if not (isinstance(labels, int) or hasattr(labels, "all")) or not all_or_none(labels != 2):
         return None
     message = two_labels(model, training=training)
-    first = labels if isinstance(labels, int) else int(labels.flat[0])  # the first row stands for all
+    first = labels if isinstance(labels, int) else int(labels.flat[0])  # the first row of a column
     values = {"architecture": model.cls.name, "value": f"{first:,}"}
     return Problem("num_labels", f"{first:,}", message, values, ({"num_labels": 2},)) if message else None
 
 
 @checked
 def cannot_run(model: Model, *, training: bool = False) -> Problem | None:
-    """The problem if a model's forward pass (or, in ``training``, its loss) can never run; otherwise None.
+    """The problem if a model's forward pass can never run; otherwise None.
 
-    Raises MixedError for columns in which only some rows have a problem.
+    With ``training``, the loss is checked as well. Raises MixedError for columns in which only some rows have a
+    problem.
     """
     untrained = filter(None, (change.untrained(model) for change in model.changes if training))
     return in_pairs(model.config) or wrong_labels(model, training=training) or next(untrained, None)

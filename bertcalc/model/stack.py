@@ -12,7 +12,7 @@ from bertcalc.text.arguments import checked
 from bertcalc.text.live_numbers import fill
 from bertcalc.text.problem import InputError, Problem
 
-_NUMBERS = re.compile(r"(?<=\.)(\*|[0-9]+-[0-9]+)(?=\.|$)")  # the layers that a name stands for: all, or some
+_NUMBERS = re.compile(r"(?<=\.)(\*|[0-9]+-[0-9]+)(?=\.|$)")  # the layers in a name: * for all layers, or 0-5
 
 
 class NoLayerError(InputError, IndexError):
@@ -47,7 +47,7 @@ class Layers(NamedTuple):
 
 
 class Stack(NamedTuple):
-    """All steps, with the layers in groups of the same structure: in ModernBERT the first layer, and all others."""
+    """All steps, with consecutive layers of the same structure in groups: in ModernBERT, layer 0, and the others."""
 
     before: list[Step]
     groups: list[Layers]
@@ -95,7 +95,7 @@ def in_layers(step: Step, layers: Sequence[int] | None) -> Step:
 def numbered(step: Step, layer: int | str, names: Mapping[str, str]) -> Step:
     """Put the layer's number into the names of a step's inputs, output and tensors.
 
-    ``names`` maps value names that are replaced as a whole. Tensors that all runs share get layer number 0.
+    ``names`` maps some value names to the names that replace them. Tensors that all runs share get layer number 0.
     """
     if isinstance(layer, int):
         step = in_layers(step, [layer])

@@ -21,7 +21,7 @@ _POLYNOMIALS = {field: LetterPolynomial.letter(letter) for field, letter in LETT
 
 
 class Term(NamedTuple):
-    """All tensors of a component with the same number of elements, written as their number times their size.
+    """All tensors of a component that have the same size, written as the number of tensors times this size.
 
     In layers, tensors with sizes that differ only by a numeric factor form one term: 4H² is four matrices, or GPT-2's
     H² and 3H².
@@ -30,7 +30,7 @@ class Term(NamedTuple):
     text: str  # in mathematical notation: 4H²
     expression: LetterPolynomial  # for one layer if the tensors are in every layer
     tensors: tuple[Tensor, ...]  # with symbols as sizes
-    fixed: bool  # whether its coefficient is a size that no field sets, such as 2 classes, not a number of tensors
+    fixed: bool  # whether its coefficient is not a number of tensors but a size that no field sets, such as 2 classes
 
     @property
     def norm(self) -> bool:
@@ -103,7 +103,7 @@ def component_texts(model: Model) -> dict[Component, str]:
 
 
 def _in_order(tensor: Tensor) -> tuple[int, bool]:
-    """The sort key: matrices before vectors, attention before feed-forward: 4H² + 2HI + 9H + I."""
+    """The sort key for matrices before vectors, and attention before feed-forward, as in 4H² + 2HI + 9H + I."""
     return -len(tensor.shape), tensor.place.block == "feed-forward"
 
 

@@ -63,7 +63,10 @@ def place_of(tensor: Tensor) -> tuple[Component, str]:
 
 
 def part_of(place: Place) -> str:
-    """The key of a place in PARTS: the block for modules of layers except LayerNorms, otherwise the role."""
+    """The key of a place in PARTS: its block in the encoder, otherwise its role.
+
+    LayerNorms of layers have their role as key.
+    """
     if place.component == "encoder" and (place.role != "norm" or place.block in OUTSIDE_OF_LAYERS):
         return place.block
     return place.role
@@ -71,7 +74,7 @@ def part_of(place: Place) -> str:
 
 @checked
 def totals_by_component(model: Module) -> dict[Component, int]:
-    """The parameters of each component of the model, in running order.
+    """The parameters of each component of the model, in the order of the forward pass.
 
     >>> from bertcalc import BertConfig, build
     >>> totals_by_component(build(BertConfig()))
@@ -184,7 +187,7 @@ def submodule(model: Model, path: str) -> Module:
 
 @checked
 def component_at(model: Model, path: str) -> Component:
-    """The component of the module at a path without body prefix; "head" if there is none."""
+    """The component of the module at a path without body prefix; "head" if there is no such module."""
     top = top_level(model).get(path.split(".")[0])
     return top.place.component if top else "head"
 

@@ -90,8 +90,9 @@ class Value(NamedTuple):
 class Step(NamedTuple):
     """One operation, or all its runs if it is in a repeated layer.
 
-    ``name`` is the module's name without the body's prefix ("bert."). If the operation is not a module, its name is the
-    module with the forward method that performs it, plus a word: ``encoder.layer.*.attention.self.scores``.
+    ``name`` is the module's name without the body's prefix ("bert."). If the operation is not a module, its
+    name is the name of the module that performs it in its forward method, plus a word:
+    ``encoder.layer.*.attention.self.scores``.
 
     - ``takes``, ``gives``: the inputs and the result.
     - ``runs``: how often it runs.
@@ -104,7 +105,7 @@ class Step(NamedTuple):
       number.
     - ``wide``: whether it is computed in float32, whatever the model's dtype.
     - ``again``: whether it is a further call of a module, which adds no parameters.
-    - ``asides``: operations of the body's forward method before this step that are not steps (see ``Trace.aside``).
+    - ``asides``: operations before this step in the body's forward method that are not steps (see ``Trace.aside``).
     - ``by_heads``: whether the heads are split before the last axis is cut (see ``Trace.cut``).
     - ``parts``: the steps that replace it after a change of the model, such as an adapter. ``Model.steps`` lists them
       instead of this step.
@@ -146,7 +147,7 @@ class Step(NamedTuple):
         return any(_differ(tensor.copies, self.runs) for tensor in self.tensors)
 
     def num_parameters(self) -> int:
-        """The number of parameters in one copy of its tensors."""
+        """The number of parameters in one copy of its tensors; 0 for a further call of a module."""
         return 0 if self.again else sum(tensor._replace(copies=1).num_parameters() for tensor in self.tensors)
 
     def multiply_adds(self) -> int:
@@ -174,6 +175,11 @@ class Trace:
     """The API with which a family's program declares and runs its modules.
 
     ``steps`` is None if only the modules are needed, which is twice as fast.
+
+    Parameters mean the same in all methods, unless a method describes them: ``name`` is the name of a module or
+    operation, ``kind`` the class name of a module, ``role`` the last part of its place, and ``x`` its input. ``using``
+    are tensors that a step uses but another module owns. Methods for modules without children and for operations
+    return the output.
     """
 
     def __init__(self, root: Module, base: str, batch: Batch, steps: list[Step] | None, *, choices: bool) -> None:
@@ -192,7 +198,7 @@ class Trace:
         self.batch = batch
         self.steps = steps
         self.pruned_heads = 0  # the number of pruned heads in each self-attention
-        self.drops: list[Collection[int]] = []  # the numbers of dropped layers, a collection for each drop in order
+        self.drops: list[Collection[int]] = []  # numbers of dropped layers, one collection per change in order
         self.prefix: Value | None = None  # keys and values of earlier tokens, in all layers: (..., tokens, size)
 
     def former_number(self, layer: int) -> int:
@@ -207,7 +213,7 @@ class Trace:
     def module(
         self, name: str, kind: str, *, component: Component | None = None, block: str = "", order: Iterable[str] = ()
     ) -> "Trace":
-        """Declare a module with children; ``component`` and ``block`` apply to all of them.
+        """Declare a module of class ``kind`` with children; ``component`` and ``block`` apply to all of them.
 
         ``order`` has the names of the children in Hugging Face's registration order, if that is not the running order.
         """
@@ -339,8 +345,7 @@ class Trace:
     ) -> Value:
         """Declare and call torch.nn.Linear: y = x W^T + b.
 
-        ``tied`` maps the last part of a tied tensor's name to the full name of its owner. ``using`` are tensors that
-        the step uses but another module owns.
+        ``tied`` maps the last part of a tied tensor's name to the full name of its owner.
         """
         shape = x.shape
         out_features = self._units(role, out_features)
@@ -391,7 +396,7 @@ class Trace:
         return self._call(name, Dropout(p), "dropout", x, x.shape, role)
 
     def dropout_or_identity(self, name: str, x: Value, p: float) -> Value:
-        """Dropout, or an Identity if its probability is 0."""
+        """Declare and call torch.nn.Dropout, or declare an Identity if the probability is 0."""
         if p > 0:
             return self.dropout(name, x, p)
         self.idle(name, "Identity")
@@ -416,7 +421,7 @@ class Trace:
         module.place = self._roles[""]
 
     def parameter(self, name: str, shape: Shape, *, role: str) -> tuple[Tensor, ...]:
-        """Declare a tensor that the current module itself owns."""
+        """Declare a tensor that the current module itself owns; return it in a tuple, for ``using``."""
         module, place = self._module, self._roles[role]
         module.parameters = {**module.parameters, name: shape}
         module.tensor_places = {**module.tensor_places, name: place}
@@ -503,7 +508,7 @@ class Trace:
         if not module:
             self.idle(name, kind)
             module = self._module.children[name]
-        # A frequency for each pair, and a copy of the frequencies.
+        # The frequencies of all pairs of entries, and a copy of the frequencies, together have head_size elements.
         module.buffers = {**module.buffers, f"{called}.inv_freq": ((head_size,), False)}
         if self.steps is None:
             return x
@@ -524,7 +529,7 @@ class Trace:
         return self.step(name, "mean", x, mask, shape=(batch, width), in_place=in_place)
 
     def function(self, name: str, x: Value, kind: str, *, role: str = "activation") -> Value:
-        """Call an activation as a function, without a module in the tree."""
+        """Call an activation as a function, without a module in the tree; ``kind`` is as in ``activation``."""
         module = Activation(ACTIVATIONS[kind].kind, ACTIVATIONS[kind].kept)
         return self.step(name, "activation", x, shape=x.shape, role=role, module=module)
 
@@ -535,7 +540,7 @@ class Trace:
     def cut(self, x: Value, *names: str, by_heads: bool = False) -> tuple[Value, ...]:
         """Split the last axis into equal pieces, such as a fused projection into query, key and value.
 
-        ``by_heads``: whether the heads are split off first.
+        ``by_heads``: whether the axis is first split into heads.
         """
         shape = (*x.shape[:-1], x.shape[-1] // len(names))
         return tuple(self.step(name, "view", x, shape=shape, role="cut", by_heads=by_heads) for name in names)
@@ -573,7 +578,7 @@ class Trace:
         - ``shared_by``: the number of key/value heads, each shared by several query heads (Ainslie et al. 2023,
           arXiv:2305.13245); None if every query head has its own.
         """
-        if self.steps is None:  # only declare modules
+        if self.steps is None:  # only declare the modules
             if distances:
                 distances(query, query, key)
             if dropout is None or not dropout_name:

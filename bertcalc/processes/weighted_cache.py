@@ -1,4 +1,4 @@
-"""A cache bounded by the total weight of its entries, where ``functools.lru_cache`` counts entries.
+"""A cache that limits the total weight of its entries, whereas ``functools.lru_cache`` limits their number.
 
 >>> repeated = WeightedCache("x".__mul__, most=10, weigh=len)
 >>> for number in (4, 5, 3):
@@ -29,7 +29,7 @@ class WeightedCache(Generic[R]):
         self.weight = 0
 
     def __call__(self, *arguments: Hashable) -> R:
-        """Return the result of the function, from the cache or by a call."""
+        """Return the function's result for these arguments, from the cache if it is there."""
         with self._lock:
             if arguments in self._kept:
                 self._kept.move_to_end(arguments)

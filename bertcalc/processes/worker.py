@@ -33,10 +33,10 @@ class _Progress(NamedTuple):
 
 
 IDLE = 120.0  # seconds without work after which the process ends
-LIMIT = 60.0  # seconds that a caller waits, including the time for earlier calls
+LIMIT = 60.0  # maximum number of seconds that a caller waits, including the time for earlier calls
 LOOK = 0.1  # seconds between two calls of ``wanted``
 _ROOT = Path(__file__).parents[2]
-_STOPPING = (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGKILL", 9))  # signals that other processes send
+_STOPPING = (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGKILL", 9))  # signals that stop it from outside
 _OUT_OF_TIME = getattr(signal, "SIGXCPU", 24)
 # Files with a line "oom_kill COUNT", for the whole machine and for this container.
 _MEMORY_EVENTS = (Path("/proc/vmstat"), Path("/sys/fs/cgroup/memory.events"))
@@ -166,12 +166,12 @@ class Worker:
     def _end(self) -> None:
         if self._process:
             self._process.kill()  # the process has no state to lose
-            with suppress(BrokenPipeError), self._process:  # flushing a call that the process has not read
+            with suppress(BrokenPipeError), self._process:  # from flushing a call that the process has not read
                 self._process = None
 
 
 def _out_of_memory_kills() -> int:
-    """Return how many processes Linux has killed because memory ran out; 0 if the counters are not readable."""
+    """Return the number of processes that Linux has killed because memory ran out; 0 if it cannot be read."""
     lines: list[str] = []
     for file in _MEMORY_EVENTS:
         with suppress(OSError):
@@ -204,7 +204,7 @@ def serve(asked: BinaryIO, answers: BinaryIO) -> None:
 
     Returns when ``asked`` is closed.
     """
-    import bertcalc.processes.worker as imported  # functions import this module; the present copy runs as __main__
+    import bertcalc.processes.worker as imported  # the module that functions import; this copy runs as __main__
 
     def answer_with(answer: _Answer) -> None:
         pickle.dump(answer, answers)

@@ -35,7 +35,7 @@ class FlopProof(NamedTuple):
 def prove(model: Model, call: Call, *, recompute: bool) -> FlopProof:
     """Compare our FLOPs with PyTorch's count of a forward and backward pass on the meta device, with eager attention.
 
-    transformers 5 must be able to build the model and to run the call.
+    With ``recompute``, gradient checkpointing is on. transformers 5 must be able to build the model and run the call.
     """
     import torch
     from torch.utils.flop_counter import FlopCounterMode
@@ -65,8 +65,8 @@ def prove(model: Model, call: Call, *, recompute: bool) -> FlopProof:
 def compare(ours: dict[str, int], counts: dict[str, int], real: Any, prefix: str) -> list[FlopCheck]:
     """Compare the FLOPs of each module, summed over the layers.
 
-    A step that is not a module counts toward the modules around it. In a class with a head, PyTorch's names have the
-    body's ``prefix``, and our names do not.
+    ``ours`` and ``counts`` are our FLOPs and PyTorch's, keyed by name. A step that is not a module counts toward the
+    modules around it. In a class with a head, PyTorch's names have the body's ``prefix``, and our names do not.
     """
 
     def folded(name: str) -> str:

@@ -56,10 +56,10 @@ def countable(model: Model, call: Call) -> bool:
 
 
 def given_tensors(model: Model, entries: list[Entry], dtype: Any = None) -> dict[str, Any]:
-    """Return the inputs of a call as tensors on PyTorch's default device, with ``dtype`` in place of float32.
+    """Return the inputs of a call as tensors on PyTorch's default device, keyed by name.
 
-    Some models always get an attention_mask. Without it, transformers reads the values of tokens or positions, and
-    tensors on the meta device have no values.
+    If ``dtype`` is given, it replaces float32. Some models always get an attention_mask. Without it, transformers reads
+    the values of tokens or positions, and tensors on the meta device have no values.
     """
     import torch
 

@@ -39,7 +39,7 @@ def buildable(model: Model) -> Model:
 
 
 def not_checked(model: Model) -> int:
-    """Return the number of parameters of relative position embeddings, which ``buildable`` leaves out."""
+    """Return the number of parameters in relative position embeddings, which ``buildable`` leaves out."""
     tensors = model.tensors()
     return sum(tensor.num_parameters() for tensor in tensors if tensor.place.role == "distance")
 
@@ -113,7 +113,7 @@ def needed_bytes(model: Module) -> int:
 
 
 def available_bytes() -> int:
-    """Return the memory available to this process in bytes: the machine's or, if it is less, the container's."""
+    """Return the memory available to this process in bytes, within the limits of the machine and of the container."""
     free: int = psutil.virtual_memory().available
     group = Path("/sys/fs/cgroup")
     try:

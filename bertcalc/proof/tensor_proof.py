@@ -47,7 +47,7 @@ class Proof(NamedTuple):
 
 
 def prove(model: Model) -> Proof:
-    """Build the real class on the meta device and compare it with our module tree."""
+    """Build the real model on the meta device, and compare it with our module tree."""
     import torch
     import transformers
 

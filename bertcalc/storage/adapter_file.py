@@ -30,7 +30,7 @@ _ENCODER = "prompt_encoder."
 
 @checked
 def adapter_file_bytes(model: Model, dtype: Dtype = "float32") -> int:
-    """The size of the file in bytes; 0 if the model has no peft adapter.
+    """The size of adapter_model.safetensors in bytes; 0 if the model has no peft adapter.
 
     ``dtype`` is the dtype of the model; tensors that an adapter adds are float32. The size applies to a model loaded
     from its own folder: if the vocabulary was resized after loading, peft also saves the embeddings.
@@ -70,7 +70,7 @@ def _is_trained_bias(adapter: PeftChange, name: str) -> bool:
 
 
 def _targets_embeddings(model: Model, adapter: PeftChange) -> bool:
-    """Whether the adapter targets embeddings, so that peft saves them (save_embedding_layers "auto")."""
+    """Whether the adapter targets embeddings; peft then saves them (save_embedding_layers "auto")."""
     targets = adapter.target_modules
     if not isinstance(targets, str):
         return any(name in EMBEDDING_LAYERS for name in targets or ())
@@ -91,14 +91,14 @@ def _copied(name: str) -> str:
 
 def _without_adapter(name: str) -> str:
     """Remove the adapter's name from the end of a module's or tensor's name."""
-    magnitude = name.removesuffix(".weight")  # DoRA's magnitude was once a parameter, and has kept its name
+    magnitude = name.removesuffix(".weight")  # the file has DoRA's magnitude under its earlier name, without .weight
     if magnitude.endswith(f"lora_magnitude_vector{ADAPTER_NAME}"):
         name = magnitude
     return re.sub(rf"\{ADAPTER_NAME}(?=(\.[^.]*)?$)", "", name)
 
 
 def _vectors(model: Model, prompts: Prompts) -> tuple[int, int]:
-    """The shape that peft saves for virtual tokens: the output vectors of their encoder, not its network."""
+    """The shape of the virtual tokens that peft saves: the output vectors of their encoder, not its weights."""
     table = model.get_submodule(f"{_ENCODER}default.embedding").parameters["weight"]
     rows, width = table
     if isinstance(prompts, PrefixTuning) and prompts.prefix_projection:

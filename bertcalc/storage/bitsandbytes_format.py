@@ -14,11 +14,11 @@ from bertcalc.text.patterns import check_patterns
 from bertcalc.text.problem import wrong
 from bertcalc.text.records import dataclass
 
-_BLOCK = 64  # weights for each scale (Params4bit)
-_NESTED_BLOCK = 256  # scales for each scale of scales
+_BLOCK = 64  # number of weights per scale (Params4bit)
+_NESTED_BLOCK = 256  # number of scales per scale of scales, with double quantization
 # The mean of the scales as JSON prints it: a float32 converted to float64. Its length depends on the weights.
 _TYPICAL_OFFSET = 0.03935550190508366
-_OFFSET_MARGIN = 4  # the number of bytes by which this length varies
+_OFFSET_MARGIN = 4  # the number of bytes by which the length of _TYPICAL_OFFSET varies
 _ALIGNMENT = 8  # the alignment of a safetensors header in bytes
 
 _HELD = N_(

@@ -29,12 +29,12 @@ class GgufTensor(NamedTuple):
 
     @property
     def part(self) -> str:
-        """The part of its GGUF name that rules use, such as attn_v."""
+        """The part of the tensor's GGUF name to which the quantization rules refer, such as attn_v."""
         return self.name.rpartition(".")[0].rpartition(".")[2]
 
     @property
     def layer(self) -> int:
-        """The layer number in its GGUF name."""
+        """The layer number in the tensor's GGUF name."""
         return int(self.name.split(".")[1])
 
 
@@ -47,7 +47,7 @@ def architecture_of(model: Module) -> str:
 
 
 def converted(model: Module) -> list[GgufTensor]:
-    """The tensors of the file, without the pooler and heads of language models.
+    """The tensors of a model's GGUF file, which has no pooler and no language-model head.
 
     Raises InputError if llama.cpp does not convert the model.
 

@@ -8,13 +8,13 @@ from bertcalc.model.modules import Conv1D, Linear, Module, join
 
 
 def linear_layers(model: Module, *, conv1d: bool = False) -> list[tuple[str, Module]]:
-    """The path and module of every torch.nn.Linear, and of GPT-2's Conv1D if a library quantizes it as well."""
+    """All torch.nn.Linear modules as (path, module) pairs. With ``conv1d``, GPT-2's Conv1D modules are included."""
     kinds = (Linear, Conv1D) if conv1d else Linear
     return [(path, module) for path, module, _copies in model.modules(folded=False) if isinstance(module, kinds)]
 
 
 def not_converted(model: Module, skip: Collection[str] | None = None) -> set[str]:
-    """The patterns of modules that transformers does not quantize; ``skip`` replaces the default, if given.
+    """The patterns of modules that transformers does not quantize: ``skip``, or the default if it is None.
 
     The default follows get_keys_to_not_convert: both names of each tied tensor, the last parameter, and the output
     embeddings, without ".weight". A last layer with a bias is quantized, because the last parameter is its bias

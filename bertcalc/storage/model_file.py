@@ -52,7 +52,7 @@ _SGD = {
 
 
 def optimizer_file_bytes(trained: Sequence[StoredTensor], optimizer: SavedOptimizer = "adamw") -> int:
-    """The size in bytes of ``torch.save(optimizer.state_dict(), "optimizer.pt")``, with all trained tensors in a group.
+    """The size in bytes of ``torch.save(optimizer.state_dict(), "optimizer.pt")``, with all tensors in one group.
 
     For each trained tensor, AdamW saves a step count and two moving averages in the tensor's dtype. SGD with momentum
     saves a momentum buffer in the tensor's dtype. With an adapter, few tensors are trained, and the file is small.
@@ -97,7 +97,7 @@ def file_bytes(
         format: "safetensors", the files that save_pretrained writes (including the index, if there are shards; for a
             model with an adapter, the model without it and adapter_model.safetensors); "adapter", only
             adapter_model.safetensors (0 without an adapter); "bin", torch.save of the state_dict; "checkpoint",
-            safetensors and optimizer.pt; "onnx", including external data, if there are any.
+            safetensors and optimizer.pt; "onnx", including external data, if there is any.
         dtype: the dtype of the weights and of the optimizer's states; an adapter is in float32.
         max_shard_size: the maximum bytes of data in a safetensors file, as in save_pretrained.
         optimizer: the optimizer that writes the states of a checkpoint.

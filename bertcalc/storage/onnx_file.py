@@ -42,7 +42,8 @@ class Initializer(NamedTuple):
 def onnx_bytes(model: Module, dtype: str, exporter: Exporter = "dynamo") -> int:
     """The size in bytes of the file that torch.onnx.export writes, with dynamic batch and sequence axes.
 
-    With ``external_data``, the default of "dynamo", this is the total size of both files. The size of the graph was
+    ``dtype`` is safetensors' code, such as F32. With ``external_data``, the default of "dynamo", this is the total size
+    of both files. The size of the graph was
     measured for each family: see onnx_graphs.toml.
     """
     data = sum(initializer.num_bytes() for initializer in initializers(model, dtype, exporter))
@@ -114,7 +115,10 @@ def _of_modules(model: Module) -> Iterator[_Use]:
 
 
 def graph_bytes(model: Module, exporter: Exporter, *, quantized: bool = False) -> int:
-    """The bytes of the graph without the data of its weights, as measured for the model's family."""
+    """The bytes of the graph without the data of its weights, as measured for the model's family.
+
+    With ``quantized``, this is the graph that onnxruntime's quantize_dynamic writes.
+    """
     kind = f"{exporter}-int8" if quantized else exporter
     measured = _measured(model)
     graph, layer = map(int, measured.get(kind) or _graphs()["other"][kind])
@@ -124,7 +128,10 @@ def graph_bytes(model: Module, exporter: Exporter, *, quantized: bool = False) -
 
 
 def _measured(model: Module) -> dict[str, Any]:
-    """The measured graph sizes of the model's family, of a family with the same program, or otherwise of BERT."""
+    """The measured graph sizes of the model's family or of a family with the same program.
+
+    If there are none, BERT's sizes are returned.
+    """
     names = [model.family.name, model.family.prefix] if isinstance(model, Model) else []
     graphs = _graphs()
     return next(graphs[name] for name in (*names, "other") if name in graphs)

@@ -49,7 +49,7 @@ class PickleSize:
     """Counts the bytes of a pickle; ``replace`` converts other values to numbers, strings, collections and calls."""
 
     def __init__(self, replace: Callable[[object], object] = lambda value: value) -> None:
-        self.num_bytes = 3  # PROTO 2, STOP
+        self.num_bytes = 3  # the opcodes PROTO 2 and STOP
         self._numbers: dict[Hashable, int] = {}
         self._remembered = 0
         self._replace = replace
@@ -104,7 +104,7 @@ class PickleSize:
     def _tuple(self, values: Sequence[object]) -> None:
         for value in values:
             self.add(value)
-        self.num_bytes += 1 if len(values) <= 3 else 2  # a MARK before more than three
+        self.num_bytes += 1 if len(values) <= 3 else 2  # a MARK precedes more than three values
         if values:
             self._remember()
 

@@ -67,7 +67,7 @@ class QuantizationFormat(CheckedRecord):
     title: ClassVar[str]
     source: ClassVar[str]  # where the layout is described
     file_format: ClassVar[FileFormat] = "safetensors"
-    dtypes: ClassVar[tuple[Dtype, ...]] = ("float32", "bfloat16", "float16")  # valid for tensors that are not quantized
+    dtypes: ClassVar[tuple[Dtype, ...]] = ("float32", "bfloat16", "float16")  # possible for unquantized tensors
     takes_adapters: ClassVar[bool] = False  # whether its layers pass a gradient, so that peft 0.21 adapts them
     turn: ClassVar[int] = PACKS  # see ``Change``
     once: ClassVar[bool] = True
@@ -79,7 +79,7 @@ class QuantizationFormat(CheckedRecord):
 
     @property
     def nominal_bits(self) -> int:
-        """The bits of a weight that the format is named after."""
+        """The nominal bits per weight, such as 4 for Q4_K_M. Scales and unquantized weights are not included."""
         return 8
 
     @property
@@ -107,7 +107,10 @@ class QuantizationFormat(CheckedRecord):
         return linear_layers(model)
 
     def of_layer(self, path: str, rows: int, columns: int, dtype: str) -> list[StoredPiece]:
-        """The tensors that the format stores instead of a layer's weight of shape (rows, columns)."""
+        """The tensors that the format stores instead of a layer's weight of shape (rows, columns).
+
+        ``path`` is the path of the layer; ``dtype`` is as in ``pieces``.
+        """
         raise NotImplementedError
 
     def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:

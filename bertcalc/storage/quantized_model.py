@@ -125,7 +125,7 @@ class QuantizedModel:
 
     @cached_property
     def file_bytes(self) -> int:
-        """The size of the file that the library writes, in ``file_format``."""
+        """The size in bytes of the file that the library writes."""
         return self.format.file_bytes(self.model, CODES[self.dtype])
 
     @property
@@ -144,7 +144,7 @@ class QuantizedModel:
 
     @property
     def repeated_parameters(self) -> int:
-        """The number of additional stored parameters, because tied or shared parameters are stored more than once."""
+        """The number of stored parameters beyond the model's, because tied or shared ones are stored more than once."""
         return max(0, self.quantized_weights + self.kept_parameters - self.model.num_parameters())
 
     @property
@@ -170,7 +170,7 @@ class QuantizedModel:
         return AdaptedModel(self, self.model.changed(changes=(*self.model.changes, adapter)))
 
     def why_not_smaller(self) -> Problem:
-        """Explain in a sentence with numbers why the model is not smaller by the full ratio of the bits.
+        """Explain in a sentence with numbers why the model is larger than its nominal bits per weight suggest.
 
         The comparison is with the same tensors in float32: for GGUF, without the pooler and the head of a language
         model. ``str`` of the result is the sentence in English; ``message`` and ``values`` are for translation.

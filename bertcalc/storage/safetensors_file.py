@@ -37,7 +37,7 @@ def safetensors_bytes(tensors: Sequence[StoredTensor]) -> int:
 def safetensors_header(tensors: Sequence[StoredTensor]) -> int:
     """The number of bytes before the data of a safetensors file that was saved from PyTorch.
 
-    Their number is a multiple of 8. Before safetensors 0.3, headers were up to 7 bytes shorter, without padding.
+    The number is a multiple of 8. Before safetensors 0.3, headers were up to 7 bytes shorter, without padding.
     """
     unpadded = plain_header(tensors)
     return unpadded + -unpadded % 8
@@ -69,7 +69,7 @@ def safetensors_files(
 
     A shard has at most ``max_shard_size`` bytes of data. The rule is from huggingface_hub's
     split_state_dict_into_shards_factory: a tensor that no longer fits starts a new shard, and a tensor that is larger
-    than the maximum gets its own shard. The index is JSON with an indent of 2.
+    than the maximum gets its own shard. The index is JSON with an indent of 2 and also contains ``num_parameters``.
     """
     shards = _shards(tensors, max_shard_size)
     if len(shards) == 1:

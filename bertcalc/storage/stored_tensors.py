@@ -38,12 +38,12 @@ class StoredTensor(NamedTuple):
         return prod(self.shape)
 
     def num_bytes(self) -> int:
-        """The bytes of its data, rounded up."""
+        """The size of the tensor's data in bytes, rounded up."""
         return -(-self.numbers() * DTYPES[self.dtype] // 8)
 
 
 class StateEntry(NamedTuple):
-    """An entry of a state_dict; ``owner`` is the name of the tensor with its data, a different name if it is tied."""
+    """An entry of a state_dict; ``owner`` is the name of the tensor with its data, which differs if it is tied."""
 
     name: str
     shape: Shape
@@ -71,7 +71,10 @@ def state_dict(model: Module) -> list[StateEntry]:
 
 
 def dtype_of(name: str, dtype: str) -> str:
-    """The dtype of a tensor in a model of ``dtype``: float32 if peft added it, unless it is part of a module's copy."""
+    """The dtype of a tensor in a model of ``dtype``, which is float32 for tensors that peft added.
+
+    Tensors in a copy that peft makes of a module keep ``dtype``.
+    """
     copy = COPY in name or f".ln_tuning_layers{ADAPTER_NAME}" in name
     return "F32" if ADAPTER_NAME in name and not copy else dtype
 

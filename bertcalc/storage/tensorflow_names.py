@@ -10,14 +10,15 @@ import re
 
 from bertcalc.model.modules import Shape
 
-# Optimizer states, which checkpoints of training contain.
+# The last parts of the names of optimizer states, which training checkpoints contain.
 OF_OPTIMIZER = ("adam_m", "adam_v", "Adam", "Adam_1", "global_step", "LAMB", "LAMB_1", "m", "v", "AdamWeightDecay")
 _LAYER = re.compile(r"layer_(?:\._)?([0-9]{1,9})")
 _LAST = {"kernel": "weight", "gamma": "weight", "beta": "bias", "embeddings": "weight", "output_bias": "bias"}
 _LAST["output_weights"] = "weight"
-OF_CLASSIFIER = {"output_weights": "classifier.weight", "output_bias": "classifier.bias"}  # from run_classifier.py
+# The names of the classifier's variables in run_classifier.py.
+OF_CLASSIFIER = {"output_weights": "classifier.weight", "output_bias": "classifier.bias"}
 _TABLES = ("word_embeddings", "position_embeddings", "token_type_embeddings")
-# How transformers renames ALBERT's variables, in its order.
+# The replacements with which transformers renames ALBERT's variables, in the same order.
 _OF_ALBERT = (
     *(
         ("/transform/", "/"),
@@ -42,7 +43,10 @@ def is_of_albert(name: str) -> bool:
 
 
 def pytorch_tensor(name: str, shape: Shape, albert: bool = False) -> tuple[str, Shape]:
-    """The name and shape of the same tensor in PyTorch; matrices are transposed."""
+    """The name and shape of the same tensor in PyTorch; matrices are transposed.
+
+    ``albert`` says that the variable is from a checkpoint of ALBERT.
+    """
     path = name.removesuffix(":0")
     if path in OF_CLASSIFIER:
         return OF_CLASSIFIER[path], shape

@@ -18,7 +18,7 @@ from bertcalc.storage.pickle_size import ORDERED_DICT, Global, Persistent, Pickl
 from bertcalc.storage.stored_tensors import DTYPES, dtype_of, state_dict
 
 _ALIGNMENT = 64
-_LOCAL, _CENTRAL, _DESCRIPTOR, _END = 30, 46, 16, 98  # header bytes; the end includes a zip64 record and its locator
+_LOCAL, _CENTRAL, _DESCRIPTOR, _END = 30, 46, 16, 98  # header sizes; the end includes a zip64 record and its locator
 _LARGE = 2**32 - 1  # from here on, a zip archive needs fields of 8 bytes
 _STORAGES = {
     "F32": "FloatStorage",
@@ -87,14 +87,14 @@ def _rebuilt(tensor: SavedTensor, storages: dict[str, int]) -> PickledCall:
     storage = Persistent(("storage", kind, key, "cpu", elements))
     strides = tuple(prod(tensor.shape[axis + 1 :]) for axis in range(len(tensor.shape)))
     place = (storage, 0, tensor.shape, strides)
-    if tensor.quantized:  # with a scale and a zero point for the whole tensor
+    if tensor.quantized:  # there is one scale and one zero point for the whole tensor
         scheme = (Global("torch", "per_tensor_affine"), 0.5, 0)
         return PickledCall(Global("torch._utils", "_rebuild_qtensor"), (*place, scheme, False, ORDERED_DICT))
     return PickledCall(Global("torch._utils", "_rebuild_tensor_v2"), (*place, False, ORDERED_DICT))
 
 
 def _archive(records: list[tuple[str, int]]) -> int:
-    """The size of a zip archive in which the data of each record begin at a multiple of 64 bytes."""
+    """The size of a zip archive in which the data of each record begins at a multiple of 64 bytes."""
     end = directory = 0
     for name, size in records:
         wide = 8 * ((size >= _LARGE) * 2 + (end >= _LARGE))

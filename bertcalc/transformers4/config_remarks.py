@@ -23,7 +23,7 @@ def of_distances(config: Config, count: Callable[[Config], int]) -> Iterator[Pro
 
 
 def of_labels(labels: int, named: int) -> Problem:
-    """Return the remark on a number of labels that differs from the number of names in id2label."""
+    """Return the remark on a num_labels of ``labels`` in a file that names ``named`` labels in id2label."""
     message = N_(
         "num_labels {count} is used, as in transformers 5. transformers 4 uses the number of names in id2label: "
         "{named}."

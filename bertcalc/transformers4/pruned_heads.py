@@ -17,7 +17,7 @@ KEY = "pruned_heads"
 
 
 def heads_by_layer(content: Mapping[str, Any]) -> dict[int, list[int]]:
-    """Map layers to the heads that a file removes from them; empty if it removes none or the value is malformed."""
+    """Map layer numbers to the heads that a file removes there; empty if it removes none or the value is malformed."""
     pruned = content.get(KEY)
     by_layer = pruned.items() if isinstance(pruned, Mapping) else ()
     return {

@@ -21,14 +21,15 @@ class Version(NamedTuple):
     - ``lacks``: fields that the version's configurations do not have.
     - ``unknown``: activation functions that the version does not have.
     - ``need_weights``: activation functions that cannot be built on the meta device.
-    - ``distances``: every attention module has a table of distances, as wide as a head. The table of position
+    - ``distances``: every self-attention module has a table of distances, as wide as a head. The table of position
       embeddings exists but is not used.
     - ``cache``: the container of keys and values in a model without cross-attention.
     - ``whole_tuples``: with ``return_dict=False``, a class returns all outputs of its body, and None for a missing
       pooler.
     - ``states_first``: the body returns hidden_states before past_key_values.
     - ``empty_cross_attentions``: a decoder returns cross_attentions even without encoder_hidden_states.
-    - ``empty_attentions``: only eager attention returns attention weights.
+    - ``empty_attentions``: with the default attention, the tuples of attention weights are empty; with eager attention,
+      they are not.
     """
 
     requirement: str = "transformers>=5"
@@ -81,8 +82,8 @@ def unknown_activation(values: Mapping[str, Any]) -> Iterator[Problem]:
 def only_absolute(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield the problem if ``values`` request relative positions in a family that has only absolute positions.
 
-    ``values`` can be the content of a config.json. transformers 4 builds tables of distances for these families, too;
-    transformers 5 ignores the field.
+    ``values`` can be the content of a config.json. transformers 4 builds tables of distances for these families, too,
+    but bertcalc does not support them. transformers 5 ignores the field.
     """
     field = "position_embedding_type"
     if (value := values.get(field)) not in (None, "absolute"):

@@ -27,7 +27,10 @@ WITHOUT_EFFECT = N_("Ignored keys, which do not affect any count: {keys}.")
 def remarks(
     config: Config, content: Mapping[str, Any], unread: Mapping[str, Any], values: Mapping[str, Any]
 ) -> Iterator[Problem]:
-    """Remarks on the keys of a file; ``unread`` has the keys that are not fields, ``values`` the fields' values."""
+    """Remarks on the keys of a file.
+
+    ``content`` has all keys, and ``unread`` the keys that are not fields. ``values`` has the values of the fields.
+    """
     kind = type(config)
     yield from _missing(config, content)
     yield from _of_chunks(kind, content)
@@ -38,7 +41,10 @@ def remarks(
 def misnamed(
     kind: type[Config], unread: Mapping[str, Any], content: Mapping[str, Any], values: Mapping[str, Any]
 ) -> Iterator[Problem]:
-    """Problems with sizes under names that transformers ignores; it would build a model with default sizes instead."""
+    """Yield a problem for each size under a name that transformers ignores.
+
+    transformers would build a model with the default size instead. The arguments are as in ``remarks``.
+    """
     for key, size in list(unread.items())[:_COMPARED]:
         near = _meant(kind, key, content) if is_int(size) and not is_neutral(key, size) else None
         if near in SIZES and near not in _without_tensors(kind) and size != values[kind.own_name(near)]:
@@ -46,13 +52,13 @@ def misnamed(
 
 
 def _meant(kind: type[Config], key: str, content: Mapping[str, Any]) -> str | None:
-    """The shared name of the field that a key probably means; None if the file has that field as well."""
+    """The shared name of the field that a key probably means; None if no field is similar or the file has it, too."""
     near = near_field(kind, key)
     return None if near is None or (content.keys() - {key}) & {near, kind.own_name(near)} else near
 
 
 def _without_tensors(kind: type[Config]) -> tuple[str, ...]:
-    """The sizes that affect no tensor of a body: the labels and, with rotary positions, the number of positions."""
+    """The sizes that affect no tensor of a body: num_labels, and max_position_embeddings if positions are rotary."""
     return ("num_labels", "max_position_embeddings") if kind.turns_pairs else ("num_labels",)
 
 
@@ -133,6 +139,6 @@ def _is_checked(kind: type[Config], key: str) -> bool:
 
 
 def named(keys: Iterable[str], most: int = _NAMED) -> str:
-    """The first ``most`` keys, with an ellipsis if there are more."""
+    """The first ``most`` keys as a text with commas, and an ellipsis if there are more."""
     short = [shorten(key) for key in keys]
     return ", ".join(short[:most]) + (" ..." if short[most:] else "")

@@ -135,7 +135,7 @@ def _of_type(model_type: Any) -> Family:
 
 
 def of_remote_type(model_type: Any) -> Problem | None:
-    """The problem with a model type that needs its repository's code, if transformers has the same model; else None."""
+    """The problem with a model type that needs custom code although transformers has the model; otherwise None."""
     for family in FAMILIES.values():
         if model_type in family.remote:
             message = N_(
@@ -233,5 +233,5 @@ def listed(names: Any) -> list[str]:
 
 
 def problem(field: str, value: object, message: str, **words: str) -> Problem:
-    """A problem with a value; the message can quote it as {value}."""
+    """A problem with a value, which the message can quote as {value}; ``words`` are its other placeholders."""
     return Problem.of(message, field, value, value=quoted(value), **words)

@@ -1,7 +1,7 @@
 """Refuse configurations of models that need their own code, even if their model type is a type of transformers.
 
 A repository with its own code names it in auto_map. Its model type is often bert, although positions, feed-forwards or
-embeddings differ from BERT's. bertcalc does not run such code and refuses these models by name.
+embeddings differ from BERT's. bertcalc does not run such code. It refuses these models with a message that names them.
 
 >>> [problem] = refused({"model_type": "bert", "alibi_starting_size": 512})
 >>> print(problem)

@@ -13,5 +13,5 @@ SIZE_NAMES = frozenset(
 
 
 def names_read(kind: type[Config]) -> frozenset[str]:
-    """The keys that transformers reads as fields of a family: their own names, and the mapped shared names."""
+    """The keys that transformers reads as fields of a family: the family's own names, and the names in MAPPED."""
     return frozenset(vars(kind.default())) | {name for name in MAPPED if kind.has(name)}
