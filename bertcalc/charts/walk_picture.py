@@ -27,7 +27,8 @@ def picture(look: str, rows: int, *, low: bool = False) -> Spec:
         return alt.Chart().transform_filter(f"datum.mark == '{mark}'").encode(x=x, y=y)
 
     frame = shapes("frame").mark_rect(fill=None, stroke=ink, strokeWidth=1.5, cornerRadius=6).encode(x2="x2", y2="y2")
-    # A picture without residual sums or with too many heads lacks these shapes; an empty group needs no description.
+    # aria=False: arcs and slices are empty layers if there are no residual sums or too many heads. To a screen reader,
+    # an empty layer would be a picture without a name.
     arcs = shapes("arc").mark_rule(color=ink, strokeWidth=1.5, aria=False).encode(x2="x2", y2="y2")
     filled = {"fill": color(channel="Fill"), "fillOpacity": alt.FillOpacity("weight:Q", scale=None)}
     boxes = shapes("box").mark_rect(cornerRadius=4, cursor="pointer", strokeWidth=1.2).add_params(chosen)

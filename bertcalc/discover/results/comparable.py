@@ -51,7 +51,7 @@ class DiscoveredModel(NamedTuple):
         return self.discovery.model_type, self.discovery.cls, json_of(self.discovery.given)
 
     def problem(self) -> Problem | None:
-        """The reason why these sizes are refused; None if they are valid."""
+        """The reason why the model's sizes are refused; None if they are valid."""
         return refused(self.discovery, dict(self.changes)) if self.changes else None
 
     def sizes(self) -> dict[str, int]:
@@ -101,7 +101,7 @@ class DiscoveredCase(NamedTuple):
         return self.components().get(name, 0)
 
 
-# The quantities that discovered models have.
+# Computes each quantity that is available for discovered models.
 _READINGS: Mapping[str, Callable[[DiscoveredCase], int]] = {
     "parameters": DiscoveredCase.parameters,
     **{name: partial(DiscoveredCase.component, name=name) for name in COMPONENTS},
@@ -155,9 +155,9 @@ def explain_whole(before: int, after: int) -> Breakdown:
 
 
 def explain_components(first: Mapping[Component, int], second: Mapping[Component, int]) -> Breakdown:
-    """Return the difference between two models as a sum over their components.
+    """Return the difference between two models' parameters as a sum over their components.
 
-    The result is live if the counts of either model are live.
+    The arguments are the parameters of each component. The result is live if either model's numbers are live.
     """
     before = total = sum(first.values())
     counts = []
