@@ -28,7 +28,7 @@ from bertcalc.text.live_numbers import FigureBound, LiveNode, live, node_of, sub
 def live_quantity(name: str, case: Case) -> int:
     """Return a quantity of a model with a fixed batch and plan, as a live number.
 
-    Raises InputError if it cannot be computed.
+    Raises InputError if the quantity cannot be computed.
     """
     model, batch = case.model, case.batch.shape
     sizes = LiveSizes(model)

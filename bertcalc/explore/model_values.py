@@ -59,7 +59,7 @@ def model_of_preset(name: str) -> Model:
 
 @checked
 def model_of(values: Mapping[str, Any]) -> Model:
-    """Return the model with these values (see ``values_of``). Raises ConfigError if it cannot be built."""
+    """Return the model with these values (see ``values_of``). Raises ConfigError if the model cannot be built."""
     for name in ("architecture", "add_pooling_layer"):
         if name not in values:
             raise ConfigError(Problem.of(N_("{field} is missing."), name, None, field=name))

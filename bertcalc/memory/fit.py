@@ -42,9 +42,9 @@ class Polynomial(NamedTuple):
 
 
 class LargestFit(NamedTuple):
-    """The largest batch or sequence: the limit by memory, with its polynomial, and the model's own limit."""
+    """The largest batch or sequence: the limit that memory sets, with its polynomial, and the model's own limit."""
 
-    memory: int | None  # None: no limit
+    memory: int | None  # the largest size that fits into memory; None if there is no limit
     growth: Polynomial
     positions: int | None = None  # the model's own limit: its number of positions, or one sequence per batch
 
@@ -80,7 +80,10 @@ def counted_or(number: int, without_limit: str, none: str) -> str:
 
 @checked
 def most(growths: Sequence[Polynomial], usable: int, positions: int | None = None) -> LargestFit:
-    """Find the largest size for which every polynomial stays within ``usable`` bytes."""
+    """Find the largest size for which every polynomial stays within ``usable`` bytes.
+
+    ``positions`` is the model's own limit, which only limits the ``number`` of the result.
+    """
 
     def end(growth: Polynomial) -> float:
         largest = growth.largest(usable)

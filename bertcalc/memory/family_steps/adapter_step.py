@@ -43,7 +43,7 @@ def _beside(
     v.lora_result = run.call(parts["lora_B.default"], run.call(parts["lora_A.default"], x))
     tape.memory.where = where
     if base_result is None:
-        # peft makes a Parameter of a transposed weight, which gets a gradient until the loss is deleted.
+        # peft makes a Parameter of a transposed weight. Its gradient lives until the loss is deleted.
         factor = tape.transposed_parameter(v.weight, where) if is_transposed else v.weight
         v.base_result = tape.linear(x, factor, None)
     else:

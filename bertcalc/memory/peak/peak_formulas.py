@@ -251,7 +251,10 @@ def peak_expression(
 
 
 def layers_with_a_letter(model: Model, how: Plan | Inference, sequence_length: int) -> range:
-    """The numbers of layers from the model's to the first that formulas write as a symbol, in steps of a period."""
+    """The numbers of layers from the model's number to the first number that is a symbol in formulas.
+
+    They increase in steps of a period.
+    """
     layers, period = model.config.num_hidden_layers, period_of(model, how, sequence_length)
     missing = max(0, frozen_layers(how) + kept_apart(period) + period - layers)
     return range(layers, layers + missing + period, period)
@@ -459,9 +462,10 @@ def _all_layers(model: Model) -> bool:
 
 
 def _fewest(layers: Any, period: int) -> Any:
-    """The smallest number of layers (or a column of them) with the same structure and one period to leave out.
+    """The smallest number of layers with the same structure that still contains a whole period that can be left out.
 
-    The first and the last layer stay, each with a period of layers next to it.
+    The first and the last layer are never left out, nor is the period of layers next to each of them. Smaller numbers
+    of layers are returned unchanged. ``layers`` is a number or a column.
     """
     surplus = layers - kept_apart(period) - period
     return layers - surplus // period * period * (surplus > 0)
@@ -632,7 +636,7 @@ def _left_out(
         firsts.setdefault((change.phase, layer), index)
         if change.storage not in born and change.phase == "forward" and not layer:
             shared.add(change.storage)
-        born.setdefault(change.storage, "" if change.phase == "backward" else layer)  # gradients pass between layers
+        born.setdefault(change.storage, "" if change.phase == "backward" else layer)  # gradients belong to no layer
     insertions: dict[int, list[tuple[MemoryChange, Any]]] = {}
     for fold in folds:
         first, after = str(fold.layer), str(fold.layer + fold.period)
@@ -696,7 +700,10 @@ def _written(
 def _temporaries(
     changes: Sequence[MemoryChange], folds: Sequence[_LeftOut], position: int
 ) -> Iterator[tuple[str, Terms]]:
-    """The live temporary tensors at a point in time: the bytes per step, or per step summed over all layers."""
+    """The live temporary tensors at a point in time, as (name of the step, bytes) pairs.
+
+    The tensors of a step in several layers are summed; * then replaces the layer number in the name.
+    """
     left_out = _left_out(changes, folds)
     made_for: dict[int, str] = {}
     sums: dict[str, Counter[Monomial]] = {}
@@ -730,7 +737,10 @@ def _unfolded(where: str, symbolic: _Symbolic, model: Model) -> str:
 
 
 def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
-    """Map the symbols N and N_t to the formulas for the numbers of parameters and of trained parameters."""
+    """Map the symbols N and N_t to formulas for the numbers of parameters and of trained parameters.
+
+    N_t is left out if nothing is frozen. The mapping is empty for a model with changes such as adapters.
+    """
     model, how, _batch, _length, folds = symbolic
     if model.changes:  # the sizes of adapters are not symbols here
         return {}
@@ -760,7 +770,7 @@ def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
 
 
 def _in_counts(expression: Any, counts: Mapping[Any, Any]) -> Any:
-    """The expression as bytes per parameter times N or N_t, plus a rest; None if this does not halve the terms."""
+    """The expression as bytes per parameter times N or N_t, plus a rest; None if the number of terms is not halved."""
     terms = expression.as_coefficients_dict()
     best, length = None, len(terms) / 2
     for letter, count in counts.items():

@@ -123,7 +123,7 @@ class Pass:
         for _path, module, _copies in self.model.modules(folded=False):
             for name, (shape, whole) in module.buffers.items():
                 self.buffers[name] = tape.new(shape, INT64 if whole else self.width, "buffers and batch")
-                self._unnamed.append(self.buffers[name].own())  # a copy of a module has buffers of the same names
+                self._unnamed.append(self.buffers[name].own())  # copies of a module share buffer names
         for name, shape, _copies, place, _frozen in self.model.tensors(folded=False):
             self.memory.where = name
             if packed := self._packed.get(name):
@@ -133,7 +133,7 @@ class Pass:
             item = 2 if xielu else FLOAT32 if place.block == ADAPTER else self.width
             self.parameters[name] = tape.leaf(name, shape, item, trained=name not in frozen)
             if xielu:
-                self.buffers[name] = tape.new((), 2, "buffers and batch")  # xielu has a buffer for each of the two
+                self.buffers[name] = tape.new((), 2, "buffers and batch")  # a buffer for each parameter of xielu
         self.memory.where = "batch"
         types = self.padded and self._has_types
         inputs = {"input_ids": True, "attention_mask": self.given_mask, "token_type_ids": types}
@@ -169,7 +169,7 @@ class Pass:
     def forward(self) -> list[SimulatedTensor]:
         """Run the forward pass and return what the model returns: the loss first, if the class has one."""
         self.memory.phase = "forward"
-        in_encoder = any("masks" in step.asides for step in self.steps)  # the body makes the masks earlier
+        in_encoder = any("masks" in step.asides for step in self.steps)  # then that step makes the masks
         if ENCODED in self.batch:
             self.values[ENCODED] = self.batch[ENCODED]
         for index, step in enumerate(self.steps):
@@ -256,7 +256,7 @@ class Pass:
                 total = tape.add(total, other)
             return total
         first, *others = returned[: sum(step.output != "" for step in self.steps)]
-        total = tape.shift(tape.sum(first))  # Python's sum starts with 0
+        total = tape.shift(tape.sum(first))  # Python's sum starts with 0, which is added to the first output
         for output in others:
             total = tape.add(total, tape.sum(output))
         return total
@@ -503,7 +503,7 @@ class Pass:
         return self.tape.unbind(wide, len(wide.shape) - 3)
 
     def caches(self) -> bool:
-        """Whether a decoder fills its key/value cache.
+        """Whether the model is a decoder that fills its key/value cache.
 
         Most causal language models do not fill it if they get labels, and no model does with checkpointed layers.
         """
@@ -575,7 +575,7 @@ class Pass:
         if self.given_mask:
             v.padding = padding = [tape.new((batch, length), BOOL)]
         if self.given_mask and not self.model.config.is_decoder:
-            tape.new((), BOOL).drop()  # whether there is no padding
+            tape.new((), BOOL).drop()  # the result of a check for padding
         elif self.given_mask and self._fused and not window:
             for _time in range(2):  # the same check, by counting
                 tape.made((), BOOL, tape.new((), INT64)).drop()
@@ -587,7 +587,7 @@ class Pass:
         return self._in_numbers(square, allowed, *padding, item=item)
 
     def _embedded_width(self) -> int:
-        """The bytes per element of the embeddings' output, which a projection makes narrower under autocast."""
+        """The bytes per element of the embeddings' output: under autocast, a projection returns 16-bit elements."""
         vectors = (value.item for value in reversed(self.values.values()) if len(value.shape) == 3)
         return next(vectors, self.width)
 
@@ -639,7 +639,8 @@ class Pass:
             case "replaced-tokens":
                 return tape.binary_cross_entropy(logits[0], tape.to(batch["labels"], FLOAT32))
             case "question-answering":
-                v.start, v.end = tape.like(batch["start_positions"]), tape.like(batch["end_positions"])  # clamped
+                # Clamping the positions makes copies.
+                v.start, v.end = tape.like(batch["start_positions"]), tape.like(batch["end_positions"])
                 v.starts = tape.cross_entropy(logits[0], v.start)
                 v.ends = tape.cross_entropy(logits[1], v.end)
                 return tape.scale(tape.add(v.starts, v.ends))
@@ -658,7 +659,7 @@ def _called(step: Step) -> Step:
 def _whole(
     steps: Sequence[Step], overrides: Overrides
 ) -> dict[str, tuple[Callable[[Pass, Steps], SimulatedTensor], Steps]]:
-    """Map each module that its family runs as a whole to the function that runs it and its steps, keyed by role."""
+    """Map each module that its family runs as a whole to a (function that runs it, its steps keyed by role) pair."""
     runs = {step.within: overrides.modules[step.place.role] for step in steps if step.place.role in overrides.modules}
     inside: dict[str, dict[str, Step]] = {module: {} for module in runs}
     for step in steps:
@@ -679,14 +680,14 @@ def _types(run: Pass, _step: Step) -> SimulatedTensor:
 
 
 def _windowed(steps: Sequence[Step]) -> set[str]:
-    """The attention modules with a window: they do not rotate query and key by the first angles."""
+    """The names of the attention modules with a window: they do not rotate query and key by the first angles."""
     angles = [step.gives.name for step in steps if step.operation == "angles"]
     return {step.within for step in steps if step.operation == "rotate" and step.takes[1].name not in angles[:1]}
 
 
 @frame
 def _in_window(tape: Tape, v: Frame, square: tuple[int, ...]) -> SimulatedTensor:
-    """The boolean mask of a window: tokens that are near each other, and not before the first token."""
+    """The boolean mask of a window: pairs of tokens that are near each other, and not before the first token."""
     v.flag = tape.new((), BOOL)
     v.near = tape.made(square, BOOL, tape.like(tape.new(square, INT64)))
     v.allowed = tape.like(v.near)

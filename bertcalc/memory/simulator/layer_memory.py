@@ -46,7 +46,7 @@ def _laplace(t: Tape, v: Frame, x: SimulatedTensor) -> SimulatedTensor:
 def _xielu(
     t: Tape, v: Frame, x: SimulatedTensor, alpha_p: SimulatedTensor, alpha_n: SimulatedTensor
 ) -> SimulatedTensor:
-    v.beta = SimulatedTensor(alpha_p.storage, (), (), alpha_p.item)  # any storage of one element will do
+    v.beta = SimulatedTensor(alpha_p.storage, (), (), alpha_p.item)  # a buffer: any storage of one element will do
     v.alpha_p = t.function("softplus", alpha_p)
     v.alpha_n = t.add(v.beta, t.function("softplus", alpha_n))
     return _where(
@@ -155,7 +155,7 @@ def quotient(whole: Any, part: Any) -> Any:
 
 
 def repeated(tape: Tape, x: SimulatedTensor, heads: int) -> SimulatedTensor:
-    """Repeat keys or values for each of the heads that share them (grouped-query attention)."""
+    """Repeat keys or values until there is one for each of the ``heads`` (grouped-query attention)."""
     batch, groups, length, size = x.shape
     wide = tape.expand(tape.unsqueeze(x, 2), (batch, groups, quotient(heads, groups), length, size))
     return tape.reshape(wide, (batch, heads, length, size))
