@@ -103,7 +103,7 @@ def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], 
         text("more_brief", "more", fontWeight="bold", **paper),
         text("more_brief", "more", fontWeight="bold").encode(color=color),
     )
-    # Two invisible layers: one sets the end of the axis, the other gives a bar's whole row clicks and a tooltip.
+    # Two invisible layers: one sets the end of the axis, the other makes the whole row of a bar clickable.
     end = chart.mark_tick(opacity=0).encode(x=x("limit"))
     chosen = alt.selection_point(name="bar", fields=["path"], on="click", empty=False)
     rows = (

@@ -34,7 +34,7 @@ def axis_look(appearance: str) -> dict[str, Any]:
 
 
 def names_axis(appearance: str, font: int, name: str = "datum.label", **look: Any) -> Any:
-    """The axis with bar names; hidden on narrow charts."""
+    """The axis with bar names, which are the values of the Vega expression ``name``; hidden on narrow charts."""
     look |= {"labelColor": INK[appearance], "labelFontSize": font, "labelExpr": f"{NARROW} ? '' : {name}"}
     return alt.Axis(labelOverlap=False, ticks=False, **look)
 

@@ -30,8 +30,8 @@ _BAR = 0.42  # the longest bar's share of a column; the rest is for its label
 _HEIGHT = 286
 _ROW = 30
 _FONT = 14
-_SMALL_FONT = 12  # where columns are narrow
-_GAP = 7  # between a bar and its label
+_SMALL_FONT = 12  # the font size where columns are narrow
+_GAP = 7  # pixels between a bar and its label
 OTHER = "other"  # the kind of a bar that is not a component
 # The areas in pixels in which names are placed, on a screen and on a phone; wider charts have more room between names.
 _AREA, _PHONE = Box(0, 0, 780, 264), Box(0, 0, 255, 264)
@@ -199,7 +199,7 @@ def points_frame(points: Sequence[ModelPoint]) -> Columns:
         figures = {"parameters": float(parameters), "flops": float(flops)}
         rows.append({**texts, **figures, "tip": f"{parameters:,}", "flops_tip": f"{flops:,}"})
     compared = sum(any(point.compared for point in group) for _at, group in grouped)
-    # A phone has no room for all names of a point, nor for a long one.
+    # On a phone, a point has only its first name, and a long name is shortened.
     firsts = [textwrap.shorten(group[0].name, _LONGEST, placeholder=" …") for _at, group in grouped]
     for area, labels in ((_AREA, names), (_PHONE, firsts)):
         across, down = area.right / (right - left), area.bottom / (high - low)
@@ -238,7 +238,7 @@ def scatter(appearance: str, parameters: str, flops: str, *, projector: bool = F
     """
     ink = INK[appearance]
     scale = alt.Scale(type="log", nice=False)
-    # With Streamlit's padding, the projector has no room for the lower title.
+    # Small padding: with Streamlit's padding, the projector has no room for the lower title.
     near: dict[str, Any] = {"labelPadding": 6, "titlePadding": 5}
     axis = alt.Axis(format="~s", gridOpacity=0.35, tickCount=6, **near, **axis_look(appearance))
     # 10**9 is written 1B for parameters, and 1G for FLOPs.

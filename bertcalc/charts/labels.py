@@ -45,7 +45,7 @@ def room_beside(longest: int, limit: int, least: float, whole: float) -> float:
 
 @mirrored
 def widest(texts: tuple[str, ...] | list[str]) -> float:
-    """The width in ems of the widest of some texts."""
+    """The width in ems of the widest of the texts."""
     return max(map(ems, texts))
 
 
@@ -156,7 +156,7 @@ class Box(NamedTuple):
         return first < last
 
 
-Line = tuple[tuple[float, float], tuple[float, float]]  # from one point to another
+Line = tuple[tuple[float, float], tuple[float, float]]  # a (start, end) pair of points
 
 
 class Name(NamedTuple):

@@ -92,7 +92,8 @@ def step_frame(
     """
     rows: list[dict[str, Any]] = []
     top = max(moments, key=lambda moment: moment.live)
-    widest: dict[Area, tuple[int, int, int, int]] = {}  # bytes, distance from the ends, middle in bytes, point in time
+    # Where each area's name has the most room: bytes, distance from the ends, middle in bytes, point in time.
+    widest: dict[Area, tuple[int, int, int, int]] = {}
     for index, moment in enumerate(moments):
         below = 0
         for area, count in moment.areas.items():

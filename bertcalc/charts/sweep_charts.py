@@ -58,7 +58,7 @@ class Mark(NamedTuple):
 
 
 class MapPoint(NamedTuple):
-    """Published models at one place of the map: the preset that a click selects, its label, and all presets."""
+    """Published models at one place of the map: the preset that a click selects, its label, and the names of all."""
 
     place: tuple[int, int]
     preset: str
@@ -92,7 +92,7 @@ def curves_frame(
         look = {"color": hue(curve.quantity, appearance), "width": 600 if curve.quantity == chosen else 400}
         rows.append({"x": values[-1], "end": curve.name, "height": height, "rank": downwards.index(height), **look})
     low, high = values[0], values[-1]
-    # Texts are to the left of their points, unless the first has no room there.
+    # Texts are to the left of their points. If the first text has no room there, all texts are to the right.
     align = "left" if marks and _part(marks[0].x, low, high, logs=logs) < _LEFT else "right"
     lines = _mark_heights(marks, curves, (low, high), logs=logs)
     rows += [

@@ -9,14 +9,17 @@ from bertcalc.charts.blocks import Spec, colored, spec_of, tooltip
 from bertcalc.charts.colors import BACKGROUND, COLORS, INK
 from bertcalc.charts.labels import SMALL
 
-_HEIGHT, _LOW = 484, 420  # pixels on the page, and on the projector, which has a larger font
+_HEIGHT, _LOW = 484, 420  # heights in pixels on the page, and on the projector, which has a larger font
 _LARGE = 20  # the largest font size on the projector, in pixels
 _OF_A_ROW = 0.6  # the largest font size, as a share of the height of a row
 
 
 @lru_cache
 def picture(look: str, rows: int, *, low: bool = False) -> Spec:
-    """The specification of a picture with ``rows`` rows, for the data of ``picture_frame``; ``low`` saves height."""
+    """The specification of a picture with ``rows`` rows, for the data of ``picture_frame``.
+
+    A ``low`` picture takes less height.
+    """
     ink, paper = INK[look], BACKGROUND[look]
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[rows, 0], nice=False))

@@ -84,7 +84,7 @@ class ChosenModel(NamedTuple):
         return changed
 
     def reset(self, preset: str | None = None) -> "ChosenModel":
-        """Start from a preset (by default the current one), in the current class or its counterpart."""
+        """Return the model of a preset (by default the current one), in the current class or its counterpart."""
         name = preset or self.preset
         config = PRESETS[name].config
         like = counterpart(self.architecture, family_of(config))
@@ -146,7 +146,7 @@ def read(link: Mapping[str, str], meant: str = DEFAULT_PRESET) -> tuple[ChosenMo
 
 
 def _of_other_families(link: Mapping[str, str], kind: type[Config]) -> Iterator[Problem]:
-    """The problems with fields of a link that a family lacks, worded as for a config.json where possible."""
+    """The problems with a link's fields that a family does not have, worded as for a config.json where possible."""
     lacking = {field: ABSENT.get(field, 1) for field in FIELDS if not kind.has(field)}
     for field, value in _read(link, lacking):
         if problem := check_field(kind, field, value):

@@ -294,7 +294,7 @@ def _moved(start: Model, goal: Model) -> int:
 
 
 def attributed(before: int, counts: Iterable[tuple[Changes, int]]) -> Breakdown:
-    """Create a breakdown from the first figure, and from the changes with the figure after each change."""
+    """Create a breakdown from the first figure and from (changes, figure after them) pairs."""
     parts, total = [], before
     for changes, figure in counts:
         parts.append(Attribution(changes, figure, figure - total))

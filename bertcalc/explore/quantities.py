@@ -51,11 +51,11 @@ class Case(NamedTuple):
 
     @property
     def changed(self) -> ChangedModel:
-        """The model with its steps; one step can be a quantization."""
+        """The model with its change steps, one of which can be a quantization."""
         return ChangedModel(self.model, self.base)
 
     def of(self, changed: ChangedModel) -> "Case":
-        """Return a copy with the same batch and plan, for a model with steps."""
+        """Return a copy with the same batch and plan, for a model with change steps."""
         return self._replace(model=changed.model, base=changed.base)
 
     def replace(self, **fields: Any) -> "Case":

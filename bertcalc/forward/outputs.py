@@ -1,7 +1,7 @@
 """The inputs and outputs of a model: the forward methods of Hugging Face's classes.
 
-Every shape comes from the steps of a forward pass, which have integers or symbols as sizes. The forward methods are the
-ones in the version of transformers that builds the configuration.
+Every shape comes from the steps of a forward pass, which have integers or symbols as sizes. The forward methods are
+from the version of transformers that builds the configuration.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

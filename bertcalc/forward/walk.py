@@ -178,7 +178,7 @@ def _is_projection(module: Module) -> TypeGuard[Linear | Conv1D]:
     return isinstance(module, (Linear, Conv1D)) and module.place.role in ("query", "key", "value", _FUSED)
 
 
-_FUSED = "query, key, value"  # all three in one matrix
+_FUSED = "query, key, value"  # the role of one matrix for all three
 
 
 def factors(module: Module) -> dict[str, Shape]:

@@ -109,7 +109,7 @@ def saved_activations(model: Model, batch: Batch, plan: Plan) -> list[SavedActiv
         raise InputError(Problem.of(CHANGED, "changes", None, **values))
     if PRECISIONS[plan.precision].autocast:
         raise wrong(UNDER_AUTOCAST, "precision", plan.precision)
-    cached = not model.cls.labels_stop_caching  # training has labels
+    cached = not model.cls.labels_stop_caching  # training has labels, with which some classes do not cache
     return saved_by(
         model.steps(batch._replace(cached=cached)), plan, masks=model.config.masks_window(batch.sequence_length)
     )

@@ -111,7 +111,7 @@ _READINGS: Mapping[str, Callable[[DiscoveredCase], int]] = {
 
 
 def figure(measure: str, case: Case | DiscoveredCase) -> int:
-    """Return a quantity of a built-in or discovered model.
+    """Return the quantity with the name ``measure`` of a built-in or discovered model.
 
     Raises InputError if discovered models do not have this quantity.
     """
@@ -128,7 +128,7 @@ def components_of(case: Case | DiscoveredCase) -> Mapping[Component, int]:
 
 
 def explain(first: Case | DiscoveredCase, second: Case | DiscoveredCase, measure: str) -> Breakdown:
-    """Explain the difference between two models as a sum of parts.
+    """Explain the difference in the quantity ``measure`` between two models as a sum of parts.
 
     For two built-in models, or two discovered models of the same class, the parts are changed fields. For other models,
     the parts are components if the quantity is the number of parameters; otherwise there is a single part. Raises
@@ -170,7 +170,7 @@ def explain_components(first: Mapping[Component, int], second: Mapping[Component
 
 
 def _path(first: DiscoveredModel, second: DiscoveredModel) -> Iterator[tuple[tuple[FieldChange, ...], DiscoveredModel]]:
-    """Yield the steps from one model to another of the same class: the changed fields, and the model after the change.
+    """Yield the steps from one model to another of the same class, as (changed fields, model after the change) pairs.
 
     A field that cannot change alone changes together with the next fields, until the model is valid.
     """

@@ -132,7 +132,7 @@ def _cleaned(value: Any, left: list[str] | None, level: int, name: str = "") -> 
 
 
 def _values(value: Any, name: str = "", listed: bool = False) -> Iterator[tuple[str, Any, bool]]:
-    """Yield the name and value of every scalar, and whether it is in a list."""
+    """Yield a (name, value, whether it is in a list) triple for every scalar."""
     if isinstance(value, dict):
         for key, entry in value.items():
             yield from _values(entry, key, listed)

@@ -63,7 +63,10 @@ def letters(discovery: Discovered) -> dict[str, str]:
 
 
 def usual_names(discovery: Discovered) -> dict[str, str]:
-    """Return BERT's name for each field, such as hidden_size for n_embd, unless two fields would get the same name."""
+    """Return BERT's name for each field, such as hidden_size for n_embd.
+
+    Fields that would get the same name keep their own names.
+    """
     usual = {other: field for field, others in _ALSO.items() for other in others}
     bert_names = {field: usual.get(field, field) for field in discovery.fields}
     times = Counter(bert_names.values())

@@ -179,7 +179,7 @@ class Discovered(Formulas):
     explained: int  # parameters in tensors with a formula
     builds: int
     seconds: float
-    transformers: str  # the version
+    transformers: str  # the version of transformers
     compute: Computed | None = None
     no_flops: Problem | None = NOT_ASKED  # why there is no formula for FLOPs
     # Fields that the class derives unless they are given, mapped to the fields from which they are derived, if known.

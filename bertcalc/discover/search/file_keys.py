@@ -146,7 +146,7 @@ class _Measured:
         return isinstance(value, str) and "act" in name and self.is_idle(name, _ACTIVATIONS)
 
     def _idle_words(self, name: str, value: Any) -> list[str]:
-        """Return the words in a list with one entry per layer that change no tensor."""
+        """Return the words that change no tensor if all entries of a list, which has one per layer, are this word."""
         if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
             return []
         words = sorted({*value, *_ATTENTIONS})

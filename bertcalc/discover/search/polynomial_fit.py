@@ -100,7 +100,7 @@ class Fit:
         self.terms = tuple((coefficient, term) for coefficient, term in terms if coefficient)
 
     def value(self, values: Values) -> Fraction:
-        """Return the formula's value; fractional if a division leaves a remainder that it never left in the samples."""
+        """Return the formula's value; it is fractional if a division has a remainder, unlike in the samples."""
         return sum((coefficient * term.value(values) for coefficient, term in self.terms), Fraction())
 
     def specials(self) -> list[Rounding | Bound]:

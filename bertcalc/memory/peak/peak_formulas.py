@@ -95,7 +95,7 @@ _Symbolic = tuple[Model, Plan | Inference, Any, Any, tuple[_LeftOut, ...]]
 
 
 class Products(dict[Monomial, Any]):
-    """Maps exponents to the product of the sizes with these exponents; computed on first use."""
+    """Maps exponents to the product of the sizes raised to these exponents; a product is computed on first use."""
 
     def __init__(self, sizes: Sequence[Any]) -> None:
         self.sizes = sizes

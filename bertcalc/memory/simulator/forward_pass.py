@@ -80,7 +80,7 @@ class Pass:
         self.steps = unfolded(steps)
         self._cached_apart = any(step.place.role in ("value_cached", "value_prefixed") for step in steps)
         self._earlier = next((step.takes[0].shape[-2] for step in steps if step.place.role == "key_prefixed"), 0)
-        # The fused kernel is causal without a mask, but not with earlier keys.
+        # The fused kernel needs no mask to be causal, except if there are earlier keys.
         is_causal = self._fused and (not self._earlier or batch.sequence_length == 1)
         self._masks = padded or (model.config.is_decoder and not is_causal)
         self.batch_size = batch.batch_size
@@ -382,7 +382,7 @@ class Pass:
         weight = self.tensor(step, "weight")
         if isinstance(module, Convolution):
             return tape.convolution(x, weight, bias)
-        if bias and isinstance(module, Linear) and not module.biased:  # the bias belongs to another module
+        if bias and isinstance(module, Linear) and not module.biased:  # a bias of another module is added
             return tape.add(tape.linear(x, weight, None), bias)
         return tape.linear(x, weight, bias, transposed=not isinstance(module, Conv1D))
 
@@ -462,7 +462,7 @@ class Pass:
         tape = self.tape
         x = self.values[step.takes[0].name]
         mask = self.batch.get("attention_mask")
-        if mask and len(mask.shape) > 2:  # (batch, choices, length)
+        if mask and len(mask.shape) > 2:  # of shape (batch, choices, length)
             mask = tape.view(mask, x.shape[:2])
             counts = self.values["counts"] = tape.new((x.shape[0], 1), INT64)
             return tape.divide(tape.sum_along(tape.masked(x, mask), 1), counts)

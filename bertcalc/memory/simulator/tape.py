@@ -103,7 +103,7 @@ class Tape:
     # Creating tensors.
 
     def new(self, shape: Shape, item: int = 4, area: Area = "temporaries") -> SimulatedTensor:
-        """A tensor with its own storage."""
+        """A contiguous tensor with its own storage, with ``item`` bytes per element."""
         return SimulatedTensor(Storage(self.memory, prod(shape) * item, area), shape, contiguous_strides(shape), item)
 
     def made(self, shape: Shape, item: int, *of: SimulatedTensor) -> SimulatedTensor:
@@ -418,7 +418,7 @@ class Tape:
     def linear(
         self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor | None, *, transposed: bool = True
     ) -> SimulatedTensor:
-        """A linear layer, x W^T + b; if not ``transposed``, x W + b in one call of torch.addmm(b, x, W)."""
+        """A linear layer, x W^T + b. Without ``transposed``, it is x W + b in one call of torch.addmm(b, x, W)."""
         shape = x.shape
         flat = (prod(shape[:-1]), shape[-1])
         if transposed:
@@ -716,7 +716,7 @@ class Tape:
             sigmoid = self._new_like(scores)
             difference = self._each(sigmoid, labels)
             sigmoid.drop()
-            return (self.like(difference),)  # times grad
+            return (self.like(difference),)  # the difference times grad
 
         return self.record((scores,), self.new((), common_item(scores, labels)), (scores, labels), rule)
 
