@@ -54,7 +54,7 @@ def colored(field: str, colors: Mapping[Any, str], *, channel: str = "Color", le
 
 
 def tooltip(*fields: str, **titled: str) -> list[Any]:
-    """A tooltip with a line for each field. The first field is the heading; ``titled`` fields have a title."""
+    """A tooltip with a line for each field. The first field is the heading; ``titled`` maps more fields to titles."""
     # Vega shows the field with the title "title" as a heading.
     titles = {field: " " if index else "title" for index, field in enumerate(fields)} | titled
     return [alt.Tooltip(f"{field}:N", title=title) for field, title in titles.items()]
@@ -128,7 +128,7 @@ def png(chart: Mapping[str, Any], data: Columns) -> bytes:
     return bytes(vl_convert.vegalite_to_png(_on_paper(chart, data), scale=2, allowed_base_urls=[]))
 
 
-_WIDER = 1.08  # images have a different font than the page: its digits are 0.556 em wide instead of 0.52
+_WIDER = 1.08  # digits are 0.52 em wide in the font of the page, but 0.556 em in the font of images
 
 
 def _on_paper(chart: Mapping[str, Any], data: Columns) -> Spec:

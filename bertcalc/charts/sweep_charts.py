@@ -210,8 +210,8 @@ def _line_labels(
 ) -> list[dict[str, Any]]:
     """The labels of the lines, in a chart where a letter takes the fraction ``letter`` of the width.
 
-    A label is above the upper end of its line. Without room there, it is to the right of the lower end. Without room
-    there either, the line has no label.
+    A label is above the upper end of its line. Without room there, it is to the right of the lower end if the line
+    reaches the right edge. Without room there either, the line has no label.
     """
     labels: list[dict[str, Any]] = []
     taken = {"top": -1.0, "right": 2.0}

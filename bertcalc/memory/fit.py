@@ -82,7 +82,7 @@ def counted_or(number: int, without_limit: str, none: str) -> str:
 def most(growths: Sequence[Polynomial], usable: int, positions: int | None = None) -> LargestFit:
     """Find the largest size for which every polynomial stays within ``usable`` bytes.
 
-    ``positions`` is the model's own limit, which only limits the ``number`` of the result.
+    ``positions`` is the model's own limit. It does not affect ``memory`` in the result, but ``number`` and ``limit``.
     """
 
     def end(growth: Polynomial) -> float:

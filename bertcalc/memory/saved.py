@@ -164,7 +164,7 @@ def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Save
     local = _local_layers(steps) if masks and plan.attention == "fused" else {}
 
     def keep(step: Step, value: Value) -> None:
-        # A step that lays out a piece saves its copy. Inside a checkpoint, the view is saved instead of the copy.
+        # A step that copies a piece to lay it out saves the copy. Inside a checkpoint, the view is saved instead.
         apart = value.name in pieces and not regions[step.name] and _lays_out(step)
         root = value if apart else storages.get(value.name, value)
         if root.name in tables:

@@ -34,7 +34,8 @@ _USUAL = {other: EVERY_LETTER[field] for field, others in _ALSO.items() for othe
     "num_key_value_heads": "K",
     "moe_intermediate_size": "M",
 }
-# The letters to choose from: I and O look like digits, and B and S are the batch size and the sequence length.
+# The letters to choose from, without I and O, which look like digits, and without B and S, which are the batch size and
+# the sequence length.
 _LETTERS = "ACDEFGHJKLMNPQRTUVWXYZ" + "αβγδεζηθκλμνξπρστφχψω"
 
 
@@ -74,7 +75,7 @@ def usual_names(discovery: Discovered) -> dict[str, str]:
 
 
 def names(discovery: Discovered) -> dict[str, str]:
-    """Return a short name for each field: the last part of its path, after its configuration's name if ambiguous."""
+    """Return a short name for each field: the last part of its path, preceded by its configuration if ambiguous."""
     last = {field: field.rpartition(".")[2] for field in discovery.fields}
     times = Counter(last.values())
     return {field: name if times[name] == 1 else field.replace("_config.", " ") for field, name in last.items()}

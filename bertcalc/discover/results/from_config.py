@@ -187,7 +187,7 @@ def _unknown(keys: Mapping[str, Any], discovery: Discovered, fields: Mapping[str
         elif name in keys["multiples"] and is_int(value):
             is_known = _is_multiple(keys["multiples"][name], {**discovery.fields, **fields}, value)
         elif name in discovery.derived and name not in keys["derived"] and value is not None:
-            leaders = discovery.derived[name]  # name is a number of layers, for example, of T5's decoder
+            leaders = discovery.derived[name]  # such as num_layers for T5's num_decoder_layers
             are_layers = len(leaders) == 1 and "layers" in name and "layers" in leaders[0]
             is_known = are_layers and value == {**discovery.fields, **fields}.get(leaders[0])
         else:

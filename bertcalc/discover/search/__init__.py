@@ -71,7 +71,7 @@ def _discover(request: DiscoveryRequest, progress: Progress) -> Discovered:
                 regime=(*(condition for condition in discovery.regime if condition not in filled.fixed), *filled.fixed),
                 derived=derived.derived_fields(lab, nested_name(config, real)),
             )
-        if arguments:  # otherwise the fields are defaults, or were filled in by _new_lab
+        if arguments:  # otherwise the caller chose no field, although _new_lab may have filled in some
             usual = partial(recipe_of, config, real, {}, lab.until)
             discovery = replace(discovery, no_run=flop_search.forward_problem(lab.recipe, usual, real, lab.until))
     return discovery

@@ -92,7 +92,7 @@ def _dora_of_table(
     v.weight_norm = _weight_norm(run, weight, v.lora_weight, is_transposed=True)
     v.scale = tape.quotient(run.tensor(parts[_MAGNITUDE], "weight"), v.weight_norm)
     v.beside = tape.scale(tape.multiply(v.scale, tape.product(tape.index(narrow, [ids]), wide)))
-    del v.lora_weight, v.weight_norm  # DoraEmbeddingLayer.forward returns
+    del v.lora_weight, v.weight_norm  # DoraEmbeddingLayer.forward releases them on return
     return tape.add(tape.multiply(v.scale, result), v.beside)
 
 

@@ -18,7 +18,7 @@ CHOICES = N_("{architecture} cannot be trained with summary_use_proj False: ther
 def _last_token(run: Pass, step: Step) -> SimulatedTensor:
     """The scores of each sequence's last token that is not padding."""
     tape, ids, (scores,) = run.tape, run.batch["input_ids"], run.taken(step)
-    if run.model.config.pad_token_id is None or run.model.virtual_tokens:  # padding is unknown
+    if run.model.config.pad_token_id is None or run.model.virtual_tokens:  # no padding is found
         return tape.index(tape.select(scores), [tape.new(ids.shape[:1], INT64)])
     run.values["no_padding"] = tape.made(ids.shape, INT32, tape.new(ids.shape, BOOL))
     run.values["numbers"] = tape.new(ids.shape[1:], INT32)

@@ -123,7 +123,7 @@ class Pass:
         for _path, module, _copies in self.model.modules(folded=False):
             for name, (shape, whole) in module.buffers.items():
                 self.buffers[name] = tape.new(shape, INT64 if whole else self.width, "buffers and batch")
-                self._unnamed.append(self.buffers[name].own())  # copies of a module share buffer names
+                self._unnamed.append(self.buffers[name].own())  # copies of a module overwrite the name
         for name, shape, _copies, place, _frozen in self.model.tensors(folded=False):
             self.memory.where = name
             if packed := self._packed.get(name):
@@ -382,7 +382,8 @@ class Pass:
         weight = self.tensor(step, "weight")
         if isinstance(module, Convolution):
             return tape.convolution(x, weight, bias)
-        if bias and isinstance(module, Linear) and not module.biased:  # a bias of another module is added
+        # The bias is a tensor of another module, so it is added in a separate operation.
+        if bias and isinstance(module, Linear) and not module.biased:
             return tape.add(tape.linear(x, weight, None), bias)
         return tape.linear(x, weight, bias, transposed=not isinstance(module, Conv1D))
 
