@@ -354,7 +354,7 @@ Steps = tuple[ChangeStep, ...]
 
 
 def _replaced_steps(before: Steps, after: Steps) -> Iterator[tuple[Steps, Steps, Steps]]:
-    """Yield the replacements one by one: the replaced steps, their replacements, and all steps afterwards.
+    """Yield the replacements one by one, as (replaced steps, their replacements, all steps afterwards) triples.
 
     Steps at corresponding positions replace each other. Steps without a counterpart are removed first, from the last to
     the first. Then the other steps are replaced or added.

@@ -353,7 +353,7 @@ def _around(row: _Row, budget: Budget, constraints: Constraints, count: int) -> 
     """Return the ``count`` depths on either side of a budget, which include the ``count`` nearest depths."""
     first, last = constraints.layers_from, constraints.layers_to
     depths = range(first, last + 1)
-    within = first - 1 + bisect_right(depths, budget.amount, key=row.value_at)  # the last depth that does not exceed it
+    within = first - 1 + bisect_right(depths, budget.amount, key=row.value_at)  # the last depth within the budget
     return range(max(first, within - count + 1), min(last, within + count) + 1)
 
 

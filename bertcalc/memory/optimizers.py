@@ -34,7 +34,7 @@ class StateSizes(NamedTuple):
 
 
 class BytesRule(NamedTuple):
-    """The bytes per parameter in each part, the dtype of the weights, and the torch.autocast dtype (None: off)."""
+    """The bytes per parameter in each part, the dtype of the weights, and the dtype of torch.autocast, if it is on."""
 
     weight: int
     master: int

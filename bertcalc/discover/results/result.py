@@ -80,7 +80,7 @@ class Formulas:
 
     @cached_property
     def total(self) -> Any:
-        """The number of parameters as a SymPy expression in Hugging Face's field names; None if incomplete."""
+        """The number of parameters as a SymPy expression in field names; None if a tensor has no formula."""
         return None if self.unexplained else sympy.expand(sympy.Add(*(tensor.expression for tensor in self.tensors)))
 
     @property

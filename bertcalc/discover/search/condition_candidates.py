@@ -24,7 +24,7 @@ def candidates(
 ) -> list[Condition]:
     """Return conditions that all ``good`` sizes meet and ``values`` does not, the likeliest first.
 
-    ``base`` has the sizes before the change. Each condition involves a changed field.
+    ``base`` has the sizes before the change. Each condition involves a changed field, and only ``fields``.
     """
     changed = [field for field in fields if values[field] != base[field]]
     conditions = [

@@ -187,7 +187,7 @@ def _fails(recipe: Recipe, cls: Any, masks: tuple[str, ...], lengths: Iterable[i
 
 
 def compare_flops(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[str, int]]) -> Problem | None:
-    """Compare formulas with PyTorch's FlopCounterMode at drawn sizes. Return the problem, or None if they agree."""
+    """Compare formulas with PyTorch's FlopCounterMode at ``drawn`` sizes. Return the problem, or None if they agree."""
     compared = 0
     for values in drawn:
         try:
@@ -203,7 +203,8 @@ def compare_flops(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping
 def still_agree(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[str, int]]) -> Problem | None:
     """Compare earlier formulas with PyTorch's FlopCounterMode. Return the problem, or None if they agree.
 
-    Long inputs come last. They are skipped if time is short, as for recurrent models, which take one step per token.
+    Long inputs come after the ``drawn`` sizes. They are skipped if time is short, as for recurrent models, which take
+    one step per token.
     """
     start, compared = thread_time(), 0
     for values in chain(islice(drawn, _DRAWN), ({LENGTH: length} for length in _LONG)):

@@ -301,7 +301,7 @@ def peak_of_designs(model: Model, how: Plan | Inference, batch_size: int, sequen
     """The peak bytes of models that differ only in heads, intermediate_size and layers, with the same head size.
 
     The returned function maps heads and intermediate_size to a function from the number of layers to bytes. Raises
-    InputError if these models cannot run.
+    InputError if these models cannot run, or if a change of the model holds only for its number of layers.
     """
     check_runs(model, how, sequence_length)
     if _all_layers(model):
@@ -311,7 +311,7 @@ def peak_of_designs(model: Model, how: Plan | Inference, batch_size: int, sequen
     shared = getattr(model.config, _SHARED, None)
 
     def alike(heads: int) -> int:
-        """The smallest number of heads that gives a model the same structure."""
+        """The smallest number of heads with which a model has the same structure as with ``heads`` heads."""
         if heads == 1 or heads * size in apart:
             return heads
         return next(number for number in (2, 3) if number * size not in apart)
@@ -398,7 +398,10 @@ def _added(polynomials: Iterable[Terms]) -> Terms:
 
 
 def can_be_largest(items: Iterable[_Item], terms_of: Callable[[_Item], Terms]) -> list[_Item]:
-    """The items that can be the largest for some sizes; of two equal items, only the first."""
+    """The items that can be the largest for some sizes; of two equal items, only the first.
+
+    ``terms_of`` returns the polynomial that gives the value of an item.
+    """
     candidates: list[_Item] = []
     for item in items:
         terms = terms_of(item)

@@ -453,7 +453,7 @@ class Pass:
         result = layers.rotated(self.tape, x, cosine, self.values[sine_of(step.takes[1].name)], wide=step.wide)
         if role == "key_rotated" and step.wide:
             query_name = step.gives.name.replace("key_rotated", "query_rotated")
-            v.query = self.values[query_name]  # alive until both are cast
+            v.query = self.values[query_name]  # keeps the query alive until both are cast
             self.values[query_name] = self.tape.to(v.query, x.item)
             return self.tape.to(result, x.item)
         return result

@@ -17,7 +17,7 @@ from bertcalc.model.modules import Activation
 def simulate_activation(
     tape: Tape, module: Activation, x: SimulatedTensor, learned: Sequence[SimulatedTensor]
 ) -> SimulatedTensor:
-    """Run an activation, selected by what it saves and by its class name."""
+    """Run an activation with the parameters ``learned``, selected by what it saves and by its class name."""
     if module.kept in (INPUT, OUTPUT) and not learned:  # a single kernel
         return tape.kernel(x, "input" if module.kept == INPUT else "output")
     if module.class_name in _WRITTEN_OUT:
