@@ -14,7 +14,7 @@ from bertcalc.text import N_
 
 
 class RuleSizes(NamedTuple):
-    """The sizes that a rule is computed from: exact numbers or SymPy symbols."""
+    """The sizes from which a rule is computed: exact numbers or SymPy symbols."""
 
     batch_size: Any
     sequence_length: Any

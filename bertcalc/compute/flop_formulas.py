@@ -43,7 +43,7 @@ def part_expressions(steps: Letters, convention: Convention) -> dict[Part, Any]:
 @checked
 @lru_cache(maxsize=128)  # 0.1 MB per entry
 def total_expression(steps: Letters, convention: Convention, phase: Phase) -> Any:
-    """The cost of all steps, as a sympy.Expr."""
+    """The cost of all steps in a phase, as a sympy.Expr."""
     return total(steps, convention, phase)
 
 

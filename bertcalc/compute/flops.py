@@ -191,7 +191,7 @@ def unknown_training(model: Model) -> Problem | None:
 
 @checked
 def total(steps: Iterable[Step], convention: Convention = PYTORCH, phase: Phase = "forward") -> int:
-    """The cost of all steps and all their copies, in FLOPs or MACs."""
+    """The cost of all steps and all their copies in a forward pass or a training step, in FLOPs or MACs."""
     if phase == "forward":
         return sum(cost(step, convention) for step in steps)
     steps = list(steps)

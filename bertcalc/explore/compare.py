@@ -307,8 +307,8 @@ def path(start: Case, goal: Case) -> Iterator[tuple[tuple[FieldChange, ...], Cas
     """Yield the path from one model to another, as (fields that change together, valid model after the change) pairs.
 
     A field that cannot change alone, such as heads that do not divide the old hidden_size, changes together with the
-    next field that gives a valid model. The models keep the steps of ``start`` until all fields have changed. Then the
-    steps change, one by one.
+    next field that gives a valid model. The models keep the change steps of ``start`` until all fields have changed.
+    Then the change steps change, one by one.
     """
     current, target = values_of(start.model), values_of(goal.model)
     before, after = start.changed.steps, goal.changed.steps

@@ -89,6 +89,6 @@ def same_curves(sweep: Sweep) -> tuple[FigureBound, ...]:
 
 
 def same_ratio(config: Config, field: str) -> FigureBound:
-    """Return the bound within which the ratio of a size to hidden_size stays the same."""
+    """Return the bound within which the ratio of the size ``field`` to hidden_size stays the same."""
     size, hidden = (live_size(name, getattr(config, name)) for name in (field, "hidden_size"))
     return FigureBound(size * config.hidden_size - getattr(config, field) * hidden, 0, 0)

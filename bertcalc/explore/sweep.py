@@ -126,7 +126,10 @@ class Sweep(NamedTuple):
 
     @checked
     def limits(self, field: str) -> tuple[int, int]:
-        """Return the lowest and highest value of a dimension; ``exists`` checks relations to the other dimension."""
+        """Return the lowest and highest value of a dimension; ``exists`` checks relations to the other dimension.
+
+        Raises UnknownNameError for a field that is not a dimension.
+        """
         if field not in SWEPT or not (field in BATCH or self.config.has(field)):
             raise unknown(_NO_DIMENSION, field, sweepable(self.case.model))
         low, high = SWEPT[field]

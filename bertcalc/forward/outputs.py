@@ -40,9 +40,9 @@ def run(model: Model, call: Call) -> list[Step]:
 
 @checked
 def taking_all(model: Model) -> Model:
-    """The model with cross-attention if its family supports it.
+    """The model as a decoder with cross-attention; the same model if its family has no cross-attention.
 
-    The steps of this model use every input, so ``inputs`` derives shapes from them.
+    The steps of the result use every input, so ``inputs`` derives shapes from them.
     """
     if not model.config.has("add_cross_attention"):
         return model

@@ -26,7 +26,10 @@ class Polynomial(NamedTuple):
     end: int | None = None
 
     def largest(self, limit: int) -> int | None:
-        """The largest integer at which the value is within ``limit``: 0 if 1 exceeds it, None if no integer does."""
+        """The largest integer at which the value is within ``limit``.
+
+        Returns 0 if the value at 1 exceeds the limit, and None if no value before ``end`` does.
+        """
         room = limit - self.constant
         if self.square:
             last = (isqrt(self.linear**2 + 4 * self.square * max(room, 0)) - self.linear) // (2 * self.square)

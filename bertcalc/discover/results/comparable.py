@@ -36,7 +36,7 @@ _MOST = 2**62  # values and differences in charts must fit into 64 bits
 
 
 class DiscoveredModel(NamedTuple):
-    """A model with an inferred formula, at the sizes of the search or at changed sizes."""
+    """A model with an inferred formula, at the sizes of the search, or with ``changes`` as (field, size) pairs."""
 
     discovery: Discovered
     changes: tuple[tuple[str, int], ...] = ()

@@ -211,7 +211,7 @@ def write_sizes(sizes: Mapping[str, int]) -> str:
 
 
 def read_sizes(text: str) -> dict[str, int]:
-    """Parse the sizes in a link. Raises InputError."""
+    """Parse the sizes in a link, as ``write_sizes`` writes them. Raises InputError for any other text."""
     sizes: dict[str, int] = {}
     for part in filter(None, text.split("~")):
         match = re.fullmatch(r"([A-Za-z][\w.\[\]]{0,119})-([0-9]{1,15})", part, re.ASCII)

@@ -219,7 +219,10 @@ class Pass:
         self.memory.check()
 
     def hold(self, module: str, variables: Mapping[str, SimulatedTensor]) -> None:
-        """Assign variables of a module's forward method, which hold their values until it returns; "" is the body."""
+        """Assign variables of the forward method of ``module`` ("" for the body).
+
+        They hold their values until the method returns.
+        """
         self.values |= variables
         gone = self.held.after[self.held.returns[module]]
         gone += [name for name in variables if name not in gone]

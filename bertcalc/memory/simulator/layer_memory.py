@@ -124,7 +124,7 @@ def angles(
 
 
 def _products(tape: Tape, positions: SimulatedTensor, frequencies: SimulatedTensor) -> SimulatedTensor:
-    """The products of positions and frequencies, which have half as many elements as the angles."""
+    """The products of positions and frequencies: half as many elements as the angles have."""
     numbers = [tape.new(positions.shape)]
     if frequencies.item != FLOAT32:
         numbers.append(tape.new(frequencies.shape, FLOAT32 // 2))
