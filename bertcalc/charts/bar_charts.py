@@ -30,10 +30,10 @@ _MANY = 9  # more bars than this are drawn closer together, so that the chart st
 _ROOM = 280  # pixels to the right of the axis, for the label of a bar as long as the axis
 _GAP = 7
 _AXIS = 24  # height of the axis in pixels
-_LINE = 34  # letters of a name per line
+_LINE = 34  # maximum number of letters per line of a name
 _TWO_LINES = 30  # height in pixels of a bar with room for two lines
 _WIDTH = 600  # pixels: the width of bars and labels for which _ROOM is set; narrower charts need more
-# The color of quantities differs from the colors of components.
+# The color of each kind of piece. Quantities have a color that differs from the colors of components.
 _KINDS = {
     look: {
         **dict.fromkeys(EVERY_QUANTITY, NEUTRAL[look]),
@@ -48,9 +48,11 @@ _KINDS = {
 
 @lru_cache
 def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], *, low: bool = False) -> Spec:
-    """Draw a horizontal bar for each of ``count`` parts, in order, with a label at its end; ``low`` saves height.
+    """The chart with a horizontal bar for each of ``count`` parts of a model, in order, with a label at its end.
 
     A bar is solid up to the preset's figure, which is marked. Additions are lighter; removals are dashed outlines.
+    ``unit`` is the unit of the figures. ``words`` are the titles of the tooltip's lines: exact figure, share, formula,
+    and the preset's figure. A ``low`` chart takes less height.
     """
     few, ink = count <= _MANY, INK[appearance]
     step, font, thin = ((18, FONT, 4) if low else (22, FONT, 6)) if few else (14 if low else 17, SMALL, 3)
@@ -81,7 +83,7 @@ def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], 
         .mark_tick(color=ink, thickness=2.5, size=either(thin + 4, step - 2), yOffset=place["yOffset"], aria=False)
         .encode(x=x("mark"))
     )
-    # A label is to the right of its bar, further left if it would be cut off; on a phone, in a line above the bar.
+    # A label is to the right of its bar, or further left if it would be cut off. On a phone, it is above the bar.
     needed = f"scale('x', datum.far) + {font} * (datum.label_width + datum.more_width) + {4 * _GAP}"
     behind = f"{_GAP} + min(0, width - ({needed}))"
     over = "-scale('x', datum.far)"
@@ -101,7 +103,7 @@ def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], 
         text("more_brief", "more", fontWeight="bold", **paper),
         text("more_brief", "more", fontWeight="bold").encode(color=color),
     )
-    # Two invisible layers: one sets the end of the axis, the other gives a bar's whole row clicks and a tooltip.
+    # Two invisible layers: one sets the end of the axis, the other makes the whole row of a bar clickable.
     end = chart.mark_tick(opacity=0).encode(x=x("limit"))
     chosen = alt.selection_point(name="bar", fields=["path"], on="click", empty=False)
     rows = (
@@ -152,7 +154,10 @@ class PieceBar(NamedTuple):
 
 
 def pieces_frame(bars: Sequence[PieceBar], step: int) -> Columns:
-    """The data of the chart: a row for each piece, and a row for the end of each bar."""
+    """The data of ``piece_bars``: a row for each piece, and a row for the end of each bar.
+
+    ``step`` is the number of pixels per bar.
+    """
     ends = [0, *(end for bar in bars for piece in bar.pieces for end in (piece.start, piece.end))]
     least, most = smallest(ends), largest(ends)
     longest = widest([bar.label for bar in bars])
@@ -179,7 +184,10 @@ def pieces_frame(bars: Sequence[PieceBar], step: int) -> Columns:
 
 @lru_cache
 def piece_bars(look: str, step: int, named: tuple[tuple[str, str], ...]) -> Spec:
-    """The chart of bars from top to bottom, ``step`` pixels per bar; on a phone, each name is above its bar."""
+    """The chart of horizontal bars, ``step`` pixels per bar; on a phone, each name is above its bar.
+
+    ``named`` has the (kind of piece, name) pairs of the legend; without any, there is no legend.
+    """
     paper, ink, font = BACKGROUND[look], INK[look], FONT if step >= _TWO_LINES else SMALL
     axis = names_axis(look, font, "split(datum.label, '\\n')", labelLimit=330, labelBaseline="middle", domain=False)
     legend = None

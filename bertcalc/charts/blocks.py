@@ -23,7 +23,7 @@ NARROW = "containerSize()[0] + 0 * width < 560"
 
 
 def having(field: str) -> Any:
-    """A chart of the rows that have a value in a column; empty before the data arrive."""
+    """A chart of only the rows that have a value in the column ``field``; it is empty before the data arrive."""
     return alt.Chart().transform_filter(f"isValid(datum.{field})")
 
 
@@ -34,7 +34,7 @@ def axis_look(appearance: str) -> dict[str, Any]:
 
 
 def names_axis(appearance: str, font: int, name: str = "datum.label", **look: Any) -> Any:
-    """The axis with bar names; hidden on narrow charts."""
+    """The axis with bar names, which are the values of the Vega expression ``name``; hidden on narrow charts."""
     look |= {"labelColor": INK[appearance], "labelFontSize": font, "labelExpr": f"{NARROW} ? '' : {name}"}
     return alt.Axis(labelOverlap=False, ticks=False, **look)
 
@@ -54,20 +54,23 @@ def colored(field: str, colors: Mapping[Any, str], *, channel: str = "Color", le
 
 
 def tooltip(*fields: str, **titled: str) -> list[Any]:
-    """A tooltip whose first field is the heading; the other fields have titles."""
+    """A tooltip with a line for each field. The first field is the heading; ``titled`` maps more fields to titles."""
     # Vega shows the field with the title "title" as a heading.
     titles = {field: " " if index else "title" for index, field in enumerate(fields)} | titled
     return [alt.Tooltip(f"{field}:N", title=title) for field, title in titles.items()]
 
 
 def inside(appearance: str, **look: Any) -> Any:
-    """The names on the areas of a chart, in the background color."""
+    """The names on the areas of a chart, from the column "label", in the background color."""
     text = having("label").mark_text(fontSize=FONT, fontWeight="bold", color=BACKGROUND[appearance], **look)
     return text.encode(text="label:N", tooltip=tooltip("label"))
 
 
 def fitting(bar: Any, x: Any, field: str, appearance: str, tip: list[Any], *, gap: int) -> Any:
-    """The names in the pieces of a bar; a name is hidden if it does not fit with a gap of ``gap`` pixels."""
+    """The names in the pieces of a bar, from the column ``field``, with the tooltip ``tip``.
+
+    A name is hidden if it does not fit into its piece with a gap of ``gap`` pixels.
+    """
     room = "scale('x', datum.end) - scale('x', datum.start)"
     name = alt.ExprRef(f"{room} > {FONT} * datum.width + {gap} ? datum.{field} : ''")
     text = bar.transform_calculate(middle="(datum.start + datum.end) / 2").mark_text(fontSize=FONT, text=name)
@@ -75,7 +78,7 @@ def fitting(bar: Any, x: Any, field: str, appearance: str, tip: list[Any], *, ga
 
 
 def whole_number(field: str, title: str) -> Any:
-    """A line of a tooltip with a whole number."""
+    """A line of a tooltip that shows the column ``field`` as a whole number."""
     return alt.Tooltip(f"{field}:Q", title=title, format=",d")
 
 
@@ -113,19 +116,19 @@ def svg(chart: Mapping[str, Any], data: Columns) -> str:
 
     vl-convert draws it on the server, without network access.
     """
-    import vl_convert  # 65 MB, and half a second for the first chart
+    import vl_convert  # imported late: it takes 65 MB, and half a second for the first chart
 
     return str(vl_convert.vegalite_to_svg(_on_paper(chart, data), allowed_base_urls=[]))
 
 
 def png(chart: Mapping[str, Any], data: Columns) -> bytes:
-    """Draw the chart of ``svg`` as PNG, at twice its size in pixels."""
+    """Draw a Vega-Lite chart with its data as PNG, like ``svg`` but at twice the size in pixels."""
     import vl_convert
 
     return bytes(vl_convert.vegalite_to_png(_on_paper(chart, data), scale=2, allowed_base_urls=[]))
 
 
-_WIDER = 1.08  # images lack the page's font; digits in theirs are 0.556 instead of 0.52 em wide
+_WIDER = 1.08  # digits are 0.52 em wide in the font of the page, but 0.556 em in the font of images
 
 
 def _on_paper(chart: Mapping[str, Any], data: Columns) -> Spec:
@@ -149,7 +152,7 @@ def with_config(appearance: str, spec: Mapping[str, Any]) -> Spec:
 
 
 def _config_of(appearance: str) -> dict[str, Any]:
-    """The default look of charts in Streamlit's theme."""
+    """The default look of charts in Streamlit's light or dark theme, as the "config" of a Vega-Lite specification."""
     ink = INK[appearance]
     words = {"labelColor": ink, "titleColor": ink, "labelFontSize": 13, "titleFontSize": 13}
     lines = {"gridColor": f"{ink}22", "domain": False, "ticks": False, "labelPadding": 8, "titleFontWeight": "normal"}

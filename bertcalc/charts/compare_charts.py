@@ -30,15 +30,15 @@ _BAR = 0.42  # the longest bar's share of a column; the rest is for its label
 _HEIGHT = 286
 _ROW = 30
 _FONT = 14
-_SMALL_FONT = 12  # where columns are narrow
-_GAP = 7  # between a bar and its label
+_SMALL_FONT = 12  # the font size where columns are narrow
+_GAP = 7  # pixels between a bar and its label
 OTHER = "other"  # the kind of a bar that is not a component
 # The areas in pixels in which names are placed, on a screen and on a phone; wider charts have more room between names.
 _AREA, _PHONE = Box(0, 0, 780, 264), Box(0, 0, 255, 264)
 _AXIS = 42  # additional height for the lower axis
 _NAME = 12
-_LONGEST = 34  # letters of a name on a phone
-_BOLD = 1.06  # how much wider bold letters are
+_LONGEST = 34  # maximum number of letters of a name on a phone
+_BOLD = 1.06  # the width of bold letters, relative to normal ones
 
 
 class Cell(NamedTuple):
@@ -64,7 +64,7 @@ class ModelRow(NamedTuple):
 
 
 def glance_frame(titles: Sequence[str], rows: Sequence[ModelRow]) -> Columns:
-    """The data of the chart, with the titles in a row above the models."""
+    """The data of ``glance_bars``: a column of bars for each title, with the titles in a row above the models."""
     data: list[dict[str, Any]] = [
         {
             "row": "",
@@ -114,9 +114,10 @@ def _wrapped(title: str) -> str:
 
 @lru_cache
 def glance_bars(appearance: str, rows: int, columns: int, phone_column: int, *, linked: bool) -> Spec:
-    """The chart of models at a glance, for this number of rows and columns.
+    """The chart of models at a glance, with this number of models (``rows``) and quantities (``columns``).
 
-    A phone shows only ``phone_column``. If the chart is ``linked``, a click opens a model's link.
+    A phone shows only the column with the index ``phone_column``. If the chart is ``linked``, a click opens a model's
+    link.
     """
     step, ink = min(_ROW, _HEIGHT // (rows + 1)), INK[appearance]
     colors: dict[Any, str] = {OTHER: NEUTRAL[appearance], **COLORS[appearance]}
@@ -162,7 +163,7 @@ def glance_bars(appearance: str, rows: int, columns: int, phone_column: int, *, 
     labelled = models.transform_filter("isValid(datum.label)")
     labels = text(labelled, fontSize=either(SMALL, font), color=ink)
     titles = alt.Chart().transform_filter("datum.head === true")
-    # The title of the embeddings, in their color, is the legend for their pieces of the other bars.
+    # The title of the embeddings column has their color, so it explains the pieces of this color in other columns.
     of_title = alt.condition("datum.column == 1", alt.value(colors["embeddings"]), alt.value(ink))
     heads = text(
         titles, fontSize=either(_FONT, font), lineHeight=either(_FONT, font), fontWeight="bold", color=ink
@@ -184,7 +185,7 @@ class ModelPoint(NamedTuple):
 
 
 def points_frame(points: Sequence[ModelPoint]) -> Columns:
-    """The data of the scatter plot. Models at the same place are one point; names are shown if there is room."""
+    """The data of ``scatter``. Models at the same place are one point; names are shown if there is room."""
     groups: dict[tuple[int, int], list[ModelPoint]] = {}
     for point in points:
         groups.setdefault((point.parameters, point.flops), []).append(point)
@@ -198,7 +199,7 @@ def points_frame(points: Sequence[ModelPoint]) -> Columns:
         figures = {"parameters": float(parameters), "flops": float(flops)}
         rows.append({**texts, **figures, "tip": f"{parameters:,}", "flops_tip": f"{flops:,}"})
     compared = sum(any(point.compared for point in group) for _at, group in grouped)
-    # A phone has no room for all names of a point, nor for a long one.
+    # On a phone, a point has only its first name, and a long name is shortened.
     firsts = [textwrap.shorten(group[0].name, _LONGEST, placeholder=" …") for _at, group in grouped]
     for area, labels in ((_AREA, names), (_PHONE, firsts)):
         across, down = area.right / (right - left), area.bottom / (high - low)
@@ -237,10 +238,11 @@ def scatter(appearance: str, parameters: str, flops: str, *, projector: bool = F
     """
     ink = INK[appearance]
     scale = alt.Scale(type="log", nice=False)
-    # With Streamlit's padding, the projector has no room for the lower title.
+    # Small padding: with Streamlit's padding, the projector has no room for the lower title.
     near: dict[str, Any] = {"labelPadding": 6, "titlePadding": 5}
     axis = alt.Axis(format="~s", gridOpacity=0.35, tickCount=6, **near, **axis_look(appearance))
-    billions = alt.Axis(labelExpr="replace(datum.label, 'G', 'B')", **axis.to_dict())  # 1B parameters, 1G FLOPs
+    # 10**9 is written 1B for parameters, and 1G for FLOPs.
+    billions = alt.Axis(labelExpr="replace(datum.label, 'G', 'B')", **axis.to_dict())
     x = alt.X("parameters:Q", title=parameters, scale=scale, axis=billions)
     y = alt.Y("flops:Q", title=flops, scale=scale, axis=axis)
     palette = COLORS[appearance]

@@ -10,7 +10,7 @@ from unicodedata import east_asian_width
 from bertcalc.text.live_numbers import mirrored
 
 FONT, SMALL = 15, 13  # font sizes of a chart's labels, and of its axes
-SUFFIXES = {"parameters": "", "FLOPs": "FLOPs", "MACs": "MACs", "bytes": "B"}  # of abbreviated figures, keyed by unit
+SUFFIXES = {"parameters": "", "FLOPs": "FLOPs", "MACs": "MACs", "bytes": "B"}  # after abbreviated figures, by unit
 
 
 @mirrored
@@ -37,14 +37,15 @@ def first_fitting(pairs: tuple[tuple[str, str], ...], room: float) -> tuple[str,
 def room_beside(longest: int, limit: int, least: float, whole: float) -> float:
     """The width of the room to the right of the longest bar, in ems.
 
-    The axis is ``whole`` ems wide and ends at ``limit``. To its right there are ``least`` more ems.
+    The axis is ``whole`` ems wide and ends at ``limit``, and the longest bar ends at ``longest``. To the right of the
+    axis, there are ``least`` more ems. If ``limit`` is 0, only these are returned.
     """
     return least + (1 - longest / limit) * whole if limit else least
 
 
 @mirrored
 def widest(texts: tuple[str, ...] | list[str]) -> float:
-    """The width in ems of the widest of some texts."""
+    """The width in ems of the widest of the texts."""
     return max(map(ems, texts))
 
 
@@ -78,7 +79,7 @@ def text_inside(text: str, length: int, whole: int) -> str:
 
 @mirrored
 def part_of_column(column: int, figure: int, longest: int, most: float) -> float:
-    """The end of a bar in a column that is one unit wide; the longest bar takes the fraction ``most`` of it."""
+    """The end of a bar in a column that is one unit wide; the longest bar takes the fraction ``most`` of the column."""
     return column + most * figure / (longest or 1)
 
 
@@ -155,11 +156,14 @@ class Box(NamedTuple):
         return first < last
 
 
-Line = tuple[tuple[float, float], tuple[float, float]]  # from one point to another
+Line = tuple[tuple[float, float], tuple[float, float]]  # a (start, end) pair of points
 
 
 class Name(NamedTuple):
-    """The box of a name, and the line that leads from it to its point, or None if it is right beside its point."""
+    """The box of a name, and the line from the box to the point that it names.
+
+    ``leader`` is None if the name is right beside its point.
+    """
 
     box: Box
     leader: Line | None
@@ -175,8 +179,9 @@ def place(
 ) -> list[Name | None]:
     """Place the name of each point as near to it as possible, without covering other names, lines or points.
 
-    The function places the ``first`` names before the others. Among the others, names that fit right beside their
-    points come first, because a line takes room from other names. Returns None for a name that does not fit.
+    ``widths`` has the width of each name, and ``height`` is the height of all names, in pixels. The first ``first``
+    names are placed before the others. Among the others, names that fit right beside their points come first, because
+    a line takes room from other names. The result is None for a name that does not fit into ``area``.
     """
     marks = [_around(x, y, _MARK, _MARK) for x, y in points]
     names: dict[int, Name] = {}
@@ -199,7 +204,7 @@ def place(
 
 
 _BESIDE = 12  # pixels: a name farther than this from its point gets a line to it
-_MARK = 10.0  # side of the square around each point that names must not cover
+_MARK = 10.0  # pixels: the side of the square around each point that names must not cover
 _DIRECTIONS = 16
 _DISTANCES = (0, 8, 18, 30, 44, 60)
 

@@ -26,7 +26,11 @@ def length_frame(
     marks: Sequence[tuple[float, str]],
     percent: Callable[[int, int], str],
 ) -> Columns:
-    """The data of the chart: rows for each part at each length, for each label, and for each mark."""
+    """The data of ``length_areas``: rows for each part at each length, for each label, and for each mark.
+
+    ``costs`` has the cost of each part at each length. ``marks`` are (length, text) pairs. ``percent`` formats a share,
+    which it gets as (cost, total cost).
+    """
     areas = []
     widest: dict[Part, tuple[float, float, int]] = {}  # share, middle and length where the name has the most room
     inner = lengths[len(lengths) // 7], lengths[-len(lengths) // 7]  # names at the ends would be cut off
@@ -53,7 +57,10 @@ _LABELLED = 0.07  # the smallest share with room for a name
 
 @lru_cache
 def length_areas(appearance: str, share: str) -> Spec:
-    """The chart of the parts' shares over the sequence length: stacked areas, with a line at each mark."""
+    """The chart of the parts' shares over the sequence length: stacked areas, with a line at each mark.
+
+    ``share`` is the title of the share in tooltips.
+    """
     ink, look = INK[appearance], axis_look(appearance)
     scale = alt.Scale(type="log", base=2, nice=False)
     x = alt.X("length:Q", title="S", scale=scale, axis=alt.Axis(grid=False, format=",d", **look))

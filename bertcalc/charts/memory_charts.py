@@ -18,7 +18,7 @@ AREA_COLORS: dict[str, dict[Area, str]] = {
     look: dict(zip(AREAS, inks, strict=True)) for look, inks in colors.AREAS.items()
 }
 _CROSSED = 0.07  # fraction of the peak: a line nearer than this to the middle of a name crosses it
-_HEIGHT, _EDGE = 32, 7  # heights in pixels: of the stacked bar, and of the mark at its edges
+_HEIGHT, _EDGE = 32, 7  # pixels: the height of the stacked bar, and of the marks at its upper and lower edge
 _NAMED = 0.1  # fraction of the peak: an area thinner than this has no room for its name
 
 
@@ -44,7 +44,8 @@ def legend(look: str) -> Any:
 def stacked_bar(look: str, words: tuple[str, ...], inks: tuple[tuple[str, str], ...]) -> Spec:
     """The parts of memory as one stacked bar, with a thick line at the limit and a thin mark at the preset's total.
 
-    ``inks`` are the names of the parts with their colors.
+    ``words`` are the titles of the tooltip's lines: exact bytes, size, share and formula. ``inks`` are (name, color)
+    pairs of the parts.
     """
     paper, ink = BACKGROUND[look], INK[look]
     scale = alt.Scale(nice=False, zero=True)
@@ -83,13 +84,16 @@ def step_frame(
     end: int,
     size: Callable[[int], str],
 ) -> Columns:
-    """The data of the chart: a row for each area at each point in time, each name that fits, each phase, and the peak.
+    """The data of ``step_areas``.
 
-    A further row is for the preset's peak if it differs, and one is for the end of the axis.
+    There is a row for each area at each point in time, for each name that fits, for each phase, for the peak, and for
+    the end of the axis in bytes (``end``). ``preset`` is a (name, peak) pair; it has a row if its peak differs.
+    ``names`` and ``phases`` have the words for areas and phases. ``size`` formats a number of bytes.
     """
     rows: list[dict[str, Any]] = []
     top = max(moments, key=lambda moment: moment.live)
-    widest: dict[Area, tuple[int, int, int, int]] = {}  # bytes, distance from the ends, middle in bytes, point in time
+    # Where each area's name has the most room: bytes, distance from the ends, middle in bytes, point in time.
+    widest: dict[Area, tuple[int, int, int, int]] = {}
     for index, moment in enumerate(moments):
         below = 0
         for area, count in moment.areas.items():
@@ -119,7 +123,10 @@ def step_frame(
 
 
 def _beside(middle: int, thick: int, line: int, top: int) -> float:
-    """The vertical position of a name: the middle of its area or, if a line would cross it, of the larger half."""
+    """The vertical position of a name in its area: the middle of the area.
+
+    If ``line`` would cross the name there, the position is the middle of the larger part of the area beside the line.
+    """
     if abs(middle - line) > _CROSSED * top or line == top:
         return float(middle)
     return (line + middle + (thick if middle > line else -thick) / 2) / 2
@@ -127,7 +134,10 @@ def _beside(middle: int, thick: int, line: int, top: int) -> float:
 
 @lru_cache
 def step_areas(look: str, names: tuple[str, ...], step: str) -> Spec:
-    """The chart: stacked areas, the phases above them, and a mark at the peak."""
+    """The chart of allocated memory over a step: stacked areas, the phases above them, and a mark at the peak.
+
+    ``names`` are the names of the areas. ``step`` is the title of the operation in tooltips.
+    """
     ink, paper = INK[look], BACKGROUND[look]
     inks = {name: AREA_COLORS[look][area] for name, area in zip(names, AREAS, strict=True)}
     x = alt.X("at:Q", title=None, axis=None, scale=alt.Scale(nice=False))

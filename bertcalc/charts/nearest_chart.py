@@ -16,9 +16,9 @@ from bertcalc.explore.design import Budget, Design
 def designs_frame(
     designs: Sequence[Design], budget: Budget, numbered: int, sides: tuple[str, str], formatted: Callable[[int], str]
 ) -> Columns:
-    """The data of the chart. The first ``numbered`` designs show ranks.
+    """The data of ``near_budget``. The first ``numbered`` designs show ranks.
 
-    ``sides`` are the words for designs within the budget and for designs above it.
+    ``sides`` are the words for designs within the budget and for designs above it. ``formatted`` formats a figure.
     """
     return {
         "hidden": [design.hidden_size for design in designs],
@@ -35,7 +35,10 @@ def designs_frame(
 
 @lru_cache
 def near_budget(appearance: str, sides: tuple[str, str]) -> Spec:
-    """The chart of layers over hidden size: circles within the budget, triangles above it, with their ranks."""
+    """The chart of layers over hidden size: circles within the budget, triangles above it, with their ranks.
+
+    ``sides`` are the words for both in the legend.
+    """
     ink, colors = INK[appearance], COLORS[appearance]
     axis = alt.Axis(grid=False, format=",d", tickMinStep=1, **axis_look(appearance))
     x = alt.X("hidden:Q", title="H", scale=alt.Scale(type="log", nice=False, padding=20), axis=axis)

@@ -17,10 +17,10 @@ from bertcalc.explore.quantities import Unit
 from bertcalc.text.live_numbers import FigureBound, within
 
 _HEIGHT, _MAP_HEIGHT = 270, 340
-LOW, LOW_MAP = 220, 280  # on the projector
+LOW, LOW_MAP = 220, 280  # heights in pixels on the projector
 _BELOW = 63  # height of the axis and its title in pixels, part of a chart's height
-_LINE_OF_TEXT = 21 / (LOW - _BELOW)  # least distance between names, as a fraction of the curves' height
-# Quantities that have the color of a component, which is never on the same chart.
+_LINE_OF_TEXT = 21 / (LOW - _BELOW)  # minimum distance between names, as a fraction of the curves' height
+# Quantities that have the color of a component. A quantity and its component are never on the same chart.
 _COLORED_AS = {
     "forward": "embeddings",
     "training": "encoder",
@@ -58,7 +58,7 @@ class Mark(NamedTuple):
 
 
 class MapPoint(NamedTuple):
-    """Published models at one place of the map: the preset that a click selects, its label, and all presets."""
+    """Published models at one place of the map: the preset that a click selects, its label, and the names of all."""
 
     place: tuple[int, int]
     preset: str
@@ -76,7 +76,10 @@ def hue(quantity: str, appearance: str) -> str:
 def curves_frame(
     values: Sequence[int], curves: Sequence[Curve], chosen: str, marks: Sequence[Mark], appearance: str, *, logs: bool
 ) -> Columns:
-    """The data of the curves: a row for each figure, for each name at the end of a curve, and for each mark."""
+    """The data of the curves: a row for each figure, for each name at the end of a curve, and for each mark.
+
+    ``chosen`` is the quantity with the thickest curve. ``logs`` is whether the axes are logarithmic.
+    """
     rows: list[dict[str, Any]] = []
     for curve in curves:
         width = 4 if curve.quantity == chosen else 2
@@ -89,7 +92,7 @@ def curves_frame(
         look = {"color": hue(curve.quantity, appearance), "width": 600 if curve.quantity == chosen else 400}
         rows.append({"x": values[-1], "end": curve.name, "height": height, "rank": downwards.index(height), **look})
     low, high = values[0], values[-1]
-    # Texts are to the left of their points, unless the first has no room there.
+    # Texts are to the left of their points. If the first text has no room there, all texts are to the right.
     align = "left" if marks and _part(marks[0].x, low, high, logs=logs) < _LEFT else "right"
     lines = _mark_heights(marks, curves, (low, high), logs=logs)
     rows += [
@@ -123,25 +126,28 @@ def _mark_heights(
 
 
 _NARROW = 300  # pixels: the width of the chart on a phone
-_MARK_DY = -14  # from a point to its text
+_MARK_DY = -14  # pixels from a point to its text
 _TOP = 0.75  # above this height there is no room for two lines of text
 
 
 def _part(figure: float, low: float, high: float, *, logs: bool) -> float:
-    """The relative position of a figure between two ends, from 0 to 1."""
+    """The relative position of a figure between two ends, from 0 to 1; 0 if the ends are equal."""
     if high <= low:
         return 0.0
     return log(figure / low) / log(high / low) if logs else (figure - low) / (high - low)
 
 
 def _bounds(curves: Sequence[Curve], *, logs: bool) -> tuple[int, int]:
-    """The least and the greatest figure on the axis."""
+    """The smallest and the largest figure on the axis."""
     figures = [figure for curve in curves for figure in curve.figures if figure or (figure == 0 and not logs)]
     return min(figures, default=1) if logs else 0, max(figures, default=1)
 
 
 def _heights(curves: Sequence[Curve], *, logs: bool) -> list[float]:
-    """The heights of the curves' names, from 0 to 1: as near to the ends as possible without overlaps."""
+    """The heights of the curves' names: as near to the ends of the curves as possible without overlaps.
+
+    The figures on the axis have heights from 0 to 1.
+    """
     drawn = [[figure for figure in curve.figures if figure is not None] for curve in curves]
     low, high = _bounds(curves, logs=logs)
     heights = [_part(max(curve[-1] if curve else low, low), low, high, logs=logs) for curve in drawn]
@@ -160,9 +166,11 @@ def map_frame(
     *,
     logs: bool,
 ) -> Columns:
-    """The data of the map: a row for each cell, each point of a line, each published model, and the current model.
+    """The data of the map: a row for each cell, each point of a line, each published model, and each mark.
 
-    ``lines`` go from the top left to the bottom right; the area beyond them is filled.
+    ``cells`` are the values along both axes, and ``figures`` has the figure of each (x, y) cell. ``lines`` go from the
+    top left to the bottom right; the area beyond them is filled. ``marks`` show the current model. ``logs`` is whether
+    the axes are logarithmic.
     """
     xs, ys = cells
     (left, right), (bottom, top) = (xs[0], xs[-1]), (ys[0], ys[-1])
@@ -200,7 +208,11 @@ def _edges(values: Sequence[int], *, logs: bool) -> dict[int, tuple[float, float
 def _line_labels(
     lines: Lines, width: tuple[int, int], height: tuple[int, int], letter: float, *, logs: bool
 ) -> list[dict[str, Any]]:
-    """The labels of the lines: above the upper end or, without room there, to the right of the right end, or none."""
+    """The labels of the lines, in a chart where a letter takes the fraction ``letter`` of the width.
+
+    A label is above the upper end of its line. Without room there, it is to the right of the lower end if the line
+    reaches the right edge. Without room there either, the line has no label.
+    """
     labels: list[dict[str, Any]] = []
     taken = {"top": -1.0, "right": 2.0}
     for name, places in lines:
@@ -226,7 +238,8 @@ def _room_for_labels(
 ) -> list[str]:
     """The labels of the points; a label without room is empty.
 
-    A label must not cover an earlier label, a point or the current model, and must not leave the chart.
+    A label must not cover an earlier label, a point or the current model, and must not leave the chart. ``letter`` is
+    the width of a letter as a fraction of the chart's width.
     """
     places = [(_part(point.place[0], *width, logs=logs), _part(point.place[1], *height, logs=logs)) for point in points]
     rings = {(mark.x, mark.y) for mark in marks}
@@ -251,28 +264,40 @@ def _room_for_labels(
 def _around_here(
     mark: Mark, width: tuple[int, int], height: tuple[int, int], letter: float, *, logs: bool
 ) -> list[tuple[float, float, float]]:
-    """The boxes that the current model takes: the halves of its ring, and the figure above it at both heights."""
+    """The boxes around the current model that labels must not cover, as (left, right, height) triples.
+
+    They are the two halves of its ring, and its figure at both heights in _ABOVE_RING.
+    """
     x, y = _part(mark.x, *width, logs=logs), _part(mark.y, *height, logs=logs)
     half = 0.6 * letter * len(mark.text)
     figure = [(x - half, x + half, y + up) for up in _ABOVE_RING]
     return [(x - letter, x + letter, y + up) for up in (-0.04, 0.04)] + figure
 
 
-_ABOVE_RING = (0.08, 0.1)  # the height of a figure, as a fraction of the chart's: on the page, and on the projector
+# The distance of a figure above its ring on the page and on the projector, as a fraction of the chart's height.
+_ABOVE_RING = (0.08, 0.1)
 _BESIDE_POINT, _BESIDE_RING = 9, 17  # pixels from the middle of a point to its name
-_LETTER = (0.01, 0.035)  # the width of a letter as a fraction of the chart's: on a screen, on a phone
-_LABEL_HEIGHT = 0.06  # as a fraction of the chart's height, for the lowest chart: on the projector
+_LETTER = (0.01, 0.035)  # the width of a letter as a fraction of the chart's width, on a screen and on a phone
+_LABEL_HEIGHT = 0.06  # the height of a label as a fraction of the chart's, on the projector, where charts are lowest
 
 
 @lru_cache(maxsize=256)
 def curves(appearance: str, title: str, unit: Unit, *, logs: bool) -> Spec:
-    """The chart of curves, named at their ends; the current and the doubled model are points with figures."""
+    """The chart of curves, named at their ends. The current and the doubled model are points with figures.
+
+    ``title`` is the title of the x axis, and ``unit`` the unit of the figures. ``logs`` is whether the axes are
+    logarithmic.
+    """
     return _titled(_curves(appearance, unit, logs), title)
 
 
 @lru_cache(maxsize=256)
 def equal_values(appearance: str, x_title: str, y_title: str, figure_title: str, *, logs: bool) -> Spec:
-    """The map: lines with their levels, published models with their names; a click selects a cell or a model."""
+    """The map: lines with their levels, and published models with their names. A click selects a cell or a model.
+
+    ``x_title``, ``y_title`` and ``figure_title`` name the axes and the figure in tooltips. ``logs`` is whether the axes
+    are logarithmic.
+    """
     return _titled(_equal_values(appearance, logs), x_title, y_title, figure_title)
 
 
@@ -382,7 +407,7 @@ def _equal_values(appearance: str, logs: bool) -> str:
 def _axis(appearance: str, unit: Unit | None = None, *, logs: bool) -> Any:
     """An axis labeled with whole numbers or, for a unit, with abbreviated numbers."""
     text = "format(datum.value, ',d')" if unit is None else short_expression(unit)
-    # Of the many ticks of a logarithmic axis, only round numbers get a label.
+    # A logarithmic axis has many ticks. Only 1, 2 and 5 times a power of ten get a label.
     round_ones = f"indexof('125', slice(format(datum.value, '.0e'), 0, 1)) >= 0 ? ({text}) : ''"
     label = round_ones if logs else text
     return alt.Axis(grid=True, gridOpacity=0.25, labelExpr=label, **axis_look(appearance))

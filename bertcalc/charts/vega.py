@@ -42,7 +42,7 @@ def compiled(spec: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=512)
 def _compiled(spec: str) -> str:
-    import vl_convert  # 65 MB, half a second for the first chart, and 20 ms for another
+    import vl_convert  # imported late: 65 MB, half a second for the first chart, 20 ms for each other chart
 
     vega: dict[str, Any] = vl_convert.vegalite_to_vega(spec)
     # Vega-Lite replaces an empty data set by one row without values.

@@ -9,14 +9,17 @@ from bertcalc.charts.blocks import Spec, colored, spec_of, tooltip
 from bertcalc.charts.colors import BACKGROUND, COLORS, INK
 from bertcalc.charts.labels import SMALL
 
-_HEIGHT, _LOW = 484, 420  # pixels on the page, and on the projector, which has a larger font
+_HEIGHT, _LOW = 484, 420  # heights in pixels on the page, and on the projector, which has a larger font
 _LARGE = 20  # the largest font size on the projector, in pixels
 _OF_A_ROW = 0.6  # the largest font size, as a share of the height of a row
 
 
 @lru_cache
 def picture(look: str, rows: int, *, low: bool = False) -> Spec:
-    """The specification of a picture with ``rows`` rows, for the data of ``picture_frame``; ``low`` saves height."""
+    """The specification of a picture with ``rows`` rows, for the data of ``picture_frame``.
+
+    A ``low`` picture takes less height.
+    """
     ink, paper = INK[look], BACKGROUND[look]
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[rows, 0], nice=False))
@@ -27,7 +30,8 @@ def picture(look: str, rows: int, *, low: bool = False) -> Spec:
         return alt.Chart().transform_filter(f"datum.mark == '{mark}'").encode(x=x, y=y)
 
     frame = shapes("frame").mark_rect(fill=None, stroke=ink, strokeWidth=1.5, cornerRadius=6).encode(x2="x2", y2="y2")
-    # A picture without residual sums or with too many heads lacks these shapes; an empty group needs no description.
+    # aria=False: arcs and slices are empty layers if there are no residual sums or too many heads. To a screen reader,
+    # an empty layer would be a picture without a name.
     arcs = shapes("arc").mark_rule(color=ink, strokeWidth=1.5, aria=False).encode(x2="x2", y2="y2")
     filled = {"fill": color(channel="Fill"), "fillOpacity": alt.FillOpacity("weight:Q", scale=None)}
     boxes = shapes("box").mark_rect(cornerRadius=4, cursor="pointer", strokeWidth=1.2).add_params(chosen)

@@ -47,7 +47,10 @@ DEVICES: dict[str, Chip] = {
 
 
 def seconds(flops: Any, peak: Any, utilisation: Any, devices: Any) -> Any:
-    """The training time in seconds, for numbers or symbols; ``utilisation`` is the fraction of the peak reached."""
+    """The training time in seconds, for numbers or symbols.
+
+    ``peak`` is the peak FLOP/s of one device, and ``utilisation`` the fraction of this peak that training reaches.
+    """
     return flops / (devices * peak * utilisation)
 
 

@@ -14,7 +14,7 @@ from bertcalc.text import N_
 
 
 class RuleSizes(NamedTuple):
-    """The sizes that a rule is computed from: exact numbers or SymPy symbols."""
+    """The sizes from which a rule is computed: exact numbers or SymPy symbols."""
 
     batch_size: Any
     sequence_length: Any
@@ -31,11 +31,11 @@ class PublishedRule(NamedTuple):
     name: str
     phase: Phase
     formula: Callable[[RuleSizes, Iterable[Step]], Any]
-    difference: str  # from PyTorch's count
+    difference: str  # the difference from PyTorch's count, in words
     source: str
 
     def flops(self, config: Config, batch_size: int, sequence_length: int, steps: Iterable[Step]) -> Fraction:
-        """The rule's count for a model and the steps of its forward pass, which can be a fraction."""
+        """The FLOPs that the rule counts for a model and the steps of its forward pass; they can be fractional."""
         sizes = {**config.shared(), "batch_size": batch_size, "sequence_length": sequence_length}
         return Fraction(self.formula(RuleSizes(*(Fraction(sizes[field]) for field in RuleSizes._fields)), steps))
 
@@ -121,7 +121,7 @@ RULES: dict[str, PublishedRule] = {
 
 
 class PublishedFigure(NamedTuple):
-    """A published figure and its unit, with the rule and the model that it was computed for."""
+    """A published figure in a unit, with the rule, the model and the batch from which it was computed."""
 
     rule: str
     preset: str

@@ -25,7 +25,7 @@ Letters = tuple[Step, ...]
 
 @checked
 def letters(model: Model, convention: Convention = PYTORCH, *, cross: bool = False) -> Letters:
-    """The steps of the forward pass with symbolic shapes; ``cross`` is whether encoder_hidden_states are passed.
+    """The steps of the forward pass with symbolic shapes. With ``cross``, encoder_hidden_states are passed.
 
     M, the number of masked positions, appears if the convention counts the masked-LM head at masked positions only.
     """
@@ -43,7 +43,7 @@ def part_expressions(steps: Letters, convention: Convention) -> dict[Part, Any]:
 @checked
 @lru_cache(maxsize=128)  # 0.1 MB per entry
 def total_expression(steps: Letters, convention: Convention, phase: Phase) -> Any:
-    """The cost of all steps, as a sympy.Expr."""
+    """The cost of all steps in a phase, as a sympy.Expr."""
     return total(steps, convention, phase)
 
 
@@ -92,9 +92,10 @@ def crossover(steps: Letters, convention: Convention, parts: tuple[Part, ...]) -
 
 
 def time_formula(flops: Fraction, peak: int, utilisation: Fraction, devices: int) -> tuple[str, str]:
-    """The formula for the training time in seconds: LaTeX with letters (F, R, u, n), and text with numbers.
+    """The formula for the training time in seconds, as a (LaTeX, text) pair.
 
-    The text is live if ``flops`` is live.
+    The LaTeX has the letters F, R, u and n for the arguments. The text has their values, and is live if ``flops`` is
+    live.
     """
     letters = "FRun"
     expression = seconds(*sympy.symbols(" ".join(letters), positive=True))
@@ -105,7 +106,7 @@ def time_formula(flops: Fraction, peak: int, utilisation: Fraction, devices: int
 
 @checked
 def value(formula: Formula, config: Config, **sizes: int) -> Fraction:
-    """The value of a formula for a configuration and the sizes of its inputs."""
+    """The value of a formula for a configuration, and for the ``sizes`` of a batch, such as sequence_length."""
     numbers = formula.numbers_of(config, sizes)
     above, below = (
         sum(factor * prod(numbers[field] ** power for field, power in powers) for factor, powers in polynomial)
@@ -119,7 +120,7 @@ _Polynomial = tuple[tuple[int, tuple[tuple[str, int], ...]], ...]
 
 @lru_cache(maxsize=4096)
 def _quotient(expression: Any) -> tuple[_Polynomial, _Polynomial]:
-    """The numerator and denominator of an expression as plain tuples, because SymPy's own substitution is slow."""
+    """The numerator and denominator of an expression as plain tuples, because substitution in SymPy is slow."""
     letters = tuple(ALL_SYMBOLS.values())
     above, below = (sympy.Poly(part, *letters).terms() for part in sympy.fraction(sympy.together(expression)))
     return _polynomial(above), _polynomial(below)
@@ -143,7 +144,7 @@ def rule_expression(steps: Letters, rule: PublishedRule) -> Any:
 @checked
 @lru_cache(maxsize=1024)
 def rule_formulas(steps: Letters, rule: PublishedRule) -> tuple[tuple[Formula, ...], tuple[Formula, ...]]:
-    """The terms of a published rule, and the terms of the difference between PyTorch's count and the rule."""
+    """The terms of a published rule, and the terms of PyTorch's count minus the rule."""
     theirs = exact(rule_expression(steps, rule))
     rest = exact(total(steps, phase=rule.phase)) - theirs
     sums = sympy.collect(theirs, SYMBOLS["num_hidden_layers"]), sympy.expand(rest)

@@ -101,7 +101,7 @@ PARTS: tuple[Part, ...] = (
 
 
 class CostRow(NamedTuple):
-    """A step or a whole module: its name without "bert.", its number of copies, and the cost of one copy."""
+    """A step or a whole module: its name without the body's prefix ("bert."), its copies, and the cost of one copy."""
 
     name: str
     copies: int
@@ -191,7 +191,7 @@ def unknown_training(model: Model) -> Problem | None:
 
 @checked
 def total(steps: Iterable[Step], convention: Convention = PYTORCH, phase: Phase = "forward") -> int:
-    """The cost of all steps and all their copies, in FLOPs or MACs."""
+    """The cost of all steps and all their copies in a forward pass or a training step, in FLOPs or MACs."""
     if phase == "forward":
         return sum(cost(step, convention) for step in steps)
     steps = list(steps)
@@ -206,14 +206,17 @@ def cost(step: Step, convention: Convention = PYTORCH) -> int:
 
 @checked
 def by_part(steps: Iterable[Step], convention: Convention = PYTORCH) -> dict[Part, int]:
-    """The forward cost of each part with a cost, in the order of the model; the costs sum to ``total``."""
+    """The forward cost of each part that has a cost, in the order of PARTS; the costs sum to ``total``."""
     costs = summed((part_of(step), cost(step, convention)) for step in steps)
     return {part: costs[part] for part in PARTS if costs.get(part, 0) != 0}
 
 
 @checked
 def by_name(steps: Iterable[Step], convention: Convention = PYTORCH) -> list[CostRow]:
-    """The forward cost of every module and step with a cost, each module before its steps; first the whole model."""
+    """The forward cost of every module and step that has a cost.
+
+    The first row is the whole model. Each module comes before its steps.
+    """
     rows: dict[str, CostRow] = {}
     for step in steps:
         run_cost = convention.counting.of(step)
@@ -239,7 +242,7 @@ def part_of(step: Step) -> Part:
 
 @checked
 def masked_positions(sequence_length: int) -> int:
-    """The number of masked positions in a sequence: 15 %, rounded as in google-research/bert's data preparation.
+    """The number of masked positions in a sequence: 15 %, rounded as in google-research/bert, but at least 1.
 
     https://github.com/google-research/bert/blob/master/create_pretraining_data.py
     """
@@ -248,7 +251,7 @@ def masked_positions(sequence_length: int) -> int:
 
 @checked
 def tokens(steps: Sequence[Step]) -> int:
-    """The number of tokens in the batch."""
+    """The number of tokens in the batch, from the steps of a forward pass."""
     return prod(steps[0].gives.shape)
 
 
@@ -281,7 +284,8 @@ def at_masked(steps: Iterable[Step], positions: int) -> list[Step]:
 
 def _times(step: Step) -> int:
     """How often training computes a step: forward, and for the gradients of its input and its weight."""
-    return 3 - any(value.name == "encoder_hidden_states" for value in step.takes)  # an input without a gradient
+    # encoder_hidden_states get no gradient.
+    return 3 - any(value.name == "encoder_hidden_states" for value in step.takes)
 
 
 def _recomputed(steps: Iterable[Step], recompute: Recompute, flowing: Collection[str]) -> set[str]:

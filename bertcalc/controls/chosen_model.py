@@ -22,7 +22,7 @@ from bertcalc.families.presets import DEFAULT_PRESET, PRESETS, preset_named
 from bertcalc.model.model import Model, config_of_class
 from bertcalc.text.amounts import whole
 
-# The fields that can be changed without a slider, by the type of their values.
+# The fields that can be changed without a slider, grouped by the type of their values.
 NUMBERS = ("max_position_embeddings", "type_vocab_size", "num_labels", *OWN_LETTERS)
 SWITCHES = ("tie_word_embeddings", "is_decoder", "add_cross_attention")
 OPTIONS: dict[str, tuple[str, ...]] = {
@@ -68,7 +68,10 @@ class ChosenModel(NamedTuple):
         }
 
     def changed(self, values: Mapping[str, Any]) -> "ChosenModel":
-        """Change some values. Raises ConfigError if they are not valid together."""
+        """Return the model with some values changed; a class of another family starts from that family's first preset.
+
+        Raises ConfigError if the values are not valid together.
+        """
         family = CLASSES.get(values.get("architecture", ""), family_of(self.config))
         if family is not family_of(self.config):  # start from the new family's first preset
             return self.reset(next(iter(family.presets))).changed(values)
@@ -81,7 +84,7 @@ class ChosenModel(NamedTuple):
         return changed
 
     def reset(self, preset: str | None = None) -> "ChosenModel":
-        """Start from a preset (by default the current one), in the current class or its counterpart."""
+        """Return the model of a preset (by default the current one), in the current class or its counterpart."""
         name = preset or self.preset
         config = PRESETS[name].config
         like = counterpart(self.architecture, family_of(config))
@@ -90,7 +93,7 @@ class ChosenModel(NamedTuple):
     def link(self, meant: str = DEFAULT_PRESET) -> dict[str, str]:
         """The parameters of the link: the preset and the values that differ from it, under the family's names.
 
-        ``meant`` is the default preset of links: the link leaves it out.
+        The preset is left out if it is ``meant``, the preset of links that name none.
         """
         start = _values_of(self.preset)
         differing = {name: value for name, value in self.values().items() if value != start[name]}
@@ -114,12 +117,12 @@ def _values_of(preset: str) -> Mapping[str, Any]:
 
 
 def read(link: Mapping[str, str], meant: str = DEFAULT_PRESET) -> tuple[ChosenModel, list[Problem]]:
-    """Read the model of a link, or the nearest valid model, and the problems with the link.
+    """Return the model that a link describes, or the nearest valid model, and the problems with the link.
 
-    The function ignores values of the wrong type. A link without a preset starts from ``meant``, or from the first
-    preset of its class's family if that is a different family. A field's shared name takes precedence over the family's
-    name, as in a configuration. A field that the family lacks is a problem, unless it has the only value that describes
-    the family's models.
+    Values of the wrong type are ignored. A link without a preset starts from ``meant``, or from the first preset of its
+    class's family if that is a different family. A field's shared name takes precedence over the family's name, as in a
+    configuration. A field that the family does not have is a problem, except with the value that all models of the
+    family implicitly have.
     """
     link = {**{SHARED[name]: text for name, text in link.items() if name in SHARED}, **link}
     architecture = link.get("architecture", "")
@@ -143,7 +146,7 @@ def read(link: Mapping[str, str], meant: str = DEFAULT_PRESET) -> tuple[ChosenMo
 
 
 def _of_other_families(link: Mapping[str, str], kind: type[Config]) -> Iterator[Problem]:
-    """The problems with fields of a link that a family lacks, worded as for a config.json where possible."""
+    """The problems with a link's fields that a family does not have, worded as for a config.json where possible."""
     lacking = {field: ABSENT.get(field, 1) for field in FIELDS if not kind.has(field)}
     for field, value in _read(link, lacking):
         if problem := check_field(kind, field, value):
@@ -158,12 +161,12 @@ def _back(model: ChosenModel, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def in_reach(problem: Problem) -> Problem:
-    """The problem with only the remedies that a link can express; a link has no pad_token_id."""
+    """The problem with only the remedies that a link can express; for example, a link has no pad_token_id."""
     return problem._replace(remedies=tuple(remedy for remedy in problem.remedies if remedy.keys() <= set(NAMES)))
 
 
 def _as_moved(start: Config, values: Mapping[str, Any], problem: Problem) -> Problem:
-    """If a link has only one of hidden_size and num_attention_heads, offer the same remedies as for a typed value."""
+    """Offer the same remedies as for a typed value if the link has only hidden_size or only num_attention_heads."""
     linked = [field for field in ("hidden_size", "num_attention_heads") if field in values]
     if problem.field != "hidden_size" or len(linked) != 1:
         return problem

@@ -19,8 +19,8 @@ class History(Generic[State]):
     first.
     """
 
-    LONGEST = 200  # steps
-    WRITTEN = 30  # number of steps before the current one, and after it, that the browser keeps
+    LONGEST = 200  # maximum number of steps
+    WRITTEN = 30  # maximum number of steps that the browser keeps on each side of the current one
 
     def __init__(self, state: State) -> None:
         self.steps = [state]
@@ -45,7 +45,7 @@ class History(Generic[State]):
         return self.at < self.last
 
     def take(self, state: State) -> None:
-        """Add a step after the current one, and drop the undone steps."""
+        """Add a step after the current one, and drop the undone steps; a step with the same state is not added."""
         self.attempt = {}
         if state != self.present:
             self.steps = [*self.steps[: self.at + 1], state][-self.LONGEST :]

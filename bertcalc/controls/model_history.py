@@ -20,8 +20,8 @@ from bertcalc.controls.chosen_model import FIELDS, ChosenModel, in_reach, read
 from bertcalc.controls.history import History
 from bertcalc.controls.stops import SLIDERS, moved
 
-_LONGEST_LINK = 10_000  # characters of a written step
-_LONGEST_ATTEMPT = 40  # characters of a value in a written attempt
+_LONGEST_LINK = 10_000  # maximum length of a restored step, in characters
+_LONGEST_ATTEMPT = 40  # maximum length of a restored value that was typed, in characters
 
 
 class ModelHistory(History[ChosenModel]):
@@ -33,7 +33,7 @@ class ModelHistory(History[ChosenModel]):
         self._links: dict[int, tuple[ChosenModel, str]] = {}  # (step, link) of the written steps, keyed by id(step)
 
     def written(self) -> dict[str, Any]:
-        """The nearest steps, as links, and the attempt, ready for JSON.
+        """The nearest steps as links, the index of the current one, and the attempt, as JSON data.
 
         >>> history = ModelHistory(ChosenModel())
         >>> history.change({"num_hidden_layers": 24})
@@ -41,15 +41,16 @@ class ModelHistory(History[ChosenModel]):
         {'steps': ['', 'num_hidden_layers=24'], 'at': 1, 'attempt': {}}
         """
         steps, at = self.nearest_steps()
-        # Most steps have a link from the previous run. Keys are ids, because hashing a step takes as long as its link.
+        # Most steps have a link from the previous run. Keys are ids: hashing a step takes as long as writing its link.
         self._links = {id(step): self._links.get(id(step)) or (step, urlencode(step.link())) for step in steps}
         return {"steps": [self._links[id(step)][1] for step in steps], "at": at, "attempt": self.attempt}
 
     @classmethod
     def restored(cls, model: ChosenModel, written: object, *, is_linked: bool = True) -> "ModelHistory":
-        """Restore a history from ``written``, which is untrusted.
+        """Restore a history from the result of ``written``, which is untrusted.
 
-        If its current step is not ``model``, the history starts with only ``model``, unless ``is_linked`` is False.
+        The history starts with only ``model`` if the data are invalid. With ``is_linked``, it also does if the current
+        step of the data is not ``model``.
         """
         history = cls(model)
         match written:
@@ -71,7 +72,10 @@ class ModelHistory(History[ChosenModel]):
         self.unsaid = []
 
     def change(self, values: Mapping[str, Any]) -> None:
-        """Change some values in one step; invalid values become the attempt until the next change."""
+        """Change some values in one step, together with the values of the attempt if all of them are valid together.
+
+        If the new values are invalid, they are added to the attempt.
+        """
         left = {name: value for name, value in self.attempt.items() if name not in values}
         for attempt in (left, {}):
             with suppress(ConfigError):
@@ -81,7 +85,7 @@ class ModelHistory(History[ChosenModel]):
         self.attempt = {**left, **values}
 
     def move(self, field: str, value: Any) -> None:
-        """Change one size and the sizes that follow it; an invalid value becomes the attempt."""
+        """Change one size and the sizes that follow it; an invalid value is added to the attempt."""
         left = {name: attempt for name, attempt in self.attempt.items() if name != field}
         try:
             config = moved(self.present.config, field, value, self.present.locks)

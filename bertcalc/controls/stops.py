@@ -60,10 +60,10 @@ WORDS: dict[str, str] = {
     "num_attention_heads": N_("Head count"),
     "intermediate_size": N_("Feed-forward size"),
 }
-_MOST = 256  # stops of a slider: a mouse cannot hit more
+_MOST = 256  # maximum number of stops of a slider: a mouse cannot hit more
 _PARTS, _FARTHEST = 16, 4  # stops are sixteenths of a size, up to four times the size
 _SMALL = 64  # for smaller sizes, every number is a stop
-_MULTIPLES = 8  # the highest multiple of H, if intermediate_size is a multiple of it
+_MULTIPLES = 8  # the highest multiple of H as intermediate_size, if it follows H
 
 
 _NO_SLIDER = (
@@ -76,7 +76,7 @@ _NO_SLIDER = (
 def stops(config: Config, field: str, locks: Locks = LOCKS, also: int | None = None) -> list[int]:
     """The stops of a slider in ascending order, including the current value, and ``also`` if it is valid.
 
-    ``moved`` accepts each of them.
+    ``moved`` accepts each of them. Raises UnknownNameError for a field without a slider.
     """
     if field not in SLIDERS or not config.has(field):
         raise unknown(_NO_SLIDER, field, [size for size in SLIDERS if config.has(size)])
@@ -93,7 +93,8 @@ def stops(config: Config, field: str, locks: Locks = LOCKS, also: int | None = N
             values = _multiples(config.hidden_size, min(_MULTIPLES * config.hidden_size, DIMENSIONS[field][1]))
         case _:
             values = list(range(low, high + 1, step))
-    if config.heads_of > 1:  # rotary positions need even head sizes; heads may also share keys and values
+    # Not all stops are valid: rotary positions need even head sizes, and heads can share keys and values.
+    if config.heads_of > 1:
         values = [value for value in values if _possible(config, field, value, locks)]
     if also is not None and _possible(config, field, also, locks):
         values.append(also)
@@ -163,7 +164,7 @@ def moved(config: Config, field: str, value: int, locks: Locks = LOCKS) -> Confi
         changes["pad_token_id"] = value - 1  # otherwise no slider could go below EuroBERT's padding token, 128,001
     try:
         return replace(config, **changes)
-    except ConfigError as error:  # in another field: report it for the changed field, with complete remedies
+    except ConfigError as error:  # about another field: report it for the changed field, with complete remedies
         remedies = _valid_changes(config, ({**changes, **remedy} for remedy in error.problem.remedies))
         raise ConfigError(error.problem._replace(field=field, remedies=(*remedies,))) from None
 
@@ -197,7 +198,7 @@ def followers(config: Config, field: str, value: int, locks: Locks = LOCKS) -> d
 
 
 def _following(config: Config, hidden_size: int, locks: Locks) -> dict[str, int]:
-    """The intermediate_size that is the same multiple of a new hidden_size, rounded; empty if it is not locked."""
+    """The intermediate_size that is the same multiple of a new hidden_size, rounded; empty without its lock."""
     if not locks.intermediate:
         return {}
     present = config.hidden_size

@@ -66,7 +66,7 @@ class ClassOutcome(NamedTuple):
     remark: str
     seconds: float
     data: dict[str, Any] | None
-    flops: str = ""  # yes, or the reason why not
+    flops: str = ""  # "yes", or the reason why there is no formula; "" if it was not requested
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -183,7 +183,7 @@ def outcome_of(request: DiscoveryRequest, search: Search = discover) -> ClassOut
     try:
         try:
             return row_for(_WORKER.run(run_search, search, request, cpu_seconds))
-        except MemoryError:  # a fresh process does not contain memory left over from other classes
+        except MemoryError:  # try again in a fresh process, without memory left over from other classes
             _WORKER.stop()
             return row_for(_WORKER.run(run_search, search, request, cpu_seconds))
     except (Ended, SlowError):
@@ -269,7 +269,7 @@ def report(rows: list[ClassOutcome], seconds: int, groups: Sequence[str] = ()) -
 
 
 def read(path: Path | None) -> dict[tuple[str, str], dict[str, Any]]:
-    """Read the entries of a formula file, keyed by model type and class.
+    """Read the entries of a formula file, keyed by model type and class; without a path, there are none.
 
     Raises InputError if this command did not write the file, or if the file is not writable.
     """
@@ -281,7 +281,7 @@ def read(path: Path | None) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def read_refused(path: Path | None) -> dict[tuple[str, str], ClassOutcome]:
-    """Return the "not built" rows of an earlier report, keyed by model type and class.
+    """Return the "not built" rows of an earlier report, keyed by model type and class; without a path, there are none.
 
     Raises InputError if the file is not writable.
     """

@@ -50,9 +50,11 @@ class _GaveWay(Exception):  # noqa: N818
 def ask(search: Search, request: DiscoveryRequest, hear: Progress, wanted: Callable[[], object]) -> Discovered:
     """Run a search in the subprocess, or return a remembered result.
 
-    While the search waits for other readers, ``hear`` receives the activity "". Raises RetryError for a temporary
-    failure. Any other InputError is remembered: for ``known_results.RETRY_SECONDS``, the same request raises it again
-    without a search.
+    ``hear`` receives the progress of the search; while it waits for other readers, the activity is "". ``wanted`` is
+    called regularly, and cancels the search with an exception.
+
+    Raises RetryError for a temporary failure. Any other InputError of a search for parameters is remembered: for
+    ``known_results.RETRY_SECONDS``, the same request raises it again without a search.
     """
     if request.earlier:
         return _ask_flops(search, request, request.earlier, hear, wanted)
@@ -76,7 +78,7 @@ def ask(search: Search, request: DiscoveryRequest, hear: Progress, wanted: Calla
 def _ask_flops(
     search: Search, request: DiscoveryRequest, earlier: Discovered, hear: Progress, wanted: Callable[[], object]
 ) -> Discovered:
-    """Add FLOPs to an earlier result. Raises InputError.
+    """Add FLOPs to an earlier result. Raises InputError, and RetryError if other readers interrupt it too often.
 
     The search for FLOPs is slow. It is interrupted if another reader asks for parameters, and restarts afterwards.
     """
@@ -141,7 +143,7 @@ def _discover(search: Search, request: DiscoveryRequest, hear: Progress) -> Disc
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """Convert exceptions of the subprocess to InputError; stop the subprocess on any other exception."""
+    """Convert known exceptions of the subprocess to InputError; on any other exception, stop the subprocess."""
     try:
         yield
     except (SlowError, Ended):

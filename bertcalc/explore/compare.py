@@ -42,7 +42,8 @@ from bertcalc.text.toml_tables import table_beside
 _WORDS = table_beside(__file__)
 # Phrases for one more, several more, one fewer, several fewer.
 COUNTED_PHRASES: dict[str, list[str]] = {line["field"]: line["phrases"] for line in _WORDS["counted"]}
-# Each additional layer, row or unit costs the same, except for hidden units (the cost is quadratic) and heads.
+# Fields of which each additional layer, row or unit costs the same. Hidden units, with a quadratic cost, and heads are
+# not among them.
 COST_ALIKE = COUNTED_PHRASES.keys() - {"hidden_size", "num_attention_heads"}
 # Phrases for each switch: turned on, turned off.
 _SWITCHED: dict[str, tuple[str, str]] = {
@@ -52,17 +53,18 @@ _SWITCHED: dict[str, tuple[str, str]] = {
     "add_cross_attention": (N_("with cross-attention"), N_("without cross-attention")),
 }
 _QUERY, _UP = Place("encoder", "attention", "query"), Place("encoder", "feed-forward", "up")
-# A comparison shows the shapes of these matrices.
 _FUSED, _GATED = Place("encoder", "attention", "query, key, value"), Place("encoder", "feed-forward", "up and gate")
+# A comparison shows the shapes of these matrices.
 _SHOWN = (Place("embeddings", role="word"), Place("embeddings", role="position"), _QUERY, _UP, _FUSED, _GATED)
 
 
 class FieldChange(NamedTuple):
     """A field that differs, with its values in both models.
 
-    If the class changes to or from a class with a single layer that runs many times (ALBERT), ``sharing`` is the number
-    of times, or if negative, the number of layers that get their own weights. For the field "changes", the values are
-    tuples of the replaced steps and their replacements. A tuple is empty if a step is only added or removed.
+    ``sharing`` is not 0 if the class changes to or from a class with a single layer that runs many times (ALBERT). It
+    is n if the single layer then runs n times, and -n if n layers then have their own weights. For the field "changes",
+    the values are tuples of the replaced steps and their replacements. A tuple is empty if a step is only added or
+    removed.
     """
 
     field: str
@@ -155,10 +157,10 @@ Changes = tuple[FieldChange | PartChange, ...]
 
 
 class Attribution(NamedTuple):
-    """Fields that change together, the figure after the change, and its growth.
+    """Fields that change together, the figure after the change, and the difference that the change makes.
 
     If the change removes and adds the same amount, ``moved`` is this amount. If some parts of the model shrink and
-    others grow, ``inside`` has the difference of each part, keyed as in PART_NAMES.
+    others grow, ``inside`` has a (part, difference) pair for each part, named as in PART_NAMES.
     """
 
     changes: Changes
@@ -212,7 +214,10 @@ class Breakdown(NamedTuple):
 
 @checked
 def explain(start: Case, goal: Case, quantity: Quantity) -> Breakdown:
-    """Explain the difference between two models that are counted with the same batch and plan."""
+    """Explain the difference of a quantity between two models, both counted with the batch and plan of ``start``.
+
+    Raises InputError if a model does not have the quantity.
+    """
     stages = list(path(start, goal))
     models = [start.model, *(case.model for _changes, case in stages)]
     if quantity.unit != "FLOPs":  # FLOPs do not depend on whether layers share weights
@@ -234,7 +239,7 @@ def explain(start: Case, goal: Case, quantity: Quantity) -> Breakdown:
 
 
 def _with_places(part: Attribution, start: Model, goal: Model, per_parameter: int) -> Attribution:
-    """Return a part with ``moved``, or if it removes some parameters and adds others, with ``inside``."""
+    """Return a part with ``moved`` if its difference is 0, or with ``inside`` if some parts shrink and others grow."""
     if not part.difference:
         return part._replace(moved=per_parameter * _moved(start, goal))
     before, after = comparable_totals(start), comparable_totals(goal)
@@ -244,7 +249,7 @@ def _with_places(part: Attribution, start: Model, goal: Model, per_parameter: in
 
 
 def joined_until_known(stages: Iterable[tuple[Changes, Callable[[], int]]]) -> Iterator[tuple[Changes, int]]:
-    """Yield changes with the figure after them; changes without a figure are merged with the next changes.
+    """Yield (changes, figure after them) pairs; changes without a figure are merged with the next changes.
 
     For example, a quantized model cannot be trained before it has an adapter. Raises InputError if there is no figure
     after the last change.
@@ -274,7 +279,7 @@ def _with_sharing(changes: tuple[FieldChange, ...], start: Model, goal: Model) -
 
 
 def _repeated(model: Model) -> int:
-    """Return how often a layer runs with the same weights: once, except in ALBERT."""
+    """Return how often a layer runs with the same weights: more than once only in ALBERT."""
     steps = model.changed(model.final_config, changes=()).steps(Batch(1, 1))
     return max((step.runs // tensor.copies for step in steps for tensor in step.tensors), default=1)
 
@@ -289,7 +294,7 @@ def _moved(start: Model, goal: Model) -> int:
 
 
 def attributed(before: int, counts: Iterable[tuple[Changes, int]]) -> Breakdown:
-    """Create a breakdown from the first figure, and from the changes with the figure after each change."""
+    """Create a breakdown from the first figure and from (changes, figure after them) pairs."""
     parts, total = [], before
     for changes, figure in counts:
         parts.append(Attribution(changes, figure, figure - total))
@@ -299,11 +304,11 @@ def attributed(before: int, counts: Iterable[tuple[Changes, int]]) -> Breakdown:
 
 @checked
 def path(start: Case, goal: Case) -> Iterator[tuple[tuple[FieldChange, ...], Case]]:
-    """Yield the path from one model to another: the fields that change together, and the valid model after the change.
+    """Yield the path from one model to another, as (fields that change together, valid model after the change) pairs.
 
     A field that cannot change alone, such as heads that do not divide the old hidden_size, changes together with the
-    next field that gives a valid model. The models keep the steps of ``start`` until all fields have changed. Then the
-    steps change, one by one.
+    next field that gives a valid model. The models keep the change steps of ``start`` until all fields have changed.
+    Then the change steps change, one by one.
     """
     current, target = values_of(start.model), values_of(goal.model)
     before, after = start.changed.steps, goal.changed.steps
@@ -349,7 +354,7 @@ Steps = tuple[ChangeStep, ...]
 
 
 def _replaced_steps(before: Steps, after: Steps) -> Iterator[tuple[Steps, Steps, Steps]]:
-    """Yield the replacements one by one: the replaced steps, their replacements, and all steps afterwards.
+    """Yield the replacements one by one, as (replaced steps, their replacements, all steps afterwards) triples.
 
     Steps at corresponding positions replace each other. Steps without a counterpart are removed first, from the last to
     the first. Then the other steps are replaced or added.
@@ -390,7 +395,7 @@ def differing(models: Sequence[Model]) -> list[str]:
 
 @checked
 def shapes(model: Model) -> dict[str, Shape]:
-    """Return the shapes of a few important matrices, keyed by name without the body's prefix."""
+    """Return the shapes of the matrices that a comparison shows, keyed by name without the body's prefix."""
     by_place = {tensor.place: tensor for tensor in model.tensors() if len(tensor.shape) == 2}
     return {model.without_prefix(by_place[place].name): by_place[place].shape for place in _SHOWN if place in by_place}
 

@@ -56,8 +56,8 @@ FILE = "file"
 class Budget(NamedTuple):
     """An amount of a quantity, in the quantity's unit.
 
-    The size of a file refers to the quantization ``format``, or without a format, to safetensors. An amount of bytes is
-    a limit. Any other amount is a target, or with ``at_most``, a limit.
+    The size of a file refers to the quantization ``format``; without a format, it refers to safetensors. An amount of
+    bytes is a limit. Any other amount is a target, unless ``at_most`` makes it a limit.
 
     >>> from bertcalc import BertConfig, Gguf
     >>> from bertcalc.model.model import Model
@@ -88,7 +88,7 @@ class Budget(NamedTuple):
         return self.kind.of(case)
 
     def excess(self, value: int) -> tuple[bool, int]:
-        """Return the distance of a value from the budget as a sort key: values that exceed a limit come last."""
+        """Return the distance of a value from the budget as a sort key; values that exceed a limit come last."""
         return self.is_limit and value > self.amount, abs(value - self.amount)
 
 
@@ -96,8 +96,9 @@ class Budget(NamedTuple):
 class Constraints(NamedTuple):
     """The constraints on the candidates of a search.
 
-    hidden_size is a multiple of head_size and of ``multiple``. intermediate_size is hidden_size times one of the
-    ``ratios``, rounded up to a multiple of ``multiple``.
+    hidden_size is a multiple of ``head_size`` and of ``multiple``, and at most ``hidden_to``. intermediate_size is
+    hidden_size times one of the ``ratios``, rounded up to a multiple of ``multiple``. The number of layers is from
+    ``layers_from`` to ``layers_to``.
     """
 
     head_size: int = 64
@@ -106,7 +107,7 @@ class Constraints(NamedTuple):
     layers_from: int = 2
     layers_to: int = 24
     hidden_to: int = 4096
-    pad_vocabulary: bool = False  # also round vocab_size up to a multiple
+    pad_vocabulary: bool = False  # also round vocab_size up to a multiple of ``multiple``
 
     @property
     def step(self) -> int:
@@ -170,7 +171,11 @@ class Design(NamedTuple):
 
 
 class Result(NamedTuple):
-    """The designs nearest to a budget, the nearest first, the smallest and largest, and the number of candidates."""
+    """The designs nearest to a budget, starting with the nearest.
+
+    ``smallest`` and ``largest`` are the candidates with the smallest and the largest value, and ``candidates`` is the
+    number of all candidates.
+    """
 
     designs: tuple[Design, ...]
     smallest: Design
@@ -178,7 +183,7 @@ class Result(NamedTuple):
     candidates: int
 
     def possible(self, budget: Budget) -> bool:
-        """Whether the budget lies in the range of values, or for a limit, whether it is at least the smallest value."""
+        """Whether the budget is at least the smallest value and, if it is a target, at most the largest value."""
         return self.smallest.value <= budget.amount and (budget.is_limit or budget.amount <= self.largest.value)
 
 
@@ -221,7 +226,7 @@ def search(case: Case, budget: Budget, constraints: Constraints, count: int = 8)
         return design._replace(value=budget.value(case.replace(**design.fields)))
 
     exactly, most = budget, count
-    if budget.quantity == FILE:  # the value at a depth is not exact
+    if budget.quantity == FILE:  # the value at a depth is not exact, so more candidates than requested are counted
         budget, most = budget._replace(amount=budget.amount + budget.amount // _INEXACT), count + _MORE_FILES
     # A row can be skipped if ``most`` other rows have a nearer best depth.
     places = [(row, layers) for row in _first(rows, best, most) for layers in _around(row, budget, constraints, most)]
@@ -269,7 +274,7 @@ def _rows(case: Case, budget: Budget, constraints: Constraints) -> Iterator[_Row
 
 
 def _values(case: Case, budget: Budget, constraints: Constraints) -> Callable[[int, int], Callable[[int], int]]:
-    """Return the value as a function of width and intermediate size, which returns a function of depth."""
+    """Return a function of width and intermediate size that returns the value as a function of depth."""
     heads, quantity = constraints.step // constraints.head_size, budget.quantity
 
     def case_of(width: int, intermediate: int, layers: int) -> Case:
@@ -348,7 +353,7 @@ def _around(row: _Row, budget: Budget, constraints: Constraints, count: int) -> 
     """Return the ``count`` depths on either side of a budget, which include the ``count`` nearest depths."""
     first, last = constraints.layers_from, constraints.layers_to
     depths = range(first, last + 1)
-    within = first - 1 + bisect_right(depths, budget.amount, key=row.value_at)  # the last depth that does not exceed it
+    within = first - 1 + bisect_right(depths, budget.amount, key=row.value_at)  # the last depth within the budget
     return range(max(first, within - count + 1), min(last, within + count) + 1)
 
 

@@ -55,7 +55,7 @@ class Factor(NamedTuple):
     mixed: bool = False
 
     def text(self, say: Callable[[str], str] = str, letters: Mapping[str, str] = EVERY_LETTER) -> str:
-        """Return the reason in letters, translated by ``say``: "H²", "mostly L·H²" or "H, I stays"; "" for none."""
+        """Return the reason in letters, translated by ``say``: "H²", "mostly L·H²", "H, I stays" or ""."""
         grown = "·".join(
             letters[field] + (superscript(power) if power != 1 else "") for field, power in self.powers.items()
         )
@@ -65,7 +65,7 @@ class Factor(NamedTuple):
 
 
 class TermGrowth(NamedTuple):
-    """A term of a formula before and after the change, and the exponents of its fields."""
+    """The value of a term of a formula before and after the change, and the exponents of the fields in the term."""
 
     before: int | Fraction
     after: int | Fraction
@@ -143,7 +143,7 @@ def whole(figure: int, formula: Any, values: Mapping[str, Any]) -> Side:
 
 
 def growths(before: Side, after: Side, letters: Mapping[str, str] = EVERY_LETTER) -> dict[Any, FigureGrowth]:
-    """Return the growth of each figure of ``after``. It has a reason only if the formula is the same on both sides."""
+    """Return the growth of each figure of ``after``; it has a reason only if both sides have the same formula."""
     return {key: _growth(before, after, key, letters) for key in after.figures}
 
 
@@ -174,7 +174,7 @@ def _growth(before: Side, after: Side, key: Any, letters: Mapping[str, str]) -> 
 
 @lru_cache(maxsize=1024)
 def _terms(formula: Any) -> tuple[tuple[Any, tuple[tuple[str, int], ...]], ...]:
-    """Return the terms of an expanded formula: the node of each term, and the exponents of its fields."""
+    """Return a (node, exponents of the fields) pair for each term of an expanded formula."""
     return tuple((node_of_formula(term), _powers(term)) for term in sympy.Add.make_args(formula))
 
 
@@ -188,7 +188,7 @@ def _field_of(symbol: Any) -> str:
 
 
 def piece_growths(start: Model, goal: Model, *, path: str = "") -> tuple[FigureGrowth, ...]:
-    """Return the growth of each piece of ``breakdown`` from one model to another."""
+    """Return the growth of each piece from one model to another; the pieces are those of ``breakdown(model, path)``."""
     return tuple(growths(_pieces(start, path), _pieces(goal, path)).values())
 
 

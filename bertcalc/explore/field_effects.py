@@ -24,7 +24,7 @@ _ACTIVATIONS = sorted(
 
 
 class Effect(NamedTuple):
-    """The differences in parameters, forward FLOPs and memory from the change of one field.
+    """The differences in parameters, forward FLOPs and memory that the change of one field makes.
 
     The memory, in bytes, consists of the weights and the activations saved for backward, in float32, and of a decoder's
     key/value cache.
@@ -53,7 +53,7 @@ def effect(field: str, model: Model, batch_size: int, sequence_length: int) -> E
             continue
         before, read = _cost(model.changed(config=base), batch_size, sequence_length)
         after = before
-        if model.config.own_name(field) in read:  # a field that is never read has no effect
+        if model.config.own_name(field) in read:  # otherwise the field has no effect
             after, _read = _cost(model.changed(config=changed), batch_size, sequence_length)
         differences = (changed_cost - base_cost for base_cost, changed_cost in zip(before, after, strict=True))
         field_effect = Effect(getattr(base, field), getattr(changed, field), *differences)
@@ -90,7 +90,7 @@ def _watched(config: Config) -> tuple[Config, set[str]]:
 _READ = "fields that are read"
 
 
-@cache  # a new class per copy would fill the caches that are keyed by class
+@cache  # one class per family: a new class per copy would fill the caches that are keyed by class
 def _watching(kind: type[Config]) -> type[Config]:
     """Return a subclass that records which attributes are read; ``family_of`` treats it like its base class."""
 
@@ -111,7 +111,7 @@ def _neighbors(field: str, config: Config) -> Iterator[tuple[Config, Config]]:
         try:
             yield config, replace(config, **{field: value})
         except ConfigError as error:
-            # A remedy that changes a size would change the count by itself.
+            # Remedies that change a size are left out, because they would change the count by themselves.
             others = [remedy for remedy in error.problem.remedies if not remedy.keys() & {field, *DIMENSIONS}]
             base = _repaired(config, others[0], field) if others else None
             if base:

@@ -49,7 +49,10 @@ class LiveCase(NamedTuple):
 
 
 def live_figure(measure: str, side: LiveCase) -> int:
-    """Return a quantity of a case that follows the sliders. Raises InputError if it cannot be computed."""
+    """Return a quantity of a case that follows the sliders; it is a live number if a size follows them.
+
+    Raises InputError if the quantity cannot be computed.
+    """
     if not side.follows:
         return EVERY_QUANTITY[measure].of(side.case)
     return cast(int, _with_fixed_sizes(live_quantity(measure, side.case), side))
@@ -117,7 +120,7 @@ def live_explanation(first: LiveCase, second: LiveCase, measure: str) -> Breakdo
 
 
 def _named(changes: Changes) -> tuple[object, ...]:
-    """Return a key for comparing changes: their fields, or for steps, the replaced steps and their replacements."""
+    """Return a key for comparing changes: the field of each change, or the replaced and the new steps."""
     return tuple((change.before, change.after) if change.field == STEPS else change.field for change in changes)
 
 
@@ -141,9 +144,10 @@ def _live_change(change: Any, first: LiveCase, second: LiveCase) -> FieldChange:
 
 
 def _states(first: LiveCase, second: LiveCase) -> Iterator[_State]:
-    """Yield the models of the path; a model is repeated where a size may begin to differ.
+    """Yield the models of the path.
 
-    The number of states is therefore the same at every stop of the sliders.
+    A model is repeated where a size is equal in both cases but can differ after a slider has moved. The number of
+    states is therefore the same at every stop of the sliders.
     """
     stages: list[tuple[Changes, Case]] = [*path(first.case, second.case)]
     differing = {change.field for changes, _case in stages for change in changes}

@@ -47,7 +47,7 @@ class Growth(NamedTuple):
         return {power: value(coefficient, case.model.config, **sizes) for power, coefficient in self.powers.items()}
 
     def figure(self, case: Case, place: int) -> Fraction:
-        """Return the quantity at a value of the dimension; all other sizes are as in ``case``."""
+        """Return the quantity at the value ``place`` of the dimension; all other sizes are as in ``case``."""
         powers = self.coefficients(case).items()
         return sum((coefficient * Fraction(place) ** power for power, coefficient in powers), Fraction())
 
@@ -94,7 +94,7 @@ def growth(name: str, sweep: Sweep) -> Growth:
 
 
 def _of_peak(sweep: Sweep, field: str, how: Plan | Inference) -> Growth:
-    """Return the growth of a peak, from a model in which no changing size is 1 and the number of layers is a letter."""
+    """Return the growth of a peak, from a model in which no size that changes is 1 and the layers are a letter."""
     places = _places(sweep, field, how)
     like = sweep.at(**{field: places[-1]})
 
@@ -128,7 +128,7 @@ def _places(sweep: Sweep, field: str, how: Plan | Inference) -> Sequence[int]:
 
 
 def _has_letters(sweep: Sweep, field: str, place: int) -> bool:
-    """Whether none of the sizes that change along the dimension is 1 at a value, including the head size."""
+    """Whether no size that changes along the dimension, including the head size, is 1 at the value ``place``."""
     sizes = sweep.fields(**{field: place})
     heads_change = "num_attention_heads" in sizes
     if place > 1 and heads_change != ("hidden_size" in sizes):  # then the size of a head changes

@@ -28,7 +28,7 @@ from bertcalc.text.live_numbers import FigureBound, LiveNode, live, node_of, sub
 def live_quantity(name: str, case: Case) -> int:
     """Return a quantity of a model with a fixed batch and plan, as a live number.
 
-    Raises InputError if it cannot be computed.
+    Raises InputError if the quantity cannot be computed.
     """
     model, batch = case.model, case.batch.shape
     sizes = LiveSizes(model)
@@ -89,6 +89,6 @@ def same_curves(sweep: Sweep) -> tuple[FigureBound, ...]:
 
 
 def same_ratio(config: Config, field: str) -> FigureBound:
-    """Return the bound within which the ratio of a size to hidden_size stays the same."""
+    """Return the bound within which the ratio of the size ``field`` to hidden_size stays the same."""
     size, hidden = (live_size(name, getattr(config, name)) for name in (field, "hidden_size"))
     return FigureBound(size * config.hidden_size - getattr(config, field) * hidden, 0, 0)

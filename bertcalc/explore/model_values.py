@@ -34,7 +34,10 @@ STEPS = "changes"  # the name under which change steps are compared like a field
 
 @checked
 def values_of(model: Model) -> dict[str, Any]:
-    """Return the model's values for FIELDS, without the fields of other families."""
+    """Return the model's values for FIELDS, without the fields of other families.
+
+    A common field that the family does not have gets its implicit value: GPT-2, for example, is always a decoder.
+    """
     pooler = model.cls.pooler and model.add_pooling_layer
     return {
         **absent(type(model.config)),
@@ -59,7 +62,7 @@ def model_of_preset(name: str) -> Model:
 
 @checked
 def model_of(values: Mapping[str, Any]) -> Model:
-    """Return the model with these values (see ``values_of``). Raises ConfigError if it cannot be built."""
+    """Return the model with these values (see ``values_of``). Raises ConfigError if the model cannot be built."""
     for name in ("architecture", "add_pooling_layer"):
         if name not in values:
             raise ConfigError(Problem.of(N_("{field} is missing."), name, None, field=name))

@@ -51,11 +51,11 @@ class Case(NamedTuple):
 
     @property
     def changed(self) -> ChangedModel:
-        """The model with its steps; one step can be a quantization."""
+        """The model with its change steps, one of which can be a quantization."""
         return ChangedModel(self.model, self.base)
 
     def of(self, changed: ChangedModel) -> "Case":
-        """Return a copy with the same batch and plan, for a model with steps."""
+        """Return a copy with the same batch and plan, for a model with change steps."""
         return self._replace(model=changed.model, base=changed.base)
 
     def replace(self, **fields: Any) -> "Case":
@@ -68,7 +68,7 @@ class Quantity(NamedTuple):
 
     unit: Unit
     meaning: str
-    of: Callable[[Case], int]  # raises InputError if the memory is not simulated or the class cannot run
+    of: Callable[[Case], int]  # raises InputError if the model cannot run or its memory is not simulated
 
     def known(self, case: Case) -> int | None:
         """Return the value for a case; None if it cannot be computed."""
@@ -85,7 +85,7 @@ def parameters(case: Case) -> int:
 
 @checked
 def component_parameters(component: Component, case: Case) -> int:
-    """Return the number of parameters of a component; 0 if the architecture lacks it."""
+    """Return the number of parameters of a component; 0 if the architecture does not have it."""
     try:
         totals = components(case.model)
     except TypeError:  # columns are not hashable
@@ -105,7 +105,7 @@ def components(model: Model) -> Mapping[Component, int]:
 
 @checked
 def flops(count: Callable[..., int], case: Case) -> int:
-    """Return the FLOPs of matrix products, as PyTorch counts them."""
+    """Return the FLOPs of matrix products, as PyTorch counts them; ``count`` is forward_flops or training_flops."""
     seen = case.model.encoder_length(case.batch.sequence_length)
     return count(case.model, *case.batch.shape, encoder_sequence_length=seen)
 

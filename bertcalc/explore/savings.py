@@ -20,7 +20,7 @@ from bertcalc.text.arguments import checked
 
 
 class Saving(NamedTuple):
-    """Peak memory in bytes and FLOPs of a step, with the saving and without it (``whole_...``)."""
+    """Peak memory in bytes and FLOPs for the same sequences, with the saving and without it (``whole_...``)."""
 
     num_bytes: int
     whole_bytes: int

@@ -34,7 +34,7 @@ LAID_OUT = ("batch_size", "num_attention_heads", "sequence_length")
 _RELATED = ({"hidden_size", "num_attention_heads"}, {"max_position_embeddings", "sequence_length"})
 _INT64 = 2**63 - 1
 _Item = TypeVar("_Item")
-Array = Callable[[Sequence[int]], Any]  # makes an int64 column; the caller passes NumPy's, because NumPy is optional
+Array = Callable[[Sequence[int]], Any]  # creates an int64 column; callers pass NumPy's function, as NumPy is optional
 
 _NO_DIMENSION = (
     N_("{name} is not a dimension of a sweep: did you mean {nearest}?"),
@@ -52,7 +52,7 @@ _NO_DIVISOR = N_("{field} {value} does not divide hidden_size {size}: it must be
 
 @checked
 def sweepable(model: Model) -> list[str]:
-    """Return the sizes that can be swept: batch sizes, and sizes of the configuration that the class does not fix."""
+    """Return the sizes that can be swept: sizes of the batch, and of the configuration unless the class fixes them."""
     config, fixed = model.config, dict(model.cls.builds_with)
     of_model = [field for field in SWEPT if config.has(field) and field not in fixed and getattr(config, field) > 0]
     return [field for field in SWEPT if field in BATCH or field in of_model]
@@ -126,7 +126,10 @@ class Sweep(NamedTuple):
 
     @checked
     def limits(self, field: str) -> tuple[int, int]:
-        """Return the lowest and highest value of a dimension; ``exists`` checks relations to the other dimension."""
+        """Return the lowest and highest value of a dimension; ``exists`` checks relations to the other dimension.
+
+        Raises UnknownNameError for a field that is not a dimension.
+        """
         if field not in SWEPT or not (field in BATCH or self.config.has(field)):
             raise unknown(_NO_DIMENSION, field, sweepable(self.case.model))
         low, high = SWEPT[field]
@@ -182,7 +185,7 @@ class Sweep(NamedTuple):
 
     @checked
     def has(self, field: str, value: Single) -> bool:
-        """Whether a dimension can have a value while the other dimension stays the same."""
+        """Whether the dimension ``field`` can have a value while the other dimension stays the same."""
         low, high = self.limits(field)
         return low <= value <= high and self.values(field, value, value) == [value]
 
@@ -269,13 +272,16 @@ class Sweep(NamedTuple):
         return table
 
     def fits(self, names: Sequence[str], ranges: Mapping[str, tuple[int, int]]) -> bool:
-        """Whether the quantities of all models in these ranges fit into int64; the largest is at a corner."""
+        """Whether the quantities of all models in these ranges fit into int64; only the corners are counted."""
         corners = [dict(zip(ranges, corner, strict=True)) for corner in product(*ranges.values())]
         figures = (QUANTITIES[name].known(self.at(**corner)) for name in names for corner in corners)
         return all((figure or 0) <= _INT64 for figure in figures)
 
     def fitting(self, names: Sequence[str], ranges: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]] | None:
-        """Return the ranges, with upper ends lowered so that all models fit into int64; None if no model fits."""
+        """Return the ranges, with upper ends lowered until the quantities of all models fit into int64.
+
+        Returns None if the quantities of the smallest model do not fit.
+        """
         lowered = dict(ranges)
         for field, (low, high) in ranges.items():
             if self.fits(names, lowered):
@@ -311,7 +317,7 @@ class PublishedModels(NamedTuple):
 
 @checked
 def published(dimensions: Sequence[str]) -> list[PublishedModels]:
-    """Return the presets at their places on a map of two dimensions; none if a dimension is a size of the batch."""
+    """Return the presets at their places on a map; none unless both dimensions are fields that all families share."""
     if len(dimensions) != 2:
         raise wrong(_TWO_DIMENSIONS, "dimensions")
     places: dict[tuple[int, int], list[str]] = {}
@@ -373,7 +379,7 @@ def line(
 def crossing(places: Sequence[int], figures: Sequence[int | None], level: int) -> float | None:
     """Return the place at which growing figures reach a level, interpolated between two places.
 
-    Returns None if they never reach it, or if figures are missing and fewer than three are left.
+    Returns None if the level lies outside the figures, or if figures are missing and fewer than three are left.
 
     >>> crossing([1, 2, 3], [1, 4, 9], 4), crossing([10, 20, 30], [100, 400, 900], 225)
     (2.0, 15.0)
@@ -403,7 +409,7 @@ _CURVED = 3
 
 @checked
 def round_up(number: Fraction) -> int:
-    """Return the smallest of 1, 2, 5, 10, 20, 50, ... that is at least a number."""
+    """Return the smallest of 1, 2, 5, 10, 20, 50, ... that is not less than ``number``."""
     power: int = 10 ** (len(str(ceil(number))) - 1)
     return next(step * power for step in (1, 2, 5, 10) if step * power >= number)
 

@@ -12,7 +12,7 @@ from bertcalc.transformers4.version import FIVE, FOUR, Version, version_of
 
 
 def inputs(version: Version, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The parameters of a class's forward method in a version of transformers; ``names`` are the ones in version 5."""
+    """The parameters of a class's forward method in a version of transformers; ``names`` are those in version 5."""
     if version is FIVE:
         return names
     position = names.index("inputs_embeds")
@@ -47,7 +47,7 @@ def differences(model: Model, call: Call) -> Iterator[Problem]:
         message = N_("transformers 4 fails here: it expects cross-attentions, and there are none.")
         yield Problem.of(message, "cross_attentions")
         return
-    as_bert = not family_of(config).cross_cache  # GPT-2's cache is the same in both
+    as_bert = not family_of(config).cross_cache  # GPT-2's cache is the same in both versions
     if as_bert and cls.caches and cached and not crossed:
         message = N_("transformers 4 returns an EncoderDecoderCache, with an empty half for the cross-attention.")
         yield Problem.of(message, "past_key_values")

@@ -11,12 +11,13 @@ from bertcalc.text.arguments import checked, record
 from bertcalc.transformers4.version import Container
 
 DType = Literal["int64", "float32", "bool", "int"]
-BYTES: dict[DType, int] = {"int64": 8, "float32": 4, "bool": 0, "int": 0}  # per element; flags are not tensors
+# Bytes per element; flags and plain integers are not tensors.
+BYTES: dict[DType, int] = {"int64": 8, "float32": 4, "bool": 0, "int": 0}
 
 
 @record
 class Call(NamedTuple):
-    """The arguments of a forward pass that affect its outputs; ``batch`` contains its sizes.
+    """The arguments of a forward pass that affect its outputs.
 
     ``encoder_sequence_length`` is the length of encoder_hidden_states, or None without them. ``labels`` is whether
     labels are passed, and ``label`` is the value of all of them. next_sentence_label is 0.
@@ -49,8 +50,8 @@ class Entry(NamedTuple):
     """A named input or output: one tensor, or a container of tensors, which may be empty.
 
     An output without tensors and container is None. An input without tensors is a flag, or its shape is unknown.
-    ``position`` is the index in the tuple that the model returns with return_dict=False. ``note`` replaces the usual
-    meaning of an input if it means something else in this model.
+    ``given`` is whether the call passes the input. ``position`` is the index in the tuple that the model returns with
+    return_dict=False. ``note`` replaces the usual meaning of an input if it means something else in this model.
     """
 
     name: str
@@ -79,7 +80,7 @@ def attends(model: Model, call: Call) -> bool:
 
 @checked
 def caches(model: Model, call: Call) -> bool:
-    """Whether the body fills past_key_values, even if the class does not return them."""
+    """Whether the model's body fills past_key_values, even if the class does not return them."""
     config, cls = model.config, model.cls
     wanted = config.use_cache if call.use_cache is None or not cls.caches else call.use_cache
     return config.is_decoder and wanted and not (call.labels and cls.labels_stop_caching)

@@ -24,9 +24,10 @@ class Gradients(NamedTuple):
 
 @checked
 def gradients(steps: Sequence[Step], freezing: Freezing, *, first: bool = False) -> Gradients:
-    """The gradients of the steps of a forward pass; ``first`` also splits off the first layer that is not frozen.
+    """The gradients of the steps of a forward pass; frozen layers are split off from the other layers.
 
-    If nothing before that layer is trained, it is the only trained layer with an input that gets no gradient.
+    With ``first``, the first layer that is not frozen is also split off. If nothing before that layer is trained, it is
+    the only trained layer with an input that gets no gradient.
     """
     cuts = {freezing.layers, freezing.layers + 1} if first else {freezing.layers}
     apart, numbers, length = _apart(steps, cuts, first=first)
@@ -74,11 +75,11 @@ def _apart(steps: Sequence[Step], cuts: Iterable[int], *, first: bool) -> tuple[
 
 
 def _bounds(group: Layers, length: int, cuts: Iterable[int]) -> list[int]:
-    """The first layer of a group, the layers at which it is split, and its end."""
+    """The first layer of a group, the layers in ``cuts`` that split it, and its end (exclusive)."""
     start, end = group.start, group.start + group.copies
     outside = (0, start, length, length + 1)
     inner = {cut for cut in cuts if not any(all_or_none(cut == edge) for edge in outside)}
-    if isinstance(end, int) or hasattr(end, "all"):  # a symbol is larger than any number
+    if isinstance(end, int) or hasattr(end, "all"):  # not for a symbol, which is larger than any cut
         inner = {cut for cut in inner if all_or_none(start < cut) and all_or_none(cut < end)}
     return [start, *sorted(inner), end]
 
@@ -90,12 +91,12 @@ def _flowing(steps: Sequence[Step], trained: Mapping[str, set[str]]) -> set[str]
         if step.operation == "angles":  # computed without gradients
             continue
         if trained[step.name] or any(value.name in flowing for value in step.takes):
-            flowing |= {step.name, step.gives.name}  # they differ if an adapter is in front of a module
+            flowing |= {step.name, step.gives.name}  # the names differ if an adapter is in front of a module
     return flowing
 
 
 def _number(tensor: Tensor, numbers: Mapping[str, int]) -> int:
-    """The number of the first layer of the group that a tensor is in."""
+    """The number of the first layer in the group of layers that a tensor belongs to; 0 outside numbered groups."""
     return next((numbers[part] for part in tensor.name.split(".") if part in numbers), 0)
 
 

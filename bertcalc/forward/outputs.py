@@ -1,7 +1,7 @@
 """The inputs and outputs of a model: the forward methods of Hugging Face's classes.
 
-Every shape comes from the steps of a forward pass, which have integers or symbols as sizes. The forward methods are the
-ones in the version of transformers that builds the configuration.
+Every shape comes from the steps of a forward pass, which have integers or symbols as sizes. The forward methods are
+from the version of transformers that builds the configuration.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,9 +40,9 @@ def run(model: Model, call: Call) -> list[Step]:
 
 @checked
 def taking_all(model: Model) -> Model:
-    """The model with cross-attention if its family supports it.
+    """The model as a decoder with cross-attention; the same model if its family has no cross-attention.
 
-    The steps of this model use every input, so ``inputs`` derives shapes from them.
+    The steps of the result use every input, so ``inputs`` derives shapes from them.
     """
     if not model.config.has("add_cross_attention"):
         return model
@@ -51,7 +51,7 @@ def taking_all(model: Model) -> Model:
 
 @checked
 def inputs(model: Model, call: Call, steps: Sequence[Step]) -> list[Entry]:
-    """Every parameter of the class's forward method, in order; ``steps`` are the steps of ``taking_all(model)``."""
+    """An entry for each parameter of the forward method, in order; ``steps`` are the steps of ``taking_all(model)``."""
     config, cls, by_key = model.config, model.cls, _by_key(steps)
     ids = by_key["embeddings.input_ids"].gives.shape
     passed = {"input_ids", *(cls.targets if call.labels else ())}
@@ -85,7 +85,7 @@ def inputs(model: Model, call: Call, steps: Sequence[Step]) -> list[Entry]:
 
 
 def _used(model: Model) -> set[str]:
-    """The names of inputs that a step uses, and of use_cache if a cache can be returned."""
+    """The names of the inputs that a step uses, with "use_cache" if a cache can be returned."""
     config, steps = model.config, model.steps(model.batch_of(1, 1))
     used = {value.name for step in steps for value in step.takes}
     roles = {step.place.role for step in steps}
@@ -142,7 +142,7 @@ def outputs(model: Model, call: Call, steps: Sequence[Step]) -> list[Entry]:
             shape = returned[name].gives.shape
             flat = cls.flattens_regression and call.labels and model.config.num_labels == 1
             entries.append(Entry(name, "float32", (TensorCopies(1, shape[:-1] if flat else shape),)))
-        elif whole or ("return_dict" in cls.inputs and not call.return_dict):  # such a class builds the tuple itself
+        elif whole or ("return_dict" in cls.inputs and not call.return_dict):  # the class itself builds the tuple
             entries.append(Entry(name, "float32", ()))
     cached = "past_key_values" in body and caches(model, call)
     extras = [_cache(steps, crossed, _container(model))] if cached else []

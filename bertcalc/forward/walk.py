@@ -13,9 +13,9 @@ from bertcalc.text.live_numbers import fill
 
 BEFORE, AFTER = "layers.before", "layers.after"
 _LAYERS_IN_KERAS = "Transformer"
-# Maps the roles of steps that share a stop, because they form one idea, to the role of the stop: splitting query, key
-# and value into heads, flattening the choices, splitting the answer span or a fused projection, the angles of global
-# and local layers, rotating query and key.
+# Maps the roles of steps that share a stop to the role of the stop. The steps form one idea, such as splitting query,
+# key and value into heads, flattening the choices, splitting the answer span or a fused projection, computing the
+# angles of global and local layers, or rotating query and key.
 _TOGETHER = {
     **dict.fromkeys(("query_heads", "key_heads", "value_heads"), "heads"),
     **dict.fromkeys(("key_cached", "value_cached"), "cached"),
@@ -121,9 +121,9 @@ class InLayer(NamedTuple):
 
 @checked
 def walk(steps: list[Step], layer: int = 0) -> list[Stop]:
-    """The stops of a forward pass in order, with ``layer`` in full; the last stop's ``so_far`` is the model's total.
+    """The stops of a forward pass in order, with the layer number ``layer`` in full.
 
-    Raises NoLayerError if the model has no such layer.
+    The last stop's ``so_far`` is the model's total. Raises NoLayerError if the model has no such layer.
     """
     before, groups, after = layers = stack(steps)
     opened, length = layers.group(layer), layers.length
@@ -178,13 +178,14 @@ def _is_projection(module: Module) -> TypeGuard[Linear | Conv1D]:
     return isinstance(module, (Linear, Conv1D)) and module.place.role in ("query", "key", "value", _FUSED)
 
 
-_FUSED = "query, key, value"  # all three in one matrix
+_FUSED = "query, key, value"  # the role of one matrix for all three
 
 
 def factors(module: Module) -> dict[str, Shape]:
     """The shapes of the query, key and value parameters together: (copies, matrices, out, in) for the weights.
 
-    All matrices must have the same shape. Biases also start with copies and matrices. Either is left out if it is 1.
+    All matrices must have the same shape. The shapes of biases also start with copies and matrices. Copies and matrices
+    are left out if they are 1.
     """
     layers = [(child, copies) for _, child, copies in module.modules() if _is_projection(child)]
     first, copies = layers[0]
@@ -205,7 +206,7 @@ def _single(steps: list[Step], layer: int) -> Iterator[Stop]:
 
 
 def _skipped(key: str, layers: Stack, start: int, end: int, opened: Layers, inputs: list[str]) -> Iterator[Stop]:
-    """The layers from ``start`` to ``end`` (exclusive) as one stop, unless there are none.
+    """The layers from ``start`` to ``end`` (exclusive) as one stop; no stop for an empty range.
 
     The stop has the input of the first layer and the steps of the last one.
     """

@@ -95,7 +95,7 @@ class Template(Generic[Data]):
         return filled
 
     def _slot(self, argument: Any) -> int:
-        """The slot of a node, a tuple of nodes, or a constant."""
+        """The slot of a node, a tuple of nodes, or a constant; a node without a slot gets one."""
         if not isinstance(argument, LiveNode | tuple):
             self._slots.append(argument)
             return len(self._slots) - 1
@@ -186,7 +186,10 @@ def _nodes_of(data: Any, values: dict[LiveNode, Any]) -> Any:
 def _evaluated(
     made: list[Template[Data]], sizes: Mapping[str, Any], values: Mapping[LiveNode, Any], build: Callable[[], Data]
 ) -> Data:
-    """Evaluate the cached template at other sizes; build the data if there is none, or if it has no formula there."""
+    """Evaluate the cached template at other sizes.
+
+    The data are built if there is no template yet, or if the template has no formula at these sizes.
+    """
     if not made:
         data = build()
         made.append(Template(data, values))

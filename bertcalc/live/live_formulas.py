@@ -50,7 +50,10 @@ def _read(reading: Callable[..., Any], model: Model, *arguments: Any, **named: A
 
 
 def with_formulas(numbers: Any, formulas: Any, sizes: Mapping[str, Any]) -> Any:
-    """Attach formulas to the numbers at the same places of two nested mappings, lists or tuples."""
+    """Attach formulas to the numbers at the same places of two nested mappings, lists or tuples.
+
+    ``sizes`` are the values of the fields at which the formulas give these numbers.
+    """
     return _with_formulas(numbers, formulas, Evaluation(sizes))
 
 
@@ -66,7 +69,7 @@ def _with_formulas(numbers: Any, formulas: Any, present: Evaluation) -> Any:
 
 
 def with_formula(number: Any, formula: Any, sizes: Mapping[str, Any] | Evaluation) -> Any:
-    """Attach a formula to a number, unless the formula gives a different number for ``sizes``."""
+    """Attach a formula to a number; if the formula does not give this number for ``sizes``, return the plain number."""
     node = node_of_formula(formula)
     present = sizes if isinstance(sizes, Evaluation) else Evaluation(sizes)
     try:
@@ -81,7 +84,7 @@ def live_size(field: str, value: int) -> int:
 
 
 def live_sizes(config: Config) -> dict[str, int]:
-    """The values of a configuration, keyed by shared field name; the values of fields with a symbol are live."""
+    """The values of a configuration, keyed by shared field name; the value of a field with a symbol is live."""
     values = config.shared().items()
     return {field: live_size(field, value) if field in EVERY_LETTER else value for field, value in values}
 

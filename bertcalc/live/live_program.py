@@ -34,7 +34,7 @@ class LiveProgram:
         self._step = _FIRST
 
     def add(self, value: Any) -> Any:
-        """Add the operations of a value, and return its argument; do not modify the argument."""
+        """Add the operations of a value, and return the argument that stands for the value; do not modify it."""
         return _argument(node_of(value), self._add_node)
 
     def _add_node(self, node: LiveNode) -> Any:
@@ -67,7 +67,7 @@ class _NumberedOperations:
         return _NumberedOperations(self.operations[:count], places)
 
     def add(self, node: LiveNode) -> list[int]:
-        """Add the operations of a node, and return its argument."""
+        """Add the operations of a node unless they exist, and return the argument that stands for the node."""
         if node not in self._places:
             operation = [node.operation, *(_argument(value, self.add) for value in node.arguments)]
             self._places[node] = len(self.operations)

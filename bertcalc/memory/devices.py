@@ -68,7 +68,7 @@ class Device(NamedTuple):
 
 @checked
 def kept_free(device: Device, gibibytes: float) -> Device | Problem:
-    """The device with this many GiB kept free, or a Problem if the device has less memory."""
+    """The device with this many GiB kept free, or a Problem if the number is negative or too large for the device."""
     if 0 <= gibibytes < device.num_bytes / _GIB:
         return device._replace(kept_free=round(gibibytes * _GIB))
     message = N_("{field} {value} is not possible: it must be at least 0, and less than the {high} GiB of the device.")

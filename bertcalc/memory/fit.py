@@ -26,7 +26,10 @@ class Polynomial(NamedTuple):
     end: int | None = None
 
     def largest(self, limit: int) -> int | None:
-        """The largest integer at which the value is within ``limit``: 0 if 1 exceeds it, None if no integer does."""
+        """The largest integer at which the value is within ``limit``.
+
+        Returns 0 if the value at 1 exceeds the limit, and None if no value before ``end`` does.
+        """
         room = limit - self.constant
         if self.square:
             last = (isqrt(self.linear**2 + 4 * self.square * max(room, 0)) - self.linear) // (2 * self.square)
@@ -42,9 +45,9 @@ class Polynomial(NamedTuple):
 
 
 class LargestFit(NamedTuple):
-    """The largest batch or sequence: the limit by memory, with its polynomial, and the model's own limit."""
+    """The largest batch or sequence: the limit that memory sets, with its polynomial, and the model's own limit."""
 
-    memory: int | None  # None: no limit
+    memory: int | None  # the largest size that fits into memory; None if there is no limit
     growth: Polynomial
     positions: int | None = None  # the model's own limit: its number of positions, or one sequence per batch
 
@@ -80,7 +83,10 @@ def counted_or(number: int, without_limit: str, none: str) -> str:
 
 @checked
 def most(growths: Sequence[Polynomial], usable: int, positions: int | None = None) -> LargestFit:
-    """Find the largest size for which every polynomial stays within ``usable`` bytes."""
+    """Find the largest size for which every polynomial stays within ``usable`` bytes.
+
+    ``positions`` is the model's own limit. It does not affect ``memory`` in the result, but ``number`` and ``limit``.
+    """
 
     def end(growth: Polynomial) -> float:
         largest = growth.largest(usable)

@@ -27,14 +27,14 @@ class StateSizes(NamedTuple):
 
     elements: int = 0
     rows: int = 0  # rows of all matrices
-    columns: int = 0
+    columns: int = 0  # columns of all matrices
     vectors: int = 0  # elements of tensors with one axis
     small: int = 0  # elements of tensors whose states 8-bit Adam leaves in float32
     blocks: int = 0  # blocks of all other tensors
 
 
 class BytesRule(NamedTuple):
-    """The bytes per parameter in each part, the dtype of the weights, and the torch.autocast dtype (None: off)."""
+    """The bytes per parameter in each part, the dtype of the weights, and the dtype of torch.autocast, if it is on."""
 
     weight: int
     master: int
@@ -97,8 +97,8 @@ PRECISIONS: dict[Precision, BytesRule] = {
 }
 
 # The bytes of the states, given the bytes per state element; step counters are left out. All except 8-bit Adam are
-# PyTorch's optimizers, whose states have the dtype of the weights; transformers' Adafactor has float32 states for
-# 16-bit weights.
+# PyTorch's optimizers: their states have the dtype of the weights. (transformers' Adafactor differs: it has float32
+# states for 16-bit weights.)
 OPTIMIZERS: dict[Optimizer, Callable[[StateSizes, int], int]] = {
     "adamw": lambda sizes, width: 2 * width * sizes.elements,  # two averages, as in Adam
     # bitsandbytes uses one byte or float32, whatever the dtype of the weights.

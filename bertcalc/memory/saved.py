@@ -98,8 +98,8 @@ def saved_activations(model: Model, batch: Batch, plan: Plan) -> list[SavedActiv
     ``disable_input_require_grads()``.
 
     Raises InputError if the model cannot run or does not support the plan's ``recompute``, if the saved tensors depend
-    on the labels, or if the model has a change such as an adapter. Also raises it under autocast: only the simulated
-    step (bertcalc/memory/peak) includes autocast's 16-bit copies.
+    on the labels, or if the model has a change such as an adapter. InputError is also raised under autocast: only the
+    simulated step (bertcalc/memory/peak) includes autocast's 16-bit copies.
     """
     check_recompute(model, plan.recompute)
     if problem := cannot_run(model) or by_labels(model):
@@ -109,7 +109,7 @@ def saved_activations(model: Model, batch: Batch, plan: Plan) -> list[SavedActiv
         raise InputError(Problem.of(CHANGED, "changes", None, **values))
     if PRECISIONS[plan.precision].autocast:
         raise wrong(UNDER_AUTOCAST, "precision", plan.precision)
-    cached = not model.cls.labels_stop_caching  # training has labels
+    cached = not model.cls.labels_stop_caching  # training has labels, with which some classes do not cache
     return saved_by(
         model.steps(batch._replace(cached=cached)), plan, masks=model.config.masks_window(batch.sequence_length)
     )
@@ -155,7 +155,7 @@ def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Save
     regions = {step.name: recomputed_in(step, recompute) for step in steps}
     runs_again = {regions[step.name] for step in steps if step.name in flowing}
     storages: dict[str, Value] = {}  # maps each view's name to the value that owns its storage
-    pieces: set[str] = set()  # names of views of a part of a wider value
+    pieces: set[str] = set()  # the names of views of a part of a wider value
     angles = {step.gives.name for step in steps if step.operation == "angles"}
     saved: dict[str, SavedActivation] = {}
 
@@ -164,12 +164,13 @@ def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Save
     local = _local_layers(steps) if masks and plan.attention == "fused" else {}
 
     def keep(step: Step, value: Value) -> None:
-        apart = value.name in pieces and not regions[step.name] and _lays_out(step)  # a checkpoint saves the view
+        # A step that copies a piece to lay it out saves the copy. Inside a checkpoint, the view is saved instead.
+        apart = value.name in pieces and not regions[step.name] and _lays_out(step)
         root = value if apart else storages.get(value.name, value)
         if root.name in tables:
             return
-        from_outside = root.name in angles or value.name in once or root.name not in regions  # all layers share these
-        copies = 1 if from_outside else step.runs
+        from_outside = root.name in angles or value.name in once or root.name not in regions
+        copies = 1 if from_outside else step.runs  # all layers share a value from outside
         saved.setdefault(root.name, SavedActivation(root.name, step.name, root.shape, width, copies, step.place))
 
     for step in steps:
@@ -317,7 +318,7 @@ def _kept_values(step: Step, trained: set[str], flows: Sequence[bool], width: in
     match step.operation, step.module:
         case "linear", _:
             return step.takes if "weight" in trained else ()
-        case "norm", Norm(written_out=True, centers=centers):  # computed in float32; centering makes another tensor
+        case "norm", Norm(written_out=True, centers=centers):  # in float32; a centering norm saves differences instead
             return step.takes if flows[0] and width == 4 and not centers else ()
         case "norm" | "gather" | "convolution", _:
             return step.takes
@@ -375,7 +376,7 @@ def _kept_besides(
             yield "logsumexp", shape[:-1], 4
         case "softmax", _ if step.wide and width < 4:
             yield "in float32", shape, 4
-        case "divide", _:  # by a tensor with one element
+        case "divide", _:  # the divisor is a tensor with one element
             yield "divisor", (), 4 if step.wide else width
         case "fill", _:
             yield "mask", step.takes[1].shape, 1

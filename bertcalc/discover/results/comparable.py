@@ -36,7 +36,7 @@ _MOST = 2**62  # values and differences in charts must fit into 64 bits
 
 
 class DiscoveredModel(NamedTuple):
-    """A model with an inferred formula, at the sizes of the search or at changed sizes."""
+    """A model with an inferred formula, at the sizes of the search, or with ``changes`` as (field, size) pairs."""
 
     discovery: Discovered
     changes: tuple[tuple[str, int], ...] = ()
@@ -51,7 +51,7 @@ class DiscoveredModel(NamedTuple):
         return self.discovery.model_type, self.discovery.cls, json_of(self.discovery.given)
 
     def problem(self) -> Problem | None:
-        """The reason why these sizes are refused; None if they are valid."""
+        """The reason why the model's sizes are refused; None if they are valid."""
         return refused(self.discovery, dict(self.changes)) if self.changes else None
 
     def sizes(self) -> dict[str, int]:
@@ -101,7 +101,7 @@ class DiscoveredCase(NamedTuple):
         return self.components().get(name, 0)
 
 
-# The quantities that discovered models have.
+# Computes each quantity that is available for discovered models.
 _READINGS: Mapping[str, Callable[[DiscoveredCase], int]] = {
     "parameters": DiscoveredCase.parameters,
     **{name: partial(DiscoveredCase.component, name=name) for name in COMPONENTS},
@@ -111,7 +111,7 @@ _READINGS: Mapping[str, Callable[[DiscoveredCase], int]] = {
 
 
 def figure(measure: str, case: Case | DiscoveredCase) -> int:
-    """Return a quantity of a built-in or discovered model.
+    """Return the quantity with the name ``measure`` of a built-in or discovered model.
 
     Raises InputError if discovered models do not have this quantity.
     """
@@ -128,7 +128,7 @@ def components_of(case: Case | DiscoveredCase) -> Mapping[Component, int]:
 
 
 def explain(first: Case | DiscoveredCase, second: Case | DiscoveredCase, measure: str) -> Breakdown:
-    """Explain the difference between two models as a sum of parts.
+    """Explain the difference in the quantity ``measure`` between two models as a sum of parts.
 
     For two built-in models, or two discovered models of the same class, the parts are changed fields. For other models,
     the parts are components if the quantity is the number of parameters; otherwise there is a single part. Raises
@@ -155,9 +155,9 @@ def explain_whole(before: int, after: int) -> Breakdown:
 
 
 def explain_components(first: Mapping[Component, int], second: Mapping[Component, int]) -> Breakdown:
-    """Return the difference between two models as a sum over their components.
+    """Return the difference between two models' parameters as a sum over their components.
 
-    The result is live if the counts of either model are live.
+    The arguments are the parameters of each component. The result is live if either model's numbers are live.
     """
     before = total = sum(first.values())
     counts = []
@@ -170,7 +170,7 @@ def explain_components(first: Mapping[Component, int], second: Mapping[Component
 
 
 def _path(first: DiscoveredModel, second: DiscoveredModel) -> Iterator[tuple[tuple[FieldChange, ...], DiscoveredModel]]:
-    """Yield the steps from one model to another of the same class: the changed fields, and the model after the change.
+    """Yield the steps from one model to another of the same class, as (changed fields, model after the change) pairs.
 
     A field that cannot change alone changes together with the next fields, until the model is valid.
     """

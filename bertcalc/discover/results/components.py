@@ -14,11 +14,10 @@ from bertcalc.live.live_formulas import with_formula
 from bertcalc.model.totals import Component
 from bertcalc.text import N_
 
-MOST = 12  # parts shown side by side, unless a module has more
+MOST = 12  # maximum number of parts shown side by side; a module with more parts still shows all of them
 _FEW = 4
 
-# The components, in the four colors of the pages. "Other parts" are outside embeddings, layers and heads: often a final
-# layer norm.
+# The names of the components. "Other parts" are outside embeddings, layers and heads, and often a final layer norm.
 NAMES: dict[Component, str] = {
     "embeddings": N_("embeddings"),
     "encoder": N_("layers"),
@@ -60,7 +59,7 @@ def count(tensors: Iterable[Tensors], values: Mapping[str, int]) -> int:
 
 
 def live_count(tensors: Sequence[Tensors], values: Mapping[str, int]) -> int:
-    """Return the number of parameters of tensors as a live number."""
+    """Return the number of parameters in these tensors as a live number."""
     expressions = sympy.Add(*(tensor.expression for tensor in tensors), evaluate=False)
     number: int = with_formula(count(tensors, values), expressions, values)
     return number
@@ -94,7 +93,7 @@ def groups(tensors: Sequence[Tensors], values: Mapping[str, int]) -> list[Group]
 
 
 def parts(discovery: Discovered, path: str = "", most: int = MOST) -> list[Part]:
-    """Return the parts of a module, or of the whole model if ``path`` is empty, the largest at the given sizes first.
+    """Return the parts of a module, the largest first; an empty path means the whole model.
 
     The whole model is opened repeatedly, down to the parts of a layer, as long as there are at most ``most`` parts.
     Raises KeyError if there is no module at the path.
@@ -124,7 +123,10 @@ def parts(discovery: Discovered, path: str = "", most: int = MOST) -> list[Part]
 
 
 def folded(rows: Sequence[Part], most: int, values: Mapping[str, int]) -> list[Part]:
-    """Merge the smallest parts into one, so that at most ``most`` remain; the merged part cannot be opened."""
+    """Merge the smallest parts, which come last in ``rows``, into one, so that at most ``most`` parts remain.
+
+    The merged part cannot be opened.
+    """
     if len(rows) <= most:
         return list(rows)
     rest = tuple(tensor for part in rows[most - 1 :] for tensor in part.tensors)
@@ -163,7 +165,7 @@ def _children(path: str, tensors: Iterable[Tensors]) -> dict[str, list[Tensors]]
 
 
 def _steps(name: str) -> list[str]:
-    """Split a path into steps; a number belongs to the step before it."""
+    """Split a path into steps; a * for numbers belongs to the step before it."""
     return re.findall(r"[^.]+(?:\.\*(?=\.|$))*", name)
 
 
@@ -172,7 +174,11 @@ def _is_in(name: str, path: str) -> bool:
 
 
 def _names(paths: Iterable[str]) -> dict[str, str]:
-    """Remove the common prefix of paths, and the name of a model's body if everything outside it is a head."""
+    """Map each path to a shorter name.
+
+    The names lack the common prefix of all paths. Without a common prefix, they lack the name of the model's body if
+    everything outside the body is a head.
+    """
     listed = list(paths)
     shared = commonprefix(listed).rfind(".") + 1  # noqa: RUF071 # a prefix of characters, cut at its last dot
     names = {path: path[shared:] for path in listed}

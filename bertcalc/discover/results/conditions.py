@@ -22,7 +22,7 @@ SENTENCES = {
     "less": N_("{size} is less than {other}"),
 }
 
-# The kinds that compare a field with a number or field, with Python's operators.
+# The kinds that compare a field with a number or another field: Python's operator as text and as a function.
 COMPARED = {"differs": ("!=", ne), "at least": (">=", ge), "at most": ("<=", le), "more": (">", gt), "less": ("<", lt)}
 
 
@@ -67,7 +67,7 @@ class Condition(NamedTuple):
         return times // gcd(times, below)
 
     def problem(self, values: Mapping[str, int]) -> Problem:
-        """Return the message for sizes that do not meet the condition."""
+        """Return the problem with sizes that do not meet the condition."""
         right = self.factor * self.side(values)
         if self.kind == "share" and right.denominator == 1:
             message = N_("{size} would have to change to {right}: the formula holds only where {condition}.")

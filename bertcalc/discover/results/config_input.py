@@ -50,7 +50,7 @@ class ParsedConfig(NamedTuple):
 
 
 def read_config(text: str) -> ParsedConfig:
-    """Parse the text of a config.json. Raises InputError."""
+    """Parse the text of a config.json. Raises InputError if the text is invalid or its model type is not supported."""
     data = read_object(text)
     kind = data.get("model_type")
     named = data.get("architectures")
@@ -85,7 +85,7 @@ def read_config(text: str) -> ParsedConfig:
 
 
 def read_fields(text: str) -> dict[str, Any]:
-    """Parse the JSON fields in a URL. Raises InputError."""
+    """Parse the JSON fields in a URL. Raises InputError if they are invalid or too large."""
     return structural_fields(read_object(text))
 
 
@@ -132,7 +132,7 @@ def _cleaned(value: Any, left: list[str] | None, level: int, name: str = "") -> 
 
 
 def _values(value: Any, name: str = "", listed: bool = False) -> Iterator[tuple[str, Any, bool]]:
-    """Yield the name and value of every scalar, and whether it is in a list."""
+    """Yield a (name, value, whether it is in a list) triple for every scalar."""
     if isinstance(value, dict):
         for key, entry in value.items():
             yield from _values(entry, key, listed)

@@ -14,7 +14,7 @@ from bertcalc.model.totals import Component
 from bertcalc.text import Translate
 from bertcalc.text.live_numbers import between, fill
 
-_MOST = 5  # sliders
+_MOST = 5  # maximum number of sliders
 
 
 def discovered_page(
@@ -42,7 +42,7 @@ def discovered_page(
 def discovered_view(
     discovery: Discovered, sizes: Mapping[str, int], colors: Mapping[Component, str], _: Translate = str
 ) -> View:
-    """Return the content of the page.
+    """Return the content of the page; ``discovered_page`` describes the arguments.
 
     Sliders are independent: every stop of a slider is valid at all stops of the others.
     """

@@ -15,7 +15,8 @@ from bertcalc.discover.results.result import Discovered, exact
 from bertcalc.model import formula_printers as printers
 from bertcalc.model.formula_printers import python, quotient
 
-# Other names for fields that have a letter on the other pages. They are compared with the last step of a path.
+# Names that other models use for BERT's fields. They are compared with the last part of a field's path, such as n_embd
+# in text_config.n_embd.
 _ALSO = {
     "hidden_size": ("n_embd", "d_model", "dim", "emb_dim"),
     "num_hidden_layers": ("n_layer", "n_layers", "num_layers", "depth", "encoder_layers", "decoder_layers"),
@@ -33,12 +34,16 @@ _USUAL = {other: EVERY_LETTER[field] for field, others in _ALSO.items() for othe
     "num_key_value_heads": "K",
     "moe_intermediate_size": "M",
 }
-# Excluded are I and O, which look like digits, and B and S, which are the batch size and the sequence length.
+# The letters to choose from, without I and O, which look like digits, and without B and S, which are the batch size and
+# the sequence length.
 _LETTERS = "ACDEFGHJKLMNPQRTUVWXYZ" + "αβγδεζηθκλμνξπρστφχψω"
 
 
 def letters(discovery: Discovered) -> dict[str, str]:
-    """Return a letter for each field: as on other pages, else one from its name, else any unused letter."""
+    """Return a letter for each field: BERT's letter, or one from the field's name, or any unused letter.
+
+    If no letter is left, the field's name takes its place.
+    """
     used = {name.name for tensor in discovery.tensors for name in tensor.expression.free_symbols}
     fields = sorted(discovery.fields, key=lambda field: field not in used)
     chosen: dict[str, str] = {}
@@ -59,7 +64,10 @@ def letters(discovery: Discovered) -> dict[str, str]:
 
 
 def usual_names(discovery: Discovered) -> dict[str, str]:
-    """Return BERT's name for each field, such as hidden_size for n_embd, unless two fields would get the same name."""
+    """Return BERT's name for each field, such as hidden_size for n_embd.
+
+    Fields that would get the same name keep their own names.
+    """
     usual = {other: field for field, others in _ALSO.items() for other in others}
     bert_names = {field: usual.get(field, field) for field in discovery.fields}
     times = Counter(bert_names.values())
@@ -67,14 +75,17 @@ def usual_names(discovery: Discovered) -> dict[str, str]:
 
 
 def names(discovery: Discovered) -> dict[str, str]:
-    """Return a short name for each field: the last step of its path, with its configuration if that is ambiguous."""
+    """Return a short name for each field: the last part of its path, preceded by its configuration if ambiguous."""
     last = {field: field.rpartition(".")[2] for field in discovery.fields}
     times = Counter(last.values())
     return {field: name if times[name] == 1 else field.replace("_config.", " ") for field, name in last.items()}
 
 
 def text(expression: Any, texts: Mapping[str, str], *, product: bool = False) -> str:
-    """Write an expression, with ``texts`` for the fields; ``product`` puts dots between factors (12 · 768²)."""
+    """Write an expression, with a letter or number from ``texts`` for each field.
+
+    ``product`` puts dots between factors (12 · 768²).
+    """
     return printers.text(expression, texts, times=" · " if product else "", minus="−", minus_last=True)
 
 

@@ -27,15 +27,14 @@ from bertcalc.text import N_, shorten
 from bertcalc.text.problem import wrong
 
 FILE, EXPLICIT = "file_keys.json", "explicit.json"
-# Fields that a class derives from others unless a file sets them. With these fields as sizes, there are separate
-# formulas.
+# Fields that a class derives from others unless a file sets them. explicit.json has formulas in which they are sizes.
 DERIVED = ("num_key_value_heads", "head_dim")
 # The angles of rotary position embeddings: they change values, not shapes.
 _NUMBERS_OF_ANGLES = ("rope_theta", "rope_local_base_freq")
 _ANGLES = (*_NUMBERS_OF_ANGLES, "rope_scaling", "rope_parameters")
 _TIED = "tie_word_embeddings"
-_LONGEST = 60  # characters of a key to compare with the names of sizes
-_NAMED = 6  # keys named in a sentence
+_LONGEST = 60  # maximum number of a key's characters that are compared with the names of sizes
+_NAMED = 6  # maximum number of keys named in a message
 
 
 class CountedConfig(NamedTuple):
@@ -92,7 +91,7 @@ def counted_config(model_type: str, cls: str | None, fields: Mapping[str, Any]) 
         name: value
         for name, value in named.items()
         if name in discovery.fields and value is not None and (name in used or not isinstance(value, list))
-    }  # Longformer's attention_window may be a list, and changes no shape
+    }  # skips Longformer's attention_window, which may be a list and changes no shape
     changes |= _derived(keys, discovery, changes)
     return CountedConfig(discovery, changes, discovery.count(**changes))
 
@@ -188,7 +187,7 @@ def _unknown(keys: Mapping[str, Any], discovery: Discovered, fields: Mapping[str
         elif name in keys["multiples"] and is_int(value):
             is_known = _is_multiple(keys["multiples"][name], {**discovery.fields, **fields}, value)
         elif name in discovery.derived and name not in keys["derived"] and value is not None:
-            leaders = discovery.derived[name]  # such as the layers of T5's decoder
+            leaders = discovery.derived[name]  # such as num_layers for T5's num_decoder_layers
             are_layers = len(leaders) == 1 and "layers" in name and "layers" in leaders[0]
             is_known = are_layers and value == {**discovery.fields, **fields}.get(leaders[0])
         else:

@@ -16,7 +16,7 @@ _MOST = 60
 
 
 class Refusal(NamedTuple):
-    """The reasons why there is no result, and the time until which they are repeated without another search."""
+    """The reasons why there is no result, and the time (time.monotonic) until which no new search is made."""
 
     problems: tuple[Problem, ...]
     until: float
@@ -36,7 +36,7 @@ def known(request: DiscoveryRequest) -> Discovered | None:
 
 
 def refusal(request: DiscoveryRequest) -> Problem | None:
-    """Return the reason for which a model was recently refused, or None."""
+    """Return the problem with which a model was recently refused, or None."""
     try:
         searched(request)
     except InputError as error:

@@ -52,6 +52,6 @@ class DiscoveryRequest(NamedTuple):
 
     @property
     def subject(self) -> tuple[str, str | None, str]:
-        """A key that is equal for all requests for the same model: its type, class and fields."""
+        """A key that is equal for all requests for the same model: its type, its class, and its fields as JSON."""
         fields = json.dumps([self.config, dict(self.changes or {})], sort_keys=True)
         return self.model_type, self.cls, fields

@@ -17,7 +17,9 @@ from bertcalc.text.problem import InputError, Problem, wrong
 from bertcalc.text.records import dataclass
 from bertcalc.text.suggestions import nearest
 
-_NAMES = dict(vars(sympy))  # otherwise, sympify imports them for each text, which takes ten times as long as parsing
+# The names that parse_expr may use. Without this argument, it imports them for each text, which takes ten times as long
+# as parsing.
+_NAMES = dict(vars(sympy))
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {sympy.floor: floor, sympy.ceiling: ceil, sympy.Min: min, sympy.Max: max}
 NOT_ASKED = Problem.of(N_("it was not asked for"))
 _RESET = N_(
@@ -55,7 +57,11 @@ class Tensors(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """Counts of test configurations, which were not used for fitting: agreed, all, and with every field changed."""
+    """Numbers of test configurations, which were not used for fitting.
+
+    ``agreed`` of them agreed with the formula, ``of`` is the number of all of them, and in ``all_changed`` of them,
+    every field was changed.
+    """
 
     agreed: int
     of: int
@@ -74,7 +80,7 @@ class Formulas:
 
     @cached_property
     def total(self) -> Any:
-        """The number of parameters as a SymPy expression in Hugging Face's field names; None if incomplete."""
+        """The number of parameters as a SymPy expression in field names; None if a tensor has no formula."""
         return None if self.unexplained else sympy.expand(sympy.Add(*(tensor.expression for tensor in self.tensors)))
 
     @property
@@ -111,7 +117,7 @@ class Formulas:
         raise wrong(message, name, value, size=name, known=", ".join(self.fields), nearest=near or "")
 
     def completed(self, **fields: int) -> dict[str, int]:
-        """Return all sizes with some replaced, and adjust the fields that follow them. Nothing is checked."""
+        """Return all sizes, with some replaced and the fields that follow them adjusted. Nothing is checked."""
         values = {**self.fields, **fields}
         for name, (leader, share) in self.follows.items():
             if name not in fields and (share * values[leader]).denominator == 1:
@@ -173,7 +179,7 @@ class Discovered(Formulas):
     explained: int  # parameters in tensors with a formula
     builds: int
     seconds: float
-    transformers: str  # the version
+    transformers: str  # the version of transformers
     compute: Computed | None = None
     no_flops: Problem | None = NOT_ASKED  # why there is no formula for FLOPs
     # Fields that the class derives unless they are given, mapped to the fields from which they are derived, if known.
@@ -193,7 +199,7 @@ class Discovered(Formulas):
         return None if self.compute is None else 2 * self.compute.total
 
     def count(self, **fields: int) -> int:
-        """Return the real class's number of parameters with these fields; others keep given or default values.
+        """Return the real class's number of parameters with these fields; other fields keep given or default values.
 
         A field of a nested configuration is named by its path: ``text_config.hidden_size`` means
         ``Config(text_config={"hidden_size": ...})``. transformers may then reset other fields of that nested

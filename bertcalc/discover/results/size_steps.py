@@ -46,7 +46,10 @@ def move_field(discovery: Discovered, field: str, value: int, sizes: Mapping[str
 
 
 def stops(discovery: Discovered, field: str, sizes: Mapping[str, int]) -> list[int]:
-    """Return the stops of a field's slider, in order; each is valid with the other sizes unchanged."""
+    """Return the stops of a field's slider in ascending order, including the field's current value.
+
+    Each stop is valid if only the field and its followers change.
+    """
     start, completed = discovery.fields[field], discovery.completed(**sizes)
     unit = lcm(
         *(
@@ -131,7 +134,10 @@ class SizeHistory(History[dict[str, int]]):
         super().__init__(self._plain(discovery.whole(**sizes)))  # older links lack the fields that follow others
 
     def written(self) -> dict[str, Any]:
-        """Return the steps near the present one and the rejected values as JSON data, with sizes as in a link."""
+        """Return the steps near the present one, its index among them, and the rejected values, as JSON data.
+
+        The sizes of a step are written as in a link.
+        """
         steps, index = self.nearest_steps()
         return {"steps": [*map(write_sizes, steps)], "at": index, "attempt": self.attempt}
 
@@ -205,7 +211,7 @@ def write_sizes(sizes: Mapping[str, int]) -> str:
 
 
 def read_sizes(text: str) -> dict[str, int]:
-    """Parse the sizes in a link. Raises InputError."""
+    """Parse the sizes in a link, as ``write_sizes`` writes them. Raises InputError for any other text."""
     sizes: dict[str, int] = {}
     for part in filter(None, text.split("~")):
         match = re.fullmatch(r"([A-Za-z][\w.\[\]]{0,119})-([0-9]{1,15})", part, re.ASCII)

@@ -24,7 +24,7 @@ _NAMES = {int: "int", float: "float", bool: "bool", str: "string", list: "list",
 
 
 def refused(model_type: str, fields: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a problem for each value in a config.json with a type that the configuration class does not accept."""
+    """Yield a problem for each value in a config.json whose type the configuration class does not accept."""
     accepted = _accepted(model_type)
     for name, value in fields.items():
         types = accepted.get(name)

@@ -71,7 +71,7 @@ def _discover(request: DiscoveryRequest, progress: Progress) -> Discovered:
                 regime=(*(condition for condition in discovery.regime if condition not in filled.fixed), *filled.fixed),
                 derived=derived.derived_fields(lab, nested_name(config, real)),
             )
-        if arguments:  # fields that _new_lab fills in are not the caller's choice
+        if arguments:  # otherwise the caller chose no field, although _new_lab may have filled in some
             usual = partial(recipe_of, config, real, {}, lab.until)
             discovery = replace(discovery, no_run=flop_search.forward_problem(lab.recipe, usual, real, lab.until))
     return discovery
@@ -224,9 +224,9 @@ def _discover_products(
 
 
 def call_lab(recipe: Recipe, cls: Any, until: float, progress: Progress) -> Lab:
-    """Return a lab for forward passes of a class, with the first masks in ``MASKS`` with which a pass runs.
+    """Return a lab for forward passes of a class, with the first entry of ``MASKS`` with which a pass runs.
 
-    Raises the first Refused if no pass runs.
+    If no pass runs, this raises the Refused of the first entry.
     """
     refusals: list[Refused] = []
     for masks in flop_search.MASKS:

@@ -15,7 +15,7 @@ from bertcalc.text.problem import InputError
 Shape = tuple[int, ...]
 Folded = dict[str, dict[tuple[int, ...], Shape]]
 
-_MOST_PARTS = 30_000  # the default models of transformers have fewer than 4,000
+_MOST_PARTS = 30_000  # maximum number of modules and parameters; the default models have fewer than 4,000
 _REASON = 240  # maximum length of an error message, in characters
 NUMBER = re.compile(r"(?:(?<=\.)|(?<=^)|(?<=expert_))\d+(?=\.|$)")
 
@@ -23,7 +23,7 @@ NUMBER = re.compile(r"(?:(?<=\.)|(?<=^)|(?<=expert_))\d+(?=\.|$)")
 def not_built(error: Exception, line: int = 0) -> Refused:
     """Convert an exception of transformers to Refused, with one line of its message.
 
-    ``line`` is the index of the line. If it ends with a colon, the following lines are added.
+    ``line`` is the index of the line. If the line ends with a colon, the following lines are added.
     """
     first, *rest = [line.strip() for line in str(error).splitlines() if line.strip()][line:] or [""]
     while first.endswith(":") and rest:
@@ -87,7 +87,7 @@ def build_model(cls: Any, config: Any, until: float) -> Any:
 
 
 def tensors(cls: Any, config: Any, until: float) -> Folded:
-    """Return the shapes of a model's parameters: folded name -> layer numbers -> shape.
+    """Build a model and return the shapes of its parameters: folded name -> layer numbers -> shape.
 
     A folded name has * in place of numbers. Tied tensors count once, under the name that PyTorch gives them. Raises
     Refused and Ended, like ``build_model``.

@@ -29,7 +29,7 @@ def merge_changes(
     Values of the file that equal the class's defaults or derived values are dropped; all changes are kept. A change is
     nested, or named by its path, as in ``Discovered.count``. If the model class takes a nested configuration, such as
     the text configuration, fields that exist only there are moved into it. Raises InputError for a field that no
-    configuration has and that has no effect.
+    configuration has and that has no effect, and Ended when the time limit ``until`` is reached.
     """
     default = _default(config)
     inner = nested_name(config, cls)
@@ -111,7 +111,7 @@ def _has(config: Any, path: str) -> bool:
 
 
 def _is_idle(config: Any, cls: Any, arguments: Mapping[str, Any], path: str, until: float) -> bool:
-    """Whether a field changes no tensor; False if the class cannot be built without it."""
+    """Whether a given field changes no tensor; False if the class cannot be built without the field."""
     less = deepcopy(dict(arguments))
     place: Any = less
     *above, last = steps(path)

@@ -11,7 +11,10 @@ _USUAL = {"vocab": 32_000, "experts_per_tok": 2, "shared_experts": 1, "experts":
 
 
 def completions(kind: Any) -> Iterator[dict[str, int]]:
-    """Yield sizes for fields that are None in the default configuration: for each field alone, then for all."""
+    """Yield sizes for the fields that are None in the default configuration of the class ``kind``.
+
+    First come sizes for each field alone, then sizes for all of them. Without a default configuration, there are none.
+    """
     try:
         config = kind()
     except Exception:  # transformers raises exceptions of all types

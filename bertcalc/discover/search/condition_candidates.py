@@ -7,12 +7,14 @@ from bertcalc.discover.results.conditions import Condition
 
 # The order of preference if several conditions explain the same observations.
 _ORDER = ("multiple", "differs", "more", "less", "at least", "at most")
+# Factors between two fields in a condition: 2 if heads must have an even size, for example, or for a width of
+# 2 * hidden_size.
 _FACTORS = (
     Fraction(1),
     Fraction(2),
     Fraction(4),
     Fraction(1, 2),
-)  # such as a head size that must be even, or a width of 2 * hidden_size
+)
 FEW = 16  # every value of a field up to this size is tried, so a single value can be excluded
 _DIVISORS = (2, 3, 4, 5, 6, 8, 12, 16, 32, 64, 128)
 
@@ -22,7 +24,7 @@ def candidates(
 ) -> list[Condition]:
     """Return conditions that all ``good`` sizes meet and ``values`` does not, the likeliest first.
 
-    ``base`` has the sizes before the change. Each condition involves a changed field.
+    ``base`` has the sizes before the change. Each condition involves a changed field, and only ``fields``.
     """
     changed = [field for field in fields if values[field] != base[field]]
     conditions = [
@@ -64,9 +66,10 @@ def _all(
 
 
 def bounds(values: Mapping[str, int], good: Sequence[Mapping[str, int]], changed: Sequence[str]) -> list[Condition]:
-    """Return conditions on single fields that exclude these sizes.
+    """Return conditions on single ``changed`` fields that exclude the sizes ``values``.
 
-    They are bounds at the nearest good value of a field, or fix the field at its original value.
+    A condition is a bound at the nearest good value of a field, or fixes the field at its value in the first of the
+    ``good`` sizes.
     """
     conditions: list[Condition] = []
     for field in changed:
@@ -85,7 +88,7 @@ def count_excluded(condition: Condition, good: Sequence[Mapping[str, int]]) -> i
 
 
 def remedies(condition: Condition, values: Mapping[str, int], of: str) -> list[int]:
-    """Return nearby values for ``of``, one of the condition's two fields, that meet the condition."""
+    """Return values that meet a condition for ``of``, which is one of the condition's two fields."""
     other = condition.field if of == condition.other else str(condition.other)
     size, partner = values[of], values[other]
     near = [partner, partner + 1, partner - 1, 2 * partner, 3 * partner, size + 1, size - 1]

@@ -14,9 +14,10 @@ from bertcalc.discover.results.field_paths import steps
 from bertcalc.discover.results.search_errors import Ended, Refused
 from bertcalc.text import N_
 
-_LONGEST_LIST = 8  # entries of longer lists (one per layer) are not fields; of shorter lists (one per stage), they are
+# Entries of a list are fields up to this length. Such lists have one entry per stage; longer lists have one per layer.
+_LONGEST_LIST = 8
 _MOST_LEVELS = 3
-_MOST_FIELDS = 300  # transformers' types have fewer than 100
+_MOST_FIELDS = 300  # maximum number of fields; transformers' types have fewer than 100
 # Fields that describe files and programs, not the model.
 _NEVER = ("transformers_version", "chunk_size_feed_forward", "bos_token_id", "eos_token_id", "return_dict")
 
@@ -93,7 +94,7 @@ class Recipe:
                         self.leaders.setdefault(name, []).append(path)
                     self.follows |= {*moved} if leads else set()
                 elif leads and value > 0:
-                    self.follows.add(path)  # derived even if given
+                    self.follows.add(path)  # the class derives the field even if it is given
 
 
 def nested_name(config: Any, cls: Any) -> str:
@@ -117,13 +118,13 @@ def recipe_of(config: Any, cls: Any, fields: Mapping[str, Any], until: float) ->
 
 
 def build_config(config: Any, cls: Any, fields: Mapping[str, Any]) -> Any:
-    """Build the configuration that a class takes: the type's, or as in transformers' AutoModel, a nested one."""
+    """Build the configuration that a class takes: the type's configuration or, as AutoModel does, a nested one."""
     whole, inner = config(**deepcopy(dict(fields))), nested_name(config, cls)
     return (getattr(whole, inner) or cls.config_class()) if inner else whole
 
 
 def integers(config: Any) -> dict[str, int]:
-    """Return every integer of a configuration, keyed by path."""
+    """Return every integer of a configuration except booleans, keyed by path, with num_labels."""
     values = dict(_integers(config, "", 0))
     labels = getattr(config, "num_labels", None)
     return values | ({"num_labels": labels} if isinstance(labels, int) else {})
@@ -192,7 +193,7 @@ def _differences(first: Any, second: Any) -> Iterator[str]:
     for name, second_value in vars(second).items():
         if name.startswith("_") or name == "transformers_version":
             continue
-        # In configurations with heterogeneous layers, getattr raises for such a field (transformers 5.23).
+        # With heterogeneous layers, getattr raises for a field that differs between layers (transformers 5.23).
         first_value: Any = vars(first)[name] if name in vars(first) else getattr(first, name, None)
         if is_config(first_value) and is_config(second_value):
             first_value, second_value = first_value.to_dict(), second_value.to_dict()

@@ -45,7 +45,7 @@ def wide_values(field: str, values: Mapping[str, int], random: Random) -> list[i
 
 
 def values_beyond(field: str, size: int, base_size: int) -> list[int]:
-    """Return larger values for a number of layers, because lists with one entry per layer may be too short for them."""
+    """Return larger values for a number of layers, for which lists with one entry per layer may be too short."""
     if base_size >= _DEEPEST:
         return []
     candidates = [size + step for step in _BEYOND] + [2 * size + 1, 3 * size]
@@ -53,7 +53,10 @@ def values_beyond(field: str, size: int, base_size: int) -> list[int]:
 
 
 def adjusted(changes: Mapping[str, int], base: Mapping[str, int], conditions: Sequence[Condition]) -> dict[str, int]:
-    """Adjust or drop as few changes as possible so that the conditions are met, and return the remaining changes."""
+    """Adjust or drop some changes so that the conditions are met, and return the remaining changes.
+
+    Sizes become multiples where a condition requires it. If a condition is still not met, its fields are not changed.
+    """
     values = {**base, **changes}
     for _time in range(3):
         for condition in conditions:

@@ -16,8 +16,8 @@ from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 
 Values = dict[str, int]
-# Returns the folded tensors of a configuration's model, or the matrix products of its forward pass, within a time
-# limit.
+# Returns the folded tensors of a configuration's model, or the matrix products of a forward pass. The second argument
+# is the time limit.
 Measure = Callable[[Any, float], Folded]
 
 _RATIOS = ((2, 1), (3, 1), (1, 2), (3, 2), (4, 1), (5, 1), (1, 3), (1, 4), (6, 1), (5, 2))
@@ -65,7 +65,7 @@ class Lab:
         self.free: list[str] = []
         self.idle: list[str] = []
         self.fixed: list[str] = []
-        self.links: dict[str, tuple[str, int, int]] = {}  # field -> the field that it follows, and the ratio
+        self.links: dict[str, tuple[str, int, int]] = {}  # field -> (leader, numerator, denominator of the ratio)
         self.counts: set[str] = set()  # fields that determine how many tensors there are
         self.loose: set[str] = set()  # fields for which every value seems to be valid
         self.choices: dict[str, list[int]] = {}
@@ -115,9 +115,9 @@ class Lab:
         return Sample(numbers, built)
 
     def config(self, changes: Mapping[str, int]) -> Any:
-        """Return the configuration, or the call, with some fields changed. Raises Refused.
+        """Return the configuration, or the call of a forward pass, with some fields changed; linked fields follow.
 
-        Linked fields follow.
+        Raises Refused.
         """
         values = self._linked(changes)
         try:
@@ -268,7 +268,10 @@ class Lab:
         return twin
 
     def draw(self, field: str, fresh: bool) -> int:
-        """Draw another value for a field that is valid, or likely to be valid, if no other field changes."""
+        """Draw another value for a field that is valid, or likely to be valid, if no other field changes.
+
+        For a field with few valid values, ``fresh`` avoids the values that are used for fitting if there are others.
+        """
         size = self.base_sizes[field]
         if field not in self.loose:
             options = [value for value in self.choices[field] if value != self.sizes[field]] or self.choices[field]
@@ -284,7 +287,10 @@ class Lab:
         return value
 
     def together(self, fields: list[str], *, fresh: bool = False, tries: int = 30) -> Sample | None:
-        """Build a sample in which all of these fields have other values; return None if no draw works."""
+        """Build a sample in which all of these fields have other values; return None if no draw works.
+
+        ``fresh`` is passed to ``draw``, and ``tries`` is the maximum number of draws.
+        """
         for _try in range(tries):
             sample = self.build({field: self.draw(field, fresh) for field in fields})
             if isinstance(sample, Sample):
@@ -293,7 +299,7 @@ class Lab:
 
 
 def alternatives(value: int) -> list[int]:
-    """Return other values for a field that are likely to have divisors and multiples in common with this value."""
+    """Return other values for a field: double, triple and half of its value, and both neighbors."""
     if value >= _SMALL:
         return [2 * value, 3 * value, value // 2, value + 1, value - 1]
     return [other for other in (2 * value, value // 2, 3 * value, value + 1, value - 1) if other not in (0, value)]

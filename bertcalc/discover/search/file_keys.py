@@ -40,13 +40,16 @@ _TIED = "tie_word_embeddings"
 _LAYERS = 4  # enough for layers of different kinds, and fast to build
 _MENTIONED = re.compile(r"""config\.(\w+)|self\.(\w+)|["'](\w{1,60})["']""")
 _RESULTS = Path(__file__).parents[1] / "results"
-_TRIED = (3, 4096, 0.5, True, False)  # values to try for a key with null as its default
+_TRIED = (3, 4096, 0.5, True, False)  # values to try for a key that has the default null, or no default
 _ATTENTIONS = ("full_attention", "sliding_attention", "chunked_attention")
 _ACTIVATIONS = ("relu", "gelu", "silu", "tanh")
 
 
 def keys_of(model_type: str, cls: str) -> dict[str, Any] | None:
-    """Return the effect of each key of a class's config.json; None if it is nested or there is no formula."""
+    """Return the effect of each key of a class's config.json.
+
+    Returns None if the class has no formula, or if its configuration or its fields are nested.
+    """
     discovery = shipped(model_type, cls)
     if discovery is None or discovery.unexplained or any("." in name or "[" in name for name in discovery.fields):
         return None
@@ -143,7 +146,7 @@ class _Measured:
         return isinstance(value, str) and "act" in name and self.is_idle(name, _ACTIVATIONS)
 
     def _idle_words(self, name: str, value: Any) -> list[str]:
-        """Return the words in a list with one entry per layer that change no tensor."""
+        """Return the words that change no tensor if all entries of a list, which has one per layer, are this word."""
         if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
             return []
         words = sorted({*value, *_ATTENTIONS})
@@ -216,7 +219,7 @@ class _Measured:
         """
         if not leaders or not {*leaders} <= self.discovery.fields.keys():
             return None
-        tried: list[tuple[int, dict[str, int]]] = []  # the field's value for some sizes
+        tried: list[tuple[int, dict[str, int]]] = []  # (value of the field, sizes of its leaders) pairs
         for leader, factor in product(leaders, (1, 2, 3)):
             sizes = {field: self.discovery.fields[field] for field in leaders}
             sizes[leader] *= factor
@@ -237,7 +240,11 @@ class _Measured:
         return None
 
     def _tied(self, default: Any) -> dict[str, Any] | None:
-        """Return the matrix that exists only without tied weights and a tensor with the same shape, or None."""
+        """Return the default of tie_word_embeddings, and the names of the untied matrix and of a tensor like it.
+
+        The untied matrix exists only without tied weights. Both names are empty if the field changes no tensor. Returns
+        None if the field has any other effect.
+        """
         if not isinstance(default, bool):
             return None
         try:
@@ -253,7 +260,7 @@ class _Measured:
 
 
 def mentioned(*classes: Any) -> set[str]:
-    """Return the names that occur in the sources of these classes. The classes read no other keys."""
+    """Return the names that occur in the source modules of these classes. The classes read no other keys."""
     return {
         name
         for source in {inspect.getsource(inspect.getmodule(cls) or cls) for cls in classes}
@@ -272,7 +279,10 @@ def of_every_class() -> list[str]:
 
 
 def explicit(model_type: str, cls: str, derived: Mapping[str, list[str]]) -> Discovered | None:
-    """Return a class's formulas with its derived fields given; None if they are incomplete or lack a derived field."""
+    """Return a class's formulas in which the ``derived`` fields are sizes.
+
+    Returns None if some tensors have no formula, or if a derived field is not in the formulas.
+    """
     fields = (shipped(model_type, cls) or _searched(model_type, cls, {})).fields
     given = {
         name: fields[leaders[0]] // (fields[leaders[1]] if leaders[1:] else 1) for name, leaders in derived.items()
@@ -312,7 +322,7 @@ _VALUES: Mapping[str, tuple[Any, ...]] = {
     "object": ({}, {"rope_type": "default", "rope_theta": 10000.0}),
     "null": (None,),
 }
-# Keys with values that transformers converts.
+# Keys whose accepted types are not recorded, because transformers converts their values.
 _NOT_JUDGED = ("architectures", "id2label", "label2id", "dtype", "transformers_version")
 
 

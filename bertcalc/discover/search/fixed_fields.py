@@ -48,9 +48,9 @@ def explain(lab: Lab, within: Sequence[Condition] | None = None) -> tuple[Lab, F
 
 
 def _better(lab: Lab, findings: Findings) -> tuple[Lab, Findings] | None:
-    """Return a lab in which fewer tensors lack a formula, and its findings, or None.
+    """Return a lab in which fewer tensors have no formula, and its findings; None if no such lab was found.
 
-    In this lab, some fields are fixed, or keep their divisors and multiples.
+    In this lab, some fields are fixed, or change only to divisors and multiples.
     """
     suspects = _suspects(lab, findings)
     tight = lab.keeping_divisors([field for field in suspects if field in lab.loose])
@@ -78,7 +78,7 @@ def _suspects(lab: Lab, findings: Findings) -> list[str]:
 
 
 def _fixable(lab: Lab, fields: list[str]) -> list[list[str]]:
-    """Return groups of fields to fix, in order: list entries (often not sizes), values of 1, single fields."""
+    """Return the groups of fields to try to fix: list entries (often not sizes), values of 1, then single fields."""
     likely = [field for field in fields if lab.base_sizes[field] < _LARGEST]
     singles = sorted(likely, key=lambda field: field not in lab.counts)
     entries = [field for field in likely if field.endswith("]")]

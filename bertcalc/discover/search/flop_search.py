@@ -93,8 +93,9 @@ MASKS = (("attention_mask", "decoder_attention_mask"), (), ("decoder_attention_m
 _SIZES = {BATCH: 3, LENGTH: 48}
 _MOST_PRODUCTS = 100_000
 _LONG = (333, 1_001)
-_DRAWN, _ENOUGH = 30, 6  # sizes drawn to check earlier formulas, and comparisons that suffice
-_SHORT = 5.0  # seconds of CPU time
+# For the check of earlier formulas: the maximum number of sizes drawn, and the number of comparisons that suffice.
+_DRAWN, _ENOUGH = 30, 6
+_SHORT = 5.0  # seconds of CPU time after which long inputs are skipped
 _COMPARED = 4  # number of whole passes to compare; the shape of each product is also checked when it is recorded
 _TOO_FEW = Problem.of(N_("too few configurations could be compared with FlopCounterMode"))
 
@@ -155,10 +156,8 @@ def count_flops(cls: Any, call: RecordedCall, until: float) -> int:
 def forward_problem(recipe: Recipe, usual: Callable[[], Recipe], cls: Any, until: float) -> Problem | None:
     """Return the reason why a class can be built with these fields but not run.
 
-    Returns None if the class runs, or if the reason is not known.
-
-    Many classes never run on the meta device. A failure therefore counts only if the class runs with its ``usual``
-    fields, and if the meta device is not the cause.
+    Returns None if the class runs, or if the reason is not known. Many classes never run on the meta device. A failure
+    therefore counts only if the class runs with its ``usual`` fields, and if the meta device is not the cause.
     """
     lengths = (_SIZES[LENGTH], 8, 1)  # a model may have a maximum or a minimum length
     try:
@@ -188,7 +187,7 @@ def _fails(recipe: Recipe, cls: Any, masks: tuple[str, ...], lengths: Iterable[i
 
 
 def compare_flops(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[str, int]]) -> Problem | None:
-    """Compare formulas with PyTorch's FlopCounterMode at drawn sizes. Return the problem, or None if they agree."""
+    """Compare formulas with PyTorch's FlopCounterMode at ``drawn`` sizes. Return the problem, or None if they agree."""
     compared = 0
     for values in drawn:
         try:
@@ -204,7 +203,8 @@ def compare_flops(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping
 def still_agree(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[str, int]]) -> Problem | None:
     """Compare earlier formulas with PyTorch's FlopCounterMode. Return the problem, or None if they agree.
 
-    Long inputs come last. They are skipped if time is short, as for recurrent models, which take one step per token.
+    Long inputs come after the ``drawn`` sizes. They are skipped if time is short, as for recurrent models, which take
+    one step per token.
     """
     start, compared = thread_time(), 0
     for values in chain(islice(drawn, _DRAWN), ({LENGTH: length} for length in _LONG)):
@@ -303,7 +303,7 @@ def _recorder(until: float) -> Any:
 
         @classmethod
         def _should_skip_dynamo(cls) -> bool:
-            return False  # nothing is compiled; the default is slow, as it checks this for each operation
+            return False  # nothing is compiled; the default method is slow, because it runs for each operation
 
         @contextmanager
         def watching(self, model: Any) -> Iterator[None]:

@@ -19,7 +19,10 @@ _WRONG = Problem.of(N_("its formula was wrong for another configuration"))
 
 
 class Findings(NamedTuple):
-    """Formulas that are right for every new configuration, and the reasons why the other tensors have none."""
+    """Formulas that are right for every new configuration, and the reasons why the other tensors have none.
+
+    ``checked`` is the number of new configurations, and ``all_changed`` the number of these with every field changed.
+    """
 
     kinds: dict[str, list[Kind]]
     unexplained: dict[str, Problem]
@@ -93,7 +96,10 @@ def _fresh_samples(lab: Lab, keys: set[tuple[int, ...]]) -> list[Sample]:
 
 
 def _special_samples(lab: Lab, kinds: dict[str, list[Kind]]) -> list[Sample]:
-    """Build samples around each rounded term, over more than its period, and around each minimum and maximum."""
+    """Build samples around the base size of each field in a rounded term, minimum or maximum.
+
+    For a rounded term, the samples cover more than its period.
+    """
     fits = {fit for alike in kinds.values() for kind in alike for fit in (*kind.copies, *kind.shape)}
     samples: list[Sample | Failure] = []
     for special in {special for fit in fits for special in fit.specials()}:

@@ -30,7 +30,10 @@ class Filled(NamedTuple):
 
 
 def filled_in(lab: Lab, fields: Iterable[str]) -> Filled:
-    """Return the fields of nested configurations that change as soon as other fields beside them are given."""
+    """Return the fields of nested configurations that change as soon as other fields beside them are given.
+
+    ``fields`` are the sizes in the formulas.
+    """
     filled: dict[str, int] = {}
     fixed: list[Condition] = []
     reset: dict[str, list[str]] = {}

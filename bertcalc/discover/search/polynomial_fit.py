@@ -19,7 +19,7 @@ from bertcalc.discover.results.result import symbol
 Values = Mapping[str, int]
 Number = int | Fraction
 
-# A coefficient such as 355/113 indicates that the terms are wrong.
+# Larger denominators are not accepted: a coefficient such as 355/113 indicates that the terms are wrong.
 _LARGEST_DENOMINATOR = 16
 _PATIENCE = 20_000
 _MOST_PAIRS = 12
@@ -27,11 +27,14 @@ _MULTIPLES = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 _PERIODS = range(2, 9)
 
 
-# The next three classes have a value at given sizes, and a SymPy expression.
+# The next three classes are terms with a value at given sizes and a SymPy expression.
 
 
 class Rounding(NamedTuple):
-    """⌊(factor · field + plus - less) / by⌋, or rounded up, raised to a power; ``less`` is a field or ""."""
+    """⌊(factor · field + plus - less) / by⌋ raised to a power. ``less`` is a field or "".
+
+    With ``up``, the quotient is rounded up instead of down.
+    """
 
     field: str
     by: str | int
@@ -39,7 +42,7 @@ class Rounding(NamedTuple):
     plus: int = 0
     factor: Fraction = Fraction(1)
     power: int = 1  # 2 for the patches of a square image
-    less: str = ""  # for example, every eighth layer from the fourth on
+    less: str = ""  # for example, the first special layer if every eighth layer from the fourth on is special
 
     def value(self, values: Values) -> int:
         by = values[self.by] if isinstance(self.by, str) else self.by
@@ -55,7 +58,7 @@ class Rounding(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """The minimum or maximum of a field and another field or a number."""
+    """The minimum, or with ``larger`` the maximum, of a field and another field or a number."""
 
     field: str
     other: str | int
@@ -97,7 +100,7 @@ class Fit:
         self.terms = tuple((coefficient, term) for coefficient, term in terms if coefficient)
 
     def value(self, values: Values) -> Fraction:
-        """Return the formula's value; fractional if a division leaves a remainder that it never left in the samples."""
+        """Return the formula's value; it is fractional if a division has a remainder, unlike in the samples."""
         return sum((coefficient * term.value(values) for coefficient, term in self.terms), Fraction())
 
     def specials(self) -> list[Rounding | Bound]:
@@ -124,7 +127,8 @@ def fit(samples: Sequence[Values], numbers: Sequence[int], *, counting: bool = F
     if changing and _determined(changing, samples, numbers) and (fitted := _of(changing, samples, numbers, counting)):
         return fitted
     others = [field for field in samples[0] if field not in changing]
-    for extra in others:  # a maximum depends on each of its two fields only where that field is larger
+    # A maximum depends on each of its two fields only where that field is larger, so a field may have no effect alone.
+    for extra in others:
         fields = [*changing, extra]
         if _determined(fields, samples, numbers):
             specials = [term for term in _specials(fields, samples, numbers, counting) if term.has(extra)]

@@ -23,7 +23,7 @@ _KINDS = {
     "dict": N_("an object"),
 }
 _MULTIPLE = re.compile(r"\((\d+)\) is not a multiple of .*?\((\d+)\)|divisible by .*?: (\d+)\D*: (\d+)")
-_MOST_TRIED = 40  # fields to remove one at a time
+_MOST_TRIED = 40  # maximum number of fields that are removed, one at a time
 
 
 def explain(error: Refused, config: Any, cls: Any, fields: Mapping[str, Any], until: float) -> Refused:
@@ -69,7 +69,7 @@ def _named(number: int, leaves: Mapping[str, Any]) -> str:
 
 
 def _at_fault(config: Any, cls: Any, fields: Mapping[str, Any], leaves: Mapping[str, Any], until: float) -> Problem:
-    """Return the problem with the first field without which the class can be built."""
+    """Return the problem with the first field without which the class can be built, or a problem without a field."""
     for path, value in list(leaves.items())[:_MOST_TRIED]:
         with suppress(Exception):  # transformers raises exceptions of all types
             reduced = build_config(config, cls, _without(fields, path.split(".")))

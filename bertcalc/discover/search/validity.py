@@ -24,12 +24,12 @@ _MOST_BAD = 40
 _MOST_MORE = 8
 _MOST_FIELDS = 16  # maximum number of fields for which all pairs are tried
 _MANY = 40
-_MOST_ROUNDS = 4  # rounds of draws over a wide range
+_MOST_ROUNDS = 4  # maximum number of rounds of draws over a wide range
 _LESSON = 5  # rows of draws before the conditions are updated
 _FEW = 3  # a condition on several sizes may exclude one in this many good configurations
-_HALVES = 5  # bisections of a bound
-_ODD = (1, 3, 5, 7, 9, 15)  # odd multiples of the numbers that must divide a size
-_CALLED = 5  # rows of draws if models are run as well as built
+_HALVES = 5  # maximum number of bisection steps for a bound
+_ODD = (1, 3, 5, 7, 9, 15)  # a size is tried at these multiples of the number that must divide it
+_CALLED = 5  # maximum number of rows of draws if models are run as well as built, which is slower
 _LENGTHS = (100, 333, 1_001, 4_097)  # models may treat long inputs differently, or fail with them on the meta device
 _LATE = Problem.of(N_("the time limit was reached before it was clear where the formula holds"))
 _WRONG = Problem.of(N_("with {changes}, a formula is wrong; no rule was found for when this happens"))
@@ -48,8 +48,8 @@ def regime(lab: Lab, findings: Findings, within: Sequence[Condition] | None = No
     """Find the conditions under which formulas hold, by testing sizes at which they may fail.
 
     Only sizes that meet the conditions in ``within`` are tested. A condition against a wrong configuration should not
-    exclude good configurations. If there is no such condition, the configuration is left for a better formula, or with
-    ``strict``, excluded by a condition that also excludes good configurations.
+    exclude good configurations. If there is no such condition, the configuration is left for a better formula. With
+    ``strict``, it is instead excluded by a condition that also excludes good configurations.
     """
     inspector = _Inspector(lab, findings, within, strict)
     try:
@@ -82,7 +82,7 @@ def regime_again(lab: Lab, findings: Findings, conditions: Sequence[Condition]) 
 
 
 def draw_sizes(lab: Lab, names: Sequence[str], conditions: Sequence[Condition]) -> Iterator[Values]:
-    """Yield random sizes that meet the conditions: for all fields, or for some fields over a wide range."""
+    """Yield random sizes that meet the conditions: in turn for all fields, and for some fields over a wide range."""
     base, random = lab.base_sizes, lab.random
     conditions = [condition for condition in conditions if condition.kind != "share"]
     complete = {**lab.sizes, **base}
@@ -124,7 +124,7 @@ class _Inspector:
         return Regime(self.conditions, self.agreed(), self.open, self.wrong)
 
     def agreed(self) -> int:
-        """Return the number of random configurations within the conditions that agreed."""
+        """Return the number of random configurations that meet the conditions and agree with the formulas."""
         return sum(self.inside(sample) and self.agrees(sample) for sample in self._wild)
 
     def agrees(self, sample: Sample | Failure) -> bool:
@@ -134,7 +134,7 @@ class _Inspector:
         return self._judged[id(sample)]
 
     def learn(self) -> None:
-        """Add a condition against each bad configuration that is still allowed, starting with the fewest changes."""
+        """Add a condition against each bad configuration that is still allowed, those with the fewest changes first."""
         for _turn in range(_TURNS):
             self.open, self.wrong, before = [], [], len(self.conditions)
             bad = [sample for sample in self.lab.built.values() if self.inside(sample) and not self.agrees(sample)]
@@ -213,7 +213,7 @@ class _Inspector:
     def _stricter(self, values: Values, good: Sequence[Values], *, only_multiples: bool) -> Condition | None:
         """Return a condition that excludes these values and few good configurations, but not the given sizes.
 
-        A condition on several sizes is preferred to a bound on one size, unless it excludes many good configurations.
+        A condition on several sizes is preferred to a bound on one size if it excludes few good configurations.
         """
         originals = [self.lab.full_sample.values, self.lab.base_sample.values]
         conditions = candidates(values, originals, self.names, self.lab.base_sizes)
@@ -307,7 +307,7 @@ class _Inspector:
         self._build_all([{name: base[name] + 1} for name in self.names])
         for value in (1, 2, 3):
             self._build_all([{name: value} for name in self.names if base[name] > value])
-        # In Zamba2, for example, at most nine layers share blocks.
+        # Try large values of small sizes: in Zamba2, for example, at most nine layers share blocks.
         small = [name for name in self.names if base[name] < _MANY and name not in self.lab.fewer]
         self._build_all([{name: base[name] * (_MANY // base[name] + 1)} for name in small])
         if self.within is None:
@@ -336,7 +336,7 @@ class _Inspector:
                     self._build_all([{name: value}])
 
     def try_pairs(self) -> None:
-        """For each pair of sizes, raise the smaller size to the larger size, and above it."""
+        """For each pair of sizes, raise the smaller size to the larger size, and to twice the larger size."""
         base = self.lab.base_sizes
         free = [name for name in self.lab.free if "vocab" not in name][:_MOST_FIELDS]
         below = [
@@ -426,7 +426,7 @@ class _Inspector:
                 break
 
     def _build_all(self, changes: list[Values]) -> None:
-        """Build with all changes at once, and bisect the changes if the formulas are wrong."""
+        """Build with all changes at once; if the class refuses them or a formula is wrong, bisect the changes."""
         for condition in self.within or ():
             changes = [
                 change for change in changes if condition.holds({**self.lab.sizes, **self.lab.base_sizes, **change})

@@ -43,7 +43,7 @@ def _beside(
     v.lora_result = run.call(parts["lora_B.default"], run.call(parts["lora_A.default"], x))
     tape.memory.where = where
     if base_result is None:
-        # peft makes a Parameter of a transposed weight, which gets a gradient until the loss is deleted.
+        # peft makes a Parameter of a transposed weight. Its gradient lives until the loss is deleted.
         factor = tape.transposed_parameter(v.weight, where) if is_transposed else v.weight
         v.base_result = tape.linear(x, factor, None)
     else:
@@ -92,7 +92,7 @@ def _dora_of_table(
     v.weight_norm = _weight_norm(run, weight, v.lora_weight, is_transposed=True)
     v.scale = tape.quotient(run.tensor(parts[_MAGNITUDE], "weight"), v.weight_norm)
     v.beside = tape.scale(tape.multiply(v.scale, tape.product(tape.index(narrow, [ids]), wide)))
-    del v.lora_weight, v.weight_norm  # variables of DoraEmbeddingLayer.forward
+    del v.lora_weight, v.weight_norm  # DoraEmbeddingLayer.forward releases them on return
     return tape.add(tape.multiply(v.scale, result), v.beside)
 
 

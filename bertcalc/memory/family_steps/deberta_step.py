@@ -43,7 +43,7 @@ def _attention(run: Pass, v: Frame, steps: Steps) -> SimulatedTensor:
     if rel_embeddings:
         add_distances(run, v, steps, rel_embeddings, _bias)
     else:
-        v.attention_scores = tape.shift(v.attention_scores)  # rel_att is the number 0
+        v.attention_scores = tape.shift(v.attention_scores)  # adds rel_att, which is the number 0
     mask_and_softmax(run, v, steps)
     v.context_layer = tape.matmul(v.attention_probs, v.value_layer)
     for_step(run, steps["merge_heads"])
@@ -74,9 +74,9 @@ def _bias(
     for_step(run, steps["c2p"])
     v.c2p_att = tape.matmul(query_layer, tape.transpose(v.pos_key_layer, 2, 3))
     for_step(run, steps["c2p_gathered"])
-    v.c2p_pos = tape.like(tape.like(v.relative_pos), tape.like(tape.like(v.att_span)))  # clamped
+    v.c2p_pos = tape.like(tape.like(v.relative_pos), tape.like(tape.like(v.att_span)))  # the positions, clamped
     v.c2p_att = tape.gather(v.c2p_att, for_each(v.c2p_pos, v.c2p_att))
-    v.score = tape.shift(v.c2p_att)  # Python's sum starts with 0
+    v.score = tape.shift(v.c2p_att)  # the sum of the scores starts with the number 0
     v.linear = run.call(steps["position query"], v.rel_embeddings)
     v.pos_query_layer = _heads(tape, v.linear, heads)
     for_step(run, steps["pos_query_scaled"])
@@ -107,7 +107,7 @@ def _bias_of_heads(run: Pass, step: Step, heads: int) -> SimulatedTensor:
 def _near(
     tape: Tape, rel_embeddings: SimulatedTensor, shape: tuple[int, ...], _start: SimulatedTensor, _end: SimulatedTensor
 ) -> SimulatedTensor:
-    """The embeddings of the distances that occur; slicing all rows also returns a view."""
+    """The embeddings of the distances that occur: a slice, which is a view even of all rows."""
     near = tape.same(rel_embeddings) if rel_embeddings.shape == shape else tape.narrow(rel_embeddings, shape)
     return tape.unsqueeze(near, 0)
 

@@ -151,7 +151,7 @@ def _convolution(run: Pass, v: Frame, steps: Steps) -> SimulatedTensor:
     for_step(run, steps["convolution"])
     v.base = run.call(steps["convolution"], tape.contiguous(tape.permute(hidden_states, (0, 2, 1))))
     v.out = tape.permute(v.base, (0, 2, 1))
-    is_view = is_contiguous(v.out)  # for a single token
+    is_view = is_contiguous(v.out)  # true for a single token
     if not is_view:
         del v.base
         v.out = tape.contiguous(v.out)

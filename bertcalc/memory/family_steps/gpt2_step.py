@@ -18,7 +18,7 @@ CHOICES = N_("{architecture} cannot be trained with summary_use_proj False: ther
 def _last_token(run: Pass, step: Step) -> SimulatedTensor:
     """The scores of each sequence's last token that is not padding."""
     tape, ids, (scores,) = run.tape, run.batch["input_ids"], run.taken(step)
-    if run.model.config.pad_token_id is None or run.model.virtual_tokens:  # padding is not visible in vectors
+    if run.model.config.pad_token_id is None or run.model.virtual_tokens:  # no padding is found
         return tape.index(tape.select(scores), [tape.new(ids.shape[:1], INT64)])
     run.values["no_padding"] = tape.made(ids.shape, INT32, tape.new(ids.shape, BOOL))
     run.values["numbers"] = tape.new(ids.shape[1:], INT32)
@@ -60,7 +60,7 @@ def _softmax(run: Pass, step: Step) -> SimulatedTensor:
         part.takes[1].name for part in run.steps if part.within == step.within and part.place.role == "context"
     )
     item = run.values[values].item
-    run.values[step.takes[0].name] = x = run.tape.softmax(x)  # the same variable
+    run.values[step.takes[0].name] = x = run.tape.softmax(x)  # GPT-2 reuses the variable of the scores
     return run.tape.to(x, item)
 
 

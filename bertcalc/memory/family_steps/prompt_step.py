@@ -14,7 +14,10 @@ from bertcalc.model.trace import Step
 
 
 def _virtual_tokens(run: Pass, step: Step) -> SimulatedTensor:
-    """Look up the virtual tokens, once for all sequences; in a causal language model, create their labels first."""
+    """Look up the virtual tokens, once for all sequences.
+
+    When a causal language model is trained, their labels are created first.
+    """
     tape, batch, count = run.tape, run.batch_size, step.takes[0].shape[1]
     if run.training and run.model.cls.task == "causal-lm":
         run.values["prefix_labels"] = tape.new((batch, count), INT64)

@@ -52,7 +52,7 @@ def _causal(run: Pass, v: Frame, mask: SimulatedTensor) -> SimulatedTensor:
 def _inverted(run: Pass, seen: SimulatedTensor) -> SimulatedTensor:
     """The additive mask: (1 - seen) times the smallest number of the dtype."""
     seen = run.tape.to(seen, run.width)
-    if len(seen.shape) == 2:  # the same for every query
+    if len(seen.shape) == 2:  # the mask is the same for every query
         seen = run.tape.unsqueeze(run.tape.unsqueeze(seen, 1), 1)
     return _hidden(run, seen)
 

@@ -79,8 +79,8 @@ def training_peak_bytes(
     ``autocast`` is the dtype of torch.autocast on CUDA; the weights are then float32. With ``recompute`` "full",
     transformers' gradient checkpointing recomputes each layer in the backward pass. With ``fused_dropout``, dropout
     masks have one byte per element, as on CUDA; otherwise they are as wide as the activations, as on a CPU. Raises
-    InputError if there are no labels or the class cannot run, and NotSimulatedError if the model's memory is not
-    simulated.
+    InputError if there are no labels, if ``dtype`` is not float32 under autocast, or if the class cannot run, and
+    NotSimulatedError if the model's memory is not simulated.
 
     >>> from bertcalc import build
     >>> training_peak_bytes(build("bert-base-uncased"), 1, 128)
@@ -174,7 +174,10 @@ def moments_of_step(model: Model, how: Plan | Inference, batch_size: int, sequen
 
 @checked
 def run_of(model: Model, where: str) -> tuple[str, int | None]:
-    """The name of the step at a point in time and, in a layer that runs several times, the run's number (from 1)."""
+    """The name of the step at a point in time, and the number of its run (from 1).
+
+    ``where`` is ``Moment.where``. The number is None outside layers that run several times with the same weights.
+    """
     name = model.without_prefix(where)
     layers = split_layer(name)[0].rpartition(".")[0]
     shared = model.body().get_submodule(layers) if layers else model
@@ -312,7 +315,7 @@ def _unknown_with_changes(model: Model, precision: Precision | Dtype) -> Problem
 
 @checked
 def unlisted(model: Model, plan: Plan) -> Problem | None:
-    """The problem if saved activations are not listed tensor by tensor, as under AMP; otherwise None."""
+    """The problem if a model's saved activations are not listed tensor by tensor under a plan; otherwise None."""
     if (problem := by_labels(model)) or not PRECISIONS[plan.precision].autocast:
         return problem
     return _unknown_under_autocast(model, plan) or Problem.of(UNDER_AUTOCAST, "precision", plan.precision)

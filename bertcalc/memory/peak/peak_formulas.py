@@ -95,7 +95,7 @@ _Symbolic = tuple[Model, Plan | Inference, Any, Any, tuple[_LeftOut, ...]]
 
 
 class Products(dict[Monomial, Any]):
-    """Maps exponents to the product of the sizes with these exponents; computed on first use."""
+    """Maps exponents to the product of the sizes raised to these exponents; a product is computed on first use."""
 
     def __init__(self, sizes: Sequence[Any]) -> None:
         self.sizes = sizes
@@ -251,7 +251,10 @@ def peak_expression(
 
 
 def layers_with_a_letter(model: Model, how: Plan | Inference, sequence_length: int) -> range:
-    """The numbers of layers from the model's to the first that formulas write as a symbol, in steps of a period."""
+    """The numbers of layers from the model's number to the first number that is a symbol in formulas.
+
+    They increase in steps of a period.
+    """
     layers, period = model.config.num_hidden_layers, period_of(model, how, sequence_length)
     missing = max(0, frozen_layers(how) + kept_apart(period) + period - layers)
     return range(layers, layers + missing + period, period)
@@ -298,7 +301,7 @@ def peak_of_designs(model: Model, how: Plan | Inference, batch_size: int, sequen
     """The peak bytes of models that differ only in heads, intermediate_size and layers, with the same head size.
 
     The returned function maps heads and intermediate_size to a function from the number of layers to bytes. Raises
-    InputError if these models cannot run.
+    InputError if these models cannot run, or if a change of the model holds only for its number of layers.
     """
     check_runs(model, how, sequence_length)
     if _all_layers(model):
@@ -308,7 +311,7 @@ def peak_of_designs(model: Model, how: Plan | Inference, batch_size: int, sequen
     shared = getattr(model.config, _SHARED, None)
 
     def alike(heads: int) -> int:
-        """The smallest number of heads that gives a model the same structure."""
+        """The smallest number of heads with which a model has the same structure as with ``heads`` heads."""
         if heads == 1 or heads * size in apart:
             return heads
         return next(number for number in (2, 3) if number * size not in apart)
@@ -395,7 +398,10 @@ def _added(polynomials: Iterable[Terms]) -> Terms:
 
 
 def can_be_largest(items: Iterable[_Item], terms_of: Callable[[_Item], Terms]) -> list[_Item]:
-    """The items that can be the largest for some sizes; of two equal items, only the first."""
+    """The items that can be the largest for some sizes; of two equal items, only the first.
+
+    ``terms_of`` returns the polynomial that gives the value of an item.
+    """
     candidates: list[_Item] = []
     for item in items:
         terms = terms_of(item)
@@ -459,9 +465,10 @@ def _all_layers(model: Model) -> bool:
 
 
 def _fewest(layers: Any, period: int) -> Any:
-    """The smallest number of layers (or a column of them) with the same structure and one period to leave out.
+    """The smallest number of layers with the same structure that still contains a whole period that can be left out.
 
-    The first and the last layer stay, each with a period of layers next to it.
+    The first and the last layer are never left out, nor is the period of layers next to each of them. Smaller numbers
+    of layers are returned unchanged. ``layers`` is a number or a column.
     """
     surplus = layers - kept_apart(period) - period
     return layers - surplus // period * period * (surplus > 0)
@@ -632,7 +639,7 @@ def _left_out(
         firsts.setdefault((change.phase, layer), index)
         if change.storage not in born and change.phase == "forward" and not layer:
             shared.add(change.storage)
-        born.setdefault(change.storage, "" if change.phase == "backward" else layer)  # gradients pass between layers
+        born.setdefault(change.storage, "" if change.phase == "backward" else layer)  # gradients belong to no layer
     insertions: dict[int, list[tuple[MemoryChange, Any]]] = {}
     for fold in folds:
         first, after = str(fold.layer), str(fold.layer + fold.period)
@@ -696,7 +703,10 @@ def _written(
 def _temporaries(
     changes: Sequence[MemoryChange], folds: Sequence[_LeftOut], position: int
 ) -> Iterator[tuple[str, Terms]]:
-    """The live temporary tensors at a point in time: the bytes per step, or per step summed over all layers."""
+    """The live temporary tensors at a point in time, as (name of the step, bytes) pairs.
+
+    The tensors of a step in several layers are summed; * then replaces the layer number in the name.
+    """
     left_out = _left_out(changes, folds)
     made_for: dict[int, str] = {}
     sums: dict[str, Counter[Monomial]] = {}
@@ -730,7 +740,10 @@ def _unfolded(where: str, symbolic: _Symbolic, model: Model) -> str:
 
 
 def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
-    """Map the symbols N and N_t to the formulas for the numbers of parameters and of trained parameters."""
+    """Map the symbols N and N_t to formulas for the numbers of parameters and of trained parameters.
+
+    N_t is left out if nothing is frozen. The mapping is empty for a model with changes such as adapters.
+    """
     model, how, _batch, _length, folds = symbolic
     if model.changes:  # the sizes of adapters are not symbols here
         return {}
@@ -760,7 +773,7 @@ def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
 
 
 def _in_counts(expression: Any, counts: Mapping[Any, Any]) -> Any:
-    """The expression as bytes per parameter times N or N_t, plus a rest; None if this does not halve the terms."""
+    """The expression as bytes per parameter times N or N_t, plus a rest; None if the number of terms is not halved."""
     terms = expression.as_coefficients_dict()
     best, length = None, len(terms) / 2
     for letter, count in counts.items():

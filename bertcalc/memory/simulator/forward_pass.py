@@ -80,7 +80,7 @@ class Pass:
         self.steps = unfolded(steps)
         self._cached_apart = any(step.place.role in ("value_cached", "value_prefixed") for step in steps)
         self._earlier = next((step.takes[0].shape[-2] for step in steps if step.place.role == "key_prefixed"), 0)
-        # The fused kernel is causal without a mask, but not with earlier keys.
+        # The fused kernel needs no mask to be causal, except if there are earlier keys.
         is_causal = self._fused and (not self._earlier or batch.sequence_length == 1)
         self._masks = padded or (model.config.is_decoder and not is_causal)
         self.batch_size = batch.batch_size
@@ -123,7 +123,7 @@ class Pass:
         for _path, module, _copies in self.model.modules(folded=False):
             for name, (shape, whole) in module.buffers.items():
                 self.buffers[name] = tape.new(shape, INT64 if whole else self.width, "buffers and batch")
-                self._unnamed.append(self.buffers[name].own())  # a copy of a module has buffers of the same names
+                self._unnamed.append(self.buffers[name].own())  # copies of a module overwrite the name
         for name, shape, _copies, place, _frozen in self.model.tensors(folded=False):
             self.memory.where = name
             if packed := self._packed.get(name):
@@ -133,7 +133,7 @@ class Pass:
             item = 2 if xielu else FLOAT32 if place.block == ADAPTER else self.width
             self.parameters[name] = tape.leaf(name, shape, item, trained=name not in frozen)
             if xielu:
-                self.buffers[name] = tape.new((), 2, "buffers and batch")  # xielu has a buffer for each of the two
+                self.buffers[name] = tape.new((), 2, "buffers and batch")  # a buffer for each parameter of xielu
         self.memory.where = "batch"
         types = self.padded and self._has_types
         inputs = {"input_ids": True, "attention_mask": self.given_mask, "token_type_ids": types}
@@ -169,7 +169,7 @@ class Pass:
     def forward(self) -> list[SimulatedTensor]:
         """Run the forward pass and return what the model returns: the loss first, if the class has one."""
         self.memory.phase = "forward"
-        in_encoder = any("masks" in step.asides for step in self.steps)  # the body makes the masks earlier
+        in_encoder = any("masks" in step.asides for step in self.steps)  # then that step makes the masks
         if ENCODED in self.batch:
             self.values[ENCODED] = self.batch[ENCODED]
         for index, step in enumerate(self.steps):
@@ -219,7 +219,10 @@ class Pass:
         self.memory.check()
 
     def hold(self, module: str, variables: Mapping[str, SimulatedTensor]) -> None:
-        """Assign variables of a module's forward method, which hold their values until it returns; "" is the body."""
+        """Assign variables of the forward method of ``module`` ("" for the body).
+
+        They hold their values until the method returns.
+        """
         self.values |= variables
         gone = self.held.after[self.held.returns[module]]
         gone += [name for name in variables if name not in gone]
@@ -256,7 +259,7 @@ class Pass:
                 total = tape.add(total, other)
             return total
         first, *others = returned[: sum(step.output != "" for step in self.steps)]
-        total = tape.shift(tape.sum(first))  # Python's sum starts with 0
+        total = tape.shift(tape.sum(first))  # Python's sum starts with 0, which is added to the first output
         for output in others:
             total = tape.add(total, tape.sum(output))
         return total
@@ -382,7 +385,8 @@ class Pass:
         weight = self.tensor(step, "weight")
         if isinstance(module, Convolution):
             return tape.convolution(x, weight, bias)
-        if bias and isinstance(module, Linear) and not module.biased:  # the bias belongs to another module
+        # The bias is a tensor of another module, so it is added in a separate operation.
+        if bias and isinstance(module, Linear) and not module.biased:
             return tape.add(tape.linear(x, weight, None), bias)
         return tape.linear(x, weight, bias, transposed=not isinstance(module, Conv1D))
 
@@ -452,7 +456,7 @@ class Pass:
         result = layers.rotated(self.tape, x, cosine, self.values[sine_of(step.takes[1].name)], wide=step.wide)
         if role == "key_rotated" and step.wide:
             query_name = step.gives.name.replace("key_rotated", "query_rotated")
-            v.query = self.values[query_name]  # alive until both are cast
+            v.query = self.values[query_name]  # keeps the query alive until both are cast
             self.values[query_name] = self.tape.to(v.query, x.item)
             return self.tape.to(result, x.item)
         return result
@@ -462,7 +466,7 @@ class Pass:
         tape = self.tape
         x = self.values[step.takes[0].name]
         mask = self.batch.get("attention_mask")
-        if mask and len(mask.shape) > 2:  # (batch, choices, length)
+        if mask and len(mask.shape) > 2:  # of shape (batch, choices, length)
             mask = tape.view(mask, x.shape[:2])
             counts = self.values["counts"] = tape.new((x.shape[0], 1), INT64)
             return tape.divide(tape.sum_along(tape.masked(x, mask), 1), counts)
@@ -503,7 +507,7 @@ class Pass:
         return self.tape.unbind(wide, len(wide.shape) - 3)
 
     def caches(self) -> bool:
-        """Whether a decoder fills its key/value cache.
+        """Whether the model is a decoder that fills its key/value cache.
 
         Most causal language models do not fill it if they get labels, and no model does with checkpointed layers.
         """
@@ -575,7 +579,7 @@ class Pass:
         if self.given_mask:
             v.padding = padding = [tape.new((batch, length), BOOL)]
         if self.given_mask and not self.model.config.is_decoder:
-            tape.new((), BOOL).drop()  # whether there is no padding
+            tape.new((), BOOL).drop()  # the result of a check for padding
         elif self.given_mask and self._fused and not window:
             for _time in range(2):  # the same check, by counting
                 tape.made((), BOOL, tape.new((), INT64)).drop()
@@ -587,7 +591,7 @@ class Pass:
         return self._in_numbers(square, allowed, *padding, item=item)
 
     def _embedded_width(self) -> int:
-        """The bytes per element of the embeddings' output, which a projection makes narrower under autocast."""
+        """The bytes per element of the embeddings' output: under autocast, a projection returns 16-bit elements."""
         vectors = (value.item for value in reversed(self.values.values()) if len(value.shape) == 3)
         return next(vectors, self.width)
 
@@ -639,7 +643,8 @@ class Pass:
             case "replaced-tokens":
                 return tape.binary_cross_entropy(logits[0], tape.to(batch["labels"], FLOAT32))
             case "question-answering":
-                v.start, v.end = tape.like(batch["start_positions"]), tape.like(batch["end_positions"])  # clamped
+                # Clamping the positions makes copies.
+                v.start, v.end = tape.like(batch["start_positions"]), tape.like(batch["end_positions"])
                 v.starts = tape.cross_entropy(logits[0], v.start)
                 v.ends = tape.cross_entropy(logits[1], v.end)
                 return tape.scale(tape.add(v.starts, v.ends))
@@ -658,7 +663,7 @@ def _called(step: Step) -> Step:
 def _whole(
     steps: Sequence[Step], overrides: Overrides
 ) -> dict[str, tuple[Callable[[Pass, Steps], SimulatedTensor], Steps]]:
-    """Map each module that its family runs as a whole to the function that runs it and its steps, keyed by role."""
+    """Map each module that its family runs as a whole to a (function that runs it, its steps keyed by role) pair."""
     runs = {step.within: overrides.modules[step.place.role] for step in steps if step.place.role in overrides.modules}
     inside: dict[str, dict[str, Step]] = {module: {} for module in runs}
     for step in steps:
@@ -679,14 +684,14 @@ def _types(run: Pass, _step: Step) -> SimulatedTensor:
 
 
 def _windowed(steps: Sequence[Step]) -> set[str]:
-    """The attention modules with a window: they do not rotate query and key by the first angles."""
+    """The names of the attention modules with a window: they do not rotate query and key by the first angles."""
     angles = [step.gives.name for step in steps if step.operation == "angles"]
     return {step.within for step in steps if step.operation == "rotate" and step.takes[1].name not in angles[:1]}
 
 
 @frame
 def _in_window(tape: Tape, v: Frame, square: tuple[int, ...]) -> SimulatedTensor:
-    """The boolean mask of a window: tokens that are near each other, and not before the first token."""
+    """The boolean mask of a window: pairs of tokens that are near each other, and not before the first token."""
     v.flag = tape.new((), BOOL)
     v.near = tape.made(square, BOOL, tape.like(tape.new(square, INT64)))
     v.allowed = tape.like(v.near)

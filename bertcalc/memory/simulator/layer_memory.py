@@ -17,7 +17,7 @@ from bertcalc.model.modules import Activation
 def simulate_activation(
     tape: Tape, module: Activation, x: SimulatedTensor, learned: Sequence[SimulatedTensor]
 ) -> SimulatedTensor:
-    """Run an activation, selected by what it saves and by its class name."""
+    """Run an activation with the parameters ``learned``, selected by what it saves and by its class name."""
     if module.kept in (INPUT, OUTPUT) and not learned:  # a single kernel
         return tape.kernel(x, "input" if module.kept == INPUT else "output")
     if module.class_name in _WRITTEN_OUT:
@@ -46,7 +46,7 @@ def _laplace(t: Tape, v: Frame, x: SimulatedTensor) -> SimulatedTensor:
 def _xielu(
     t: Tape, v: Frame, x: SimulatedTensor, alpha_p: SimulatedTensor, alpha_n: SimulatedTensor
 ) -> SimulatedTensor:
-    v.beta = SimulatedTensor(alpha_p.storage, (), (), alpha_p.item)  # any storage of one element will do
+    v.beta = SimulatedTensor(alpha_p.storage, (), (), alpha_p.item)  # a buffer: any storage of one element will do
     v.alpha_p = t.function("softplus", alpha_p)
     v.alpha_n = t.add(v.beta, t.function("softplus", alpha_n))
     return _where(
@@ -124,7 +124,7 @@ def angles(
 
 
 def _products(tape: Tape, positions: SimulatedTensor, frequencies: SimulatedTensor) -> SimulatedTensor:
-    """The products of positions and frequencies, which have half as many elements as the angles."""
+    """The products of positions and frequencies: half as many elements as the angles have."""
     numbers = [tape.new(positions.shape)]
     if frequencies.item != FLOAT32:
         numbers.append(tape.new(frequencies.shape, FLOAT32 // 2))
@@ -155,7 +155,7 @@ def quotient(whole: Any, part: Any) -> Any:
 
 
 def repeated(tape: Tape, x: SimulatedTensor, heads: int) -> SimulatedTensor:
-    """Repeat keys or values for each of the heads that share them (grouped-query attention)."""
+    """Repeat keys or values until there is one for each of the ``heads`` (grouped-query attention)."""
     batch, groups, length, size = x.shape
     wide = tape.expand(tape.unsqueeze(x, 2), (batch, groups, quotient(heads, groups), length, size))
     return tape.reshape(wide, (batch, heads, length, size))

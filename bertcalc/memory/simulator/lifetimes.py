@@ -70,8 +70,8 @@ def _in_order(steps: Sequence[Step]) -> list[Step]:
 class Lifetimes(NamedTuple):
     """The steps after which values are released and modules return.
 
-    ``after`` lists for each step the values that no variable holds after it. ``returns`` maps each module to the index
-    of its last step; the module "" is the body.
+    For each step, ``after`` lists the values that no variable holds after the step. ``returns`` maps each module to the
+    index of its last step; the module "" is the body.
     """
 
     after: Sequence[list[str]]
@@ -116,13 +116,13 @@ def held_until(steps: Sequence[Step], *, pooler: bool) -> Lifetimes:
             hold(step.gives, set_anew.get(index, returns))
         elif component == "head" and not inner:  # the class's forward method has a variable for each value
             hold(step.gives, end)
-        if step.operation == "angles":  # until the body returns
+        if step.operation == "angles":  # the body holds cosine and sine until it returns
             until |= {step.gives.name: body, sine_of(step.gives.name): body}
             continue
         if (step.operation == "lookup" and not step.variable) or role in variables:
             anew = [roles[inner[-1], later] for later in _ANEW.get(role, ()) if (inner[-1], later) in roles]
             hold(step.gives, min([*anew, last_in[inner[-1]]]))
-        elif role in ("key_repeated", "value_repeated"):  # held by the function for the attention core
+        elif role in ("key_repeated", "value_repeated"):  # the function for the attention core holds them
             hold(step.gives, roles[inner[-1], "merge_heads"])
         elif role == "context" and len(step.takes) == 2 and not steps[made[step.takes[0].name]].variable:
             # Eager attention returns its weights: the layer assigns them to _ and holds them until it returns, or
@@ -135,7 +135,7 @@ def held_until(steps: Sequence[Step], *, pooler: bool) -> Lifetimes:
         if component == "embeddings" and steps[index + 1].place.component != "embeddings" and not step.variable:
             hold(step.gives, body)
         if index == body or (component == "encoder" and steps[index + 1].place.component != "encoder"):
-            hold(step.gives, end)  # outputs of the body
+            hold(step.gives, end)  # the outputs of the body live until the model returns
     after: list[list[str]] = [[] for _step in range(end + 1)]
     for name, index in until.items():
         after[index].append(name)
@@ -148,7 +148,7 @@ def sine_of(angles: str) -> str:
 
 
 def _set_anew(steps: Sequence[Step]) -> dict[int, int]:
-    """Map each step whose variable is overwritten later to the step that overwrites it."""
+    """Map the index of each step whose variable is overwritten later to the index of the step that overwrites it."""
     last: dict[tuple[str, str], int] = {}
     overwriting: dict[int, int] = {}
     for index, step in enumerate(steps):

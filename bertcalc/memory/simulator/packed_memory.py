@@ -18,7 +18,7 @@ _COLUMNS = 4  # cuBLAS multiplies int8 matrices only if their number of columns 
 def packed_linear(
     tape: Tape, x: SimulatedTensor, bias: SimulatedTensor | None, weight: PackedWeight, item: int
 ) -> SimulatedTensor:
-    """The output of a linear layer; ``item`` is the bytes per element of its weight before packing."""
+    """The output of a linear layer; ``item`` is the number of bytes per element of its weight before packing."""
     if isinstance(weight, Packed8Bits):
         return _linear_8bit(tape, x, bias, weight)
     return _linear_4bit(tape, x, bias, weight, item)
@@ -61,7 +61,7 @@ def _function(
 ) -> SimulatedTensor:
     """A torch.autograd.Function of an input and a bias; ``of_input`` computes the gradient of the input."""
     of_x = x.node is not None
-    bias_item = bias.item if bias and bias.node else 0  # the rule must not hold the bias
+    bias_item = bias.item if bias and bias.node else 0  # read now: the rule must not hold the bias
     inputs = (x, bias) if bias else (x,)
 
     def rule(grad: SimulatedTensor) -> Gradients:
@@ -119,7 +119,7 @@ def _linear_8bit(
     def of_input(grad: SimulatedTensor) -> SimulatedTensor:
         grad = tape.contiguous(grad) if len(shape) > 2 else grad
         unpacked = tape.new(weight.shape, item)
-        tape.new((rows, 1), FLOAT32).drop()  # the scales
+        tape.new((rows, 1), FLOAT32).drop()  # the scales of the rows
         return tape.view(tape.made((prod(shape[:-1]), columns), item, unpacked, grad), shape)
 
     of_x = x.node is not None

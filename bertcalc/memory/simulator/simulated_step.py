@@ -45,7 +45,7 @@ def _train(step: Pass, plan: Plan) -> list[MemoryChange]:
         with step.tape.autocast or nullcontext():
             returned = step.forward()
             kept = Variables({f"outputs {index}": output for index, output in enumerate(returned)})
-            if plan.keep_outputs:  # until the next forward pass has returned
+            if plan.keep_outputs:  # the loop holds the outputs until the next forward pass has returned
                 variables |= kept
             variables["loss"] = loss = step.loss(returned)
             kept.clear()
@@ -136,16 +136,16 @@ def _sums(shape: Shape) -> tuple[Shape, Shape]:
 def _update(tape: Tape, optimizer: Optimizer, tensors: Iterable[SimulatedTensor]) -> None:
     """Run the optimizer's loop over tensors.
 
-    A key of ``held`` is a variable of PyTorch's loop, which holds its value until it is overwritten. Optimizers other
-    than AdamW and Adafactor work in place. The 8-bit AdamW of bitsandbytes has one kernel per tensor; this has not
-    been measured.
+    A key of ``held`` is a variable of PyTorch's loop: it holds its value until it is overwritten. Optimizers other than
+    AdamW and Adafactor work in place. The 8-bit AdamW of bitsandbytes has one kernel per tensor; this has not been
+    measured.
     """
     held = Variables()
     for tensor in tensors:
         if optimizer == "adamw":
-            held["denominator"] = tape.like(tape.like(tensor))  # a square root, divided
+            held["denominator"] = tape.like(tape.like(tensor))  # a square root, then its quotient
         elif optimizer == "adafactor":
-            tape.new((), tensor.item).drop()  # its norm
+            tape.new((), tensor.item).drop()  # the norm of the parameter
             if len(tensor.shape) == 1:
                 held["squared gradient"] = tape.like(tensor)
                 held["estimate"] = tape.like(tensor)
@@ -156,5 +156,5 @@ def _update(tape: Tape, optimizer: Optimizer, tensors: Iterable[SimulatedTensor]
                 held["estimate"] = tape.like(tensor)
                 tape.new((*tensor.shape[:-2], 1, 1), tensor.item).drop()  # the mean of the state of the rows
             held["update"] = held["estimate"]
-            tape.new((), tensor.item).drop()  # its norm
+            tape.new((), tensor.item).drop()  # the norm of the update
     held.clear()

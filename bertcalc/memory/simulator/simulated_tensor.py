@@ -143,7 +143,7 @@ class SimulatedTensor:
             storage.release()
 
     def set_node(self, node: "Node", output: int = 0) -> None:
-        """Set the grad_fn; it replaces an earlier one if an operation changed the tensor in place."""
+        """Set the grad_fn; it replaces the previous grad_fn if an operation changed the tensor in place."""
         node.owners += 1
         if self.node:
             self.node.disown()
@@ -164,7 +164,7 @@ class SimulatedTensor:
 
 
 Gradients = Sequence[SimulatedTensor | None]
-Rule = Callable[..., Gradients]  # from the outputs' gradients and the saved tensors to the inputs' gradients
+Rule = Callable[..., Gradients]  # computes the inputs' gradients from the outputs' gradients and the saved tensors
 
 
 class Node:
@@ -186,12 +186,13 @@ class Node:
         self.edges: list[tuple[Node, int] | None] = []
         self.shapes: list[tuple[Shape, int]] = []  # (shape, bytes per element) of each input
         self.kept: tuple[SimulatedTensor, ...] = ()
-        self.held: tuple[SimulatedTensor, ...] = ()  # attributes of its ctx, which live as long as the graph
+        self.held: tuple[SimulatedTensor, ...] = ()  # attributes of the node's ctx; they live as long as the graph
         self.rule: Rule | None = None  # None for a leaf
         self.outputs = 1
         self.grad: SimulatedTensor | None = None  # the gradient of a leaf
         self.region: Region | None = None  # the checkpoint that recomputes the saved tensors
-        self.written_in_python = False  # a torch.autograd.Function releases the outputs' gradients after its rule
+        # Whether this is a torch.autograd.Function, which releases the gradients of its outputs after its rule.
+        self.written_in_python = False
 
     def connect(self, inputs: Sequence[SimulatedTensor]) -> None:
         """Set the inputs of the operation, and own their nodes."""
@@ -266,7 +267,7 @@ class Region:
     def __init__(self, inputs: Sequence[SimulatedTensor], again: Callable[[], None]) -> None:
         self.inputs = [tensor.own() for tensor in inputs]
         self.again = again
-        self.owners = 1  # the forward pass, until it has run
+        self.owners = 1  # the forward pass, until the last step of the region has run
         self.ran_again = False
         self.nodes: list[Node] = []
         self.filled = 0

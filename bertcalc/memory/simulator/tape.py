@@ -100,10 +100,10 @@ class Tape:
         self._again: Region | None = None  # the checkpointed region that is being recomputed
         self._made = 0
 
-    # Making tensors.
+    # Creating tensors.
 
     def new(self, shape: Shape, item: int = 4, area: Area = "temporaries") -> SimulatedTensor:
-        """A tensor with its own storage."""
+        """A contiguous tensor with its own storage, with ``item`` bytes per element."""
         return SimulatedTensor(Storage(self.memory, prod(shape) * item, area), shape, contiguous_strides(shape), item)
 
     def made(self, shape: Shape, item: int, *of: SimulatedTensor) -> SimulatedTensor:
@@ -323,7 +323,7 @@ class Tape:
         def rule(*grads: SimulatedTensor | None) -> Gradients:
             for grad in grads:
                 if grad is None:
-                    self.new(part, item)  # zeros
+                    self.new(part, item)  # zeros for a part without a gradient
             return (self.new(shape, item),)
 
         pieces = [SimulatedTensor(x.storage, part, strides, item, is_view=True) for _part in range(parts)]
@@ -409,7 +409,7 @@ class Tape:
         return self.record((x,), self.new((*indices[0].shape, *x.shape[len(indices) :]), x.item), indices)
 
     def gather(self, x: SimulatedTensor, indices: SimulatedTensor) -> SimulatedTensor:
-        """The elements of each row at ``indices``."""
+        """The elements at ``indices`` in each row, as torch.gather returns them."""
         return self.record((x,), self.new(indices.shape, x.item), (x, indices))
 
     # Products.
@@ -418,7 +418,7 @@ class Tape:
     def linear(
         self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor | None, *, transposed: bool = True
     ) -> SimulatedTensor:
-        """A linear layer, x W^T + b; if not ``transposed``, x W + b in one call of torch.addmm(b, x, W)."""
+        """A linear layer, x W^T + b. Without ``transposed``, it is x W + b in one call of torch.addmm(b, x, W)."""
         shape = x.shape
         flat = (prod(shape[:-1]), shape[-1])
         if transposed:
@@ -452,7 +452,7 @@ class Tape:
             if grad_x and in_columns:  # the gradient of x has the layout of x
                 grad_x = self.transpose(grad_x, 0, 1)
             grad_weight = None
-            if of_weight and transposed:  # the same for the weight
+            if of_weight and transposed:  # the gradient of the weight has the layout of the weight
                 product = self.new((grad.shape[1], kept[-1].shape[1]), grad.item)
                 grad_weight = self.transpose(product, 0, 1)
             elif of_weight:
@@ -553,7 +553,7 @@ class Tape:
             (x, weight, *biases), self.new((x.shape[0], weight.shape[0], x.shape[2]), x.item), (x, weight)
         )
 
-    # Elementwise.
+    # Elementwise operations.
 
     @operation
     def function(self, name: str, x: SimulatedTensor) -> SimulatedTensor:
@@ -674,7 +674,7 @@ class Tape:
         self.record((base,), base, (by,), rule)
         return self.record((base,), x)
 
-    # Rows.
+    # Norms, means, sums and losses.
 
     @operation
     def layer_norm(self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor | None) -> SimulatedTensor:
@@ -716,7 +716,7 @@ class Tape:
             sigmoid = self._new_like(scores)
             difference = self._each(sigmoid, labels)
             sigmoid.drop()
-            return (self.like(difference),)  # times grad
+            return (self.like(difference),)  # the difference times grad
 
         return self.record((scores,), self.new((), common_item(scores, labels)), (scores, labels), rule)
 
@@ -735,7 +735,7 @@ class Tape:
         loss.shape = loss.strides = ()
         return self.record((scores,), loss, (scores, labels), lambda grad, *_kept: (self.new(shape, item),))
 
-    # Backward.
+    # The backward pass.
 
     def backward(self, loss: SimulatedTensor) -> None:
         """Compute the gradients of all leaves in the order of PyTorch's engine: the node made last runs first."""
@@ -787,7 +787,7 @@ class Tape:
             assert gradient
             if node.grad is None:
                 self._keep_gradient(node, gradient)
-            else:  # added in place
+            else:  # the gradient is added in place
                 gradient.disown()
             return []
         if node.region and not node.region.ran_again:
@@ -953,7 +953,7 @@ def _exceeds(left: Any, right: Any) -> bool:
 
 
 def common_item(x: SimulatedTensor, y: SimulatedTensor) -> int:
-    """The bytes per element after type promotion of two tensors; a scalar does not widen a tensor with axes."""
+    """The bytes per element after type promotion of two tensors; a scalar does not widen a non-scalar tensor."""
     if bool(x.shape) != bool(y.shape):
         return x.item if x.shape else y.item
     return max(x.item, y.item)
