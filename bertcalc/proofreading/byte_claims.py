@@ -64,7 +64,7 @@ def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
 
 
 _CAPACITY = re.compile(
-    r"\s?(?:GPUs?\b|cards?\b|A100|H100|A10|L4|T4|V100|RTX|HBM|of (?:GPU )?memory (?:available|left)"
+    r"\s?(?:GPUs?\b|cards?\b|A100|H100|A10|L4|T4|V100|RTX|HBM|of (?:GPU memory|V?RAM)\b|of memory (?:available|left)"
     r"|(?:is |are )?(?:left|free|remaining)\b|的?显卡)",
     re.I,
 )

@@ -30,8 +30,11 @@ _GIVES = N_("The calculation gives {value}, not {written}.")
 _IS_DIVIDED = N_("{written} is the count divided by 1,024 · 1,024, not its bytes: in float32 it takes {bytes}.")
 
 
-def judge_chain(entry: WrittenNumber) -> Judged | None:
-    """Judge whether the sides of a chain are equal; return None for one side, or if they need not be equal."""
+def judge_chain(entry: WrittenNumber, before: str = "") -> Judged | None:
+    """Judge whether the sides of a chain are equal; return None for one side, or if they need not be equal.
+
+    ``before`` is the text before the chain on its line. Some results include what is written there.
+    """
     sides = entry.sides
     if len(sides) < 2:
         return None
@@ -49,8 +52,35 @@ def judge_chain(entry: WrittenNumber) -> Judged | None:
     for number, side in enumerate(sides):
         if not _agree(first, side) and not any(_are_same_size(other, side) for other in sides[:number]):
             is_torn = side.unit == "bytes" and _TORN.search(entry.before)
-            return UNKNOWN if is_torn or _has_lost_signs(first, side) else _disagreement(first, side)
+            is_part = (
+                is_torn or _has_lost_signs(first, side) or _is_part_of_sentence(first, side, before or entry.before)
+            )
+            return UNKNOWN if is_part else _disagreement(first, side)
     return Judged("right")
+
+
+def _is_part_of_sentence(first: ChainSide, stated: ChainSide, before: str) -> bool:
+    """Whether a result belongs to more than the calculation beside it: a running sum, or two products before it."""
+    if _GOES_ON_WITH.search(before):
+        return True  # 16,622,592; + 85,054,464 = 101,677,056
+    if first.value < 1 <= stated.value and stated.unit is None and not stated.text.endswith("%"):
+        return True  # reduced to 2/3, i.e. 2,048
+    if first.is_calculation and abs(first.value * 10**6 - stated.value) <= stated.reach:
+        return True  # 85 / 12 = 7.1M
+    earlier = [_product(shape) for shape in _PRODUCT_OF_SIZES.finditer(before[-_NEAR_PRODUCTS:])]
+    if earlier and first.value + earlier[-1] == stated.value:
+        return True  # A is 8 × 768, B is 768 × 8, that is 12,288 parameters
+    sizes = [int(size) for size in re.findall("[0-9]{1,6}", first.text)]
+    rank = stated.value / (sum(sizes) or 1)
+    return len(sizes) == _OF_PLAIN and bool(re.search(rf"\b(?:r|rank|秩) ?[=为]? ?{rank}\b", before, re.I))
+
+
+_GOES_ON_WITH = re.compile(r"\S\s*[+−]\s*$|[;；,，]\s*-\s*$")
+_PRODUCT_OF_SIZES, _NEAR_PRODUCTS = re.compile(r"(?P<first>[0-9]{1,6})\s?[×x*]\s?(?P<second>[0-9]{1,6})"), 60
+
+
+def _product(sizes: re.Match[str]) -> int:
+    return int(sizes["first"]) * int(sizes["second"])
 
 
 def _with_bias(shape: ChainSide) -> Fraction:

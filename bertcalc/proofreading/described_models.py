@@ -99,7 +99,7 @@ def with_sizes(config: Config, sizes: Mapping[str, int]) -> Config:
         return config
 
 
-_NUMBER = re.compile(r"(?<![0-9A-Za-z_.,])([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{5,12})(?![0-9A-Za-z_]|\.[0-9])")
+_NUMBER = re.compile(r"(?<![0-9A-Za-z_.,])([0-9]{1,3}(?:,[0-9]{3}){1,9}|[0-9]{5,12})(?![0-9A-Za-z_]|\.[0-9])")
 _LEAST = 10_000  # smaller numbers fit many models
 
 

@@ -96,7 +96,7 @@ def judge(
     if not entry.computes and COUNTS_OTHER_THINGS.match(entry.after):
         return NO_CLAIM
     context = _with_tensors(_of_all_layers(entry, context, model))
-    arithmetic = judge_chain(entry)
+    arithmetic = judge_chain(entry, context.before)
     if arithmetic is not None and arithmetic.verdict == "wrong":
         return _with_meaning(arithmetic, entry, context, model)
     if model is None:
@@ -312,6 +312,9 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         if IS_DIFFERENCE.search(" ".join((*context.names, *context.headings[:1]))):
             return UNKNOWN
         causes = [cause.miscount for cause in verdict.explanation]
+        is_odd = any(map(_GATED.match, causes)) and not context.is_in_text(_GATE)
+        if is_odd or (len(causes) >= _TOO_MANY and verdict.counted.part not in WHOLE_OR_BODY):
+            return UNKNOWN
         is_plain = len(causes) == 1 or (len(causes) == 2 and all(map(OF_RULE_OF_THUMB.search, causes)))
         too_rough = side.reach * ROUGHEST > side.value or not is_plain
         if (line.reach and too_rough) or (side.letters and side.value < _LEAST_OF_LETTERS):
@@ -345,6 +348,9 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
     if entry.computes and len(entry.sides) == 1 and side.value < LEAST_WITHOUT_WORDS:
         return NO_CLAIM
     return UNKNOWN
+
+
+_GATED, _GATE, _TOO_MANY = re.compile("gated"), re.compile(r"gate|glu\b|门控", re.I), 3
 
 
 def _are_biases_of(part: Counted, whole: Counted) -> bool:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from bertcalc.config import Config, letters
 from bertcalc.diagnosis.layer_parts import WHOLE_OR_BODY, Counted
@@ -19,6 +19,7 @@ from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.proofreading import subject
 from bertcalc.proofreading.adapters import judge_printed, last_loaded
+from bertcalc.proofreading.benign_readings import benign_reading
 from bertcalc.proofreading.cached_keys import CacheClaims
 from bertcalc.proofreading.chains import divided_count, gives, judge_several, table_in_every_layer
 from bertcalc.proofreading.claims import CheckedClaim, Proofread
@@ -87,6 +88,7 @@ from bertcalc.text.problem import Problem, wrong
 LONGEST = 100_000
 MOST_CLAIMS = 5_000
 MOST_JUDGED = 600  # maximum number of distinct (words, number) pairs; later numbers are not judged
+_LONGEST_ROW = 200  # maximum number of findings on a line that a later number is compared with
 _MOST_SEARCHES = 3  # maximum number of searches per text; one search takes about a second
 _LEAST_OF_OTHERS = 10**6  # smaller numbers match parts of other models by chance
 
@@ -125,7 +127,7 @@ def _is_sum_of_sentence(entry: WrittenNumber, context: Context) -> bool:
     return any(first + second == entry.best.value for first in numbers for second in numbers if first != second)
 
 
-_INTEGERS = re.compile(r"(?<![\w.])[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|(?<![\w.,])[0-9]{1,12}(?![\w,])")
+_INTEGERS = re.compile(r"(?<![\w.])[0-9]{1,3}(?:,[0-9]{3}){1,9}(?![0-9])|(?<![\w.,])[0-9]{1,12}(?![\w,])")
 _ADDS = re.compile(r"\bplus\b|\+|\band\b|加上?", re.I)
 
 
@@ -307,6 +309,8 @@ class _Verdicts:
                 )
             ):
                 finding = finding._replace(judged=UNKNOWN)
+        if model and finding.judged.verdict == "wrong" and not is_arithmetic(finding):
+            finding = finding._replace(judged=benign_reading(finding.judged, entry, context, model) or finding.judged)
         if model and finding.judged.verdict == "wrong" and entry.best.value.denominator == 1:
             with_causes = with_possible_causes(
                 finding.judged, int(entry.best.value), self._counted_right(entry, model), model
@@ -394,7 +398,7 @@ class _Verdicts:
         first: Model | None = model
         if behind := _MORE_THAN.match(entry.after):
             other = self._about.named_first(entry.after[behind.end() :])
-        elif before := _THAN_OTHER.search(entry.before):
+        elif before := _THAN_OTHER.search(entry.before) or _BETWEEN_TWO.search(entry.before):
             first, other = self._about.named_first(before["first"]), self._about.named_first(before["second"])
         else:
             return None
@@ -630,7 +634,8 @@ class _Verdicts:
         elif compared.other and named is None and model is not other and _GOES_ON.match(self._clause_before(entry)):
             named = model  # it is 60% smaller than BERT
         total = next((finding.model for finding in self._row(entry) if _is_total(finding)), None)
-        first = total if total is not other and total else named if compared.other else model
+        is_named = named is not None and named is not other and bool(compared.other)
+        first = named if is_named else total if total is not other and total else named if compared.other else model
         if other is None or first is None or other is first or not (total or first is model or other is model):
             return None
         return judge_ratio(entry.stated, compared.comparative, first, other)
@@ -666,8 +671,9 @@ class _Verdicts:
         return judge_times(entry.stated, smaller, larger)
 
     def _row(self, entry: WrittenNumber) -> list[Finding]:
-        """The findings on a number's line, the last finding first."""
-        return [*takewhile(lambda finding: finding.entry.line == entry.line, reversed(self._findings))]
+        """The nearest findings before a number on its line, the last finding first."""
+        on_line = takewhile(lambda finding: finding.entry.line == entry.line, reversed(self._findings))
+        return [*islice(on_line, _LONGEST_ROW)]
 
     def _last_in_row(self, entry: WrittenNumber) -> Finding | None:
         """The last count before a number in its table row; None if there is none."""
@@ -761,6 +767,11 @@ _MORE_THAN = re.compile(
 )
 _THAN_OTHER = re.compile(
     r"(?P<first>[A-Za-z][\w .-]{1,30}?)\s?比\s?(?P<second>[A-Za-z][\w .-]{1,30}?)\s?[多少](?:了|出)?(?:大?约)?\s?$"
+)
+_BETWEEN_TWO = re.compile(
+    r"difference (?:between )?(?P<first>[A-Za-z][\w.-]{1,30}) and (?P<second>[A-Za-z][\w.-]{1,30}) (?:is|are|of)"
+    r"(?: about| roughly)? ?$",
+    re.I,
 )
 _FORMULA_GIVES = re.compile(
     r"(?:(?:so|thus|that|what|and|then|the) )*(?:the|this|our|my|its) "

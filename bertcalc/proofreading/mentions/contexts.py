@@ -215,6 +215,11 @@ _RUN_IN = re.compile(
 
 
 _WORD = re.compile(r"[^\W\d_]")
+# The name of a part behind a share in brackets: 23.8M (22 %) are embeddings, 28.3M (26 %) attention
+_BEHIND_SHARE = re.compile(
+    r"(?: ?param(?:eter)?s)? ?[(（][0-9.]{1,6} ?%[)）] (?!and\b|while\b|but\b|in\b)(?:are |is |for |belong to )?"
+    r"(?:the )?(?P<name>[A-Za-z][A-Za-z -]{2,30})"
+)
 # The name of a sum before its formula in letters: SUM = (|V| + max_len + 2) * d + 12[d*d*3 + d*d] =
 _DERIVED = re.compile(
     r"(?P<name>[^=\n]*[^\W\d_]{3}[^=\n]*)=(?=[^\n]*[*+×])"
@@ -371,6 +376,8 @@ class Surroundings:
             yield _row_label(entry.cells)
             yield "" if _OF_ANYTHING.search(header) else _trimmed(header)
         label = _trimmed(clause[-_MOST_BEFORE:]) if _WORD.search(clause) else ""
+        if not label and (behind_share := _BEHIND_SHARE.match(self._text, entry.end)):
+            yield _trimmed(behind_share["name"])
         if _ANSWER.fullmatch(label) and len(pieces) > 1:
             yield _trimmed(_QUESTION.sub("", pieces[1])[-_MOST_BEFORE:])
         yield _trimmed(sentence[-_MOST_BEFORE:]) if _IS_VERB.fullmatch(label) else label

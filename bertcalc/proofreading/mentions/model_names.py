@@ -142,12 +142,20 @@ def ends_with_unlisted_model(text: str) -> bool:
     False
     """
     word = next(reversed([*_MODEL_WORD.finditer(text)]), None)
+    last = next(reversed([*model_name_pattern().finditer(text)]), None)
+    if last and _OTHER_VARIANT.match(text, last.end()):
+        return True
     if word is None or _PART_OF_MODEL.fullmatch(word[0]):
         return False
-    last = next(reversed([*model_name_pattern().finditer(text)]), None)
     if last and last["preset"] and last.start() <= word.start():
-        return last.end() < word.start()  # bert-base-uncased-finetuned is a preset's name with more words
+        return last.end() < word.start()
     return last is None or (last.start() < word.end() and not (last["bert"] and last.span() == word.span()))
+
+
+# Words that make a preset's name another model's: bert-base-multilingual-uncased, bert-base-german-cased.
+_OTHER_VARIANT = re.compile(
+    r"-(?!base\b|large\b|small\b|finetuned|ft\b)(?:[a-z]{2,20}-(?:un)?cased|[a-z]{4,20})\b", re.I
+)
 
 
 def names_model(text: str) -> bool:
@@ -229,7 +237,7 @@ def _with_sizes_of(text: str) -> set[str]:
     }
 
 
-_INTEGER = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|(?<![0-9.,])[0-9]{2,6}(?![0-9])")
+_INTEGER = re.compile(r"(?<![0-9.,])[0-9]{1,3}(?:,[0-9]{3}){1,9}(?![0-9])|(?<![0-9.,])[0-9]{2,6}(?![0-9])")
 _WITHOUT_SIZE = re.compile(r"[a-z]++(?![ _-]?(?:[0-9](?:\.[0-9])?[ _-])?[0-9.]{1,5}[mb](?![a-z]))", re.I)
 
 

@@ -37,7 +37,7 @@ PLAUSIBLE = {
     "num_labels": (1, 10_000),
     "embedding_size": (16, 20_000),
 }
-_NUMBER = r"(?P<number>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,7})(?![0-9.,]*[0-9%kKMB])"
+_NUMBER = r"(?P<number>[0-9]{1,3}(?:,[0-9]{3}){1,9}|[0-9]{1,7})(?![0-9.,]*[0-9%kKMB])"
 _ASSIGNED = re.compile(
     r"(?<![A-Za-z_*×·+/^])(?<![*×·+/^]\s)(?:"
     + "|".join(f"(?P<{field}>{names})" for field, names in _FIELDS.items())
@@ -184,7 +184,7 @@ _POSITIONS = re.compile(
 @lru_cache(maxsize=2)
 def literals(text: str) -> Counter[int]:
     """How often each whole number of three or more digits occurs in a text."""
-    literals = re.finditer(r"(?<![0-9A-Za-z_.,])([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{3,7})(?![0-9A-Za-z_])", text)
+    literals = re.finditer(r"(?<![0-9A-Za-z_.,])([0-9]{1,3}(?:,[0-9]{3}){1,9}+|[0-9]{3,7})(?![0-9A-Za-z_])", text)
     return Counter(int(match[1].replace(",", "")) for match in literals)
 
 
@@ -197,7 +197,7 @@ class SizeGroup(NamedTuple):
     is_supposed: bool  # whether the model is hypothetical: with half the layers, it would have ...
 
 
-_COUNT = r"(?P<count>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,7})(?![0-9.]*[0-9%kKMB]|,[0-9]{3}(?![0-9]))"
+_COUNT = r"(?P<count>[0-9]{1,3}(?:,[0-9]{3}){1,9}|[0-9]{1,7})(?![0-9.]*[0-9%kKMB]|,[0-9]{3}(?![0-9]))"
 _ENGLISH = {"twenty-four": 24, "sixteen": 16, "twelve": 12, "three": 3, "eight": 8}
 _ENGLISH |= {"four": 4, "five": 5, "two": 2, "six": 6, "ten": 10}
 # Longer words come first, so that patterns prefer them.
