@@ -235,3 +235,23 @@ def test_a_held_key_sends_at_most_two_messages_a_second(
     page.keyboard.up(key)
     settled(page)
     assert 1 <= len(sent) - before <= 1 + 2 * (monotonic() - began)
+
+
+_WITHOUT_A_METRIC = """() => {
+    const second = document.querySelectorAll("[data-testid=stMetric]")[1].closest("[data-testid=stElementContainer]");
+    second.remove();
+    for (const place of window.bertcalcLive.data.places) place.element = null;
+    window.dispatchEvent(new CustomEvent("bertcalc-sizes", { detail: { sizes: {}, alike: true, drag: false } }));
+}"""
+
+
+def test_while_a_metric_of_a_row_is_missing_the_others_keep_their_texts(look: Look) -> None:
+    """React adds the metrics of a row one after another. An index among them is final only when all are there."""
+    page = look("")
+    ready(page)
+    metrics = page.get_by_test_id("stMetric")
+    first, _second, *others = metrics.all_inner_texts()
+    page.evaluate(_WITHOUT_A_METRIC)
+    painted(page)
+    assert metrics.all_inner_texts() == [first, *others]
+    page.goto("about:blank")  # the page lacks a metric

@@ -41,6 +41,7 @@ def metric_row(key: str = "", **look: Any) -> Iterator[None]:
     try:
         with st.container(horizontal=True, key=_ROW.key, **look):
             yield
+        live.note_count(_ROW.key, _ROW.count)
     finally:
         _ROW.key, _ROW.count = outer
 

@@ -28,6 +28,7 @@ class _Page:
         self.moves = moves
         self.program = LiveProgram()
         self.places: list[dict[str, Any]] = []
+        self.counts: dict[str, int] = {}
         self.containers = 0
         self.expected: dict[int, str] = {}
         self.sizes: dict[str, int] = {}
@@ -102,6 +103,12 @@ def put(key: str, role: str, at: int, value: object, node: int = 0) -> None:
     """
     if (place := argument(value)) is not None:
         _page().places.append({"key": key, "role": role, "at": at, "value": place, "node": node})
+
+
+def note_count(key: str, count: int) -> None:
+    """Record how many metrics a container has. Until the browser has drawn all of them, their indexes are not final."""
+    if any(place["key"] == key for place in _page().places):
+        _page().counts[key] = count
 
 
 def container_within(bounds: tuple[FigureBound, ...], **look: Any) -> Any:
@@ -215,6 +222,7 @@ def end(sizes: Mapping[str, int]) -> dict[str, Any]:
         "program": program,
         "operations": None if known else page.program.operations,
         "places": page.places,
+        "counts": page.counts,
         "expected": [[at, text] for at, text in page.expected.items()],
         "sizes": {**page.sizes, **sizes},
     }

@@ -120,7 +120,9 @@ function writeTexts() {
 
 function elementOf({ key, role, at }) {
   const inside = `.st-key-${key} ${role in METRIC ? "[data-testid=stMetric]" : ROLES[role]}`;
-  const element = document.querySelectorAll(inside)[at];
+  const elements = document.querySelectorAll(inside);
+  if (elements.length < (page.data.counts[key] ?? 0)) return null; // React is still adding the metrics of this row
+  const element = elements[at];
   return role in METRIC ? element?.querySelector(METRIC[role]) : element;
 }
 
