@@ -237,13 +237,24 @@ def _remedies(config: Config, field: str, value: int, locks: Locks) -> tuple[dic
         ]
         changes.append({field: value, "num_attention_heads": nearest_divisors(value, heads)[0]})
         valid = _valid_changes(config, (change | _following(config, change[field], locks) for change in changes))
-        return (*valid,) or ({field: hidden},)
+        return _without_repetitions(config, valid) or ({field: hidden},)
     if field == "num_attention_heads":
         counts = islice(_valid_changes(config, ({field: count} for count in nearest_divisors(hidden, value))), 2)
         sizes = _nearest_multiples(value * config.heads_of, hidden)[:1]
         others = ({"hidden_size": size, field: value, **_following(config, size, locks)} for size in sizes)
-        return (*counts, *_valid_changes(config, others))
+        return _without_repetitions(config, (*counts, *_valid_changes(config, others)))
     return ({field: value},)
+
+
+def _without_repetitions(config: Config, changes: Iterable[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
+    """The changes without those that result in the same configuration as an earlier change."""
+    results: list[Config] = []
+    kept = []
+    for change in changes:
+        if (result := replace(config, **change)) not in results:
+            results.append(result)
+            kept.append(change)
+    return (*kept,)
 
 
 def _valid_changes(config: Config, changes: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -140,6 +140,8 @@ def kind_of(text: str, model: Model) -> Kind:
         return number_kind(number_asked(text))
     if len(text) <= _LONGEST_CALCULATION and whole_line_of_peft(text):
         return "peft-line"
+    if _ARITHMETIC.fullmatch(text.strip()) and not _SEVERAL.search(text):
+        return "calculation"  # the reader of calculations says what is wrong with the text
     if (name := name_in(text)) and name.preset:
         return "config"
     kind = json_kind(text)
@@ -167,6 +169,9 @@ def kind_of(text: str, model: Model) -> Kind:
     if (name := name_in(text)) and name.is_repository:
         raise wrong(NO_PRESET, name=name.name)
     raise wrong(_NOTHING)
+
+
+_ARITHMETIC, _SEVERAL = re.compile(r"[-+−(]{0,9}[0-9][0-9.,eE+−*×/^() -]{0,300}"), re.compile(r"[0-9]\s+[0-9]|--")
 
 
 def _is_judged(text: str) -> bool:

@@ -119,6 +119,16 @@ def test_what_is_typed_makes_a_model_or_says_which_would(config: Config, locks: 
         replace(config, **remedy)  # raises ConfigError if the remedy makes no model
 
 
+@pytest.mark.parametrize(("field", "value"), [("hidden_size", "abc"), ("hidden_size", 0), ("num_attention_heads", "x")])
+def test_remedies_are_different_models(field: str, value: Any) -> None:
+    config = PRESETS["bert-base-uncased"].config
+    with pytest.raises(ConfigError) as raised:
+        moved(config, field, value)
+    results = [replace(config, **remedy) for remedy in raised.value.problem.remedies]
+    assert results
+    assert all(results.count(result) == 1 for result in results)
+
+
 def test_a_size_that_the_head_size_does_not_divide_is_taken_where_the_heads_do() -> None:
     model = moved(BertConfig(), "hidden_size", 780)
     assert (model.hidden_size, model.num_attention_heads) == (780, 12)

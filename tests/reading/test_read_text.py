@@ -343,3 +343,20 @@ def test_a_hand_count_with_a_head_is_of_a_class_with_this_head(line: str, archit
     reading = str(bertcalc.read(f"{LINES}{line}\ntotal {total:,}"))
     assert f"5 of 5 lines are right. They sum to {total:,}; {architecture} has {total:,} parameters." in reading
     assert "5 of 5 lines are right" not in str(bertcalc.read(f"{LINES}{line.replace('768', '786')}\ntotal {total:,}"))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("-109482240", "is negative"),
+        ("1/0", "divides by zero"),
+        ("1/2", "not a whole number"),
+        ("9" * 60, "too large"),
+        ("30522*(768", "a parenthesis is not closed"),
+        ("9**9**9**9", "too large"),
+        ("768*", "incomplete"),
+    ],
+)
+def test_a_number_that_is_no_count_is_refused_with_the_reason(text: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        bertcalc.read(text)
