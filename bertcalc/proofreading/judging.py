@@ -718,6 +718,11 @@ def _is_vocabulary(context: Context) -> bool:
 _OF_SIZE = re.compile(r"[- ]?(?:hidden\b|units|dim)|[ 个]?(?:维|隐藏)", re.I)  # 1024 hidden units, 1024 维
 
 
+_NAMED_SIZE = re.compile(
+    r"(?:d_?model|n_embd|d_?ff|(?:hidden|intermediate)[ _](?:size|dim\w*))\W{0,3}(?:is|of|为|是)?\W{0,3}$", re.I
+)
+
+
 _OF_TENSORS = re.compile(r"bias|偏置|norm|归一|param|参数", re.I)
 
 
@@ -727,7 +732,7 @@ def _size(side: ChainSide, context: Context, model: Model) -> Judged | None:
     sizes = {value for value in vars(config).values() if isinstance(value, int) and not isinstance(value, bool)}
     if side.value == config.vocab_size:
         return Judged("right", counts=Problem.of(N_("the vocabulary"))) if _is_vocabulary(context) else NO_CLAIM
-    if side.value in sizes and side.value < LEAST_WITHOUT_WORDS:
+    if side.value in sizes and (side.value < LEAST_WITHOUT_WORDS or _NAMED_SIZE.search(context.before)):
         meant = meant_by_words(TypedLine("", side.text, side.value), context, model)
         beside = _OF_TENSORS.search(" ".join(context.names[:2]))
         is_size = _OF_SIZE.match(context.after)

@@ -127,3 +127,8 @@ def test_models_that_a_sentence_compares() -> None:
 @pytest.mark.parametrize("text", ["999," * 1500 + "999", "9" * 6000, "1," * 3000 + "12"])
 def test_a_number_with_thousands_of_digits_is_no_error(text: str) -> None:
     assert proofread(f"BERT-base has {text} parameters")
+
+
+def test_a_large_hidden_size_is_no_tensor() -> None:
+    text = "GPT-3 has 175 billion parameters and 96 layers with d_model = 12288 and d_ff = 49152."
+    assert [claim.text for claim in proofread(text).claims] == ["175 billion"]
