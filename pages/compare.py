@@ -61,7 +61,7 @@ with page:
     if not models:
         st.info(_("There is nothing to compare: choose models under Models."))
     elif view == "differences" and len(models) == 1:
-        st.info(_("A difference needs two models: choose another one under Models."))
+        st.info(_("A difference needs two models: choose another model under Models."))
     elif view == "differences":
         if explanation := differences.difference(comparison):
             pair = f"**{controls.explained(models).name} − {models[0].name}**"
@@ -86,7 +86,7 @@ with page:
     else:
         draw_models(comparison, choice)
         if not presenting():
-            st.caption(_("A click opens a model; the names in the table are links."))
+            st.caption(_("Click a model to open it; the names in the table are links, too."))
             show_links(comparison, choice)
 
     if comparison.quantity.unit == "bytes":

@@ -99,7 +99,7 @@ RULES: dict[str, PublishedRule] = {
             "ELECTRA",
             "training",
             _electra,
-            N_("2 × for training; one-hot embeddings; logits at 5/32; element-wise"),
+            N_("2 × for training; one-hot embeddings; logits at 5/32; includes element-wise operations"),
             "google-research/electra, flops_computation.py",
         ),
         PublishedRule(

@@ -107,7 +107,7 @@ FIELDS: dict[str, Field] = {
     "hidden_size": _size(N_("Size of the vector for each token, from the embeddings to the last layer."), "H", 65_536),
     "num_hidden_layers": _size(N_("Transformer layers, one after the other."), "L", 1_000),
     "num_attention_heads": _size(
-        N_("Attention heads, among which the hidden units are divided; their number must divide hidden_size."),
+        N_("Number of attention heads. They divide the hidden units evenly, so their number must divide hidden_size."),
         "A",
         65_536,
     ),

@@ -235,7 +235,7 @@ class EarlierNumbers:
     def _because(self, finding: Finding, side: ChainSide, used: Mapping[Fraction, int], corrected: Fraction) -> Finding:
         judged = finding.judged
         wrong_ones = [value for value, index in used.items() if self.findings[index].judged.verdict == "wrong"]
-        message = N_("An earlier error is carried forward ({wrong}): with the right values, it gives {right}.")
+        message = N_("An earlier error is carried forward ({wrong}). With the right values, the result is {right}.")
         reason = Problem.of(
             message,
             wrong=", ".join(f"{int(value):,}" for value in wrong_ones),

@@ -155,7 +155,7 @@ def _change(content: Mapping[str, Any]) -> PeftChange:
         raise InputError(Problem.of(message, kinds=", ".join(_KINDS)))
     for key, values in _NOT_COUNTED.items():
         if key in content and content[key] not in values:
-            raise InputError(Problem.of(N_("An adapter with {key} is not counted."), key=key))
+            raise InputError(Problem.of(N_("Adapters with {key} are not supported."), key=key))
     names = {part.name for part in fields(kind)}  # type: ignore[arg-type]  # all adapters are dataclasses
     arguments: dict[str, Any] = {key: value for key, value in content.items() if key in names and value is not None}
     if issubclass(kind, Prompts) and arguments.get("task_type") is None:
@@ -170,8 +170,7 @@ def _of_adapted(adapted: Model, model: Model, name: str) -> Iterator[Problem]:
     copied = copies(adapted)
     if copied:
         message = N_(
-            "Among them is a copy of {names} with {count} parameters, which is trained and saved; the original is "
-            "frozen."
+            "They include a copy of {names} ({count} parameters), which is trained and saved; the original is frozen."
         )
         yield Problem.of(message, names=", ".join(map(shorten, copied)), count=sum(copied.values()))
     if _has_labels(model, copied):

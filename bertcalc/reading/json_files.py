@@ -97,7 +97,14 @@ def _index(content: Mapping[str, Any], _text: str) -> TextReading:
     )
     facts = metadata if isinstance(metadata, dict) else {}
     count, size = facts.get("total_parameters"), facts.get("total_size")
-    notes = [Problem.of(N_("An index has no shapes: to find the model, read the files' headers or the config.json."))]
+    notes = [
+        Problem.of(
+            N_(
+                "An index file contains no shapes: to identify the model, read the headers of its files or its "
+                "config.json."
+            )
+        )
+    ]
     if type(size) is int and size >= 0:
         message = N_("The tensors take {size} bytes: {wide} elements of 4 bytes (float32), or {narrow} of 2 (float16).")
         notes.append(Problem.of(message, size=size, wide=size // 4, narrow=size // 2))

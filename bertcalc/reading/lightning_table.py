@@ -104,7 +104,7 @@ def read_lightning(table: LightningTable) -> TextReading:
     others = "; ".join(f"{other.name} ({other.kind}): {other.shown}" for other in beside)
     notes = (
         Problem.of(message, row=row.name, **values),
-        Problem.of(N_("Beside it, rounded: {rows}."), rows=others),
+        Problem.of(N_("The table also contains (rounded): {rows}."), rows=others),
         rounded,
     )
     return TextReading("listing", sentence, model, notes=notes)

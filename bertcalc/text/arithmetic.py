@@ -37,7 +37,7 @@ def evaluate(text: str, names: Mapping[str, int] | None = None) -> Fraction:
     a minus, as in Python. Raises InputError.
     """
     if len(text) > LONGEST:
-        message = N_('"{text}" is longer than {most} characters: split it into shorter ones.')
+        message = N_('"{text}" is longer than {most} characters: split it into shorter expressions.')
         raise wrong(message, text=shorten(text), most=LONGEST)
     return _Calculation(_plain(text), names or {}).value()
 

@@ -213,12 +213,12 @@ def test_bitfit_trains_biases_alone() -> None:
         (lambda: Lora(layers_to_transform=0, layers_pattern="layers"), "0 of the layers_pattern layers have none"),
         (
             lambda: Lora(target_modules="query"),
-            "a regular expression for a module's full name, and none in BertModel matches query",
+            "a regular expression for a module's full name, and no module of BertModel matches query",
         ),
         (lambda: Lora(target_modules=[]), "target_modules is an empty list"),
         (
             lambda: Lora(modules_to_save=["encoder"]),
-            "value are in the modules_to_save encoder, which",
+            "value) are in modules_to_save (encoder), which",
         ),
         (lambda: Lora(task_type="CAUSAL_LM"), "only for a class that generates text"),
         (lambda: LNTuning(["layernorm"]), "matches target_modules layernorm: use, for instance, LayerNorm"),

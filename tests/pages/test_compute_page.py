@@ -259,9 +259,9 @@ def test_what_depends_on_the_labels_is_not_shown_as_a_number() -> None:
 def test_training_says_that_it_has_a_batch_of_its_own() -> None:
     app = open_app("compute.py", compute="time")
     captions = " ".join(str(caption.value) for caption in app.caption)
-    assert "here 256 × 512. The other views of this page count 1 × 128." in captions
+    assert "here 256 × 512. The other views of this page use 1 × 128." in captions
     app = open_app("compute.py", compute="time", batch_size="32")
-    assert "batch of its own" not in " ".join(str(caption.value) for caption in app.caption)
+    assert "its own batch" not in " ".join(str(caption.value) for caption in app.caption)
 
 
 def test_the_view_of_conventions_has_no_choice_that_changes_nothing() -> None:

@@ -113,7 +113,7 @@ def test_a_published_total_is_recognised(published: Any) -> None:
 
 def test_a_miscount_is_said_with_its_formula_and_comes_out() -> None:
     app = open_app("explain.py", number="109,089,024")  # without the 512 positions of 768
-    assert app.info[0].value.startswith("One miscount explains it exactly. Among nearby numbers, one in ")
+    assert app.info[0].value.startswith("One miscount explains it exactly. About 1 in ")
     rows = cells(app)
     assert rows[0][2] == "109,482,240"
     assert rows[1] == ["the position embeddings are left out", r"$- H P = - 768 \cdot 512$", "−393,216"]
@@ -254,7 +254,7 @@ def test_a_weak_explanation_is_said_to_be_a_hint_and_several_mistakes_are_folded
     numbers = [109_482_240 + 768 * step for step in range(17, 75)]  # fewer may be added tokens
     found = {number: diagnose(known, typed(f"{number}")) for number in numbers}
     weak = next(number for number, one in found.items() if one.miscounted and not (one.confident or one.slips))
-    assert "take it as a hint" in open_app("explain.py", number=f"{weak}").info[0].value
+    assert "treat this as a hint" in open_app("explain.py", number=f"{weak}").info[0].value
     folded = next(number for number, one in found.items() if one.possible and not (one.miscounted or one.slips))
     app = open_app("explain.py", number=f"{folded}")
     assert not [*app.info, *cells(app)]
@@ -265,7 +265,7 @@ def test_a_weak_explanation_is_said_to_be_a_hint_and_several_mistakes_are_folded
 def test_a_rounded_number_with_a_miscount_is_said_before_another_models_count() -> None:
     app = open_app("explain.py", number="470.3M", preset="xlm-roberta-base", architecture="XLMRobertaForMaskedLM")
     said, elsewhere = [info.value for info in app.info]
-    assert said.startswith("Counted this way, the total rounds to your number. Among nearby numbers, one in")
+    assert said.startswith("Counted this way, the total rounds to your number. About 1 in")
     assert "LaBSE" in elsewhere
     assert [row[-1] for row in cells(app)][-2:] == ["470,296,722", "**470,300,000**"]
 

@@ -209,7 +209,7 @@ def test_a_screen_that_is_not_there_is_named_and_the_nearest_or_the_first_is_sho
     assert "## The whole model" in words(app)
     app = open_app(PAGE, screen="zzz")
     assert app.warning[0].value == "This lecture has no screen “zzz”. Showing the first one."
-    assert "## A word is a row of numbers" in words(app)
+    assert "## A word is a vector" in words(app)
     assert "screen in the link is too long" in texts(open_app(PAGE, screen="x" * 61))[0]
     assert "there is no such lecture. Did you mean why-110-million?" in texts(open_app(PAGE, lecture="why"))[0]
 
@@ -359,7 +359,7 @@ def test_a_file_of_the_folder_is_a_lecture(folder: Path) -> None:
     own(folder, 'title="M"\n[[screen]]\nname="b"\ntitle="Changed"\ntext="x"\nshow=[]')
     assert "## Changed" in words(app.run())
     app.selectbox(key="choose-lecture").set_value(screen_files.DEFAULT).run()
-    assert "## A word is a row of numbers" in words(app)
+    assert "## A word is a vector" in words(app)
 
 
 def test_what_is_wrong_with_a_file_is_said_on_the_page(folder: Path) -> None:

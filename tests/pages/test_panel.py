@@ -90,7 +90,7 @@ def test_the_words_of_the_locks_follow_the_model() -> None:
     assert field(app, "hidden_size")["lock"]["label"] == "A follows H: 64 per head"
     assert field(app, "intermediate_size")["lock"]["label"] == "I stays: now 3 H"
     app = open_app(lock_heads="false", lock_intermediate="true")
-    assert field(app, "hidden_size")["lock"]["label"] == "A stays: H is a multiple of 12"
+    assert field(app, "hidden_size")["lock"]["label"] == "A is fixed: H is a multiple of 12"
     assert field(app, "intermediate_size")["lock"]["label"] == "I follows H: 4 H"
 
 

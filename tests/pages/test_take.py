@@ -263,7 +263,7 @@ LORA, PRUNED = "lora,r=4,target_modules=query+value,task_type=SEQ_CLS", "layers,
         ("prompt_tuning,task_type=SEQ_CLS", "Prompt tuning: ", ["The config.json leaves out Prompt tuning"]),
         (
             "vocabulary,new_num_tokens=3000;gguf",
-            "Another vocabulary: new_num_tokens=3000; GGUF",
+            "A different vocabulary: new_num_tokens=3000; GGUF",
             ["The config.json leaves out GGUF", "The interactive page leaves out GGUF"],
         ),
     ],

@@ -190,7 +190,7 @@ def test_why_it_is_not_smaller() -> None:
         (lambda: bertcalc.AwqConfig(bits=8), "it must be 4"),  # type: ignore[arg-type]
         (lambda: bertcalc.GPTQConfig(bits=5), "bits"),  # type: ignore[arg-type]
         (lambda: bertcalc.GPTQConfig(group_size=0), "group_size"),
-        (lambda: BERT.quantized(bertcalc.AwqConfig(group_size=100)).pieces, "groups of 100 must divide"),
+        (lambda: BERT.quantized(bertcalc.AwqConfig(group_size=100)).pieces, "must be divisible by the group size 100"),
         (lambda: ALBERT.quantized(bertcalc.Gguf("Q4_K_M")).pieces, "does not convert AlbertForSequenceClassification"),
         (lambda: MASKED_LM.adapted(bertcalc.FactorizeEmbeddings(64)).quantized(bertcalc.Gguf()), "word_embeddings.0"),
         (lambda: small("BertModel").replace(hidden_size=48).quantized(bertcalc.Gguf("Q4_K_M")), "48 weights"),

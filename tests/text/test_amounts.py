@@ -210,7 +210,7 @@ def test_published_counts_are_what_their_rounding_means() -> None:
 
 @pytest.mark.parametrize("text", ["109482240.5", "109482240.5 parameters", "149.014", "2.25e1", "7/2", "0.1 bytes"])
 def test_half_a_parameter_is_no_count(text: str) -> None:
-    with pytest.raises(InputError, match="is not a whole number, as a count must be: write it like 110M"):
+    with pytest.raises(InputError, match="is not a whole number: write the count like 110M"):
         amount(text)
 
 

@@ -26,7 +26,7 @@ _DOING = {
     "": N_("Waiting for another reader's model"),
     "imports": N_("Starting PyTorch"),
     "formulas": N_("Fitting formulas"),
-    "fresh configurations": N_("Building the class at sizes that were not used for fitting"),
+    "fresh configurations": N_("Building the class at held-out sizes"),
     "conditions": N_("Searching for sizes at which the formula fails"),
 }
 

@@ -26,7 +26,7 @@ def show_bring(selection: TypeSelection) -> None:
         fields = ", ".join(f"{name} = {_brief(value)}" for name, value in list(selection.fields.items())[:6])
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(
-                _("Back to the default of {kind}").format(kind=selection.model_type),
+                _("Reset to the default {kind} configuration").format(kind=selection.model_type),
                 key="any default",
                 on_click=choose,
                 args=(selection.model_type, selection.cls, {}),
@@ -86,7 +86,7 @@ def _take(text: str) -> None:
 def _take_hub() -> None:
     """Read a config.json from the Hub, letting other runs continue meanwhile."""
     try:
-        with st.spinner(_("Asking the Hub ...")), RUN_QUEUE.pause():
+        with st.spinner(_("Querying the Hub ...")), RUN_QUEUE.pause():
             text = hub_workers.ask_config(st.session_state["any repo"].strip(), wanted)
     except InputError as error:
         st.session_state["any problems"] = error.problems

@@ -185,7 +185,7 @@ def _show_adapter(reading: TextReading, base: Model, adapted: Model) -> None:
 
 def _show_link(**query: str) -> None:
     """Draw a link to the page Explain with the number or the terms."""
-    st.page_link(page_at("explain"), label=_("A link to this →"), query_params=query)
+    st.page_link(page_at("explain"), label=_("Open a page with a shareable link →"), query_params=query)
 
 
 def _show_model(reading: TextReading) -> None:

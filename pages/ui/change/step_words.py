@@ -70,7 +70,7 @@ HELP: Mapping[str, str] = {
     ),
     "intermediate_size": N_("The new size of the feed-forward."),
     "embedding_size": N_("The new size of the embedding vectors, which a matrix projects to the hidden size."),
-    "load_in_8bit": N_("A byte for each weight, and a float32 scale for each row."),
+    "load_in_8bit": N_("One byte per weight, and one float32 scale per row."),
     "load_in_4bit": N_("Half a byte for each weight, and a float32 scale for each block of 64."),
     "bnb_4bit_quant_type": N_("The 16 values of a weight: NF4 has more of them near 0, where most weights are."),
     "bnb_4bit_use_double_quant": N_("The scales are quantized, too."),
@@ -78,7 +78,10 @@ HELP: Mapping[str, str] = {
         "llama-quantize's name of the types in the file. Most are mixes: Q4_K_M has 4.5 bits a weight, and 6.6 in the "
         "word table, and in the values and the second feed-forward matrix of half of the layers."
     ),
-    "pure": N_("All matrices have one type, as with --pure of llama-quantize; also for models that it does not read."),
+    "pure": N_(
+        "All matrices have the same type, as with llama-quantize --pure. This also works for models that "
+        "llama-quantize does not read."
+    ),
     "bits": N_("The bits of each weight."),
     "group_size": N_("How many weights of a row share a scale; -1: all of them."),
     "weight_dtype": N_("The range of each weight, which takes a whole byte in any case."),

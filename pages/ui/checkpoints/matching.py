@@ -69,7 +69,7 @@ def show_details(brought: CheckpointReading) -> None:
     lines = [_("Data types: {dtypes}").format(dtypes=dtypes)]
     if comparison.wrapper:
         lines.append(
-            _("All names begin with {prefix}, which is left out.").format(prefix=code(shorten(comparison.wrapper)))
+            _("All names begin with {prefix}, which is omitted here.").format(prefix=code(shorten(comparison.wrapper)))
         )
     if by_names in brought.guessed:
         message = _(

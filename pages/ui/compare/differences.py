@@ -136,7 +136,7 @@ def show_all(comparison: Comparison, chosen_explanation: Breakdown) -> None:
     """Show the difference of each model from the first; ``chosen_explanation`` is for the explained model."""
     first, *others = comparison.models
     chosen = explained(comparison.models)
-    st.markdown(_("**All models, compared to {first}**").format(first=first.name))
+    st.markdown(_("**All models, compared with {first}**").format(first=first.name))
     rows = []
     for model in others:
         explanation = chosen_explanation if model is chosen else comparison.explained(model)

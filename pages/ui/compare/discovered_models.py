@@ -28,7 +28,7 @@ def choose() -> ModelRef:
     left, right = st.columns(2)
     kinds = list(types())
     kind = left.selectbox(
-        _("Any model of transformers"),
+        _("Any transformers model"),
         kinds,
         kinds.index(MODEL_TYPE.default),
         key="compared type",

@@ -91,7 +91,9 @@ def show_own_parts(model: Model, parts: Sequence[OwnPart]) -> None:
     reading = parts[0].reading
     meaning = _(READINGS[reading.key][0])
     if reading.exact is None:
-        st.markdown(_("**Parts of this model whose count rounds to it, read as {meaning}:**").format(meaning=meaning))
+        st.markdown(
+            _("**Parts of this model whose count rounds to your number, read as {meaning}:**").format(meaning=meaning)
+        )
     else:
         st.success(
             _("Exactly the count of a part of this model, read as {meaning}:").format(meaning=meaning),

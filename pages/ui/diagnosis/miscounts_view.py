@@ -80,10 +80,10 @@ def _strength(diagnosis: Diagnosis) -> str:
     assert diagnosis.evidence
     one_in = diagnosis.evidence.one_in
     if diagnosis.confident:
-        return _("Among nearby numbers, one in {count:,} could be explained just as simply.").format(count=one_in)
+        return _("About 1 in {count:,} nearby numbers has an equally simple explanation.").format(count=one_in)
     if diagnosis.miscounted[0].reading.exact is None:
-        return _("A rounded number leaves room for other mistakes: take it as a hint.")
-    message = _("Among nearby numbers, one in {count:,} could be explained just as simply: take it as a hint.")
+        return _("Other mistakes may round to the same number: treat this as a hint.")
+    message = _("About 1 in {count:,} nearby numbers has an equally simple explanation: treat this as a hint.")
     return message.format(count=one_in)
 
 
@@ -119,7 +119,7 @@ def _show_sums(explanations: Sequence[Miscounted], number: Typed) -> None:
         mark = (
             f"**{rank}.**"
             if miscounted.bits <= first.bits + _AS_COMMON
-            else _("**{number}.** rarer:").format(number=rank)
+            else _("**{number}.** less common:").format(number=rank)
         )
         rows += [
             (f"{mark} {text}" if len(explanations) > 1 else text, formula, signed_count(amount))

@@ -148,7 +148,7 @@ def _value(verdict: LineVerdict) -> str:
 
 def _verdict(verdict: LineVerdict) -> str:
     """Whether a line is right, the part of the model that it counts, and whether it is a step of a later line."""
-    step = _("A later line multiplies it.") if verdict.kind == "step" else ""
+    step = _("A later line multiplies this value.") if verdict.kind == "step" else ""
     return "  \n".join(filter(None, (_part(verdict), step)))
 
 

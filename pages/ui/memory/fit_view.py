@@ -109,8 +109,8 @@ def _show_reservations(
     if device.overhead < LARGEST_GAPS and not presenting():
         fewest = _largest(batches, device._replace(overhead=LARGEST_GAPS), most_batches)
         note = _(
-            "Batches of at most {number} if the allocator takes {overhead} %, the most that was measured with "
-            "PyTorch's default settings."
+            "Batches of at most {number} if the allocator takes {overhead} %, the maximum measured with PyTorch's "
+            "default settings."
         )
         live.caption(fill(note, overhead=LARGEST_GAPS, number=_number(fewest)))
     if how.uses_bfloat16 and not device.has_bfloat16:

@@ -135,7 +135,9 @@ def loop(run: Run, plan: Plan, needed: int) -> str:
     sentence = _("The training loop keeps only the loss, like that of transformers' Trainer.")
     if kept_too == needed:
         return sentence
-    keeping = _("A loop that keeps all outputs in a variable until the next step needs {more} more at the peak.")
+    keeping = _(
+        "A training loop that keeps all outputs in a variable until the next step needs {more} more at the peak."
+    )
     more = run.live_peak(with_outputs).num_bytes - run.live_peak(plan).num_bytes
     return in_a_row([sentence, fill(keeping, more=size(more))])
 

@@ -60,8 +60,8 @@ TRAINING_DTYPE = Select(
         "amp-bf16": N_("AMP bfloat16"),
         "amp-fp16": N_("AMP float16"),
         "bf16": N_("Pure bfloat16"),
-        "mixed-18": N_("18 B, FP32 masters"),
-        "mixed-16": N_("16 B, FP32 masters"),
+        "mixed-18": N_("18 B, FP32 master weights"),
+        "mixed-16": N_("16 B, FP32 master weights"),
     },
 )
 OPTIMIZER = Select(

@@ -66,7 +66,8 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
             N_("Bring anything"),
             N_("What have you got?"),
             N_(
-                "A number, a text, a printed model, a config.json, a name on the Hub or a file: read, counted, checked."
+                "Paste a number, a text, a printed model or a config.json, name a model on the Hub, or open a file: "
+                "bertcalc reads, counts and checks it."
             ),
             ":material/upload_file:",
             follows_sliders=False,
@@ -140,7 +141,7 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
         "exercises": PageEntry(
             N_("Exercises"),
             N_("Count for yourself"),
-            N_("A worksheet with a model for each question; a right answer shows the worked solution."),
+            N_("A worksheet with one model per question. A correct answer reveals the worked solution."),
             ":material/edit_note:",
             follows_sliders=False,
         ),

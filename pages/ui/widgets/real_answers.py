@@ -56,7 +56,7 @@ def sorry() -> Iterator[None]:
 def ask(architecture: str, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
     """Like ``answer``, with a spinner on the page."""
     tell_browser()
-    with st.spinner(_("Asking the real {architecture} ...").format(architecture=architecture)):
+    with st.spinner(_("Checking with the real {architecture} ...").format(architecture=architecture)):
         return answer(function, *arguments, **named)
 
 

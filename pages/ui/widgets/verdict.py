@@ -66,7 +66,7 @@ def show_weights(model: Model) -> None:
         st.error(_("The model does not fit into memory. Choose a smaller model, or run the app on a larger machine."))
     elif problem := wrong_labels(model):
         st.error(sentence(problem))
-    elif st.button(_("Build it and run it"), icon=":material/play_arrow:"):
+    elif st.button(_("Build and run it"), icon=":material/play_arrow:"):
         with sorry(), st.spinner(_("Building and running ...")):
             show_run(run(run_forward, model))
 

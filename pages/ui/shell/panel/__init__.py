@@ -115,7 +115,7 @@ def actions(undone: bool, redone: bool, plain: bool, preset: str) -> list[dict[s
     named = (
         (_("Undo"), _("One step back (Ctrl+Z)"), "undo", ["ctrl+z"], undone),
         (_("Redo"), _("One step forward again (Ctrl+Y)"), "redo", ["ctrl+y", "ctrl+shift+z"], redone),
-        (_("Reset"), _("Back to {preset} (0)").format(preset=preset), "reset", ["0"], plain),
+        (_("Reset"), _("Reset to {preset} (0)").format(preset=preset), "reset", ["0"], plain),
     )
     return [
         {"label": label, "title": title, "event": {"do": action}, "keys": keys, "disabled": off}
@@ -176,7 +176,7 @@ def _lock(steps: ModelHistory, field: str) -> dict[str, Any] | None:
     config, locks = steps.present.config, steps.present.locks
     if field == "hidden_size":
         name, closed = "heads", locks.heads
-        label = _("A follows H: {size:,} per head") if closed else _("A stays: H is a multiple of {heads:,}")
+        label = _("A follows H: {size:,} per head") if closed else _("A is fixed: H is a multiple of {heads:,}")
         keep = _("Keep the number of heads when the hidden size changes")
         follow = _("Let the heads follow the hidden size")
     elif field == "intermediate_size":
