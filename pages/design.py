@@ -88,7 +88,7 @@ ratio = _(
     "(Kaplan et al. 2020, arXiv:2001.08361)."
 )
 costs = _(
-    "FLOPs and training memory: for {batch_size:,} × {sequence_length:,} tokens; the memory with eager attention, "
-    "which the page Memory compares with fused attention."
+    "FLOPs and training memory are for {batch_size:,} × {sequence_length:,} tokens. Memory assumes eager "
+    "attention; the Memory page compares it with fused attention."
 )
 st.caption(in_a_row([costs.format(**batch.sizes()), searched, ratio]))

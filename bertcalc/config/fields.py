@@ -169,10 +169,13 @@ OWN_FIELDS: dict[str, Field] = {
     ),
     "task_type_vocab_size": _size(N_("Number of tasks: rows of the task table, where there is one."), "K", 1_000_000),
     "use_task_id": Field(N_("Whether there is a table of task embeddings, which are added to each token."), *_BOOL),
-    "num_hidden_groups": Field(N_("Groups of layers that share their tensors."), *_ONE),
+    "num_hidden_groups": Field(N_("Number of layer groups; the layers of a group share their tensors."), *_ONE),
     "inner_group_num": Field(N_("Layers in each group."), *_ONE),
     "relative_attention_num_buckets": _size(
-        N_("Distance buckets, one for each short distance: rows of the table of relative positions."),
+        N_(
+            "Number of distance buckets: rows of the table of relative positions. Each short distance has its own "
+            "bucket."
+        ),
         "R",
         1_000_000,
         low=32,  # transformers sorts distances into 32 buckets, whatever this field says
@@ -197,8 +200,8 @@ OWN_FIELDS: dict[str, Field] = {
     ),
     "position_buckets": Field(
         N_(
-            "Distance buckets in each direction: the table of relative embeddings has twice as many rows. With "
-            "-1, each distance has its own row."
+            "Number of distance buckets in each direction: the table of relative embeddings has twice as many "
+            "rows. With -1, each distance has its own row."
         ),
         N_("a whole number from {low} to {high}, or -1"),
         lambda value: is_int(value) and (value < 1 or 2 <= value <= 1_000_000),
@@ -258,7 +261,7 @@ OWN_FIELDS: dict[str, Field] = {
     "scale_attn_by_inverse_layer_idx": Field(N_("Whether the scores of layer i are divided by i + 1 as well."), *_BOOL),
     "reorder_and_upcast_attn": Field(N_("Whether scores are computed in float32, in a different order."), *_FALSE),
     "sinusoidal_pos_embds": Field(N_("Whether the position table is initialized with sines and cosines."), *_BOOL),
-    "qa_dropout": Field(N_("Dropout before the scores of question answering."), *_PROBABILITY),
+    "qa_dropout": Field(N_("Dropout before the question-answering scores."), *_PROBABILITY),
     "seq_classif_dropout": Field(
         N_("Dropout before the classifier of sequence classification and multiple choice."), *_PROBABILITY
     ),
@@ -283,7 +286,7 @@ OWN_FIELDS: dict[str, Field] = {
         lambda value: is_int(value) and 1 <= value <= 50,
     ),
     "embedding_dropout": Field(N_("Dropout probability after the embeddings."), *_PROBABILITY),
-    "mlp_dropout": Field(N_("Dropout probability inside the feed-forward."), *_PROBABILITY),
+    "mlp_dropout": Field(N_("Dropout probability inside the feed-forward network."), *_PROBABILITY),
     "classifier_pooling": _one_of(
         N_("What represents a sequence in a classifier: its first token, or the mean of all."),
         N_("cls or mean"),

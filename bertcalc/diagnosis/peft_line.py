@@ -36,7 +36,7 @@ _PRINTED = re.compile(
 )
 _IS = N_("peft prints this line for {model}.")
 _IS_OF = N_("peft prints this line for {preset}, as {model}.")
-_IS_NOT = N_("For {model}, peft prints other numbers: {trained} trainable parameters of {all}.")
+_IS_NOT = N_("For {model}, peft prints different numbers: {trained} trainable parameters of {all}.")
 _NO_ADAPTER = N_("All parameters are trained: no adapter is active, this is full fine-tuning.")
 _UNKNOWN = N_("No common adapter of {model} trains exactly {trained} of {all} parameters.")
 _ALL = N_("Of all {all} parameters, {base} belong to the model and {adapter} to the adapter.")

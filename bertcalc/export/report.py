@@ -123,7 +123,7 @@ def report(
             name=name, parameters=f"{total:,}", tensors=f"{tensors:,}"
         ),
         _fields_sentence(model),
-        *((_("Changed step by step: {steps}.").format(steps=changes.words),) if changes else ()),
+        *((_("Changes, step by step: {steps}.").format(steps=changes.words),) if changes else ()),
         Link(url),
         Heading(_("Parameters")),
         formulas.components,

@@ -139,7 +139,7 @@ class TextReading:
 
 
 _IS = N_("This is {architecture} with {sizes}: {count} parameters.")
-_COMPLETED = N_("Completed like {preset}, this is {architecture} with {sizes}: {count} parameters.")
+_COMPLETED = N_("Completed from {preset}, this is {architecture} with {sizes}: {count} parameters.")
 _IS_LIKE = N_("The nearest model that bertcalc counts is {architecture} with {sizes}: {count} parameters.")
 _GUESSED = N_("The text does not show the number of heads: A = {heads} is assumed.")
 _TOTAL = N_("The text describes {count} parameters.")

@@ -88,7 +88,7 @@ SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
     "type": {f"Q{bits}_K_M": (f"q{bits}_k",) for bits in (3, 4, 5)},  # names that llama-quantize takes, too
 }
 # Known options that are not counted, and why.
-_FLASH = N_("Flash Attention makes no masks, so its memory differs")
+_FLASH = N_("Flash Attention creates no masks, so its memory differs")
 _STEPS = N_("this optimizer updates all tensors at once, so its temporary tensors differ")
 OTHERS: dict[str, dict[str, str]] = {
     "attention": dict.fromkeys(("flash_attention_2", "flash_attention_3", "flash_attention_4"), _FLASH),
@@ -650,7 +650,7 @@ def _listed(choices: Sequence[Any]) -> str:
 
 
 _NOT = N_("{argument} must be {wanted}, not {value}.")
-_EACH = N_("Each of {argument} must be {wanted}, not {value}.")
+_EACH = N_("Each item of {argument} must be {wanted}, not {value}.")
 
 
 def wrong_kind(name: str, value: Any, wanted: str) -> ArgumentError:

@@ -60,7 +60,7 @@ def test_a_link_opens_the_same_sheet_again_in_both_languages(look: Look) -> None
 def test_the_sheet_can_be_downloaded(look: Look, tmp_path: Path) -> None:
     page = look("exercises?seed=3&solutions=true")
     ready(page, "1 · A tensor")
-    for label, name, start in (("LaTeX", "tex", "\\documentclass"), ("Markdown", "md", "# Counting BERT: sheet 3")):
+    for label, name, start in (("LaTeX", "tex", "\\documentclass"), ("Markdown", "md", "# Counting BERT: worksheet 3")):
         with page.expect_download() as download:
             page.get_by_role("button", name=label).click()
         assert download.value.suggested_filename == f"bertcalc-easy-3-solutions.{name}"

@@ -172,7 +172,7 @@ def test_printed_exercises_are_the_whole_sheet(look: Look) -> None:
     page.emulate_media(media="print")
     expect(exercises).to_have_count(10)
     expect(shown).to_be_hidden()
-    expect(page.get_by_role("heading", name="Counting BERT: sheet 3, easy")).to_be_visible()
+    expect(page.get_by_role("heading", name="Counting BERT: worksheet 3, easy")).to_be_visible()
     expect(page.get_by_label("Your answer")).to_be_hidden()
     assert pages(page.pdf(prefer_css_page_size=True)) > 1
 

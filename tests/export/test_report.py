@@ -23,7 +23,7 @@ CONFIGS = [BertConfig(), CROSS, replace(CROSS, position_embedding_type="relative
 
 def report_of(config: Config, architecture: str) -> Report:
     model = Model(config, architecture)
-    checks = Table("", ("Compared", "ours", "theirs"), (("Tensors", "199", "199"),))
+    checks = Table("", ("Compared item", "ours", "theirs"), (("Tensors", "199", "199"),))
     return report(
         Case(model, Batch(2, 64)),
         ReportFormulas(component_table(model, str), flops_formula(model, 2, 64)),

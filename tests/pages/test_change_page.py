@@ -66,7 +66,7 @@ def test_a_recipe_keeps_the_model_and_is_undone_in_one_step(recipe: ChangeRecipe
 def test_a_recipe_that_cannot_work_says_why() -> None:
     app = open_app("change.py", num_hidden_layers="1")
     disabled = [button.label for button in app.button if f"{button.key}".startswith("recipe ") and button.disabled]
-    assert disabled == ["Half of the layers, as DistilBERT"]
+    assert disabled == ["Half of the layers, as in DistilBERT"]
     assert any("All 1 layers would be dropped" in text.value for text in app.markdown)
 
 

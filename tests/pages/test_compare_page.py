@@ -481,7 +481,7 @@ def test_at_a_glance_embeddings_and_tokens_are_the_real_models() -> None:
     embeddings = sum(tensor.numel() for tensor in albert.embeddings.parameters())
     assert str(table.loc["Albert", "Embeddings"]).startswith(f"{embeddings:,} (")
     tokens = forward_flops(build(BertConfig(), "BertModel"), batch_size=2, sequence_length=64) / (2 * 64)
-    assert table.loc["Bert", "FLOPs for a token"] == f"{tokens:,.0f}"
+    assert table.loc["Bert", "FLOPs per token"] == f"{tokens:,.0f}"
 
 
 def test_a_name_at_a_glance_is_the_link_of_the_model() -> None:

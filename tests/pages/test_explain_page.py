@@ -107,7 +107,7 @@ def test_a_step_of_the_link_that_is_not_possible_is_named() -> None:
 @pytest.mark.parametrize("published", sampled([one for one in PUBLISHED if not one.surplus], 16))
 def test_a_published_total_is_recognised(published: Any) -> None:
     app = open_app("explain.py", preset=published.preset, number=f"{published.parameters:,}")
-    assert "Exactly a known count" in app.success[0].value
+    assert "Exact match with a known count" in app.success[0].value
     assert any(published.architecture in row[0] for row in cells(app))
 
 
@@ -157,7 +157,7 @@ def test_a_product_is_worked_out(text: str) -> None:
 
 def test_a_bar_of_the_first_page_is_said_to_be_that_and_no_miscount() -> None:
     app = open_app("explain.py", number="28,348,416")
-    assert "Exactly the count of a part of this model" in app.success[0].value
+    assert "Exact match with a part of this model" in app.success[0].value
     rows = cells(app)
     assert [row[0] for row in rows] == [
         "attention of all 12 layers",
@@ -223,7 +223,7 @@ def test_another_published_model_is_named_and_can_be_taken() -> None:
     app = open_app("explain.py", number="335,141,888")
     assert "bert-large-uncased" in app.success[0].value
     click(app, "Use bert-large-uncased")
-    assert "Exactly a known count, read as" in app.success[0].value
+    assert "Exact match with a known count, read as" in app.success[0].value
     assert present(app).hidden_size == 1024
 
 

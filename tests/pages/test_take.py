@@ -285,7 +285,7 @@ def test_the_files_of_a_changed_model_have_its_steps_or_the_dialog_says_which_do
     models, _problem = changed_models(Model(BertConfig(), architecture), steps := read_steps(changes))
     model = models[-1].model
     assert told.startswith(f"# {architecture}: {model.num_parameters():,}\n")
-    assert f"Changed step by step: {words}" in told.replace("\\", "")
+    assert f"Changes, step by step: {words}" in told.replace("\\", "")
     assert "Training precision = Pure bfloat16" in told
     assert "The model before the steps: Not compared" in told
     walked = told.partition("## The forward pass, step by step")[2].partition("\n## ")[0]

@@ -18,7 +18,7 @@ from pages.ui.shell.present import presenting
 from pages.ui.widgets.real_answers import wanted
 from pages.ui.widgets.tables import show_table
 
-PROOF = Fold("proof", N_("How it was found, and where it holds"))
+PROOF = Fold("proof", N_("How it was derived and where it holds"))
 MISSING = N_("This needs torch and transformers, which are not installed here.")
 TREE = Fold("printed", N_("As PyTorch prints it"))
 # Activities of the discovery; any other text is the name of the field that is being changed.
@@ -99,7 +99,7 @@ def show_verdict(discovery: Discovered) -> None:
     """Show in one sentence how often the formula was right at other sizes, or how much has no formula."""
     if discovery.unexplained and discovery.explained == discovery.parameters:
         st.warning(
-            _("Every parameter has a formula at these sizes, but it is not clear at which other sizes it holds.")
+            _("Every parameter has a formula at these sizes, but it is unclear at which other sizes the formulas hold.")
         )
         return
     if discovery.unexplained:

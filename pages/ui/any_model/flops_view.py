@@ -36,7 +36,7 @@ def show_flops(selection: TypeSelection, sizes: Mapping[str, int]) -> None:
     elif discovery.no_flops is not None and discovery.no_flops != NOT_ASKED:
         st.caption(_("There is no formula for its FLOPs: {reason}").format(reason=sentence(discovery.no_flops)))
     elif not real_model.installed():
-        st.caption(_("Finding its FLOPs needs torch and transformers, which are not installed here."))
+        st.caption(_("Deriving the FLOPs requires torch and transformers, which are not installed here."))
     else:
         _offer(selection)
 

@@ -31,7 +31,7 @@ def show_bring(selection: TypeSelection) -> None:
                 on_click=choose,
                 args=(selection.model_type, selection.cls, {}),
             )
-            st.caption(_("Given: {fields}").format(fields=fields + (" ..." if len(selection.fields) > 6 else "")))
+            st.caption(_("Fields set: {fields}").format(fields=fields + (" ..." if len(selection.fields) > 6 else "")))
         _show_derived(selection)
         if too_long(selection):
             st.caption(

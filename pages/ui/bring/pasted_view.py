@@ -217,7 +217,7 @@ def _show_model(reading: TextReading) -> None:
 def _of_text(reading: TextReading) -> str:
     """The title of a text's count: an estimate if a preset completes the text."""
     if reading.preset:
-        return _("Completed like {preset}").format(preset=reading.preset)
+        return _("Completed from {preset}").format(preset=reading.preset)
     return _("Parameters in the text, at least") if reading.is_at_least else _("Parameters in the text")
 
 

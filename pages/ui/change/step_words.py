@@ -49,10 +49,10 @@ HELP: Mapping[str, str] = {
     "bias": N_("The biases of the model that are trained, too."),
     "lora_dropout": N_("The dropout in front of the adapter, from 0 to 1."),
     "modules_to_save": N_(
-        "Further modules that are trained as a whole: names, such as pooler. peft keeps the original and trains a copy."
+        "Names of further modules to train as a whole, such as pooler. peft keeps the original and trains a copy."
     ),
     "layers_to_transform": N_("The layers that get an adapter, by their numbers from 0. Empty: all layers."),
-    "use_dora": N_("DoRA: a magnitude is trained for each output of a target."),
+    "use_dora": N_("DoRA: also train a magnitude for each output of a target module."),
     "use_rslora": N_("rsLoRA: the adapter is scaled by lora_alpha / √r, which changes no count."),
     "lora_bias": N_("The second matrix of each adapter gets a bias."),
     "feedforward_modules": N_("The target_modules whose inputs IA3 scales, instead of their outputs."),
@@ -71,7 +71,7 @@ HELP: Mapping[str, str] = {
     "intermediate_size": N_("The new size of the feed-forward."),
     "embedding_size": N_("The new size of the embedding vectors, which a matrix projects to the hidden size."),
     "load_in_8bit": N_("One byte per weight, and one float32 scale per row."),
-    "load_in_4bit": N_("Half a byte for each weight, and a float32 scale for each block of 64."),
+    "load_in_4bit": N_("Half a byte per weight, and one float32 scale per block of 64."),
     "bnb_4bit_quant_type": N_("The 16 values of a weight: NF4 has more of them near 0, where most weights are."),
     "bnb_4bit_use_double_quant": N_("The scales are quantized, too."),
     "type": N_(

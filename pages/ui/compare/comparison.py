@@ -434,7 +434,7 @@ def choose_explained(models: Sequence[ComparedModel]) -> None:
         EXPLAINED.choose(names)
     other = explained(models)
     turned = write([other.item, *(model.item for model in models if model is not other)])
-    help_text = filled(_("Compare all others with {model}."), model=other.name)
+    help_text = filled(_("Compare all other models with {model}."), model=other.name)
     st.button(_("Use as baseline"), on_click=change, args=({"models": turned},), help=help_text)
 
 

@@ -81,7 +81,7 @@ def draw_models(comparison: Comparison, choice: Choice | None = None) -> None:
 def _titles(batch: Batch) -> list[str]:
     memory = _("Training memory, {letter} = {size:,}")
     memory = memory.format(letter=CALL_LETTERS["batch_size"], size=batch.batch_size)
-    return [_("Parameters"), _("Embeddings"), _("FLOPs for a token"), memory]
+    return [_("Parameters"), _("Embeddings"), _("FLOPs per token"), memory]
 
 
 def cells_of(comparison: Comparison, model: ComparedModel) -> list[Cell]:

@@ -66,7 +66,7 @@ def _beyond(match: Match, model: Model, present: int) -> str:
 def _meaning(reading: Reading) -> str:
     meaning = _(READINGS[reading.key][0])
     if reading.exact is not None:
-        return _("Exactly a known count, read as {meaning}:").format(meaning=meaning)
+        return _("Exact match with a known count, read as {meaning}:").format(meaning=meaning)
     bounds = {"meaning": meaning, "low": fixed(reading.low, 0), "high": fixed(reading.high, 0)}
     if reading.rounded:
         return _("If the trailing zeros are not significant, read as {meaning}: {low} to {high}").format(**bounds)
@@ -96,7 +96,7 @@ def show_own_parts(model: Model, parts: Sequence[OwnPart]) -> None:
         )
     else:
         st.success(
-            _("Exactly the count of a part of this model, read as {meaning}:").format(meaning=meaning),
+            _("Exact match with a part of this model, read as {meaning}:").format(meaning=meaning),
             icon=":material/check_circle:",
         )
     visible = parts[:_MOST_ROWS]
@@ -177,10 +177,10 @@ def show_elsewhere(origins: Sequence[OtherModelMatch]) -> None:
         names = [f"{origin.preset} ({_part_of(origin)})" if origin.counted else origin.preset for origin in origins]
         st.info(message.format(models=listed(names[:_MOST_ROWS])), icon=":material/info:")
     elif first.known_count:
-        message = _("Exactly the count of another published model: {preset}, {model}")
+        message = _("Exact match with another published model: {preset}, {model}")
         st.success(message.format(preset=first.preset, model=sentence(known_in_words(first.known_count))), icon=icon)
     else:
-        message = _("Exactly a part of another published model: {part} of {preset}")
+        message = _("Exact match with a part of another published model: {part} of {preset}")
         st.success(message.format(preset=first.preset, part=_part_of(first)), icon=icon)
     if first.reading.key != "parameters":
         st.caption(_("This holds if the number means {meaning}.").format(meaning=_(READINGS[first.reading.key][0])))

@@ -79,7 +79,7 @@ def printable(chosen: ChosenSheet, _: Translate) -> Sheet:
     """The whole sheet as texts of one language."""
     note = _("Open this sheet online to have your answers checked: {link} (version {version})")
     return Sheet(
-        _("Counting BERT: sheet {seed}, {level}").format(seed=chosen.seed, level=_(chosen.level)),
+        _("Counting BERT: worksheet {seed}, {level}").format(seed=chosen.seed, level=_(chosen.level)),
         note.format(link=f"`{chosen.link()}`", version=exercises.VERSION),
         _("Answer: "),
         tuple(_item(exercise, _) for exercise in chosen.exercises),

@@ -95,8 +95,8 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
     sizes = {"memory": size(device.num_bytes), "free": size(device.kept_free), "room": size(device.for_tensors)}
     capacity = room.format(device=device.name, mebibytes=device.num_bytes // 2**20, overhead=device.overhead, **sizes)
     lines = _(
-        "Each line is the formula of the step that reaches the limit first; with a smaller batch, memory can peak at "
-        "another step."
+        "Each line is the formula of the step that reaches the limit first; with a smaller batch, memory may peak "
+        "at a different step."
     )
     which = loop(run, how, highest.num_bytes) if isinstance(how, Plan) else ""
     live.caption(in_a_row([capacity, lines, which, _(NOT_COUNTED)]))

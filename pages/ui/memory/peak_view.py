@@ -44,11 +44,11 @@ PHASES: dict[Phase, str] = {
 }
 # Measured in benchmarks/gpu_memory.md.
 NOT_COUNTED = N_(
-    "Every live tensor is counted, to the byte. Other memory that a GPU needs is not: its driver and the CUDA context "
-    "(1,165 MiB on an H100), the workspaces of cuBLAS (66 MiB) and the blocks of PyTorch's allocator. Measured there "
-    "with bert-base and bert-large, tensors took 0 to 2 % more in float32, 0 to 9 % in bfloat16, and never less. "
-    "Training needed 1 to 5 % more than the peak with PYTORCH_ALLOC_CONF=expandable_segments:True, and 2 to 29 % more "
-    "without it."
+    "Every live tensor is counted, to the byte. Other GPU memory is not included: the driver and the CUDA context "
+    "(1,165 MiB on an H100), the workspaces of cuBLAS (66 MiB) and the blocks of PyTorch's allocator. On an H100, "
+    "the tensors of bert-base and bert-large took 0 to 2 % more in float32, 0 to 9 % more in bfloat16, and never "
+    "less. Training needed 1 to 5 % more than the peak with PYTORCH_ALLOC_CONF=expandable_segments:True, and 2 to "
+    "29 % more without it."
 )
 
 

@@ -146,7 +146,11 @@ def _show_verdict(run: Run, plan: Plan) -> None:
         st.info(_("PyTorch has no fused attention on its meta device: the test suite compares it on the CPU."))
     elif runs(model, call):
         proof = ask(model.architecture, memory_proof.prove, model, plan, *run.batch.shape)
-        masks = " " + _("For this comparison, masks are counted as wide as activations.") if plan.fused_dropout else ""
+        masks = (
+            " " + _("For this comparison, masks are counted with the width of the activations.")
+            if plan.fused_dropout
+            else ""
+        )
         agrees, same = proof.ours == proof.theirs, _("PyTorch counts the same: {bytes:,} bytes.")
         message = same if agrees else _("PyTorch counts {theirs:,} bytes, bertcalc counts {ours:,}.")
         show_agreement(agrees, message.format(**proof._asdict(), bytes=proof.theirs) + masks)

@@ -75,9 +75,7 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
         "any_model": PageEntry(
             N_("Any model"),
             N_("What is the formula of any other model?"),
-            N_(
-                "Choose a model type, or bring a config.json: its formula is derived from the real class, and verified."
-            ),
+            N_("Choose a model type or paste a config.json. The formula is derived from the real class and verified."),
             ":material/travel_explore:",
         ),
     },
@@ -140,7 +138,7 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
         ),
         "exercises": PageEntry(
             N_("Exercises"),
-            N_("Count for yourself"),
+            N_("Count it yourself"),
             N_("A worksheet with one model per question. A correct answer reveals the worked solution."),
             ":material/edit_note:",
             follows_sliders=False,

@@ -46,7 +46,7 @@ def show_counts(model: Model) -> None:
         reasons = (_main_reason(made[name], total - counts[name]) for name in counts)
         columns[_("Mostly because")] = [f":small[{why}]" for why in reasons]
     with st.container(key="reasons-below"):
-        show_table(columns, _("Counts by the formulas of other tools"))
+        show_table(columns, _("Counts from other tools' formulas"))
 
 
 _BIASES = "layer biases"
@@ -87,7 +87,7 @@ def show_corrections(model: Model, tool: Tool) -> None:
     rows.append((bold(_("{architecture} has").format(architecture=model.architecture)), "", "", "", total))
     titles = (_("Where it differs"), _("To be added"), _("In numbers"), _("Parameters"), _("So far"))
     with stacked_on_a_phone():
-        show_rows(titles, rows, _("From the count of the tool to that of the model"))
+        show_rows(titles, rows, _("From the tool's count to the model's count"))
 
 
 def escaped(text: str) -> str:

@@ -84,7 +84,7 @@ _LAYER = re.compile(r"\.[0-9]+\.")
 
 def show_checks(checks: Sequence[Check]) -> None:
     """Show a row for each check: bertcalc's value, the real model's, and the verdict."""
-    titles = (_("Compared"), "bertcalc", "transformers", _("Verdict"))
+    titles = (_("Compared item"), "bertcalc", "transformers", _("Verdict"))
     rows = [(_(check.name), check.ours, check.theirs, _verdict(check.agrees)) for check in checks]
     show_rows(titles, rows, _("What was compared, and the verdicts"))
 
@@ -329,5 +329,5 @@ def show_fields(config: Config, effects: Mapping[str, Effect]) -> None:
     show_rows(
         (_("Field, meaning, *what is allowed*"), _("Default"), _("Now"), _("Changed"), *changes),
         rows,
-        _("Every field of the configuration, and what changes with it"),
+        _("Every configuration field and what it changes"),
     )

@@ -202,7 +202,7 @@ def _verification(model: Model, _: Translate) -> Verification:
         for check in result.checks
         if check.name not in kinds or not check.agrees
     )
-    columns = (_("Compared"), "bertcalc", "transformers", _("Verdict"))
+    columns = (_("Compared item"), "bertcalc", "transformers", _("Verdict"))
     return Verification(verdict, Table(_("What was compared, and the verdicts"), columns, rows))
 
 
