@@ -554,9 +554,9 @@ def check_field(kind: type[Config], field: str, value: Any) -> Problem | None:
         return None
     if about.high:
         return _not_between(kind, shared_name, value, about.low, about.high, like=default)
-    message = N_("{field} {value} is not possible: it must be {wanted}, for example {default}.")
+    message = N_("{field} {value} is invalid: it must be {wanted}, for example {default}.")
     if about.wanted == _show(default):
-        message = N_("{field} {value} is not possible: it must be {wanted}.")
+        message = N_("{field} {value} is invalid: it must be {wanted}.")
     words = {"field": own_name, "value": _show(value), "wanted": about.wanted, "default": _show(default)}
     return Problem.of(message, shared_name, value, {shared_name: default}, **words)
 
@@ -622,13 +622,11 @@ def _not_between(kind: type[Config], field: str, value: Any, low: int, high: int
     if is_number(value) or (isinstance(value, float) and math.isinf(value)):
         nearest = round(min(max(value, low), high))
         message = N_(
-            "{field} {value} is not possible: it must be a whole number from {low} to {high}; the nearest is {nearest}."
+            "{field} {value} is invalid: it must be a whole number from {low} to {high}; the nearest is {nearest}."
         )
     else:  # a boolean or a text has no nearest number
         nearest = like
-        message = N_(
-            "{field} {value} is not possible: it must be a whole number from {low} to {high}, such as {nearest}."
-        )
+        message = N_("{field} {value} is invalid: it must be a whole number from {low} to {high}, such as {nearest}.")
     words = {"value": _show(value), "low": low, "high": high, "nearest": nearest}
     return Problem.of(message, field, value, {field: nearest}, field=kind.own_name(field), **words)
 

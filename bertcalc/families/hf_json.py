@@ -210,7 +210,7 @@ def _refusals(
     yield from refused_values(kind, content, values)
     labels = content.get("id2label")
     if labels is not None and not _is_labels(labels):
-        message = N_("id2label {value} is not possible: it must map numbers to names.")
+        message = N_("id2label {value} is invalid: it must map numbers to names.")
         yield named_problem("id2label", labels, message)
     yield from key_remarks.misnamed(kind, unread, content, values)
     yield from _factorized(kind, unread, values)

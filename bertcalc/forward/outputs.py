@@ -253,7 +253,7 @@ def problems(model: Model, call: Call) -> Iterator[Problem]:
         if not 0 <= call.label <= high and call.label != IGNORED:
             nearest = min(max(call.label, 0), high)
             message = N_(
-                "Label {value} is not possible: it must be from 0 to {high}, the nearest is {nearest}; a label of -100 "
+                "Label {value} is invalid: it must be from 0 to {high}; the nearest is {nearest}. A label of -100 "
                 "is ignored."
             )
             values = {"value": call.label, "high": high, "nearest": nearest}

@@ -143,7 +143,7 @@ class _TomlTable:
     def check(self, key: str, value: str, options: Collection[str]) -> None:
         """Check that a text is one of the options."""
         if value not in options:
-            message = N_("{where}: {key} {value} is not possible: did you mean {nearest}?")
+            message = N_("{where}: {key} {value} is invalid: did you mean {nearest}?")
             near = nearest(value, options, similarity=0.0)
             raise wrong(message, where=self.where, key=key, value=shorten(value), nearest=near)
 

@@ -10,11 +10,11 @@
 >>> tokens(-1, 128)
 Traceback (most recent call last):
     ...
-bertcalc.text.arguments.ArgumentError: batch_size -1 is not possible: it must be a whole number from 1.
+bertcalc.text.arguments.ArgumentError: batch_size -1 is invalid: it must be a whole number from 1.
 >>> tokens(1, 128, "float64")
 Traceback (most recent call last):
     ...
-bertcalc.text.arguments.ArgumentError: dtype 'float64' is not possible: it must be float32 or bfloat16.
+bertcalc.text.arguments.ArgumentError: dtype 'float64' is invalid: it must be float32 or bfloat16.
 
 Names that PyTorch and transformers use for an option are accepted as well: see ``SYNONYMS``. NumPy's integers are whole
 numbers. A size can also be a column or a symbol.
@@ -327,11 +327,11 @@ def whole(name: str, value: Any, low: int | None = None) -> Any:
     ):
         return value
     if low is None:
-        raise _error(N_("{argument} {value} is not possible: it must be a whole number."), name, value)
+        raise _error(N_("{argument} {value} is invalid: it must be a whole number."), name, value)
     if high is not None:
-        message = N_("{argument} {value} is not possible: it must be a whole number from {low} to {high}.")
+        message = N_("{argument} {value} is invalid: it must be a whole number from {low} to {high}.")
         raise _error(message, name, value, low=low, high=high)
-    raise _error(N_("{argument} {value} is not possible: it must be a whole number from {low}."), name, value, low=low)
+    raise _error(N_("{argument} {value} is invalid: it must be a whole number from {low}."), name, value, low=low)
 
 
 def single(name: str, value: Any) -> int:
@@ -373,9 +373,9 @@ def choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
         raise _error(message, name, value, reason=reason, wanted=_listed(choices))
     near = nearest(written, map(str, choices)) if written else None
     if near is not None and len(choices) > 2 and not _is_other_width(near, plain):
-        message = N_("{argument} {value} is not possible: did you mean {nearest}? It must be {wanted}.")
+        message = N_("{argument} {value} is invalid: did you mean {nearest}? It must be {wanted}.")
         raise _error(message, name, value, nearest=near, wanted=_listed(choices))
-    raise _error(N_("{argument} {value} is not possible: it must be {wanted}."), name, value, wanted=_listed(choices))
+    raise _error(N_("{argument} {value} is invalid: it must be {wanted}."), name, value, wanted=_listed(choices))
 
 
 def _is_other_width(option: str, written: str) -> bool:
@@ -595,7 +595,8 @@ def _check_together(values: Mapping[str, Any]) -> None:
         if isinstance(most, int) and isinstance(longest, int) and most > longest:
             field, rows = config.own_name("max_position_embeddings"), config.max_position_embeddings
             message = N_(
-                "sequence_length {value} is not possible: this model has positions for {high} tokens ({field} {rows})."
+                "sequence_length {value} is too large: this model only has positions for {high} tokens ({field} "
+                "{rows})."
             )
             raise _error(message, "sequence_length", most, high=longest, field=field, rows=rows)
 

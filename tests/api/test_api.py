@@ -293,7 +293,7 @@ UNTYPED: Any = bertcalc  # for calls that a type checker refuses
             lambda: UNTYPED.training_peak_bytes(BERT, 1, 8, model=BERT),
             "has two values for model.",
         ),
-        (lambda: BERT.inference_peak_bytes(1, 8, dtype=torch.float64), "dtype torch.float64 is not possible"),
+        (lambda: BERT.inference_peak_bytes(1, 8, dtype=torch.float64), "dtype torch.float64 is invalid"),
         (lambda: bertcalc.load({}), "source must be a dictionary with the fields of a config.json"),
         (lambda: bertcalc.infer("bert", ""), 'The installed transformers has no model class "".'),
     ],

@@ -55,7 +55,7 @@ def figures(page: Page) -> list[str]:
 
 def test_an_impossible_layer_is_explained_where_it_was_entered(look: Look) -> None:
     page = look("memory?memory=training&freeze_layers=99")
-    sentence = page.get_by_text("Frozen layers 99 is not possible")
+    sentence = page.get_by_text("Frozen layers 99 is invalid")
     expect(sentence.first).to_be_visible()
     page.get_by_role("button", name="More (1)").click()
     page.get_by_role("button", name="Frozen layers = 12").click()

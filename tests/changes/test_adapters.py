@@ -198,7 +198,7 @@ def test_bitfit_trains_biases_alone() -> None:
 @pytest.mark.parametrize(
     ("adapter", "message"),
     [
-        (lambda: Lora(r=0), "r 0 is not possible: it must be a whole number from 1 to 65,536."),
+        (lambda: Lora(r=0), "r 0 is invalid: it must be a whole number from 1 to 65,536."),
         (lambda: Lora(r=np.array([4, 8])), "r must be a single whole number"),  # type: ignore[arg-type]
         (lambda: Lora(target_modules=["qurey"]), "No module of BertModel matches target_modules qurey"),
         (lambda: Lora(target_modules=["LayerNorm"]), "to which peft adds no LoRA"),
@@ -229,7 +229,7 @@ def test_bitfit_trains_biases_alone() -> None:
         (lambda: PromptTuning(20), "peft adds virtual tokens to a model only for a task"),
         (
             lambda: Lora(bias="every"),  # type: ignore[arg-type]  # what is tested
-            "bias 'every' is not possible: it must be none, all or lora_only.",
+            "bias 'every' is invalid: it must be none, all or lora_only.",
         ),
     ],
 )

@@ -488,7 +488,7 @@ def test_offline_is_said() -> None:
 def test_a_wrong_view_and_a_name_that_is_too_long_are_refused_in_the_link() -> None:
     app = open_app("bring.py", bring="files", repo_id="a" * 97)
     assert texts(app) == [
-        "bring=files in the link is not possible: it must be one of the options, such as file (Weights file).",
+        "bring=files in the link is invalid: it must be one of the options, such as file (Weights file).",
         "repo_id in the link is too long: at most 96 characters.",
     ]
 

@@ -106,7 +106,7 @@ def test_a_step_that_has_to_come_earlier_is_added_earlier() -> None:
 def test_a_wrong_argument_is_told_beside_its_step_and_the_last_value_stays() -> None:
     app = open_app("change.py", changes="lora,target_modules=query+value")
     slide(app, "0 r", "0")
-    assert app.error[0].value == "r 0 is not possible: it must be a whole number from 1 to 65,536."
+    assert app.error[0].value == "r 0 is invalid: it must be a whole number from 1 to 65,536."
     assert showing(app.text_input, "changes").value == "lora,target_modules=query+value"
     showing(app.text_input, "argument 0 lora target_modules").set_value("(").run()
     assert showing(app.text_input, "argument 0 lora target_modules").value == "("
@@ -123,10 +123,10 @@ def test_a_wrong_argument_is_told_beside_its_step_and_the_last_value_stays() -> 
     ("part", "reason"),
     [
         ("lorra,r=3", "There is no step 'lorra': did you mean lora?"),
-        ("lora,r=0", "r 0 is not possible: it must be a whole number from 1"),
+        ("lora,r=0", "r 0 is invalid: it must be a whole number from 1"),
         ("lora,target_modules=(", "target_modules"),
         ("lora,target_modules=([a-z_.]*)*%23", "target_modules"),
-        ("layers,layers=40", "layers 40 is not possible: it must be a whole number from 0 to 11"),
+        ("layers,layers=40", "layers 40 is invalid: it must be a whole number from 0 to 11"),
         ("bloom", "vocabulary, layers, heads, feed_forward, embeddings, bitsandbytes, torchao_int8, torchao_intx, "),
         ("bloom", "gptq, awq, lora, ia3, prompt_tuning, prefix_tuning, p_tuning, ln_tuning, bitfit."),
     ],
@@ -165,7 +165,7 @@ def test_undo_redo_and_reset_know_the_steps() -> None:
 
 def test_errors_name_arguments_as_the_library_does() -> None:
     app = open_app("change.py", changes="heads,heads=12")
-    assert app.error[0].value.startswith("1 · Prune heads: heads 12 is not possible")
+    assert app.error[0].value.startswith("1 · Prune heads: heads 12 is invalid")
     app.button(key="remove all").click().run()
     app.button(key="add layers").click().run()
     showing(app.text_input, "argument 0 layers layers").set_value("5").run()

@@ -258,7 +258,7 @@ def test_a_pinned_model_keeps_its_steps() -> None:
     [
         ("lorra", "There is no step 'lorra': did you mean lora?"),
         ("lora,target_modules=no+", "No module of BertModel matches target_modules no"),
-        ("layers,layers=40", "layers 40 is not possible"),
+        ("layers,layers=40", "layers 40 is invalid"),
     ],
 )
 def test_a_step_that_is_not_possible_leaves_the_model_out_with_the_reason(changes: str, why: str) -> None:
@@ -690,7 +690,7 @@ def test_no_cell_of_a_table_is_blank_but_the_baselines_difference_from_itself(ot
 def test_a_wrong_step_is_named_as_in_the_library() -> None:
     """Another page has a control that is called heads, too."""
     app = open_app("compare.py", models="bert-base-uncased~changes-heads,heads=20")
-    assert any("heads 20 is not possible" in text.value for text in app.text)
+    assert any("heads 20 is invalid" in text.value for text in app.text)
 
 
 def test_a_preset_is_added_with_one_choice_and_its_difference_is_explained() -> None:

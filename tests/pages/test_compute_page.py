@@ -147,7 +147,7 @@ def test_time_and_price_are_those_of_the_devices() -> None:
 def test_an_impossible_number_is_explained_and_the_nearest_taken(name: str, text: str, nearest: str) -> None:
     app = open_app("compute.py", compute="time", **{name: text})
     assert app.error[0].value.startswith(
-        f"{TITLES.get(name, name.capitalize())} {text.replace('-', '−')} is not possible"
+        f"{TITLES.get(name, name.capitalize())} {text.replace('-', '−')} is invalid"
     )
     assert figures(app) == figures(open_app("compute.py", compute="time", **{name: nearest}))
 
@@ -169,7 +169,7 @@ def test_a_short_run_takes_some_time_and_costs_something() -> None:
 
 def test_a_negative_price_is_explained() -> None:
     app = open_app("compute.py", compute="time", price="-1")
-    assert app.error[0].value.startswith("Price −1 is not possible")
+    assert app.error[0].value.startswith("Price −1 is invalid")
     assert figures(app)[2] == "0.00 USD"
 
 
@@ -177,7 +177,7 @@ def test_too_long_a_sequence_is_explained_and_the_last_stays() -> None:
     app = open_app("compute.py")
     before = figures(app)
     app.number_input(key="sequence_length").set_value(-1).run()
-    assert "Sequence length −1 is not possible" in app.error[0].value
+    assert "Sequence length −1 is invalid" in app.error[0].value
     assert figures(app) == before
 
 
@@ -278,7 +278,7 @@ def test_the_view_of_conventions_has_no_choice_that_changes_nothing() -> None:
 
 def test_too_high_a_price_is_explained_and_the_highest_taken() -> None:
     app = open_app("compute.py", compute="time", price="2000000")
-    assert app.error[0].value.startswith("Price 2,000,000 is not possible")
+    assert app.error[0].value.startswith("Price 2,000,000 is invalid")
     assert figures(app) == figures(open_app("compute.py", compute="time", price="1000000"))
 
 

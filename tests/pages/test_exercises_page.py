@@ -171,7 +171,7 @@ def test_nobody_waits_for_the_sheet_on_paper() -> None:
 
 def test_an_impossible_seed_is_explained_and_the_nearest_taken() -> None:
     app = open_app(PAGE, seed="1000000")
-    assert "Sheet number 1,000,000 is not possible" in app.error[0].value
+    assert "Sheet number 1,000,000 is invalid" in app.error[0].value
     assert f"`{exercise(999_999, 'easy', 'tensor').question.values['name']}`" in words(app)
     button(app, "Sheet number = 999,999").click().run()
     assert not app.error

@@ -81,7 +81,7 @@ def test_the_formula_of_the_layers_after_the_opened_one_is_their_count(layer: in
 def test_a_layer_that_is_not_there_is_explained_and_the_nearest_shown() -> None:
     app = open_app("layers.py", layer="12")
     assert app.error[0].value == (
-        "Layer 12 is not possible: it must be a whole number from 0 to 11; the nearest is 11."
+        "Layer 12 is invalid: it must be a whole number from 0 to 11; the nearest is 11."
     )
     assert "encoder.layer.before" in app.selectbox(key="step").options
     assert "encoder.layer.after" not in app.selectbox(key="step").options

@@ -366,7 +366,7 @@ def test_what_is_wrong_with_a_file_is_said_on_the_page(folder: Path) -> None:
     own(folder, 'title="M"\n[[screen]]\nname="a"\ntitle="t"\ntext="x"\nshow=[{part="tota"}]')
     app = open_app(PAGE, lecture="mine")
     assert [str(one.value) for one in app.error] == [
-        "`mine.toml`: `[[screen]] a, show`: part tota is not possible: did you mean total?"
+        "`mine.toml`: `[[screen]] a, show`: part tota is invalid: did you mean total?"
     ]
     assert not app.metric
     app.selectbox(key="choose-lecture").set_value(screen_files.DEFAULT).run()

@@ -111,7 +111,7 @@ def test_a_preset_can_be_said_as_its_repository(repository: str, count: str) -> 
 )
 def test_the_option_that_is_named_is_one_that_the_model_has(page: str, name: str, text: str, preset: str) -> None:
     [message] = texts(open_app(page, preset=preset, memory="training", **{name: text}))
-    assert message.startswith(f"{name}={text} in the link is not possible")
+    assert message.startswith(f"{name}={text} in the link is invalid")
     without_label = re.sub(r" \([^()]*\)", "", message)
     named = without_label.rstrip(".").removesuffix(" would be").split()[-1]
     app = open_app(page, preset=preset, memory="training", **{name: named})
@@ -126,7 +126,7 @@ def test_an_option_is_looked_for_in_the_model_and_the_layer_of_the_link() -> Non
     ):
         assert not texts(open_app("layers.py" if "step" in link else "sweep.py", **link))
     [message] = texts(open_app("layers.py", step="encoder.layer.before"))
-    assert "not possible for this model" in message
+    assert "invalid for this model" in message
 
 
 def test_a_whole_number_can_have_an_exponent() -> None:

@@ -303,7 +303,7 @@ def test_what_is_kept_free_is_not_used() -> None:
     assert lengths == sorted(lengths, reverse=True)
     assert len(set(lengths)) == 3
     app = memory("fit", kept_free="15.0")
-    assert str(app.error[0].value).startswith("Kept free, GiB 15 is not possible")
+    assert str(app.error[0].value).startswith("Kept free, GiB 15 is invalid")
     app.button(key="remedy kept_free = 0.0").click().run()
     assert not app.error
 
@@ -335,7 +335,7 @@ def test_every_part_of_the_bar_is_named_under_it() -> None:
 
 def test_an_impossible_memory_is_explained_and_the_nearest_taken() -> None:
     app = memory("fit", device_memory="GiB", device_gib="0")
-    assert any(str(error.value).startswith("Memory in GiB 0 is not possible") for error in app.error)
+    assert any(str(error.value).startswith("Memory in GiB 0 is invalid") for error in app.error)
     app.button(key="remedy device_gib = 1").click().run()
     assert not [error for error in app.error if "device_gib" in str(error.value)]
     assert app.number_input(key="device_gib").value == 1

@@ -90,7 +90,7 @@ def test_an_impossible_sequence_is_explained_and_the_last_stays() -> None:
 
 def test_an_impossible_label_is_explained_and_the_nearest_offered() -> None:
     app = open_app("outputs.py", architecture="BertForTokenClassification", num_labels="5", labels="true", label="5")
-    assert app.error[0].value.startswith("Label 5 is not possible: it must be from 0 to 4")
+    assert app.error[0].value.startswith("Label 5 is invalid: it must be from 0 to 4")
     [remedy] = [button for button in app.button if button.label == "Label = 4"]
     remedy.click().run()
     assert not app.error

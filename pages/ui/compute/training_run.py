@@ -122,7 +122,7 @@ def _hourly(problems: list[Problem]) -> float:
     number = PRICE.show(label=_in_unit(PRICE.title, "USD/h"))
     if 0 <= number <= _MOST_EXPENSIVE:
         return number
-    message = N_("{field} {value} is not possible: it must be from 0 to {high}.")
+    message = N_("{field} {value} is invalid: it must be from 0 to {high}.")
     nearest = 0.0 if number < 0 else _MOST_EXPENSIVE
     values = {"field": PRICE.name, "value": brief(number), "high": brief(_MOST_EXPENSIVE)}
     problems.append(Problem(PRICE.name, number, message, values, ({PRICE.name: nearest},)))

@@ -50,7 +50,7 @@ def _check(name: str, text: str) -> Reason | None:
     try:
         _read(name, text)
     except InputError:
-        message = N_("{name}={text} in the link is not possible: it must be an amount, such as {example}.")
+        message = N_("{name}={text} in the link is invalid: it must be an amount, such as {example}.")
         return message, {"example": TARGETS[name].default}
     return None
 
