@@ -27,8 +27,8 @@ present = controls.present_with_steps(choice)
 page, end = st.container(), st.container()
 with end:  # the link's models; everything above depends on them
     message = _(
-        "Models separated by spaces. A model is a preset, or {present}, with ~field-value for each "
-        "change, and ~changes-lora,r=16 for the steps of the Change page."
+        "Models, separated by spaces. Each model is a preset or {present}. Append ~field-value for each change, "
+        "and ~changes-lora,r=16 for the steps of the Change page."
     )
     controls.MODELS.show(placeholder=write(controls.begin(choice, present)), help=message.format(present=PRESENT))
 with page:
@@ -91,7 +91,7 @@ with page:
 
     if comparison.quantity.unit == "bytes":
         st.caption(
-            _("In float32, with eager attention and the dropout masks of a CPU; the page Memory has other settings.")
+            _("Computed in float32, with eager attention and CPU dropout masks. The Memory page has other settings.")
         )
     if not presenting():
         for why, those in comparison.unknown().items():

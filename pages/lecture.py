@@ -34,7 +34,7 @@ if lecture := screens.choose_lecture(row, fill):
             screens.choose_screen(screen, titles)
             screens.NOTES_BUTTON(key="notes-button", data={"label": _("Notes"), **notes})
             with st.container(key="leave", width="content"):
-                st.page_link(page_at(""), label=_("Leave"), icon=":material/close_fullscreen:")
+                st.page_link(page_at(""), label=_("Exit"), icon=":material/close_fullscreen:")
         stepping.listen("screen", list(titles), screen.name)
         show_only(screen.sliders)
         paths = [path for show in screen.show if (path := screen_parts.place(show, choice))]

@@ -94,14 +94,16 @@ else:
             key=chart,
             on_select=partial(map_view.take_clicked, sweep, chart),
             alt=filled(
-                _("Lines of equal {measure} over {x} and {y}, with the published models and the current one"),
+                _("Contour lines of {measure} over {x} and {y}, with the published models and the current model"),
                 measure=measure,
                 x=labels[0],
                 y=labels[1],
             ),
         )
     if not sweep.grows:
-        st.caption(_("No lines: with relative positions, more heads mean narrower tables, so the figures can fall."))
+        st.caption(
+            _("No contour lines: with relative positions, more heads mean narrower tables, so the values can fall.")
+        )
     message = _("Click to use the model at that point{along}.").format(along=map_view.along(sweep))
     if published(sweep.dimensions):
         message = in_a_row([message, _("Published models can differ in fields other than these two.")])

@@ -27,7 +27,7 @@ _NO_CACHE = N_(
     "{architecture} cannot run with prefix tuning: peft gives it keys and values as past_key_values, which models of "
     "this family do not take."
 )
-_PASSES_CACHE = N_("In {architecture}, bertcalc counts the parameters of {change}, but not its FLOPs and memory.")
+_PASSES_CACHE = N_("For {architecture}, bertcalc counts the parameters of {change}, but not its FLOPs or memory.")
 _OTHER_TASK = N_(
     "{architecture} cannot run with prefix tuning for {task_type}: peft looks for the head of that task. Choose "
     "{possible}."

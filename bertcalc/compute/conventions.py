@@ -78,7 +78,7 @@ RULES: dict[str, PublishedRule] = {
             "nanoGPT",
             "training",
             _nanogpt,
-            N_("I = 4H; always with logits, at all positions; no pooler, no transform"),
+            N_("I = 4H; always includes the logits at all positions; no pooler, no transform"),
             "karpathy/nanoGPT, transformer_sizing.ipynb",
         ),
         PublishedRule(

@@ -167,7 +167,7 @@ OWN_FIELDS: dict[str, Field] = {
     "embedding_size": _size(
         N_("Size of the embedding vectors, before they are projected to hidden_size."), "E", 65_536
     ),
-    "task_type_vocab_size": _size(N_("Number of tasks: rows of the task table, where there is one."), "K", 1_000_000),
+    "task_type_vocab_size": _size(N_("Number of tasks: rows of the task table, if there is one."), "K", 1_000_000),
     "use_task_id": Field(N_("Whether there is a table of task embeddings, which are added to each token."), *_BOOL),
     "num_hidden_groups": Field(N_("Number of layer groups; the layers of a group share their tensors."), *_ONE),
     "inner_group_num": Field(N_("Layers in each group."), *_ONE),
@@ -281,7 +281,7 @@ OWN_FIELDS: dict[str, Field] = {
         lambda value: is_int(value) and 1 <= value <= 1_000_000,
     ),
     "global_attn_every_n_layers": Field(
-        N_("One layer in this many, from the first on, attends to all tokens; the others have local attention."),
+        N_("One in this many layers, starting with the first, attends to all tokens; the others use local attention."),
         N_("a whole number from 1 to 50"),
         lambda value: is_int(value) and 1 <= value <= 50,
     ),
@@ -301,7 +301,7 @@ OWN_FIELDS: dict[str, Field] = {
         SCORE_POOLINGS,
     ),
     "num_key_value_heads": Field(
-        N_("Key and value heads, each shared by several query heads; None means as many as query heads."),
+        N_("Number of key and value heads, each shared by several query heads; None means as many as query heads."),
         N_("a whole number, 1 or more, or None"),
         lambda value: value is None or (is_int(value) and value >= 1),
         "G",

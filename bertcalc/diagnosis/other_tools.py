@@ -189,7 +189,7 @@ TOOLS: dict[str, Tool] = {
             ("12*L*H**2",),
             ("embeddings", "layer biases", "layer LayerNorms", "four times"),
             "Kaplan et al. 2020, arXiv:2001.08361, Eq. 2.1",
-            (N_("It is meant to count the parameters without embeddings."),),
+            (N_("The formula deliberately excludes the embeddings."),),
         ),
     )
 }

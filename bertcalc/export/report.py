@@ -248,7 +248,7 @@ def _walk(case: Case, _: Translate) -> Table:
     whole, so_far = case.model.num_parameters(), rows[-1][-1]
     if whole != so_far:  # peft keeps the frozen original of a module that is trained as a copy
         rows.append((_("Modules that do not run"), "", "", whole - cast(int, so_far), whole))
-    columns = (_("Keras-style name"), "Hugging Face", _("Output shape"), _("Learned here"), _("So far"))
+    columns = (_("Keras-style name"), "Hugging Face", _("Output shape"), _("Parameters"), _("So far"))
     return Table(_("The whole forward pass"), columns, tuple(rows))
 
 

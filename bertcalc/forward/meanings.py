@@ -23,7 +23,7 @@ MEANINGS: dict[str, str] = {
     "mc_logits": N_("A score for each choice, before the softmax."),
     "past_key_values": N_("Keys and values of each layer, so that the next call does not compute these tokens again."),
     "use_cache": N_("Whether past_key_values are returned; by default as in the configuration."),
-    "logits_to_keep": N_("Logits for only this many last tokens; 0 means all of them."),
+    "logits_to_keep": N_("Compute logits for only this many of the last tokens; 0 means all tokens."),
     "output_attentions": N_("Whether attentions are returned."),
     "output_hidden_states": N_("Whether hidden_states are returned."),
     "return_dict": N_("Whether outputs have names, or are a plain tuple."),

@@ -291,7 +291,8 @@ def _label_remarks(model: Model, call: Call) -> Iterator[Problem]:
     if task == "question-answering":
         if not 0 <= call.label <= last:
             message = N_(
-                "No token {value}: a position after the last, {last}, is ignored, and one below 0 counts as 0."
+                "There is no token {value}: positions after the last, {last}, are ignored, and positions below 0 count "
+                "as 0."
             )
             yield Problem.of(message, "label", value=call.label, last=last)
     elif task == "replaced-tokens":

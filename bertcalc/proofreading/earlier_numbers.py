@@ -285,7 +285,7 @@ class EarlierNumbers:
         is_clear = abs(count.value - side.value) > _FEW * max(side.reach, side.rough)
         if not is_clear or not count.value / _OF_PRODUCT < side.value < count.value * _OF_PRODUCT:
             return None
-        reason = Problem.of(N_("It should round the number before it, {count}."), count=in_words(value))
+        reason = Problem.of(N_("It should equal the number before it, {count}, after rounding."), count=in_words(value))
         return finding._replace(judged=Judged("wrong", value, last.judged.counts, (reason,), last.judged.counted))
 
     def _computed_again(self, finding: Finding) -> Finding | None:

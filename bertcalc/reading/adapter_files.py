@@ -108,7 +108,7 @@ def read_adapter(text: str) -> TextReading:
     notes: tuple[Problem, ...] = ()
     if model and name:
         if isinstance(base, str) and preset_named(base) is None:
-            notes = (Problem.of(N_("Its base model is assumed to be {name}, by the name of the folder."), name=name),)
+            notes = (Problem.of(N_("The base model is assumed to be {name}, from the name of the folder."), name=name),)
         with suppress(ConfigError):
             model = _of_task(model, content)
     try:
@@ -192,10 +192,10 @@ def _has_labels(model: Model, copied: Mapping[str, int]) -> bool:
 def _without_base(sentence: Problem, change: PeftChange, content: Mapping[str, Any]) -> TextReading:
     """Count the virtual tokens of prompt, prefix and p-tuning, whose sizes are in the file."""
     base = content.get("base_model_name_or_path")
-    message = N_("Its base model {name} is not a preset, so its parameters cannot be counted.")
+    message = N_("The base model {name} is not a preset, so the adapter's parameters cannot be counted.")
     note = Problem.of(message, name=shorten(f"{base}"))
     if base is None:
-        note = Problem.of(N_("It does not name its base model, on which its parameters depend."))
+        note = Problem.of(N_("The file does not name its base model, which determines its parameters."))
     width, layers = content.get("token_dim"), content.get("num_layers")
     needs_layers = isinstance(change, PrefixTuning) and not _is_size(layers)
     if not isinstance(change, Prompts) or not _is_size(width) or needs_layers:
@@ -208,7 +208,7 @@ def _without_base(sentence: Problem, change: PeftChange, content: Mapping[str, A
     adapted = Model(BertConfig(**sizes, num_attention_heads=1)).changed(changes=(prompts,))
     tensors = tuple(tensor for tensor in adapted.tensors() if tensor.name.startswith("prompt_encoder."))
     count = sum(tensor.num_parameters() for tensor in tensors)
-    notes = [Problem.of(N_("Its virtual tokens have {count} parameters, whatever the base model is."), count=count)]
+    notes = [Problem.of(N_("The virtual tokens have {count} parameters, regardless of the base model."), count=count)]
     if content.get("modules_to_save") or content.get("task_type") in ("SEQ_CLS", "TOKEN_CLS", "QUESTION_ANS"):
         notes.append(Problem.of(N_("peft also trains a copy of the head, whose sizes are not in this file.")))
     return TextReading("adapter-config", sentence, None, None, tensors, count, notes=tuple(notes))

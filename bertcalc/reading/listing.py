@@ -499,7 +499,7 @@ def _with_ties(recognition: Recognition, listing: Listing, text: str) -> tuple[R
 def _notes(listing: Listing, left_out: bool) -> Iterator[Problem]:
     yield from listing.contradictions
     if left_out:
-        yield Problem.of(N_("Lines are left out of the listing."))
+        yield Problem.of(N_("Some lines of the listing are missing."))
     if listing.tensors and listing.tensors[0][0].startswith(f"{_NAMELESS} "):
         yield Problem.of(N_("The tensors have no names, so it is not known which model they belong to."))
     if listing.optimizer:

@@ -154,12 +154,12 @@ def _notes(tree: PrintedTree, trees: Sequence[PrintedTree]) -> Iterator[Problem]
     if tree.headless:
         yield Problem.of(N_("The first lines of the printed model are missing."))
     for path in tree.left_out:
-        yield Problem.of(N_("Lines are left out inside {path}."), path=shorten(path or tree.root.class_name))
+        yield Problem.of(N_("Some lines inside {path} are missing."), path=shorten(path or tree.root.class_name))
     for path in tree.filled:
         yield Problem.of(
             N_(
-                "Layers are left out in {path}. Their numbers show how many; each is assumed to equal the layer "
-                "before it."
+                "Layers are missing in {path}. The layer numbers show how many; each missing layer is assumed to "
+                "equal the layer before it."
             ),
             path=shorten(path or tree.root.class_name),
         )
@@ -168,7 +168,7 @@ def _notes(tree: PrintedTree, trees: Sequence[PrintedTree]) -> Iterator[Problem]
     kinds = dict.fromkeys(tree.unknown().values())
     if strange := [kind for kind in kinds if not kind.endswith("LayerNorm")]:
         names = ", ".join(map(shorten, strange[:8]))
-        yield Problem.of(N_("Modules whose parameters print(model) does not show: {names}."), names=names)
+        yield Problem.of(N_("print(model) does not show the parameters of these modules: {names}."), names=names)
 
 
 def _recognized(tree: PrintedTree, printed: Mapping[str, Shape]) -> Recognition | None:

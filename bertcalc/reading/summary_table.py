@@ -188,7 +188,7 @@ def read_table(text: str) -> TextReading:
         )
     is_at_least = table.total is None or _UNBUILT in text
     if _UNBUILT in text:
-        notes.append(Problem.of(N_("Layers that are not built yet have no parameters in the table.")))
+        notes.append(Problem.of(N_("The table shows no parameters for layers that are not built yet.")))
     tensors = tuple(Tensor(row.name or row.kind, (row.parameters,), 1) for row in counted if row.parameters)
     matched = model_of_rows(table.kind, counted, count)
     if matched is None and (empty := list(_empty_containers(table))):

@@ -206,7 +206,7 @@ def _flops(random: Random, level: Level, family: Family) -> Exercise:
     batch = exercise_models.batch(random, level, model.config)
     meaning, path = random.choice(tuple(_paths(model, _PRODUCTS[level]).items()))
     question = Sentence(
-        N_("How many FLOPs does a forward pass take for {what}? Only matrix products count, 2 for each multiply-add."),
+        N_("How many FLOPs does a forward pass take for {what}? Count only matrix products, 2 FLOPs per multiply-add."),
         {"what": _PRODUCTS[level][meaning]},
     )
     right = _cost(model.steps(batch), path)

@@ -112,7 +112,7 @@ class _Calculation:
         if not complete:
             raise wrong(N_('"{text}" is incomplete: a number is missing at the end.'), text=shorten(self._text))
         if depth:
-            raise wrong(N_('In "{text}" a parenthesis is not closed.'), text=shorten(self._text))
+            raise wrong(N_('"{text}" has an unclosed parenthesis.'), text=shorten(self._text))
 
     def _number(self, digits: str) -> Fraction:
         if sum(map(str.isdigit, digits)) > _MOST_DIGITS:

@@ -9,7 +9,7 @@ from tests.browser.look import boxes, expect_query, query, settled
 def test_a_typed_number_is_in_the_link_and_explained(look: Look) -> None:
     page = look("explain")
     field = page.get_by_role("textbox", name="Your number")
-    expect(page.get_by_text("Known counts that round to it")).to_be_visible()
+    expect(page.get_by_text("Known counts that round to your number")).to_be_visible()
     field.fill("109,089,024")
     field.press("Enter")
     expect(page.get_by_text("One miscount explains it exactly.")).to_be_visible()

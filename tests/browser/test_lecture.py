@@ -44,7 +44,7 @@ def test_keys_lead_from_screen_to_screen_and_each_is_a_link(look: Look) -> None:
     page.wait_for_url(f"**screen={NAMES[5]}")
     page.keyboard.press("PageUp")
     ready(page, 5)
-    page.get_by_role("link", name="Leave").click()
+    page.get_by_role("link", name="Exit").click()
     expect(page.get_by_role("heading", name="Why does BERT have")).to_be_visible()
 
 
@@ -83,7 +83,7 @@ def test_keys_lead_on_after_a_screen_or_a_lecture_is_chosen_in_its_box(look: Loo
 def test_the_tour_begins_at_its_first_screen_with_the_model_of_the_page_and_back_leads_to_it(look: Look) -> None:
     page = look(f"lecture?lecture={SECOND}&screen={SCREENS[SECOND][2]}")
     ready(page, 3, SECOND)
-    page.get_by_role("link", name="Leave").click()
+    page.get_by_role("link", name="Exit").click()
     expect(page.get_by_role("link", name="Take the tour")).to_be_visible()
     settled(page)
     layers = slider(page, "num_hidden_layers")
@@ -125,7 +125,7 @@ def test_each_screen_of_the_second_lecture_brings_its_model_and_back_brings_the_
     page.go_back()
     ready(page, 5, SECOND)
     expect(model).to_have_value("xlm-roberta-base")
-    page.get_by_role("link", name="Leave").click()
+    page.get_by_role("link", name="Exit").click()
     expect(total(page)).to_have_text("152,009,472")  # of the model before the lecture
     page.wait_for_url("**/?num_hidden_layers=18**")
     page.go_back()

@@ -64,7 +64,7 @@ def test_an_adapter_on_quantized_weights_stays_in_float32() -> None:
 
 
 def test_an_adapter_on_int8_can_need_more_memory_than_on_float32() -> None:
-    """int8 layers hold their inputs until the next step: judged in tests/memory/test_quantized_peaks.py."""
+    """int8 layers keep their inputs until the next step: judged in tests/memory/test_quantized_peaks.py."""
     bert = bertcalc.load("bert-base-uncased")
     ways: list[list[ChangeStep]] = [[Lora(r=8)], [BitsAndBytesConfig(load_in_8bit=True), Lora(r=8)]]
     in_float32, of_int8 = (effect(changed_models(bert, steps)[0][-1], Batch(8, 128), PLAN) for steps in ways)
@@ -73,7 +73,7 @@ def test_an_adapter_on_int8_can_need_more_memory_than_on_float32() -> None:
     assert in_float32.peak
     assert of_int8.peak > in_float32.peak
     assert of_int8.changed.base
-    assert "hold their inputs" in of_int8.changed.base.format.caveat
+    assert "keep their inputs" in of_int8.changed.base.format.caveat
 
 
 @pytest.mark.parametrize("preset", ["nomic-embed-text-v1.5", "gte-multilingual-base"])

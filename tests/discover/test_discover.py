@@ -316,7 +316,7 @@ def test_of_a_small_size_every_value_is_tried(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_limits_and_what_there_is_not() -> None:
-    with pytest.raises(Ended, match=r"^No formula was found within the time limit: try again with more seconds\.$"):
+    with pytest.raises(Ended, match=r"^No formula was found within the time limit: try again with a longer limit\.$"):
         discover(DiscoveryRequest("bert", seconds=0))
     with pytest.raises(InputError, match="time limit"):
         infer("gpt_neo", "GPTNeoModel", seconds=0)

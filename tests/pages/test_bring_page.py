@@ -131,7 +131,7 @@ def test_fields_without_a_control_are_named_and_nothing_else_is_lost() -> None:
     app = paste(json.dumps(fields), architecture="BertLMHeadModel")
     assert "BertLMHeadModel is taken from the sidebar" in captions(app)
     left = "`initializer_range`, `pad_token_id`, `use_cache`, `classifier_dropout`"
-    assert f"they change no count: {left}" in captions(app)
+    assert f"they affect no count: {left}" in captions(app)
     shown = metrics(app)["Parameters in BertLMHeadModel"]
     app = take(app)
     chosen = app.session_state["track"].present

@@ -280,7 +280,7 @@ def test_the_largest_change_is_not_that_of_the_trained_parameters() -> None:
 @pytest.mark.parametrize(("threshold", "outliers"), [("6.0", True), ("0.0", False)])
 def test_int8_says_what_its_layers_hold(threshold: str, outliers: bool) -> None:
     app = open_app("change.py", changes=f"bitsandbytes,load_in_8bit=true,llm_int8_threshold={threshold};lora,r=4")
-    (caption,) = (caption.value for caption in app.caption if "hold their inputs" in caption.value)
+    (caption,) = (caption.value for caption in app.caption if "keep their inputs" in caption.value)
     assert ("Outliers" in caption) == outliers
 
 

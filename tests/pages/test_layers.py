@@ -50,7 +50,7 @@ def test_the_layer_has_a_total_of_its_own_while_one_walks_through_it() -> None:
 def test_shapes_have_letters_and_the_numbers_of_the_link() -> None:
     app = open_app("layers.py", step="encoder.layer.*.attention.self.scores", batch_size="2", sequence_length="64")
     table = tables(app)[0]
-    assert list(table["In letters"].str.replace("\xa0", " "))[-1] == "B × A × S × S"
+    assert list(table["As symbols"].str.replace("\xa0", " "))[-1] == "B × A × S × S"
     assert list(table["In numbers"].str.replace("\xa0", " "))[-1] == "2 × 12 × 64 × 64"
 
 

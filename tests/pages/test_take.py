@@ -343,7 +343,7 @@ def test_the_report_says_what_was_not_compared(monkeypatch: pytest.MonkeyPatch) 
     assert f"the {added:,} parameters of relative_key were not compared." in told
     monkeypatch.setattr(real_model, "installed", lambda: False)
     told = read(model_files(DEFAULT, Batch(1, 8), PLACE, str), "Report, Markdown")
-    assert "Not compared with the real model, as torch and transformers are not installed here." in told
+    assert "Not compared with the real model, because torch and transformers are not installed here." in told
     assert "agrees" not in told
 
 

@@ -217,7 +217,7 @@ def test_half_a_parameter_is_no_count(text: str) -> None:
 def test_of_a_calculation_the_whole_text_is_quoted_where_its_unit_is_unknown() -> None:
     with pytest.raises(InputError, match=r'^"12\*3\^2 kg" has an unknown unit'):
         amount("12*3^2 kg")
-    with pytest.raises(InputError, match="a parenthesis is not closed"):
+    with pytest.raises(InputError, match="has an unclosed parenthesis"):
         amount("(3*4 kg")
 
 

@@ -22,10 +22,10 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {sympy.floor: floor, sympy.ceiling: 
 NOT_ASKED = Problem.of(N_("it was not asked for"))
 _RESET = N_(
     "If one field of {nested} is given, transformers resets the others ({changes}), so this formula does not hold. "
-    "Infer a formula with {nested} in the changes instead."
+    "Derive a formula with {nested} in the changes instead."
 )
 _NOT_BUILT = N_(
-    "If only some fields of {nested} are given, transformers cannot build this model. Infer a formula with "
+    "If only some fields of {nested} are given, transformers cannot build this model. Derive a formula with "
     "{nested} in the changes instead."
 )
 

@@ -29,11 +29,11 @@ def show(report: Proofread, present: Model, text: str) -> None:
     if AGAINST.show():
         report = _checked_against(present, text)
     if not report.claims:
-        message = _("No number in this text is read as a claim about {preset}.").format(preset=report.preset)
+        message = _("No number in this text was recognized as a claim about {preset}.").format(preset=report.preset)
         if report.assumed or not report.preset:
             message = _(
-                "No number in this text is read as a claim. Name the model in it, such as BERT-base, or check it "
-                "against the model in the sidebar."
+                "No number in this text was recognized as a claim. Name the model in the text, such as BERT-base, "
+                "or check it against the model in the sidebar."
             )
         st.info(message, icon=":material/help:")
         return

@@ -56,7 +56,7 @@ HELP: Mapping[str, str] = {
     "use_rslora": N_("rsLoRA: the adapter is scaled by lora_alpha / √r, which changes no count."),
     "lora_bias": N_("The second matrix of each adapter gets a bias."),
     "feedforward_modules": N_("The target_modules whose inputs IA3 scales, instead of their outputs."),
-    "num_virtual_tokens": N_("How many trained vectors come before the tokens."),
+    "num_virtual_tokens": N_("Number of trained vectors before the tokens."),
     "prefix_projection": N_("Whether two dense layers make the prefixes."),
     "encoder_hidden_size": N_("The size of the network that makes the vectors. Empty: the hidden size."),
     "encoder_reparameterization_type": N_("The network that makes the vectors."),
@@ -65,8 +65,8 @@ HELP: Mapping[str, str] = {
     "pad_to_multiple_of": N_("The number of tokens is rounded up to a multiple of this, such as 8 or 64."),
     "layers": N_("The layers that are dropped, by their numbers from 0: 1, 3, 5."),
     "heads": N_(
-        "How many heads are pruned in each layer; or which, by numbers from 0: 0:1/2+11:3 means heads 1 and 2 of layer "
-        "0, and head 3 of layer 11."
+        "How many heads to prune in each layer, or which ones, numbered from 0: 0:1/2+11:3 means heads 1 and 2 of "
+        "layer 0 and head 3 of layer 11."
     ),
     "intermediate_size": N_("The new size of the feed-forward."),
     "embedding_size": N_("The new size of the embedding vectors, which a matrix projects to the hidden size."),
@@ -83,14 +83,16 @@ HELP: Mapping[str, str] = {
         "llama-quantize does not read."
     ),
     "bits": N_("The bits of each weight."),
-    "group_size": N_("How many weights of a row share a scale; -1: all of them."),
+    "group_size": N_("Number of weights in a row that share a scale; -1 means the whole row."),
     "weight_dtype": N_("The range of each weight, which takes a whole byte in any case."),
     "llm_int8_skip_modules": N_(
         "The modules that are not quantized, by name, such as classifier. An adapter trains the head as a whole: leave "
         "it out of the quantization."
     ),
-    "llm_int8_threshold": N_("Inputs that reach this value are outliers: int8 leaves their columns out. 0 means none."),
-    "granularity": N_("How many weights share a scale, such as 32. Empty: those of a row."),
+    "llm_int8_threshold": N_(
+        "Inputs of this size or larger are outliers: int8 skips their columns. 0 means no outliers."
+    ),
+    "granularity": N_("Number of weights that share a scale, such as 32. Empty: one scale per row."),
 }
 
 

@@ -172,7 +172,9 @@ def offer(model: Model, item: ModelRef) -> None:
             return
         st.button(_("Use this model"), icon=":material/arrow_back:", on_click=_take, args=(model, item))
         if left:
-            message = _("Not copied, because the sidebar has no control for them and they change no count: {fields}")
+            message = _(
+                "Not copied, because the sidebar has no control for these fields and they affect no count: {fields}"
+            )
             st.caption(message.format(fields=listed(f"`{field}`" for field in left)))
 
 

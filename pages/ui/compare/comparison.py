@@ -290,7 +290,7 @@ def choose_models(items: Sequence[ModelRef], choice: Choice, present: PresentMod
         on_change=_take_chosen,
         args=(picker.number, options),
     )
-    help_text = _("Keeps this model in the comparison as it is now, even if the sidebar changes.")
+    help_text = _("Keeps the current model in the comparison, even if the sidebar changes later.")
     pin = item_of(choice.model, choice.preset).with_steps(present.steps)
     _add_button(_("Pin the current model"), items, pin, icon=":material/keep:", help=help_text)
     other = discovered_models.choose()

@@ -74,7 +74,7 @@ def draw_models(comparison: Comparison, choice: Choice | None = None) -> None:
         glance_frame(_titles(comparison.batch), rows),
         glance_bars(appearance(), sum(bool(row.shown) for row in rows), len(GLANCE), column, linked=choice is not None),
         numbers={"name": _("Model"), "quantity": _("Quantity"), "figure": _("Figure")},
-        alt=_("Models at a glance: parameters, embeddings, FLOPs for a token, memory of a training step"),
+        alt=_("Models at a glance: parameters, embeddings, FLOPs per token, memory of a training step"),
     )
 
 

@@ -70,7 +70,7 @@ def _meaning(reading: Reading) -> str:
     bounds = {"meaning": meaning, "low": fixed(reading.low, 0), "high": fixed(reading.high, 0)}
     if reading.rounded:
         return _("If the trailing zeros are not significant, read as {meaning}: {low} to {high}").format(**bounds)
-    return _("Known counts that round to it, from {low} to {high}, read as {meaning}").format(**bounds)
+    return _("Known counts that round to your number, from {low} to {high}, read as {meaning}").format(**bounds)
 
 
 def show_peaks(model: Model, number: Typed) -> bool:

@@ -180,7 +180,7 @@ def _miscounts(verdict: LineVerdict, present: KnownCount) -> str:
     elif verdict.explanation is None and verdict.line.problem:
         pass
     elif verdict.counted and verdict.explanation is None:
-        texts.append(_("No known miscount gives this value."))
+        texts.append(_("No known miscount leads to this value."))
     elif verdict.line.value is not None and not verdict.counted and verdict.kind == "parameters":
         texts.append(_("Nothing in this model has this value."))
     if verdict.counted and verdict.explanation:

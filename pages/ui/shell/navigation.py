@@ -83,14 +83,14 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
         "change": PageEntry(
             N_("Change"),
             N_("What does a change save?"),
-            N_("LoRA, another vocabulary, fewer layers, quantization: what each step does to parameters and bytes."),
+            N_("LoRA, a different vocabulary, fewer layers, quantization: how each step changes parameters and bytes."),
             ":material/tune:",
             takes_steps=True,
         ),
         "compare": PageEntry(
             N_("Compare"),
             N_("Where does the difference come from?"),
-            N_("Models side by side, and the difference between any two as a sum over the fields that differ."),
+            N_("Compare models side by side, and break the difference between any two down by field."),
             ":material/compare_arrows:",
             takes_steps=True,
         ),

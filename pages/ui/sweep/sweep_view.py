@@ -40,7 +40,7 @@ RANGES: dict[str, tuple[int, int]] = {
     "batch_size": (1, 256),
     "sequence_length": (8, 512),
 }
-VIEW = view("sweep", {"one": N_("One size"), "map": N_("Map of two")})
+VIEW = view("sweep", {"one": N_("One size"), "map": N_("Contour map")})
 MEASURE = Select("measure", N_("Quantity"), QUANTITIES, QUANTITY_NAMES, label_visibility="collapsed", width=172)
 _SIZES = {control.name: control.label for control in (BATCH_SIZE, SEQUENCE_LENGTH)}
 

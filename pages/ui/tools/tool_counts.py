@@ -44,7 +44,7 @@ def show_counts(model: Model) -> None:
             for name in counts
         ]
         reasons = (_main_reason(made[name], total - counts[name]) for name in counts)
-        columns[_("Mostly because")] = [f":small[{why}]" for why in reasons]
+        columns[_("Main reason")] = [f":small[{why}]" for why in reasons]
     with st.container(key="reasons-below"):
         show_table(columns, _("Counts from other tools' formulas"))
 

@@ -106,7 +106,7 @@ def show_progress(config: Config, stops: Sequence[Stop], position: int, layer: i
     stop, last = stops[position], stops[-1]
     bars = []
     if layer_now := in_layer(stops, position):
-        alike = _("Layer {number:,} of {layers:,}, all alike: {so_far:,} of {total:,}")
+        alike = _("Layer {number:,} of {layers:,}, all identical: {so_far:,} of {total:,}")
         other = _("Layer {number:,} of {layers:,}, the first without one LayerNorm: {so_far:,} of {total:,}")
         place = alike if all(stop.alike for stop in stops) else other
         layers = live_sizes(config)["num_hidden_layers"]
@@ -200,7 +200,7 @@ def show_shapes(stop: Stop, letters: Stop, layer: int, model: Model) -> None:
         (kind, _inside(name, model.body_prefix, prefix), *map(unbroken, (shape_letters(symbols), shape_text(shape))))
         for kind, (name, shape), (_name, symbols) in zip(kinds, _shapes(stop), _shapes(letters), strict=True)
     ]
-    titles = ("", _("Name"), _("In letters"), _("In numbers"))
+    titles = ("", _("Name"), _("As symbols"), _("In numbers"))
     show_rows(titles, rows, _("Inputs, outputs and parameters"))
 
 

@@ -181,7 +181,7 @@ def _lock(steps: ModelHistory, field: str) -> dict[str, Any] | None:
         follow = _("Let the heads follow the hidden size")
     elif field == "intermediate_size":
         name, closed = "intermediate", locks.intermediate
-        label = _("I follows H: {multiple} H") if closed else _("I stays: now {multiple} H")
+        label = _("I follows H: {multiple} H") if closed else _("I is fixed: currently {multiple} H")
         keep = _("Keep the feed-forward size when the hidden size changes")
         follow = _("Let the feed-forward size follow the hidden size")
     else:

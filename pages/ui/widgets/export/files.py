@@ -180,12 +180,14 @@ def _report(
 def _verification(model: Model, _: Translate) -> Verification:
     """The verdict of the comparison with the real model, which is built for the report."""
     if not real_model.installed():
-        return Verification(_("Not compared with the real model, as torch and transformers are not installed here."))
+        return Verification(
+            _("Not compared with the real model, because torch and transformers are not installed here.")
+        )
     compared = real_model.buildable(model)
     try:
         result = answer(tensor_proof.prove, compared)
     except (SlowError, StoppedError, MemoryError):
-        return Verification(_("Not compared with the real model, as PyTorch gave no answer."))
+        return Verification(_("Not compared with the real model, because PyTorch returned no result."))
     versions = _(", ").join(f"{name} {version}" for name, version in result.versions.items())
     verdict = f"{in_words(model, result, _)} ({versions})"
     if compared != model:
