@@ -66,7 +66,8 @@ if len(sweep.dimensions) == 1:
     growth_view.show_range(trend)
     if sweep.following and len(values) < growth_view.FEW:
         message = _(
-            "Only multiples of {unit} are possible here, because sizes that depend on it must be whole numbers."
+            "Only multiples of {unit} are valid here, because the sizes that depend on this field must be whole "
+            "numbers."
         )
         st.caption(message.format(unit=f"{sweep.unit(field):,}"))
     if not presenting():

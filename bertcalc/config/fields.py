@@ -112,7 +112,7 @@ FIELDS: dict[str, Field] = {
         65_536,
     ),
     "intermediate_size": _size(
-        N_("Size of the vector for each token inside the feed-forward of a layer."), "I", 1_000_000
+        N_("Size of the vector for each token inside the feed-forward network of a layer."), "I", 1_000_000
     ),
     "hidden_act": Field(
         N_("The activation in the feed-forward and in the masked-LM head; only prelu and xielu have parameters."),
@@ -129,7 +129,7 @@ FIELDS: dict[str, Field] = {
     "type_vocab_size": _size(
         N_("Segment types (first sentence, second sentence): rows of the token type table."), "T", 1_000_000
     ),
-    "initializer_range": Field(N_("Standard deviation of the weights before training."), *_POSITIVE),
+    "initializer_range": Field(N_("Standard deviation of the initial weights."), *_POSITIVE),
     "layer_norm_eps": Field(N_("A small number that keeps LayerNorm from dividing by 0."), *_POSITIVE),
     "pad_token_id": Field(
         N_("The token that pads short sequences; its embedding is stored, but looking it up does not train it."),

@@ -329,7 +329,7 @@ def _of_parts(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[Prob
 
 
 _RULES = {
-    "": N_("PyTorch's count, with scores and context, as DeepSpeed's today"),
+    "": N_("PyTorch's count, including scores and context, as in today's DeepSpeed"),
     "all": N_("PyTorch's count with all element-wise operations"),
 }
 _PHASES = {"forward": N_("forward"), "training": N_("training")}

@@ -136,7 +136,11 @@ def report(
                 ),
                 _costs(case, settings, _, quantized=bool(changes and changes.quantized)),
             ),
-            (Heading(_("Proof")), verification.verdict, *((verification.checks,) if verification.checks else ())),
+            (
+                Heading(_("Verification")),
+                verification.verdict,
+                *((verification.checks,) if verification.checks else ()),
+            ),
         ),
         *((Heading(settings.results.title), settings.results) if settings.results else ()),
         _("This program builds the model with transformers and checks the count."),

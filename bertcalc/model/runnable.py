@@ -47,8 +47,8 @@ def in_pairs(config: Config) -> Problem | None:
         values = {"field": config.own_name("hidden_size"), "near": near}
         return Problem.of(message, "hidden_size", hidden_size, {"hidden_size": near}, **values)
     message = N_(
-        "Rotary positions rotate pairs of entries, and a head of size {size} cannot be split into pairs: no forward "
-        "pass is possible. {field} {near} would work."
+        "Rotary positions rotate pairs of entries, but a head of size {size} cannot be split into pairs, so no "
+        "forward pass can run. Use {field} {near}."
     )
     values = {"size": hidden_size // heads, "field": config.own_name("hidden_size"), "near": near}
     return Problem.of(message, "hidden_size", hidden_size, {"hidden_size": near}, **values)

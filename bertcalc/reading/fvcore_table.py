@@ -72,7 +72,7 @@ def rows_of(text: str) -> FvcoreTable | None:
 
 def read_fvcore(table: FvcoreTable) -> TextReading:
     """The model of a table: that of its tensors if it has all of them, or a published one that agrees with each row."""
-    sentence = Problem.of(N_("Read as: a table of fvcore with {count} rows."), count=_rows(table))
+    sentence = Problem.of(N_("Read as: an fvcore table with {count} rows."), count=_rows(table))
     tensors = tuple(Tensor(name, shape, 1) for name, shape in table.tensors)
     if _has_all_tensors(table):
         return replace(of_tensors("listing", Listing(table.tensors)), sentence=sentence)

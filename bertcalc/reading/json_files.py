@@ -93,7 +93,7 @@ def _index(content: Mapping[str, Any], _text: str) -> TextReading:
     names, metadata = content["weight_map"], content.get("metadata")
     files = {file for file in names.values() if isinstance(file, str)}
     sentence = Problem.of(
-        N_("Read as: an index of {files} files of weights with {count} tensors."), files=len(files), count=len(names)
+        N_("Read as: an index of {files} weight files with {count} tensors."), files=len(files), count=len(names)
     )
     facts = metadata if isinstance(metadata, dict) else {}
     count, size = facts.get("total_parameters"), facts.get("total_size")

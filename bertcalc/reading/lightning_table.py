@@ -91,7 +91,7 @@ def lightning_table(text: str) -> LightningTable | None:
 
 def read_lightning(table: LightningTable) -> TextReading:
     """The published model of a table; otherwise the counts between which the total is."""
-    sentence = Problem.of(N_("Read as: a summary of PyTorch Lightning with {count} rows."), count=len(table.rows))
+    sentence = Problem.of(N_("Read as: a PyTorch Lightning summary with {count} rows."), count=len(table.rows))
     low, high = table.total[0], table.total[-1]
     rounded = Problem.of(N_("The table rounds its counts: the total is between {low} and {high}."), low=low, high=high)
     model, row, beside = next(table.models(), (None, None, ()))

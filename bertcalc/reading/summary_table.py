@@ -179,7 +179,7 @@ def read_table(text: str) -> TextReading:
     if table.total is None:
         notes.append(Problem.of(N_("The table has no total, so it may be cut off. The count is the sum of its rows.")))
     elif any(row.is_cut for row in counted):
-        notes.append(Problem.of(N_("Some numbers of the table are cut off, so its rows do not sum to its total.")))
+        notes.append(Problem.of(N_("Some numbers in the table are cut off, so its rows do not add up to its total.")))
     elif added != table.total:
         notes.append(
             Problem.of(
@@ -225,7 +225,7 @@ def read_table(text: str) -> TextReading:
     )
 
 
-_TIED_AGAIN = Problem.of(N_("Such tables count a tied matrix with each module that uses it."))
+_TIED_AGAIN = Problem.of(N_("Tables of this kind count a tied matrix once for each module that uses it."))
 _HIDDEN_TIE = N_(
     "{architecture} usually ties its decoder to the word embeddings. No row shows the decoder alone, so the count "
     "without it is not known: it is smaller."

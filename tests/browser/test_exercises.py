@@ -117,7 +117,7 @@ def test_back_from_a_new_sheet_shows_the_old_exercise_at_once(look: Look) -> Non
     page.get_by_role("radio", name="2", exact=True).click()
     ready(page, "2 · The shape of a tensor")
     expect_query(page, {"seed": "3", "exercise": "2"})
-    page.get_by_role("button", name="New sheet").click()
+    page.get_by_role("button", name="New worksheet").click()
     ready(page, "1 · A tensor")
     page.wait_for_url(lambda url: "seed=3&" not in f"{url}&" and "exercise=" not in url)
     settled(page)

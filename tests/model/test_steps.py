@@ -125,7 +125,7 @@ def test_columns_are_many_passes_at_once() -> None:
         ({"sequence_length": -3}, "sequence_length -3 is invalid"),
         (
             {"sequence_length": 513},
-            "Sequence length 513 is longer than max_position_embeddings 512: at most 512 is possible.",
+            "Sequence length 513 exceeds max_position_embeddings 512: use at most 512.",
         ),
     ],
 )

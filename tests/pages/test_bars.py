@@ -113,7 +113,7 @@ def test_the_preset_stands_behind_the_bars() -> None:
     assert (less["solid"], less["mark"]) == (15_360_000, 23_440_896)
     assert same["more"] == ""
     assert isnan(same["mark"])  # where nothing has changed, nothing is marked
-    assert any("Solid up to the mark: bert-base-uncased" in caption.value for caption in app.caption)
+    assert any("Mark: bert-base-uncased" in caption.value for caption in app.caption)
 
 
 def test_the_preset_has_the_head_of_the_class() -> None:

@@ -344,7 +344,7 @@ def test_another_model_can_be_the_first() -> None:
 
 def test_too_long_a_sequence_gives_way_to_the_shortest_model() -> None:
     app = open_app("compare.py", models="present bert-base-uncased~max_position_embeddings-64", sequence_length="100")
-    assert "longer than max_position_embeddings 64" in app.error[0].value
+    assert "exceeds max_position_embeddings 64" in app.error[0].value
     assert [button.label for button in app.button if " = " in button.label] == ["Sequence length = 64"]
     press(app, "Sequence length = 64")
     assert not app.error

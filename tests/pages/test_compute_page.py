@@ -43,7 +43,7 @@ def test_the_table_has_every_module_with_its_formula() -> None:
     assert shown["`BertModel`"] == f"{forward:,}"
     assert shown["`encoder.layer.*`"] == f"{modules['encoder.layer.0']:,}"
     assert shown["`attention.self`"] == f"{modules['encoder.layer.0.attention.self']:,}"
-    formulas = dict(zip(table["Module"], table["Formula of one"], strict=True))
+    formulas = dict(zip(table["Module"], table["Formula per copy"], strict=True))
     assert formulas["`attention.self.scores`"] == "$2 B H S^{2}$"
     assert formulas["`pooler.dense`"] == "$2 B H^{2}$"
 
@@ -146,9 +146,7 @@ def test_time_and_price_are_those_of_the_devices() -> None:
 )
 def test_an_impossible_number_is_explained_and_the_nearest_taken(name: str, text: str, nearest: str) -> None:
     app = open_app("compute.py", compute="time", **{name: text})
-    assert app.error[0].value.startswith(
-        f"{TITLES.get(name, name.capitalize())} {text.replace('-', '−')} is invalid"
-    )
+    assert app.error[0].value.startswith(f"{TITLES.get(name, name.capitalize())} {text.replace('-', '−')} is invalid")
     assert figures(app) == figures(open_app("compute.py", compute="time", **{name: nearest}))
 
 

@@ -303,7 +303,7 @@ def test_what_is_kept_free_is_not_used() -> None:
     assert lengths == sorted(lengths, reverse=True)
     assert len(set(lengths)) == 3
     app = memory("fit", kept_free="15.0")
-    assert str(app.error[0].value).startswith("Kept free, GiB 15 is invalid")
+    assert str(app.error[0].value).startswith("Reserved, GiB 15 is invalid")
     app.button(key="remedy kept_free = 0.0").click().run()
     assert not app.error
 

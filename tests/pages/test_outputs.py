@@ -71,9 +71,9 @@ def test_an_input_that_is_not_given_has_its_letters_all_the_same() -> None:
 
 def test_a_tuple_has_places() -> None:
     app = open_app("outputs.py", return_dict="false", labels="true", architecture="BertForPreTraining")
-    assert column(app, 1, "Place") == ["[0]", "[1]", "[2]"]
+    assert column(app, 1, "Index") == ["[0]", "[1]", "[2]"]
     assert column(app, 1, "Name") == ["loss", "prediction_logits", "seq_relationship_logits"]
-    assert "Place" not in tables(open_app("outputs.py"))[1]
+    assert "Index" not in tables(open_app("outputs.py"))[1]
 
 
 def test_the_total_is_in_bytes() -> None:
@@ -84,7 +84,7 @@ def test_the_total_is_in_bytes() -> None:
 def test_an_impossible_sequence_is_explained_and_the_last_stays() -> None:
     app = open_app("outputs.py", sequence_length="64")
     app.number_input(key="sequence_length").set_value(513).run()
-    assert "Sequence length 513 is longer than max_position_embeddings 512" in app.error[0].value
+    assert "Sequence length 513 exceeds max_position_embeddings 512" in app.error[0].value
     assert column(app, 0, "In numbers") == ["1 × 64"]
 
 

@@ -188,12 +188,12 @@ def test_steps_are_only_to_models_that_there_are() -> None:
         ),
         (
             {"sweep": "map", "x": "sequence_length", "x_to": "513", "measure": "forward"},
-            "Sequence length 513 is longer than max_position_embeddings 512: at most 512 is possible.",
+            "Sequence length 513 exceeds max_position_embeddings 512: use at most 512.",
             "x to = 512",
         ),
         (
             {"x": "sequence_length", "x_to": "16384", "measure": "forward"},
-            "Sequence length 16,384 is longer than max_position_embeddings 512: at most 512 is possible.",
+            "Sequence length 16,384 exceeds max_position_embeddings 512: use at most 512.",
             "max_position_embeddings = 16,384",
         ),
     ],

@@ -30,7 +30,7 @@ from pages.ui.widgets.metrics import show_metrics
 from pages.ui.widgets.numbers import percent, short
 from pages.ui.widgets.tables import show_rows
 
-CODE = Fold("change_code", N_("Python with the real libraries"))
+CODE = Fold("change_code", N_("Python code with the real libraries"))
 
 
 class Figure(NamedTuple):

@@ -105,7 +105,7 @@ def show_names(count: Count) -> None:
         share = percent(row.copies * row.cost, whole)
         copies = fill("{copies:,}\N{NO-BREAK SPACE}×", copies=row.copies)
         cells.append((module, formula, grouped(row.cost), copies, share))
-    titles = (_("Module"), _("Formula of one"), _("One, {unit}").format(unit=unit), _("Copies"), _("Share"))
+    titles = (_("Module"), _("Formula per copy"), _("Per copy, {unit}").format(unit=unit), _("Copies"), _("Share"))
     show_rows(titles, cells, _("Operations of each module in a forward pass"))
 
 

@@ -173,7 +173,7 @@ def show_elsewhere(origins: Sequence[OtherModelMatch]) -> None:
     if first.reading.exact is None:
         message = _("This is the rounded count of published models: {models}.")
         if first.counted:
-            message = _("Parts of published models whose count rounds to it: {models}.")
+            message = _("Parts of published models whose count rounds to this number: {models}.")
         names = [f"{origin.preset} ({_part_of(origin)})" if origin.counted else origin.preset for origin in origins]
         st.info(message.format(models=listed(names[:_MOST_ROWS])), icon=":material/info:")
     elif first.known_count:

@@ -20,8 +20,8 @@ from pages.ui.widgets.tables import show_rows, show_table
 
 _MOST_FOLDED = 5
 _AS_COMMON = 1.5  # bits by which an explanation may exceed the first without being called rarer
-OTHERS = Fold("others", N_("Rarer explanations"))
-POSSIBLE = Fold("possible", N_("Several mistakes together could lead to it as well"))
+OTHERS = Fold("others", N_("Less common explanations"))
+POSSIBLE = Fold("possible", N_("Combinations of mistakes that lead to the same number"))
 
 
 def show_hand_count(model: Model, hand: HandCount, miscounted: Miscounted, number: Typed) -> None:

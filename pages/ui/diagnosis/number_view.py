@@ -76,7 +76,7 @@ def _show_explanations(model: Model, number: Typed, text: str) -> None:
         if diagnosis.behind:
             miscounts_view.OTHERS.around(miscounts_view.show_ways, diagnosis.behind, number)
         if diagnosis.possible:
-            caption = _("Several mistakes together can give nearly any number, so this proves nothing.")
+            caption = _("A combination of mistakes can give nearly any number, so this proves nothing.")
             miscounts_view.POSSIBLE.around(miscounts_view.show_ways, diagnosis.possible, number, caption)
 
 

@@ -77,7 +77,7 @@ def bullets(lines: Iterable[WorkedLine]) -> str:
 
 def printable(chosen: ChosenSheet, _: Translate) -> Sheet:
     """The whole sheet as texts of one language."""
-    note = _("Open this sheet online to have your answers checked: {link} (version {version})")
+    note = _("Open this worksheet online to check your answers: {link} (version {version})")
     return Sheet(
         _("Counting BERT: worksheet {seed}, {level}").format(seed=chosen.seed, level=_(chosen.level)),
         note.format(link=f"`{chosen.link()}`", version=exercises.VERSION),

@@ -165,7 +165,7 @@ def _results(run: Run, fit: WhatFits, device: Device) -> tuple[tuple[str, ...], 
     verdict = _("fits") if fit.fits(device) else _("does not fit")
     rows = (
         (_("Memory"), size(device.num_bytes)),
-        (_("Kept free"), size(device.kept_free)),
+        (_("Reserved"), size(device.kept_free)),
         (_("Allocator"), f"{device.overhead} %"),
         (_("{batch_size:,} × {sequence_length:,} tokens").format(**run.batch.sizes()), size(fit.needed)),
         (_("Verdict"), verdict),

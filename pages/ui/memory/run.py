@@ -115,7 +115,7 @@ DEVICE_MEMORY = Select[str](
     width=160,
 )
 DEVICE_GIB = Number("device_gib", N_("Memory in GiB"), 16, width=105)
-KEEP_FREE = Decimal("kept_free", N_("Kept free, GiB"), KEPT_FREE, step=0.5, width=120)
+KEEP_FREE = Decimal("kept_free", N_("Reserved, GiB"), KEPT_FREE, step=0.5, width=120)
 OVERHEAD = Number("overhead", N_("Allocator, %"), GAPS, width=105)
 ACCUMULATE = Number("accumulate", N_("Gradient accumulation steps"), 1)
 _MORE: tuple[Control[Any], ...] = (ACCUMULATE, DROPOUT_MASKS, FREEZE_LAYERS, TRAINED, FREEZE_EMBEDDINGS)
@@ -196,8 +196,8 @@ def _choose_masks(*, on_gpu: bool) -> bool:
     """Draw the choice of dropout masks, and return whether they have one byte per element."""
     chosen = DROPOUT_MASKS.show(
         help=_(
-            "PyTorch saves the masks of dropout with one byte per element on CUDA, and as wide as the activations on a "
-            "CPU. Automatic: as on CUDA under What fits, as on a CPU in the other views."
+            "PyTorch saves dropout masks with one byte per element on CUDA, and with the width of the activations "
+            "on a CPU. Automatic uses CUDA's masks under What fits, and a CPU's masks in the other views."
         )
     )
     return on_gpu if chosen == "auto" else chosen == "true"

@@ -143,7 +143,7 @@ def _show_verdict(run: Run, plan: Plan) -> None:
     model = run.model
     call = Call(*run.batch.shape, model.encoder_length(run.batch.sequence_length), num_choices=1)
     if plan.attention == "fused":
-        st.info(_("PyTorch has no fused attention on its meta device: the test suite compares it on the CPU."))
+        st.info(_("PyTorch has no fused attention on its meta device, so the test suite compares it on the CPU."))
     elif runs(model, call):
         proof = ask(model.architecture, memory_proof.prove, model, plan, *run.batch.shape)
         masks = (

@@ -97,7 +97,7 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
         "sweep": PageEntry(
             N_("Sweep"),
             N_("What happens when a size grows?"),
-            N_("Sweep one or two sizes through a range, and see how parameters, compute or memory grow."),
+            N_("Sweep one or two sizes over a range to see how parameters, compute or memory grow."),
             ":material/show_chart:",
         ),
         "design": PageEntry(
@@ -133,7 +133,7 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
         "lecture": PageEntry(
             N_("Lecture"),
             N_("Lecture"),
-            N_("Screens for the projector, with the numbers of a model that you change as you speak."),
+            N_("Screens for a projector, with the numbers of a model that you can change as you speak."),
             ":material/co_present:",
         ),
         "exercises": PageEntry(

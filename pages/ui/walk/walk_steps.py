@@ -200,7 +200,7 @@ def show_shapes(stop: Stop, letters: Stop, layer: int, model: Model) -> None:
         (kind, _inside(name, model.body_prefix, prefix), *map(unbroken, (shape_letters(symbols), shape_text(shape))))
         for kind, (name, shape), (_name, symbols) in zip(kinds, _shapes(stop), _shapes(letters), strict=True)
     ]
-    titles = ("", _("Name"), _("As symbols"), _("In numbers"))
+    titles = ("", _("Name"), _("In symbols"), _("In numbers"))
     show_rows(titles, rows, _("Inputs, outputs and parameters"))
 
 

@@ -42,7 +42,7 @@ def sorry() -> Iterator[None]:
     except InputError as error:
         show_problem(error.problem)
     except SlowError:
-        message = _("PyTorch gave no answer within {seconds} s. Try again in a moment.")
+        message = _("PyTorch did not answer within {seconds} s. Try again in a moment.")
         st.error(message.format(seconds=fixed(WORKER.limit, 0)))
     except StoppedError:
         st.error(_("The process that runs PyTorch was stopped, perhaps for lack of memory. Try again."))

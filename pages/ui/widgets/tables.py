@@ -210,7 +210,7 @@ def show_entries(entries: Sequence[Entry], letters: Sequence[Entry], are_given: 
     pairs = [pair for pair in zip(entries, letters, strict=True) if pair[0].given == are_given]
     numbers = [entry for entry, _letters in pairs]
     columns = {
-        _("Place"): [f"[{entry.position}]" for entry in numbers if entry.position is not None],
+        _("Index"): [f"[{entry.position}]" for entry in numbers if entry.position is not None],
         _("Name"): [entry.name for entry in numbers],
         _("Type"): [f"{entry.container} {entry.dtype}".lstrip() for entry in numbers],
         _("Shape"): [_shapes(symbols, shape_letters) for _numbers, symbols in pairs],

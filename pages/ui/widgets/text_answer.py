@@ -13,7 +13,7 @@ from pages.ui.shell.i18n import _
 
 def show_read_button() -> None:
     """Draw the button that reads the text."""
-    st.button(_("Read the text"), key="read-text", help=_("Or press Ctrl+Enter in the text"))
+    st.button(_("Read the text"), key="read-text", help=_("Or press Ctrl+Enter in the text box"))
 
 
 @contextmanager

@@ -113,8 +113,8 @@ def _texts(page: str, translate: Translate) -> dict[str, str]:
 def actions(undone: bool, redone: bool, plain: bool, preset: str) -> list[dict[str, Any]]:
     """The buttons undo, redo and reset (to ``preset``), disabled by ``undone``, ``redone`` and ``plain``."""
     named = (
-        (_("Undo"), _("One step back (Ctrl+Z)"), "undo", ["ctrl+z"], undone),
-        (_("Redo"), _("One step forward again (Ctrl+Y)"), "redo", ["ctrl+y", "ctrl+shift+z"], redone),
+        (_("Undo"), _("Undo one step (Ctrl+Z)"), "undo", ["ctrl+z"], undone),
+        (_("Redo"), _("Redo one step (Ctrl+Y)"), "redo", ["ctrl+y", "ctrl+shift+z"], redone),
         (_("Reset"), _("Reset to {preset} (0)").format(preset=preset), "reset", ["0"], plain),
     )
     return [

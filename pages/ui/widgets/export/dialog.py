@@ -110,7 +110,7 @@ def _chosen_rows(make: Callable[[], Table]) -> Callable[[], Table]:
     """Draw the choice of rows; return a function that makes the table with the chosen rows, by default all."""
     table = make()
     labels = [f"{number}. {cell_text(row[0])}" for number, row in enumerate(table.rows, 1)]
-    chosen = st.multiselect(_("Rows (all, unless some are chosen)"), labels, select_all=False, placeholder=_("all"))
+    chosen = st.multiselect(_("Rows (leave empty for all)"), labels, select_all=False, placeholder=_("all"))
     rows = tuple(row for label, row in zip(labels, table.rows, strict=True) if label in chosen)
     return lambda: table._replace(rows=rows) if rows else table
 
