@@ -49,7 +49,7 @@ with sizes:
         st.caption(_("Replaces the model in the sidebar. Undo (Ctrl+Z) restores it."))
     else:
         st.caption(
-            _("The sidebar has this model now, and all pages count it. Undo (Ctrl+Z) restores the previous model.")
+            _("The sidebar now has this model, and all pages use it. Undo (Ctrl+Z) restores the previous model.")
         )
         st.page_link(page_at(""), label=_("See how it is counted →"))
 

@@ -49,7 +49,7 @@ _FACTORIZED = N_(
     "With factorized embeddings, bertcalc counts the parameters of {change}, but not its FLOPs and memory."
 )
 _LSTM = N_(
-    "The memory of {architecture} with an LSTM is not simulated, as an LSTM has its own kernel: set "
+    "The memory of {architecture} with an LSTM is not simulated, because an LSTM has its own kernel: set "
     "encoder_reparameterization_type to MLP."
 )
 _TOO_LONG = N_(

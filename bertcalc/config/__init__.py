@@ -428,7 +428,7 @@ def columns(config: Kind, **arrays: Any) -> Kind:
         zeros: Any = sum(0 * array for array in wide.values())
     except ValueError:
         shapes = ", ".join(f"{kind.own_name(field)} {array.shape}" for field, array in wide.items())
-        raise ConfigError(Problem.of(N_("The columns do not fit together: {shapes}."), shapes=shapes)) from None
+        raise ConfigError(Problem.of(N_("The columns have incompatible shapes: {shapes}."), shapes=shapes)) from None
     many = unchecked(config, **{**wide, "vocab_size": wide.get("vocab_size", config.vocab_size) + zeros})
     hidden, heads = many.hidden_size + zeros, many.num_attention_heads + zeros
     if columns and (wrong_pair := hidden % (heads * kind.heads_of) != 0).any():

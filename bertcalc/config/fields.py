@@ -115,7 +115,10 @@ FIELDS: dict[str, Field] = {
         N_("Size of the vector for each token inside the feed-forward network of a layer."), "I", 1_000_000
     ),
     "hidden_act": Field(
-        N_("The activation in the feed-forward and in the masked-LM head; only prelu and xielu have parameters."),
+        N_(
+            "The activation in the feed-forward network and in the masked-LM head; only prelu and xielu have "
+            "parameters."
+        ),
         *_ACTIVATION,
     ),
     "hidden_dropout_prob": Field(

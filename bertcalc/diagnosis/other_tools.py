@@ -114,8 +114,8 @@ REASONS: dict[str, Miscount] = {
 
 
 _LAST_NORM = N_(
-    "The final LayerNorm of its model corresponds to the LayerNorm of BERT's embeddings: each model "
-    "has one of the same size."
+    "The final LayerNorm of the tool's model corresponds to the LayerNorm of BERT's embeddings, which has the same "
+    "size."
 )
 _COOKBOOK_TERMS = ("4*L*H**2", "8*L*H**2", "H*P", "8*L*H + 2*H")
 _COOKBOOK = "EleutherAI/cookbook, calc/calc_transformer_params.py, calc_params"

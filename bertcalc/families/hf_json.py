@@ -91,7 +91,8 @@ def write(model: Model) -> str:
 
 
 _NO_CONFIG = N_(
-    "The fields of a config.json cannot describe the model after {changes}: share the program that makes the changes."
+    "The fields of a config.json cannot describe the model after {changes}: share the program that makes "
+    "the changes instead."
 )
 
 

@@ -118,7 +118,9 @@ def judge(
                 return exact
         return arithmetic._replace(counts=judged.counts, counted=judged.counted)
     if judged.verdict == "unknown" and arithmetic and arithmetic.verdict == "right" and _is_in_numbers(entry):
-        return judged._replace(reasons=(Problem.of(N_("The calculation is right; what it counts is not recognized.")),))
+        return judged._replace(
+            reasons=(Problem.of(N_("The calculation is right, but its meaning was not recognized.")),)
+        )
     return judged
 
 

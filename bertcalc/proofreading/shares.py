@@ -301,7 +301,7 @@ def judge_share_of_wrong(count: Fraction, right: Fraction, side: ChainSide, mode
     is_far = of_model and (side.value * _FAR < min(share, written) or side.value > _FAR * max(share, written))
     if share >= 1 or (abs(written - side.value) > reach and not is_far):
         return UNKNOWN
-    message = N_("The previous number is wrong: with the right one, {count}, the share is {share} %.")
+    message = N_("The previous number is wrong: with the correct number, {count}, the share is {share} %.")
     reason = Problem.of(message, count=in_words(right), share=_percent(share, side))
     return Judged("wrong", share, counts, (reason,))
 

@@ -3,7 +3,7 @@
 >>> print(read_adapter("LoraConfig(target_modules={'query', 'value'}, base_model_name_or_path='bert-base-uncased')"))
 Read as: an adapter_config.json (LORA).
 This is BertModel with V = 30,522, H = 768, L = 12, A = 12, I = 3,072, P = 512, T = 2, C = 2: 109,482,240 parameters.
-The adapter has 294,912 parameters in addition to those of bert-base-uncased.
+The adapter adds 294,912 parameters to bert-base-uncased.
 peft trains 294,912 of 109,777,152 parameters.
 """
 
@@ -165,7 +165,7 @@ def _change(content: Mapping[str, Any]) -> PeftChange:
 
 def _of_adapted(adapted: Model, model: Model, name: str) -> Iterator[Problem]:
     count, trained = adapted.num_parameters(), adapted.num_parameters(only_trainable=True)
-    message = N_("The adapter has {count} parameters in addition to those of {name}.")
+    message = N_("The adapter adds {count} parameters to {name}.")
     yield Problem.of(message, count=count - model.num_parameters(), name=name)
     copied = copies(adapted)
     if copied:

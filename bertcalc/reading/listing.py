@@ -257,7 +257,7 @@ def read_listing(text: str) -> TextReading:
     return replace(reading, notes=(*reading.notes, Problem.of(_OTHERS_LEFT_OUT)))
 
 
-_OTHERS_LEFT_OUT = N_("The warning names only the tensors that have another shape than in the checkpoint.")
+_OTHERS_LEFT_OUT = N_("The warning lists only the tensors whose shape differs from the checkpoint.")
 _SHAPES_OF_DATA = N_(
     "These are the shapes of a batch or of activations ({names}), which have no parameters: list the tensors of the "
     "model instead, such as pooler.dense.weight torch.Size([768, 768])."
@@ -501,7 +501,7 @@ def _notes(listing: Listing, left_out: bool) -> Iterator[Problem]:
     if left_out:
         yield Problem.of(N_("Some lines of the listing are missing."))
     if listing.tensors and listing.tensors[0][0].startswith(f"{_NAMELESS} "):
-        yield Problem.of(N_("The tensors have no names, so it is not known which model they belong to."))
+        yield Problem.of(N_("The tensors have no names, so their model is unknown."))
     if listing.optimizer:
         message = N_("{count} variables of the optimizer are left out.")
         yield Problem.of(message, count=listing.optimizer)

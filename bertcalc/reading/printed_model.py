@@ -149,7 +149,7 @@ def _is_layer(module: Module) -> bool:
 
 def _notes(tree: PrintedTree, trees: Sequence[PrintedTree]) -> Iterator[Problem]:
     if len(trees) > 1:
-        message = N_("The text has {count} printed models: this is {name}, with {lines} lines.")
+        message = N_("The text contains {count} printed models; this one is {name}, with {lines} lines.")
         yield Problem.of(message, count=len(trees), name=shorten(tree.root.class_name), lines=tree.lines)
     if tree.headless:
         yield Problem.of(N_("The first lines of the printed model are missing."))

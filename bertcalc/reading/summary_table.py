@@ -250,7 +250,7 @@ _CONTAINER = re.compile(
     r"^(?!.*(?:Position|Sinusoid|Rotary|Rope|Relative)).*[a-z0-9](?:Encoder|Embeddings|Model|Stack|Transformer|Layer)$"
     r"(?<!NormLayer)(?<!DropoutLayer)"
 )
-_EMPTY = N_("The table has neither a number nor rows for {names}, so its total may lack parameters.")
+_EMPTY = N_("The table has neither a number nor rows for {names}, so its total may be too low.")
 
 
 def _tree(table: SummaryTable) -> Module:

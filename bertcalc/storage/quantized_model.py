@@ -88,9 +88,7 @@ _MORE_BITS, _BITS = N_("{bits} bits each instead of {nominal}"), N_("{nominal} b
 _CLOSE = Fraction(99, 100)  # of the ratio of the bits
 _UNPACKED = N_("{why} Each {nominal}-bit weight is stored in a whole byte, so that nothing is saved over int8.")
 _PART = N_("Adapters are added to a whole model, not to a part of it.")
-_NO_GRADIENT = N_(
-    "The layers of a model in {format} pass no gradient: choose another quantization, or leave {change} out."
-)
+_NO_GRADIENT = N_("Layers in {format} pass no gradient: choose a different quantization, or leave {change} out.")
 _TRAINED = N_(
     "{change} trains {module}, which is quantized: exclude it from the quantization, in bitsandbytes with "
     "llm_int8_skip_modules."

@@ -130,7 +130,7 @@ def test_an_opened_model_is_one_press_from_its_count(look: Look) -> None:
     page = look("exercises?exercise=5")
     ready(page, "5 · An architecture")
     page.get_by_role("button", name="Use this model").click()
-    expect(page.get_by_text("The sidebar has this model now")).to_be_visible()
+    expect(page.get_by_text("The sidebar now has this model")).to_be_visible()
     page.get_by_role("link", name="See how it is counted").click()
     expect(page.get_by_text("Parameters in BertForTokenClassification")).to_be_visible()
     expect(page.get_by_test_id("stMetricValue").first).to_have_text("4,285")

@@ -117,7 +117,7 @@ def test_everything_is_explained_and_right_here(case: tuple[str, str]) -> None:
 def test_outside_of_the_regime_a_count_is_refused_with_the_reason() -> None:
     found = found_for("electra", "ElectraForMaskedLM")
     with pytest.raises(
-        InputError, match=r"The formula holds only where embedding_size differs from hidden_size"
+        InputError, match=r"The formula holds only if embedding_size differs from hidden_size"
     ) as refused:
         found.count(embedding_size=256)
     assert "but embedding_size = 256, hidden_size = 256" in str(refused.value)

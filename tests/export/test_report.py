@@ -80,7 +80,13 @@ def test_what_belongs_to_the_cost_stands_before_the_proof_in_both_formats() -> N
     for text in (markdown(told), Page(html(told)).text):
         places = [
             text.index(word)
-            for word in ("Parameters", "The forward pass, step by step", "Cost", "FLOPs of a forward pass", "Verification")
+            for word in (
+                "Parameters",
+                "The forward pass, step by step",
+                "Cost",
+                "FLOPs of a forward pass",
+                "Verification",
+            )
         ]
         assert places == sorted(places)
         assert text.rindex("FLOPs of a forward pass") < text.index("Verification") < text.index("This program builds")

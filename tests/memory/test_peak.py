@@ -313,7 +313,7 @@ def check_numbers(case: Case, call: Call, *, training: bool, padded: bool, atten
     cls = class_of(case.architecture)
     labels = training and bool(cls.targets)
     if labels and padded and cls.task == "replaced-tokens":
-        with pytest.raises(NotSimulatedError, match="depends on how many tokens are padding"):
+        with pytest.raises(NotSimulatedError, match="depends on the number of padding tokens"):
             simulated(Plan(), case, call, padded=True)
         return
     real, given = on_cpu(case.real(), unmasked(case, call._replace(labels=labels)))

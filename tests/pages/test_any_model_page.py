@@ -128,7 +128,7 @@ def test_sizes_outside_of_the_regime_are_refused_and_the_last_stay() -> None:
     before = total(app)
     wrong_ = sliders(app)["n_embd"]
     assert wrong_["problem"]["text"] == (
-        "The formula holds only where n_embd is a multiple of n_head, but n_embd = 770, n_head = 12."
+        "The formula holds only if n_embd is a multiple of n_head, but n_embd = 770, n_head = 12."
     )
     assert wrong_["problem"]["repairs"] == ["n_embd = 768", "n_embd = 780"]
     assert wrong_["typed"] == "770"
@@ -243,7 +243,7 @@ def test_the_table_has_shapes_in_fields_and_in_numbers() -> None:
 def test_sizes_for_what_has_no_formula_are_named_and_left_out() -> None:
     app = opened(model_type="jamba", sizes="hidden_size-64")
     assert texts(app) == [
-        "The link asks for other sizes, but this model has no formula for them: showing the given sizes."
+        "The link sets other sizes, but this model has no formula for them, so the page shows the given sizes."
     ]
     assert not opened(model_type="jamba").text
 
@@ -489,7 +489,7 @@ def test_flops_outside_of_where_their_formula_holds_are_refused(monkeypatch: pyt
     compute = replace(found.compute, regime=(Condition("at most", "sequence_length", 100),))
     monkeypatch.setattr("pages.ui.shell.any_model.known", lambda _request: replace(found, compute=compute))
     [error] = opened(model_type="llama", sequence_length="101").error
-    assert error.value == "The formula holds only where sequence_length is at most 100, but sequence_length = 101."
+    assert error.value == "The formula holds only if sequence_length is at most 100, but sequence_length = 101."
 
 
 def follow(app: AppTest) -> AppTest:

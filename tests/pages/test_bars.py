@@ -100,7 +100,7 @@ def test_what_does_not_change_keeps_its_length_and_what_grows_is_longer() -> Non
 def test_the_preset_stands_behind_the_bars() -> None:
     app = open_app()
     assert all(isnan(bar["mark"]) and not bar["more"] for bar in ranked(app).values())
-    assert not any("Solid up to" in caption.value for caption in app.caption)
+    assert not any("Mark: " in caption.value for caption in app.caption)
     app = open_app(num_hidden_layers="18", vocab_size="20000", add_pooling_layer="false")
     bars = ranked(app)
     assert "Pooler" not in bars

@@ -80,9 +80,7 @@ def test_the_formula_of_the_layers_after_the_opened_one_is_their_count(layer: in
 
 def test_a_layer_that_is_not_there_is_explained_and_the_nearest_shown() -> None:
     app = open_app("layers.py", layer="12")
-    assert app.error[0].value == (
-        "Layer 12 is invalid: it must be a whole number from 0 to 11; the nearest is 11."
-    )
+    assert app.error[0].value == ("Layer 12 is invalid: it must be a whole number from 0 to 11; the nearest is 11.")
     assert "encoder.layer.before" in app.selectbox(key="step").options
     assert "encoder.layer.after" not in app.selectbox(key="step").options
     app.button(key="remedy layer = 11").click().run()
@@ -92,9 +90,7 @@ def test_a_layer_that_is_not_there_is_explained_and_the_nearest_shown() -> None:
 
 def test_a_sequence_that_is_too_long_is_explained_and_the_longest_shown() -> None:
     app = open_app("layers.py", sequence_length="600")
-    assert (
-        app.error[0].value == "Sequence length 600 exceeds max_position_embeddings 512: use at most 512."
-    )
+    assert app.error[0].value == "Sequence length 600 exceeds max_position_embeddings 512: use at most 512."
     assert not app.exception
     app.button(key="remedy max_position_embeddings = 600").click().run()
     assert not app.error

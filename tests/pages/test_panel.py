@@ -126,4 +126,6 @@ def test_an_event_that_comes_again_counts_once() -> None:
 )
 def test_layers_that_share_their_weights_are_said_to(preset: str, shared: bool) -> None:
     note = field(open_app(preset=preset), "num_hidden_layers")["note"]
-    assert note == ("The layers share their weights: their number does not change the count." if shared else None)
+    assert note == (
+        "The layers share their weights, so the number of layers does not change the count." if shared else None
+    )

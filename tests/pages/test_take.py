@@ -264,7 +264,7 @@ LORA, PRUNED = "lora,r=4,target_modules=query+value,task_type=SEQ_CLS", "layers,
         (
             "vocabulary,new_num_tokens=3000;gguf",
             "A different vocabulary: new_num_tokens=3000; GGUF",
-            ["The config.json leaves out GGUF", "The interactive page leaves out GGUF"],
+            ["The config.json leaves out GGUF", "The interactive page omits GGUF"],
         ),
     ],
 )

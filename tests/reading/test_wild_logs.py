@@ -144,7 +144,7 @@ def test_tensors_of_another_shape_than_in_the_checkpoint_are_not_the_whole_model
     found = "found shape torch.Size([1000, 768]) in the checkpoint and torch.Size([10, 768]) in the model instantiated"
     reading = bertcalc.read(f"- classifier.weight: {found}\n- classifier.dense.weight: {found}")
     assert reading.num_parameters == 2 * 7_680
-    assert "names only the tensors" in str(reading)
+    assert "lists only the tensors" in str(reading)
 
 
 @pytest.mark.parametrize(

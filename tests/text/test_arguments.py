@@ -424,7 +424,7 @@ CALLS: list[tuple[Callable[[], object], str]] = [
         lambda: bertcalc.columns(SMALL, num_hidden_layers=numpy.int64(3)),
         "num_hidden_layers np.int64(3) is not a column",
     ),
-    (lambda: bertcalc.columns(SMALL, num_hidden_layers=[1, 2], vocab_size=[1, 2, 3]), "do not fit together"),
+    (lambda: bertcalc.columns(SMALL, num_hidden_layers=[1, 2], vocab_size=[1, 2, 3]), "have incompatible shapes"),
     (lambda: bertcalc.columns(MODEL, num_hidden_layers=[1]), "config must be a configuration"),
     (lambda: bertcalc.BertConfig(hiden_size=8), "did you mean hidden_size?"),
     (lambda: bertcalc.BertConfig(n_embd=8), "did you mean hidden_size?"),

@@ -102,7 +102,7 @@ _NO_FORMULA = N_(
 _OF_NO_SIZES = ("quantization_config", "generation_config")
 _NESTED = N_(
     "The sizes of {cls} are in nested configurations ({keys}), which bertcalc cannot count from the file. Use the "
-    "page Any model or bertcalc.infer, which build the real class."
+    "Any model page or bertcalc.infer, which build the real class."
 )
 
 

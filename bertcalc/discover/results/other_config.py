@@ -60,7 +60,10 @@ def _counted(text: str, refused: InputError) -> TextReading:
     )
 
 
-_NO_CLASS = N_("The file names no class: {architecture} is counted. Classes with another head, or none, differ.")
+_NO_CLASS = N_(
+    "The file names no class, so {architecture} is counted. Classes with a different head, or with none, "
+    "have different counts."
+)
 
 
 def formula_of(counted: CountedConfig) -> Problem:

@@ -106,7 +106,7 @@ def show_verdict(discovery: Discovered) -> None:
         st.warning(
             _(
                 "The formula is incomplete: {explained:,} of {all:,} parameters have a formula that was right at "
-                "every other size. Tensor names without a formula: {names:,}."
+                "every other size tested. Tensor names without a formula: {names:,}."
             ).format(explained=discovery.explained, all=discovery.parameters, names=len(discovery.unexplained))
         )
         return
@@ -118,9 +118,9 @@ def show_verdict(discovery: Discovered) -> None:
     where = [sentence(condition.sentence(), str) for condition in regime]
     if where and not presenting():
         holds = (
-            _("The formula holds where {conditions}."),
-            _("The formula holds where {conditions}; one more condition is listed below."),
-            _("The formula holds where {conditions}; {more:,} more conditions are listed below."),
+            _("The formula holds if {conditions}."),
+            _("The formula holds if {conditions}; one more condition is listed below."),
+            _("The formula holds if {conditions}; {more:,} more conditions are listed below."),
         )[min(len(where), 3) - 1]
         verdict = in_a_row([verdict, holds.format(conditions=literal(where[0]), more=len(where) - 1)])
     st.markdown(verdict)
@@ -142,10 +142,10 @@ def show_proof(discovery: Discovered) -> None:
 def _show_how(discovery: Discovered) -> None:
     st.markdown(
         _(
-            "The real class was built {builds:,} times without weights, in {seconds} s, with transformers"
-            " {version}: each field was changed alone, then several and all of them together. The formulas were"
-            " made from some of these models, and then compared with {of:,} others, tensor by tensor: {agreed:,}"
-            " agreed, {all:,} of which had every field changed at once."
+            "The real class was built {builds:,} times without weights, in {seconds} s, with transformers "
+            "{version}: each field was changed alone, then several and all of them together. The formulas were "
+            "fitted to some of these models and compared with {of:,} others, tensor by tensor: {agreed:,} agreed, "
+            "of which {all:,} had all fields changed."
         ).format(
             builds=discovery.builds,
             seconds=fixed(discovery.seconds),

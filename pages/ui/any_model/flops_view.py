@@ -80,7 +80,7 @@ def _show_count(discovery: Discovered, sizes: Mapping[str, int]) -> None:
             joined(" · ", (scaled(count, "FLOPs"), grown)),
             least=200,
             help=_(
-                "The matrix products with eager attention, as PyTorch's FlopCounterMode counts them. Each token goes"
-                " through its experts by itself, and a decoder has as many tokens as its encoder."
+                "Matrix products with eager attention, counted as PyTorch's FlopCounterMode counts them. Each "
+                "token passes through its experts separately, and a decoder has as many tokens as its encoder."
             ),
         )

@@ -35,7 +35,10 @@ def show_bring(selection: TypeSelection) -> None:
         _show_derived(selection)
         if too_long(selection):
             st.caption(
-                _("The config.json is too long for the link: anyone who opens the link sees the type's default.")
+                _(
+                    "The config.json is too long for the link: users who open the link see the default configuration "
+                    "of its type."
+                )
             )
     BRING.around(_show_ways)
 

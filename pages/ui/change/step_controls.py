@@ -32,7 +32,7 @@ from pages.ui.shell.controls import Text, more_controls
 from pages.ui.shell.i18n import _, with_colon
 
 # Drawn here, but not bound to the link: the steps are part of the model's history, which writes the link.
-CHANGES = Text("changes", N_("The steps, as they are in the link"), "", 2_000)
+CHANGES = Text("changes", N_("The steps, as written in the link"), "", 2_000)
 _VALUE = re.compile("=([^,;]*)")
 
 

@@ -40,35 +40,35 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 HELP: Mapping[str, str] = {
     "r": N_("The rank of the adapter: each target gets two matrices, one with r rows and one with r columns."),
     "target_modules": N_(
-        "The modules that get an adapter: names, such as query, value; all-linear; or a pattern for whole names. "
-        "Empty: the default of peft for this family."
+        "Modules that get an adapter: names, such as query, value; all-linear; or a regular expression for full "
+        "names. Empty: peft's default for this family."
     ),
     "task_type": N_(
         "peft trains a copy of the head for SEQ_CLS, TOKEN_CLS and QUESTION_ANS. Without a type, the head stays frozen."
     ),
-    "bias": N_("The biases of the model that are trained, too."),
+    "bias": N_("Which biases of the model are trained as well."),
     "lora_dropout": N_("The dropout in front of the adapter, from 0 to 1."),
     "modules_to_save": N_(
         "Names of further modules to train as a whole, such as pooler. peft keeps the original and trains a copy."
     ),
-    "layers_to_transform": N_("The layers that get an adapter, by their numbers from 0. Empty: all layers."),
+    "layers_to_transform": N_("Layers that get an adapter, numbered from 0. Empty: all layers."),
     "use_dora": N_("DoRA: also train a magnitude for each output of a target module."),
     "use_rslora": N_("rsLoRA: the adapter is scaled by lora_alpha / √r, which changes no count."),
     "lora_bias": N_("The second matrix of each adapter gets a bias."),
     "feedforward_modules": N_("The target_modules whose inputs IA3 scales, instead of their outputs."),
     "num_virtual_tokens": N_("Number of trained vectors before the tokens."),
     "prefix_projection": N_("Whether two dense layers make the prefixes."),
-    "encoder_hidden_size": N_("The size of the network that makes the vectors. Empty: the hidden size."),
-    "encoder_reparameterization_type": N_("The network that makes the vectors."),
+    "encoder_hidden_size": N_("The size of the network that generates the vectors. Empty: the hidden size."),
+    "encoder_reparameterization_type": N_("The network that generates the vectors."),
     "head": N_("Whether the whole head is trained, in addition to the biases."),
-    "new_num_tokens": N_("The tokens of the new vocabulary."),
+    "new_num_tokens": N_("Number of tokens in the new vocabulary."),
     "pad_to_multiple_of": N_("The number of tokens is rounded up to a multiple of this, such as 8 or 64."),
-    "layers": N_("The layers that are dropped, by their numbers from 0: 1, 3, 5."),
+    "layers": N_("Layers to drop, numbered from 0, such as 1, 3, 5."),
     "heads": N_(
         "How many heads to prune in each layer, or which ones, numbered from 0: 0:1/2+11:3 means heads 1 and 2 of "
         "layer 0 and head 3 of layer 11."
     ),
-    "intermediate_size": N_("The new size of the feed-forward."),
+    "intermediate_size": N_("The new intermediate size."),
     "embedding_size": N_("The new size of the embedding vectors, which a matrix projects to the hidden size."),
     "load_in_8bit": N_("One byte per weight, and one float32 scale per row."),
     "load_in_4bit": N_("Half a byte per weight, and one float32 scale per block of 64."),
@@ -82,12 +82,12 @@ HELP: Mapping[str, str] = {
         "All matrices have the same type, as with llama-quantize --pure. This also works for models that "
         "llama-quantize does not read."
     ),
-    "bits": N_("The bits of each weight."),
+    "bits": N_("Bits per weight."),
     "group_size": N_("Number of weights in a row that share a scale; -1 means the whole row."),
-    "weight_dtype": N_("The range of each weight, which takes a whole byte in any case."),
+    "weight_dtype": N_("The range of the weights; each weight takes a whole byte in any case."),
     "llm_int8_skip_modules": N_(
-        "The modules that are not quantized, by name, such as classifier. An adapter trains the head as a whole: leave "
-        "it out of the quantization."
+        "Names of the modules that are not quantized, such as classifier. An adapter trains the head as a whole, "
+        "so leave the head out of the quantization."
     ),
     "llm_int8_threshold": N_(
         "Inputs of this size or larger are outliers: int8 skips their columns. 0 means no outliers."

@@ -167,7 +167,7 @@ def offer(model: Model, item: ModelRef) -> None:
     left = [kind.own_name(field) for field in changed if field not in FIELDS]
     with st.container(width="content", gap="xxsmall"):
         if counted := [name for name in left if _changes_count(model, name, getattr(base, name))]:
-            message = _("The sidebar cannot have this model: it has no control for {fields}, which changes the count.")
+            message = _("The sidebar cannot show this model: it has no control for {fields}, which changes the count.")
             st.caption(message.format(fields=listed(f"`{name}`" for name in counted)))
             return
         st.button(_("Use this model"), icon=":material/arrow_back:", on_click=_take, args=(model, item))

@@ -58,7 +58,7 @@ VIEW = view(
         "glance": N_("At a glance"),
     },
 )
-MODELS = Text("models", N_("The comparison, as it is in the link"), "", LONGEST)
+MODELS = Text("models", N_("The comparison, as written in the link"), "", LONGEST)
 
 
 class _ModelChoice(Select[str]):

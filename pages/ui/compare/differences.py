@@ -44,8 +44,8 @@ def how_found(comparison: Comparison, explanation: Breakdown) -> str:
     """A sentence on how the parts of a difference were computed."""
     if not explanation.by_part:
         return _(
-            "The fields are changed one after another in this order, and the model is counted after each change, so "
-            "the parts add up to the difference. In another order the parts may differ."
+            "The fields are changed one after another in this order, and the model is counted after each change, "
+            "so the parts add up to the difference. In a different order, the parts may differ."
         )
     if comparison.measure == "parameters":
         return _("These models have different configurations, so their parts are compared.")

@@ -137,7 +137,10 @@ def choose_format(kind: str) -> QuantizationFormat | None:
     """Draw the choice of a file format, if the budget is for a file; return None for float32 in safetensors."""
     if KINDS[kind] != FILE:
         return None
-    message = _("The bytes that the library writes, with scales and zero points; GGUF without the vocabulary.")
+    message = _(
+        "The size of the file that the library writes, with scales and zero points; a GGUF file is counted "
+        "without the vocabulary."
+    )
     return USUAL_FORMATS.get(FORMAT.show(help=message))
 
 

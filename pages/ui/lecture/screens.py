@@ -115,7 +115,7 @@ def offer_preset(lecture: Lecture, choice: Choice) -> None:
     """If the present model is of another family than the lecture's texts, say so, and offer the lecture's model."""
     if not lecture.preset or isinstance(choice.config, type(PRESETS[lecture.preset].config)):
         return
-    message = _("The texts are about {preset}, the numbers those of {model}.")
+    message = _("The texts describe {preset}; the numbers are for {model}.")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(message.format(preset=lecture.preset, model=choice.preset), width="content")
         label = _("Start with {preset}").format(preset=lecture.preset)

@@ -132,7 +132,7 @@ def loop(run: Run, plan: Plan, needed: int) -> str:
     """The training loop that is counted, and the extra memory of a loop that keeps all outputs, in sentences."""
     with_outputs = plan._replace(keep_outputs=True)
     kept_too = peak_bytes(run.model, with_outputs, *run.batch.shape)
-    sentence = _("The training loop keeps only the loss, like that of transformers' Trainer.")
+    sentence = _("The training loop keeps only the loss, as transformers' Trainer does.")
     if kept_too == needed:
         return sentence
     keeping = _(

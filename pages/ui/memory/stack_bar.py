@@ -55,7 +55,7 @@ def show_bar(choice: Choice, use: DeviceUse) -> None:
         alt=_("The parts in proportion"),
     )
     if was not in (0, total):
-        text = _("The thin mark is {preset} with the same input: {size}, a difference of {difference}.")
+        text = _("The thin mark shows {preset} with the same input: {size}, a difference of {difference}.")
         live.caption(fill(text, preset=choice.preset, size=size(was), difference=signed(total - was, size)))
 
 

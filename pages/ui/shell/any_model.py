@@ -236,7 +236,9 @@ def show_wrong_in_link() -> None:
         )
     discovery = selected().discovery
     if discovery and discovery.unexplained and st.query_params.get(SIZES.name):
-        st.text(_("The link asks for other sizes, but this model has no formula for them: showing the given sizes."))
+        st.text(
+            _("The link sets other sizes, but this model has no formula for them, so the page shows the given sizes.")
+        )
     problem: Problem | None = st.session_state.get("any wrong")
     stored: tuple[object, SizeHistory] | None = st.session_state.get("any steps")
     if problem and stored and not stored[1].can_undo:

@@ -53,12 +53,12 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
         "compute": PageEntry(
             N_("Compute"),
             N_("How many operations does the model take?"),
-            N_("The FLOPs of a forward pass, step by step; how others count them; and how long training takes."),
+            N_("The FLOPs of a forward pass, step by step; other ways to count them; and how long training takes."),
         ),
         "memory": PageEntry(
             N_("Memory"),
             N_("How much memory does the model need?"),
-            N_("The bytes of weights, gradients, optimizer and activations, and what fits into a device."),
+            N_("Bytes of weights, gradients, optimizer states and activations, and what fits on a device."),
         ),
     },
     N_("Import"): {
@@ -111,7 +111,10 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
         "verify": PageEntry(
             N_("Verify"),
             N_("Does the real model agree?"),
-            N_("The Hugging Face model of the same configuration is built here, and compared tensor by tensor."),
+            N_(
+                "This page builds the Hugging Face model with the same configuration and compares the two tensor by "
+                "tensor."
+            ),
             ":material/verified:",
         ),
         "explain": PageEntry(
@@ -125,7 +128,7 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
         "tools": PageEntry(
             N_("Other tools"),
             N_("What do other tools count?"),
-            N_("The formulas of other tools, worked out for the same model, and why each gives a different number."),
+            N_("Other tools' formulas, evaluated for the same model, and why each gives a different number."),
             ":material/calculate:",
         ),
     },

@@ -45,7 +45,7 @@ def sorry() -> Iterator[None]:
         message = _("PyTorch did not answer within {seconds} s. Try again in a moment.")
         st.error(message.format(seconds=fixed(WORKER.limit, 0)))
     except StoppedError:
-        st.error(_("The process that runs PyTorch was stopped, perhaps for lack of memory. Try again."))
+        st.error(_("The process that runs PyTorch was stopped, perhaps because it ran out of memory. Try again."))
     except NotImplementedError as missing:
         message = _("The installed transformers has no {architecture}: there is nothing to compare with.")
         st.error(message.format(architecture=missing))

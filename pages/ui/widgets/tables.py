@@ -240,7 +240,7 @@ def _shapes(entry: Entry, text: Callable[[Shape], str]) -> str:
 def show_comparisons(comparisons: Sequence[ComparedOutput]) -> None:
     """Show each output of a forward pass, in bertcalc and in the real model, and the verdict."""
     rows = [(_returned(output.ours), _returned(output.theirs), _verdict(output.agrees)) for output in comparisons]
-    alt = _("The outputs of bertcalc and of the real model, and the verdicts")
+    alt = _("Outputs of bertcalc and of the real model, with verdicts")
     show_rows(("bertcalc", "transformers", _("Verdict")), rows, alt)
 
 

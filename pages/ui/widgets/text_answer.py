@@ -21,6 +21,6 @@ def answering(text: str) -> Iterator[None]:
     """Draw the answer inside a container, which style.css marks as old while the area has an unsent text."""
     with st.container(key="old-answer"):
         if text.strip():
-            st.caption(_("The answer below is for the text before your change. Press “Read the text”, or Ctrl+Enter."))
+            st.caption(_("The result below is for the text before your change. Press “Read the text”, or Ctrl+Enter."))
     with st.container(key="text-answer"):
         yield

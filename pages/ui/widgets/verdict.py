@@ -41,7 +41,7 @@ def show_verdict(model: Model) -> Proof:
 def in_words(model: Model, result: Proof, _: Translate) -> str:
     """The verdict in a sentence, with the numbers of tensors and parameters that agree, or of tensors that differ."""
     if not result.agrees:
-        message = _("The real {architecture} differs. Tensors that are not the same: {count:,}.")
+        message = _("The real {architecture} differs. Tensors that differ: {count:,}.")
         return message.format(architecture=model.architecture, count=len(result.differences))
     message = _("The real {architecture} agrees: {tensors} tensors, {parameters} parameters.")
     figures = {"tensors": result.theirs("Tensors"), "parameters": result.theirs("Parameters")}

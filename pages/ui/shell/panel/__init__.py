@@ -155,7 +155,7 @@ def _note(present: ChosenModel, field: str) -> str | None:
     if field == "num_attention_heads" and not version_of(present.config).distances:
         return _("The number of heads does not change the count.")
     if field == "num_hidden_layers" and not _counts_layers(type(present.config)):
-        return _("The layers share their weights: their number does not change the count.")
+        return _("The layers share their weights, so the number of layers does not change the count.")
     return None
 
 

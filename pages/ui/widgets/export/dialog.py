@@ -90,7 +90,7 @@ def _show(choice: Choice) -> None:
         if not choice.model.add_pooling_layer:
             st.caption(_("A config.json cannot record that the pooler is left out; the Python program does."))
     with st.container(key="making"):  # style.css shows it while a file is made
-        st.caption(_("The file is being made. A report builds the real model first, which can take some seconds."))
+        st.caption(_("Creating the file. A report builds the real model first, which can take a few seconds."))
     st.markdown(_("**The numbers**, and the charts of this page"))
     offered = exported_tables(choice)
     if not offered:

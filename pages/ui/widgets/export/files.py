@@ -100,14 +100,14 @@ def left_out(steps: ShownSteps) -> Iterator[str]:
     elif adapters or quantized:
         message = session_text(
             N_(
-                "The config.json leaves out {steps}. The Python program has every step; steps that it cannot "
+                "The config.json leaves out {steps}. The Python program contains every step; steps that it cannot "
                 "run are commented out."
             )
         )
         yield message.format(steps=listed([*quantized, *adapters]))
     if quantized:
         message = session_text(
-            N_("The interactive page leaves out {steps}, which does not change the number of parameters.")
+            N_("The interactive page omits {steps}, which does not change the number of parameters.")
         )
         yield message.format(steps=listed(quantized))
 
@@ -192,8 +192,8 @@ def _verification(model: Model, _: Translate) -> Verification:
     verdict = f"{in_words(model, result, _)} ({versions})"
     if compared != model:
         message = _(
-            "The comparison used the same model with absolute positions, because transformers 5 "
-            "builds no others; the {added} parameters of {kind} were not compared."
+            "The comparison used the same model with absolute positions, because transformers 5 supports no other "
+            "positions; the {added} parameters of {kind} were not compared."
         )
         added, kind = f"{real_model.not_checked(model):,}", model.config.position_embedding_type
         verdict += " " + message.format(added=added, kind=kind)
