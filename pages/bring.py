@@ -71,7 +71,7 @@ elif view == "hub":
             inputs.read_from_hub(repo_id.strip())
         inputs.show_problems(view, st.session_state.get("other config of hub", ""))
     else:
-        st.info(_("This needs huggingface_hub, which is not installed here: pip install -r requirements.txt."))
+        st.info(_("This needs huggingface_hub, which is not installed here: run pip install -r requirements.txt."))
 else:
     message = _(
         "Choose a .safetensors file of any size, or all files of a model together with its index. Your browser "

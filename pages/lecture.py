@@ -27,7 +27,7 @@ if lecture := screens.choose_lecture(row, fill):
     if speaking:  # in a separate window
         with row:
             screens.NOTES(key="notes-page", data={"clock": _("Restart the clock"), **notes})
-            st.button(_("To the screen"), on_click=set_values, args=({"notes": False},))
+            st.button(_("Show the screen"), on_click=set_values, args=({"notes": False},))
         style_page(screens.NOTES_STYLE)
     else:
         with row:

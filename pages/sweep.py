@@ -62,7 +62,12 @@ if len(sweep.dimensions) == 1:
             ),
         )
     if swept.measure in PEAKS:
-        st.caption(_("This is the formula of the step where memory peaks now; at other sizes another step can peak."))
+        st.caption(
+            _(
+                "This is the formula of the step at which memory peaks now; at other sizes, memory may "
+                "peak at a different step."
+            )
+        )
     growth_view.show_range(trend)
     if sweep.following and len(values) < growth_view.FEW:
         message = _(

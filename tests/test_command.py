@@ -87,7 +87,7 @@ def test_a_configuration_is_read_and_changed(tmp_path: Path, capsys: pytest.Capt
     found = json.loads(printed.out)
     config = bertcalc.RobertaConfig(vocab_size=1000, hidden_size=256, num_attention_heads=4)
     assert found["parameters"] == bertcalc.build(config, "RobertaForMaskedLM").num_parameters()
-    assert "Unknown keys, which are ignored: x." in printed.err
+    assert "Unknown keys, ignored: x." in printed.err
 
 
 def test_a_configuration_has_the_fields_of_its_own_family(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

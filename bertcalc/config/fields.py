@@ -247,7 +247,10 @@ OWN_FIELDS: dict[str, Field] = {
     ),
     "embd_pdrop": Field(N_("Dropout probability after the embeddings."), *_PROBABILITY),
     "choice_token": _one_of(
-        N_("What represents a choice: the token with a given index (cls_index), the first, the last, or the mean."),
+        N_(
+            "How a choice is represented: by the token with a given index (cls_index), the first "
+            "token, the last token, or the mean."
+        ),
         N_("cls_index, first, last or mean"),
         CHOICE_TOKENS,
     ),
@@ -291,7 +294,7 @@ OWN_FIELDS: dict[str, Field] = {
     "embedding_dropout": Field(N_("Dropout probability after the embeddings."), *_PROBABILITY),
     "mlp_dropout": Field(N_("Dropout probability inside the feed-forward network."), *_PROBABILITY),
     "classifier_pooling": _one_of(
-        N_("What represents a sequence in a classifier: its first token, or the mean of all."),
+        N_("How a classifier represents a sequence: by its first token, or by the mean of all tokens."),
         N_("cls or mean"),
         CLASSIFIER_POOLINGS,
     ),

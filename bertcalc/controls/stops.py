@@ -68,7 +68,7 @@ _MULTIPLES = 8  # the highest multiple of H, if intermediate_size is a multiple 
 
 _NO_SLIDER = (
     N_("There is no slider for {name}: did you mean {nearest}?"),
-    N_("There is no slider for {name}. There is one for {options}."),
+    N_("There is no slider for {name}. These fields have sliders: {options}."),
 )
 
 

@@ -127,7 +127,7 @@ def report(
         Link(url),
         Heading(_("Parameters")),
         formulas.components,
-        _("Together {parameters}.").format(parameters=f"{total:,}"),
+        _("Total: {parameters}.").format(parameters=f"{total:,}"),
         *_forward(case, formulas, sizes, _),
         TwoColumns(
             (

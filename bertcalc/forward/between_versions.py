@@ -40,7 +40,10 @@ def differences(model: Model, call: Call) -> Iterator[Problem]:
     """Notes on how the outputs of transformers 4 and 5 differ for this call."""
     config, cls, crossed = model.config, model.cls, attends(model, call)
     if version_of(config) is FOUR:
-        yield Problem.of(N_("This is transformers 4, because 5 has no relative positions."), "position_embedding_type")
+        yield Problem.of(
+            N_("This shows transformers 4, because transformers 5 has no relative positions."),
+            "position_embedding_type",
+        )
         return
     cached = caches(model, call)
     if _fails(model, call):

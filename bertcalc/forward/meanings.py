@@ -32,7 +32,7 @@ MEANINGS: dict[str, str] = {
     "last_hidden_state": N_("A vector for each token, from the last layer."),
     "pooler_output": N_("The first token's vector after the pooler: one for the whole sequence."),
     "prediction_logits": N_("A score for each token of the vocabulary, at each position."),
-    "seq_relationship_logits": N_("Two scores: the second text follows the first, or it is a random one."),
+    "seq_relationship_logits": N_("Two scores: does the second text follow the first, or is it a random text?"),
     "sop_logits": N_("Scores for the order of the two texts: original or swapped."),
     "logits": N_("A score for each possible answer, before the softmax."),
     "start_logits": N_("A score for each token as the start of the answer."),

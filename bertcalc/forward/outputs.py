@@ -273,11 +273,11 @@ def remarks(model: Model, call: Call) -> Iterator[Problem]:
         yield Problem.of(message, "encoder_sequence_length")
     if config.add_cross_attention and not attends(model, call):
         not_given = N_("Without encoder_hidden_states the cross-attention is left out.")
-        not_taken = N_("This class does not take encoder_hidden_states: its cross-attention is left out.")
+        not_taken = N_("This class does not take encoder_hidden_states: its cross-attention is skipped.")
         yield Problem.of(not_given if cls.sees_encoder else not_taken, "add_cross_attention")
     if call.output_attentions and version_of(config).empty_attentions:
         message = N_(
-            'This is what a model with attn_implementation="eager" returns; with the default, transformers 5 returns '
+            'These are the outputs of a model with attn_implementation="eager"; by default, transformers 5 returns '
             "empty tuples of attentions."
         )
         yield Problem.of(message, "output_attentions")

@@ -30,8 +30,8 @@ KNOWN_OPERATIONS: frozenset[Operation] = frozenset(
 
 
 UNDER_AUTOCAST = N_(
-    "Under AMP, activations are not listed tensor by tensor, because autocast keeps 16-bit copies beside them. "
-    "Training shows their sum and its formula."
+    "Under AMP, activations are not listed tensor by tensor, because autocast also keeps 16-bit copies. The "
+    "Training view shows their sum and its formula."
 )
 
 

@@ -2,7 +2,7 @@
 
 >>> print(read_json_file('{"word_embedding_dimension": 384, "pooling_mode_mean_tokens": true}'))
 Read as: a JSON file that does not describe a model.
-This is the config.json of a Pooling layer of sentence-transformers, which has no parameters.
+This is the config.json of a sentence-transformers Pooling layer, which has no parameters.
 """
 
 import json

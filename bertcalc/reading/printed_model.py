@@ -61,8 +61,8 @@ _SENTENCE_TRANSFORMER = re.compile(
     r"\(0\): Transformer\(\{[^\n]{0,2000}?(?:'architecture': '(\w{1,80})'|\}\) with Transformer model: (\w{1,80}))"
 )
 _NO_SIZES = N_(
-    "This print does not show the modules of {architecture} inside the Transformer. print(model[0].auto_model) "
-    "shows them."
+    "This printout does not show the modules of {architecture} inside the Transformer. Use "
+    "print(model[0].auto_model) to show them."
 )
 
 

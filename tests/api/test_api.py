@@ -195,7 +195,7 @@ def test_a_key_that_may_change_the_count_is_a_warning() -> None:
     with pytest.raises(bertcalc.InputError, match="hiden_size is unknown: did you mean hidden_size"):
         bertcalc.load({"model_type": "bert", "hiden_size": 1024})
     assert warned({"model_type": "bert", "extra_layers": 1}) == [
-        "Unknown keys, which are ignored: extra_layers. If they change the model, its count differs."
+        "Unknown keys, ignored: extra_layers. If they change the model, its count differs."
     ]
     assert warned({"model_type": "bert", "architectures": ["Nobody"]})
     assert warned({"model_type": "bert", "gradient_checkpointing": False, "vocab_size": 5}) == []

@@ -561,7 +561,7 @@ def test_a_line_multiplies_the_lines_of_one_layer_above_it(times: str) -> None:
 def test_a_line_that_multiplies_nothing_says_so() -> None:
     for text in ("12 layers\npooler: H*H+H", "pooler: H*H+H\nx 12"):
         [line] = [verdict.line for verdict in report(text, BertConfig()).verdicts if verdict.line.times]
-        assert "no lines of one layer above" in str(line.problem)
+        assert "counts a single layer, so there is nothing to multiply" in str(line.problem)
 
 
 def test_a_heading_is_no_line_unless_only_a_number_is_below_it() -> None:

@@ -375,7 +375,7 @@ def test_progress_says_what_is_done(language: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("streamlit.progress", lambda _share, text: Bar().progress(0, text) or Bar())
     opened(fields='{"n_embd": 24, "n_head": 2}', lang=language)
     translate = catalogue(language).gettext
-    assert shown[1] == translate("Waiting for another reader's model")
+    assert shown[1] == translate("Waiting for another user's model")
     assert shown[3] == ("Changing n_embd: 3 of 6" if language == "en" else "改变 n_embd：3 / 6")
     assert "4 of 12" in shown[4] or "4 / 12" in shown[4]
 

@@ -148,7 +148,7 @@ def test_a_pasted_config_joins_the_comparison() -> None:
     config = {"model_type": "bert", "architectures": ["BertForTokenClassification"], "pad_token_id": 5, "x": 1}
     app.text_area(key="config_json").set_value(json.dumps({**config, "vocab_size": 21128})).run()
     said = texts(app)
-    assert "Unknown keys, which are ignored: x. If they change the model, its count differs." in said
+    assert "Unknown keys, ignored: x. If they change the model, its count differs." in said
     count = real(BertConfig(vocab_size=21128), "BertForTokenClassification")
     assert f"BertForTokenClassification: {count:,} parameters" in said
     press(app, "Add to the comparison")
@@ -390,7 +390,7 @@ def test_of_many_changes_the_chart_shows_those_that_change_something() -> None:
     assert 0 not in parts
     assert sum(parts) == whole
     assert "pad_token_id" not in str(tables(app)[0])
-    [without_effect] = [caption.value for caption in app.caption if "differ without an effect" in caption.value]
+    [without_effect] = [caption.value for caption in app.caption if "differ but have no effect" in caption.value]
     assert "pad_token_id" in without_effect
     [inside] = [text.value for text in app.markdown if text.value.startswith("**without token types, as GPT2Model**")]
     assert "Token types −1,536 · LayerNorm (embeddings) −1,536 · Final LayerNorm +1,536" in inside
@@ -577,7 +577,7 @@ def test_a_discovered_model_stands_beside_ours_in_every_view(view: str, measure:
     app = open_app("compare.py", compare=view, compare_by=measure, models=models)
     assert not app.text
     assert [one.value for one in app.error] == (
-        ["This is not available for LlamaForCausalLM: its formula was inferred."]
+        ["This is not available for LlamaForCausalLM, because its formula was derived automatically."]
         if (view, measure) == ("differences", "training_memory")
         else []
     )

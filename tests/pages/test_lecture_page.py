@@ -208,7 +208,7 @@ def test_a_screen_that_is_not_there_is_named_and_the_nearest_or_the_first_is_sho
     assert not app.warning
     assert "## The whole model" in words(app)
     app = open_app(PAGE, screen="zzz")
-    assert app.warning[0].value == "This lecture has no screen “zzz”. Showing the first one."
+    assert app.warning[0].value == "This lecture has no screen “zzz”. Showing the first screen."
     assert "## A word is a vector" in words(app)
     assert "screen in the link is too long" in texts(open_app(PAGE, screen="x" * 61))[0]
     assert "there is no such lecture. Did you mean why-110-million?" in texts(open_app(PAGE, lecture="why"))[0]
@@ -222,7 +222,7 @@ def test_notes_are_a_page_of_their_own_and_never_on_the_screen() -> None:
     app = open_app(PAGE, screen=NAMES[1], notes="true")
     assert component(app, "bertcalc_notes")["screen"] == said
     assert not app.metric
-    button(app, "To the screen").click().run()
+    button(app, "Show the screen").click().run()
     assert "## The word table" in words(app)
 
 

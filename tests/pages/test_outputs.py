@@ -142,7 +142,7 @@ def test_the_switches_are_in_step_with_the_sidebar() -> None:
 
 def test_relative_positions_show_transformers_4() -> None:
     app = open_app("outputs.py", position_embedding_type="relative_key", output_attentions="true")
-    assert "This is transformers 4" in captions(app)
+    assert "This shows transformers 4" in captions(app)
     assert "head_mask" in column(app, 2, "Name")
     assert "cross_attentions" not in column(app, 1, "Name")
     assert "transformers 4" not in captions(open_app("outputs.py"))

@@ -126,9 +126,9 @@ def test_a_model_without_a_head_has_none_anywhere() -> None:
 
 def test_the_formula_of_a_peak_is_said_to_be_that_of_one_moment() -> None:
     app = open_app("sweep.py", measure="inference_memory")
-    assert "This is the formula of the step where memory peaks now" in said(app)
+    assert "This is the formula of the step at which memory peaks now" in said(app)
     assert len(app.latex) == 1
-    assert "step where memory peaks" not in said(open_app("sweep.py", measure="activations"))
+    assert "step at which memory peaks" not in said(open_app("sweep.py", measure="activations"))
 
 
 def test_a_step_on_the_map_takes_the_model_into_the_sidebar() -> None:

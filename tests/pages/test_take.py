@@ -247,7 +247,7 @@ def reported(monkeypatch: pytest.MonkeyPatch, page: str, **link: str) -> str:
 
 def test_the_answer_of_a_page_has_a_heading_of_its_own_in_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
     told = reported(monkeypatch, "memory.py", memory="fit")
-    assert "\n## What fits into T4 16 GB\n\n| T4 16 GB | Number |" in told
+    assert "\n## What fits on T4 16 GB\n\n| T4 16 GB | Number |" in told
     assert "| Reserved | 1.6 GB (1.5 GiB) |" in told  # without "GiB" in the name
     assert "| Allocator | 6 % |" in told
 

@@ -250,7 +250,7 @@ def test_a_second_stream_of_layers_is_not_googles_bert() -> None:
     sizes = {"v_hidden_size": 1024, "v_num_hidden_layers": 6, "v_intermediate_size": 1024}
     config = {key: value for key, value in transformers.BertConfig().to_dict().items() if key != "model_type"}
     assert bertcalc.read(json.dumps(config)).num_parameters == parameters("BertModel")
-    with pytest.raises(InputError, match="bert lacks some of its keys: v_hidden_size"):
+    with pytest.raises(InputError, match="bert does not have some of its keys: v_hidden_size"):
         bertcalc.read(json.dumps({**config, **sizes}))
     assert bertcalc.read(json.dumps({**config, "teacher_hidden_size": 1024})).num_parameters == parameters("BertModel")
 
@@ -276,4 +276,4 @@ Total params: 23,834,624"""
 
 def test_the_arguments_of_a_training_are_no_log() -> None:
     arguments = {"model_name_or_path": "bert-base-uncased", "learning_rate": 2e-5, "per_device_train_batch_size": 32}
-    assert "These are the arguments of a training" in str(bertcalc.read(json.dumps(arguments)))
+    assert "These are training arguments" in str(bertcalc.read(json.dumps(arguments)))

@@ -23,7 +23,7 @@ MISSING = N_("This needs torch and transformers, which are not installed here.")
 TREE = Fold("printed", N_("As PyTorch prints it"))
 # Activities of the discovery; any other text is the name of the field that is being changed.
 _DOING = {
-    "": N_("Waiting for another reader's model"),
+    "": N_("Waiting for another user's model"),
     "imports": N_("Starting PyTorch"),
     "formulas": N_("Fitting formulas"),
     "fresh configurations": N_("Building the class at held-out sizes"),

@@ -98,12 +98,12 @@ def _show_box() -> tuple[str, str]:
     if is_long:
         message = _(
             "This text has more than {most:,} characters, so it is not in the link: only this tab of your browser "
-            "keeps it, and anyone who opens the link sees an empty box."
+            "keeps it, and users who open the link see an empty box."
         )
         if not kept.holds_text("pasted_text"):
             message = _(
-                "This text has more than {most:,} characters, so it is not in the link: a reload empties the box, and "
-                "anyone who opens the link sees an empty box."
+                "This text has more than {most:,} characters, so it is not in the link: a reload empties the box, "
+                "and users who open the link see an empty box."
             )
         st.caption(message.format(most=LINKED.longest))
     st.session_state["drawn choices"][LINKED.name] = None if is_long or not text.strip() else text

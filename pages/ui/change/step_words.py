@@ -30,7 +30,7 @@ TITLES: Mapping[str, str] = {
 }
 # The kinds of steps by purpose, in the order of their menus.
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    N_("Train less"): ("lora", "ia3", "prompt_tuning", "prefix_tuning", "p_tuning", "ln_tuning", "bitfit"),
+    N_("Train fewer parameters"): ("lora", "ia3", "prompt_tuning", "prefix_tuning", "p_tuning", "ln_tuning", "bitfit"),
     N_("Resize"): ("vocabulary", "layers", "heads", "feed_forward", "embeddings"),
     N_("Quantize"): (
         *("bitsandbytes", "torchao_int8", "torchao_intx", "torch_dynamic", "onnx_dynamic", "gguf", "gptq", "awq"),

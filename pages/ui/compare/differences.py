@@ -121,7 +121,7 @@ def show_steps(comparison: Comparison, explanation: Breakdown) -> None:
         if part.inside:
             _show_inside(part)
     if fields := explanation.fields_without_effect:
-        st.caption(_("These fields differ without an effect: {fields}.").format(fields=", ".join(map(code, fields))))
+        st.caption(_("These fields differ but have no effect: {fields}.").format(fields=", ".join(map(code, fields))))
 
 
 def _show_inside(part: Attribution) -> None:

@@ -127,7 +127,7 @@ def show_flops(counts: Sequence[FlopCount]) -> None:
     if not counts:
         return
     st.success(
-        _("This model takes this number of operations for these batches, by common conventions:"),
+        _("By common conventions, this model takes this number of operations for these batches:"),
         icon=":material/check_circle:",
     )
     rows = [

@@ -92,7 +92,7 @@ def _show_what_tells_them_apart(equals: Sequence[Miscounted]) -> None:
         return
     columns = {_("Term"): [_(part) for part, _amounts in rows]}
     for number_of in range(len(equals)):
-        columns[_("Under explanation {number}").format(number=number_of + 1)] = [
+        columns[_("With explanation {number}").format(number=number_of + 1)] = [
             f"{amounts[number_of]:,}" for _part, amounts in rows
         ]
     st.markdown(_("**How to tell them apart**"))

@@ -166,7 +166,7 @@ def screen_of(lecture: Lecture, name: str) -> Screen:
     """The screen that the link names, or a similar one or the first, with a warning."""
     screen, exact = _find(lecture, name)
     if not exact:
-        message = _("This lecture has no screen “{name}”. Showing the first one.")
+        message = _("This lecture has no screen “{name}”. Showing the first screen.")
         if get_close_matches(name, [screen.name], n=1):
             message = _("This lecture has no screen “{name}”. Showing “{nearest}”.")
         st.warning(message.format(name=literal(shorten(name)), nearest=screen.name), icon=":material/help:")

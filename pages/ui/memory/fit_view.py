@@ -70,7 +70,7 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
             live.success(text, icon=":material/check:")
         else:
             live.error(text, icon=":material/close:")
-    note_results(Table(_("What fits into {device}").format(device=device.name), *_results(run, fit, device)))
+    note_results(Table(_("What fits on {device}").format(device=device.name), *_results(run, fit, device)))
     show_metrics(
         {
             _length_title(run): (_number(fit.length), _limit(fit.length)),

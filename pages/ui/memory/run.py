@@ -284,8 +284,8 @@ def choose_device(controls: DeltaGenerator) -> Device:
                 100,
                 problems.append,
                 help=_(
-                    "What PyTorch's allocator and cuBLAS take on top of the tensors: up to 6 % with expandable "
-                    "segments, 2 to 29 % without (measured on an H100)."
+                    "Memory that PyTorch's allocator and cuBLAS use in addition to the tensors: up to 6 % with "
+                    "expandable segments, 2 to 29 % without (measured on an H100)."
                 ),
             )
     for problem in problems:  # outside the popover, which would hide it

@@ -64,7 +64,7 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
     N_("Import"): {
         "bring": PageEntry(
             N_("Bring anything"),
-            N_("What have you got?"),
+            N_("What do you have?"),
             N_(
                 "Paste a number, a text, a printed model or a config.json, name a model on the Hub, or open a file: "
                 "bertcalc reads, counts and checks it."

@@ -85,7 +85,7 @@ def show_corrections(model: Model, tool: Tool) -> None:
         rows.append((sentence(miscount_in_words(REASONS[miscount])), f"${formula.latex()}$", in_numbers, *figures))
     total = bold(f"{model.num_parameters():,}")
     rows.append((bold(_("{architecture} has").format(architecture=model.architecture)), "", "", "", total))
-    titles = (_("Where it differs"), _("To be added"), _("In numbers"), _("Parameters"), _("So far"))
+    titles = (_("Where it differs"), _("Correction"), _("In numbers"), _("Parameters"), _("So far"))
     with stacked_on_a_phone():
         show_rows(titles, rows, _("From the tool's count to the model's count"))
 

@@ -95,7 +95,7 @@ def _show(choice: Choice) -> None:
     offered = exported_tables(choice)
     if not offered:
         return
-    title = st.selectbox(_("What"), list(offered), key="taken", label_visibility="collapsed")
+    title = st.selectbox(_("Table"), list(offered), key="taken", label_visibility="collapsed")
     make, chart = offered[title]
     stem, name = (other.stem, other.stem) if other else (stem_of(choice), model_name(choice))
     if list(offered).index(title) < len(shown_elements()):  # a table of the page, not of the model
