@@ -42,7 +42,7 @@ else:
     total = live_count(discovery.tensors, values) if sizes else discovery.parameters
     sides = whole(discovery.parameters, discovery.total, discovery.fields), whole(total, discovery.total, values)
     grown = grown_by(growths(*sides, letters(discovery))[WHOLE])
-    against = _("against the given sizes") if selection.fields else _("compared with the default sizes")
+    against = _("vs. the given sizes") if selection.fields else _("compared with the default sizes")
     with metric_row("any-figures"):
         show_total(discovery.cls, total, total - discovery.parameters, against, grown, room=18, lines=2)
         for component, parts in components(discovery).items():

@@ -19,8 +19,8 @@ ADAPTER_NAME = ".default"  # peft's name of the adapter, part of the names of al
 COPY = f".modules_to_save{ADAPTER_NAME}"  # follows the name of a module that is trained as a whole
 _ADAPTED = N_("{module} has an adapter already: leave it out of target_modules, or of modules_to_save.")
 _FIRST_LAYER = N_(
-    "bertcalc counts the parameters of an adapter of {architecture}, but not its FLOPs and memory: a convolution "
-    "follows the first layer."
+    "bertcalc counts the parameters of an adapter of {architecture}, but not its FLOPs or memory, because a "
+    "convolution follows the first layer."
 )
 _NOT_CAUSAL = N_(
     "peft takes task_type CAUSAL_LM only for a class that generates text, such as BertLMHeadModel: {architecture} does "

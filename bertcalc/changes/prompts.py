@@ -40,14 +40,12 @@ _OTHER_KEYS = N_(
     "{architecture} cannot run with prefixes of {width} units, as its keys have {needed}: set token_dim to {needed}."
 )
 _READS_ENCODER = N_(
-    "With encoder_hidden_states, bertcalc counts the parameters of {change}, but not its FLOPs and memory."
+    "With encoder_hidden_states, bertcalc counts the parameters of {change}, but not its FLOPs or memory."
 )
 _CHOICES = N_(
     "{architecture} cannot run with virtual tokens: peft creates them for each sequence, but not for each choice."
 )
-_FACTORIZED = N_(
-    "With factorized embeddings, bertcalc counts the parameters of {change}, but not its FLOPs and memory."
-)
+_FACTORIZED = N_("With factorized embeddings, bertcalc counts the parameters of {change}, but not its FLOPs or memory.")
 _LSTM = N_(
     "The memory of {architecture} with an LSTM is not simulated, because an LSTM has its own kernel: set "
     "encoder_reparameterization_type to MLP."

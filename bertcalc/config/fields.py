@@ -146,14 +146,15 @@ FIELDS: dict[str, Field] = {
         POSITION_EMBEDDING_TYPES,
     ),
     "use_cache": Field(
-        N_("Whether a decoder returns keys and values, so that they need not be computed again for the next token."),
+        N_("Whether a decoder returns keys and values, so that they are not computed again for the next token."),
         *_BOOL,
     ),
     "classifier_dropout": Field(
         N_("Dropout before the classifier; None uses hidden_dropout_prob."), *_PROBABILITY_OR_NONE
     ),
     "is_decoder": Field(
-        N_("Whether each token attends only to itself and earlier tokens, and keys and values can be cached."), *_BOOL
+        N_("Whether each token attends only to itself and to earlier tokens, so that keys and values can be cached."),
+        *_BOOL,
     ),
     "add_cross_attention": Field(
         N_("A second attention in each layer, over an encoder's output; for decoders only."), *_BOOL
@@ -192,7 +193,7 @@ OWN_FIELDS: dict[str, Field] = {
     "summary_use_proj": Field(N_("Whether multiple choice has a dense layer over the token of each choice."), *_BOOL),
     "summary_activation": Field(N_("The activation after the dense layer of multiple choice."), *_ACTIVATION),
     "summary_last_dropout": Field(N_("Dropout after the activation, before the scores of the choices."), *_PROBABILITY),
-    "relative_attention": Field(N_("Whether scores depend on how far apart two tokens are."), *_BOOL),
+    "relative_attention": Field(N_("Whether scores depend on the distance between two tokens."), *_BOOL),
     "max_relative_positions": Field(
         N_(
             "Distances beyond this value are clipped; -1 means max_position_embeddings. Without buckets, the table "
@@ -229,7 +230,7 @@ OWN_FIELDS: dict[str, Field] = {
         choices=("p2c|c2p", None),
     ),
     "conv_kernel_size": Field(
-        N_("Width in tokens of a convolution beside the first layer; 0 means that there is none."),
+        N_("Width, in tokens, of a convolution in parallel with the first layer; 0 means no convolution."),
         N_("0, or an odd number from 1 to 99"),
         lambda value: is_int(value) and (value == 0 or (0 < value < 100 and value % 2 == 1)),
     ),
@@ -242,7 +243,10 @@ OWN_FIELDS: dict[str, Field] = {
         N_("The activation after the dense layer of a classifier."), *_ACTIVATION_WITHOUT_TENSORS
     ),
     "legacy": Field(
-        N_("Whether the masked-LM head is BERT's; otherwise it multiplies by the word embeddings, tied or not."),
+        N_(
+            "Whether the masked-LM head is the same as BERT's; otherwise it multiplies by the word "
+            "embeddings, tied or not."
+        ),
         *_BOOL,
     ),
     "embd_pdrop": Field(N_("Dropout probability after the embeddings."), *_PROBABILITY),
@@ -264,7 +268,7 @@ OWN_FIELDS: dict[str, Field] = {
     ),
     "summary_first_dropout": Field(N_("Dropout before the dense layer that scores the choices."), *_PROBABILITY),
     "scale_attn_weights": Field(N_("Whether scores are divided by the square root of the head size."), *_BOOL),
-    "scale_attn_by_inverse_layer_idx": Field(N_("Whether the scores of layer i are divided by i + 1 as well."), *_BOOL),
+    "scale_attn_by_inverse_layer_idx": Field(N_("Whether the scores of layer i are also divided by i + 1."), *_BOOL),
     "reorder_and_upcast_attn": Field(N_("Whether scores are computed in float32, in a different order."), *_FALSE),
     "sinusoidal_pos_embds": Field(N_("Whether the position table is initialized with sines and cosines."), *_BOOL),
     "qa_dropout": Field(N_("Dropout before the question-answering scores."), *_PROBABILITY),
@@ -276,7 +280,7 @@ OWN_FIELDS: dict[str, Field] = {
     ),
     "norm_bias": Field(N_("Whether LayerNorms have a bias (beta) in addition to their weight (gamma)."), *_BOOL),
     "attention_bias": Field(N_("Whether the dense layers of the attention have biases."), *_BOOL),
-    "mlp_bias": Field(N_("Whether the dense layers of the feed-forward have biases."), *_BOOL),
+    "mlp_bias": Field(N_("Whether the dense layers of the feed-forward network have biases."), *_BOOL),
     "decoder_bias": Field(N_("Whether the decoder of the masked-LM head has a bias."), *_BOOL),
     "classifier_bias": Field(N_("Whether the dense layer of each head has a bias."), *_BOOL),
     "cls_token_id": Field(N_("The token that begins a text."), *_TOKEN_ID),
@@ -319,9 +323,9 @@ OWN_FIELDS: dict[str, Field] = {
         lambda value: is_int(value) and 0 <= value < _MOST_TOKENS,
     ),
     "classifier_activation": Field(N_("The activation in each head."), *_ACTIVATION),
-    "deterministic_flash_attn": Field(N_("Whether flash attention is deterministic, but slower."), *_BOOL),
+    "deterministic_flash_attn": Field(N_("Whether to use deterministic flash attention, which is slower."), *_BOOL),
     "sparse_prediction": Field(
-        N_("Whether the masked-LM head runs only where there is a label, if labels are given."), *_BOOL
+        N_("Whether the masked-LM head runs only at positions that have a label, if labels are given."), *_BOOL
     ),
     "sparse_pred_ignore_index": Field(
         N_("With sparse_prediction, the label that means “no label”."),

@@ -174,7 +174,7 @@ TOOLS: dict[str, Tool] = {
             ("2*V*H", "4*L*H**2", "3*L*I*H"),
             ("positions", "token types", "layer biases", "LayerNorm", "gated"),
             "RahulSChand/gpu_poor, src/App.js, computeModelSize",
-            (N_("Written for models like LLaMA: a gated feed-forward, and an untied decoder."),),
+            (N_("The formula is for models like LLaMA, with a gated feed-forward network and an untied decoder."),),
             output_matrix=True,
         ),
         Tool(

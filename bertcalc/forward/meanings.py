@@ -26,7 +26,7 @@ MEANINGS: dict[str, str] = {
     "logits_to_keep": N_("Compute logits for only this many of the last tokens; 0 means all tokens."),
     "output_attentions": N_("Whether attentions are returned."),
     "output_hidden_states": N_("Whether hidden_states are returned."),
-    "return_dict": N_("Whether outputs have names, or are a plain tuple."),
+    "return_dict": N_("Whether the outputs are named, or a plain tuple."),
     "cache_position": N_("The positions of these tokens in past_key_values."),
     "loss": N_("How far the predictions are from the labels: one number for the whole batch."),
     "last_hidden_state": N_("A vector for each token, from the last layer."),

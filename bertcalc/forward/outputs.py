@@ -272,7 +272,7 @@ def remarks(model: Model, call: Call) -> Iterator[Problem]:
         message = N_("encoder_hidden_states have no effect without is_decoder and add_cross_attention.")
         yield Problem.of(message, "encoder_sequence_length")
     if config.add_cross_attention and not attends(model, call):
-        not_given = N_("Without encoder_hidden_states the cross-attention is left out.")
+        not_given = N_("Without encoder_hidden_states, the cross-attention is skipped.")
         not_taken = N_("This class does not take encoder_hidden_states: its cross-attention is skipped.")
         yield Problem.of(not_given if cls.sees_encoder else not_taken, "add_cross_attention")
     if call.output_attentions and version_of(config).empty_attentions:

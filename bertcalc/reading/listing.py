@@ -390,7 +390,7 @@ def _of_counts(counts: Counts, text: str) -> TextReading:
 
 
 _NO_SHAPES = Problem.of(
-    N_("Without shapes, it is not known which model this is: list each tensor with its shape, such as {example}."),
+    N_("Without shapes, the model cannot be identified: list each tensor with its shape, such as {example}."),
     example="pooler.dense.weight torch.Size([768, 768])",
 )
 _EXAMPLE = "pooler.dense.weight torch.Size([768, 768])"

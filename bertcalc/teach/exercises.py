@@ -181,7 +181,7 @@ def _count(kind: Kind, model: Model, question: Sentence, path: str = "") -> Exer
     return empty._replace(right=right, tensors=tensors, mistakes=_others(right, mistakes))
 
 
-_EVERYWHERE = Sentence(N_("all layers are counted, but one is asked for"))
+_EVERYWHERE = Sentence(N_("all layers are counted, but the question is about one"))
 _WITH_BIAS = Sentence(N_("the bias is counted as well, but it is a separate tensor"))
 
 
@@ -334,7 +334,7 @@ def _error(random: Random, level: Level, family: Family) -> Exercise:
     right = by_place(flawed.tensors, model)
     mistakes = [
         Mistake(Sentence(N_("the line is left unchanged")), by_place(flawed.miscounted(), model)[place]),
-        *(Mistake(Sentence(N_("a different line is chosen, which is correct")), amount) for amount in right.values()),
+        *(Mistake(Sentence(N_("you chose a different line, which is correct")), amount) for amount in right.values()),
     ]
     return flawed._replace(right=right[place], mistakes=_others(right[place], mistakes))
 

@@ -142,7 +142,7 @@ def test_notes_are_in_a_window_of_their_own_that_follows(visit: Open) -> None:
         page.keyboard.press("n")
     notes = opened.value
     expect(notes.get_by_text("A fifth of the model")).to_be_visible()
-    expect(notes.get_by_text("Next: 3 / 15 · Where a word stands")).to_be_visible()
+    expect(notes.get_by_text("Next: 3 / 15 · The position of a word")).to_be_visible()
     expect(page.get_by_text("A fifth of the model")).to_have_count(0)
     page.keyboard.press("ArrowRight")
     expect(notes.get_by_text("There are 512 positions")).to_be_visible()

@@ -147,6 +147,6 @@ def test_the_numbers_of_training_stay_in_one_row_during_a_change_and_after_it(lo
     assert len({box["y"] for box in before}) == 1
     with held(page, "hidden_size", 0.75):
         below = page.get_by_test_id("stMetricDelta").first
-        expect(below).to_contain_text("against bert-base-uncased")
+        expect(below).to_contain_text("vs. bert-base-uncased")
         assert overflow(below.locator("*")) == 0
     assert [(box["x"], box["y"]) for box in boxes(numbers)] == [(box["x"], box["y"]) for box in before]

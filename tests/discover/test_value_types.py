@@ -66,5 +66,5 @@ def test_a_file_that_transformers_does_not_load_is_refused(changed: dict[str, An
 
 
 def test_a_size_that_the_class_derives_from_nothing_is_unknown() -> None:
-    with pytest.raises(InputError, match="does not know what these keys change in FalconForCausalLM"):
+    with pytest.raises(InputError, match="does not know how these keys change FalconForCausalLM"):
         read_any(json.dumps({"model_type": "falcon", "num_ln_in_parallel_attn": 2}))

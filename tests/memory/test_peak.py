@@ -510,7 +510,7 @@ def test_several_sequences_of_which_none_can_be_padded_are_refused_as_the_real_c
     with pytest.raises(ValueError, match="Cannot handle batch sizes > 1 if no padding token is defined"):
         case.real()(**unmasked(case, Call(2, 8)))
     for count in (training_peak_bytes, inference_peak_bytes):
-        with pytest.raises(ValueError, match=r"one sequence at a time.*: set pad_token_id, or batch_size to 1\.$"):
+        with pytest.raises(ValueError, match=r"one sequence at a time.*: set pad_token_id, or set batch_size to 1\.$"):
             count(case.ours(), 2, 8)
         assert count(case.ours(), 1, 8)
         assert count(padded.ours(), 2, 8)

@@ -308,7 +308,7 @@ def test_a_4_bit_layer_needs_more_memory_for_a_sequence_where_the_page_says_so(
 ) -> None:
     app = open_app("change.py", architecture="BertForSequenceClassification", changes=changes, training_dtype=dtype)
     captions = " ".join(str(caption.value) for caption in app.caption)
-    assert ("a sequence needs more memory than with the adapter alone" in captions) == explained
+    assert ("A sequence therefore needs more memory than with the adapter alone" in captions) == explained
     if changes == QLORA:
         plan = Plan(dtype)
         models = [changed_models(CLASSIFIER, read_steps(steps))[0][-1].in_training(plan) for steps in (LORA, QLORA)]

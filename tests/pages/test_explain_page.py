@@ -178,7 +178,7 @@ def test_write_up_004_term_by_term() -> None:
     assert rows[-1][1] == "**102,267,648**"
 
 
-@pytest.mark.parametrize("name", ["a walk layer by layer", "a notebook of tensors"])
+@pytest.mark.parametrize("name", ["a layer-by-layer count", "tensor-by-tensor notes"])
 def test_examples_that_come_out_right(name: str) -> None:
     app = click(open_app("explain.py", explain="terms"), name)
     assert app.success[0].value.startswith("Every term is right")

@@ -218,7 +218,7 @@ def test_notes_are_a_page_of_their_own_and_never_on_the_screen() -> None:
     said = component(open_app(PAGE, screen=NAMES[1]), "bertcalc_notes_button")["screen"]
     assert "A fifth of the model" in said["notes"]
     assert said["title"] == "2 / 15 · The word table: one row for each word piece"
-    assert said["after"] == "Next: 3 / 15 · Where a word stands"
+    assert said["after"] == "Next: 3 / 15 · The position of a word"
     app = open_app(PAGE, screen=NAMES[1], notes="true")
     assert component(app, "bertcalc_notes")["screen"] == said
     assert not app.metric

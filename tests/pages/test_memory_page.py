@@ -396,7 +396,7 @@ def test_a_class_that_cannot_pad_takes_one_sequence() -> None:
     link = {"preset": "gpt2", "architecture": "GPT2ForSequenceClassification"}
     for view in ("fit", "training", "inference"):
         app = memory(view, batch_size="2", **link)
-        assert "set pad_token_id, or batch_size to 1" in str(app.error[0].value)
+        assert "set pad_token_id, or set batch_size to 1" in str(app.error[0].value)
         assert not app.metric
     app = memory("fit", **link)
     assert app.metric[1].value == "1"

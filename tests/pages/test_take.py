@@ -369,7 +369,7 @@ def chart_of(page: str, **link: str) -> pd.DataFrame:
 
 def test_the_chart_of_designs_keeps_what_it_says_of_them() -> None:
     found = chart_of("design.py", nearby="true")
-    assert set(found["The budget"]) == {"within the budget", "above it"}
+    assert set(found["The budget"]) == {"within the budget", "above the budget"}
     assert ((found["hidden_size"] % found["num_attention_heads"]) == 0).all()
 
 

@@ -39,7 +39,7 @@ def test_published_claims(line: dict[str, str]) -> None:
             "The calculation gives 453.0 MB (432.0 MiB), not 1.19 GB.",
         ),
         ("one layer: 32 × 512 × 768 × 4 bytes\n- = ~320 MB per layer", "wrong", "The calculation gives 50.3 MB"),
-        ("Classification head of DistilBERT: 768 × 2 = 1,536", "wrong", "1,538 is right for a classifier of 2 labels."),
+        ("Classification head of DistilBERT: 768 × 2 = 1,536", "wrong", "1,538 is right for a classifier with 2 labels."),
         (
             "DistilBERT is a smaller version of BERT:\n- 6 layers (BERT has 12)\n- 66M parameters",
             "right",
@@ -72,7 +72,7 @@ def test_published_claims(line: dict[str, str]) -> None:
         ("12 transformer layers × ~7M each = 84M", "conditional", "the count of one layer is rounded"),
         ("FP16 activations: 219 MB", "unknown", ""),
         ("FP32:  100 samples/sec,  440 GB VRAM", "wrong", "The unit is 1,000 times too large: 437.9 MB"),
-        ("分类线性层的参数：768 * 18", "wrong", "13,842 is right for a classifier of 18 labels"),
+        ("分类线性层的参数：768 * 18", "wrong", "13,842 is right for a classifier with 18 labels"),
         ("a pooler with 590,000 parameters", "right", "pooler"),
         ("注意力层：4 × 768² = 2,359,296。无 bias 时。", "right", "attention of one layer without biases"),
         (

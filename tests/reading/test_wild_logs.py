@@ -172,7 +172,7 @@ def test_what_a_tool_measured_of_a_larger_model_is_not_wrong(line: str) -> None:
 
 @pytest.mark.parametrize(("model_type", "key"), [("mamba", "n_layer"), ("llama", "n_layers"), ("llama", "d_model")])
 def test_a_size_under_another_programs_name_is_not_replaced_by_a_default(model_type: str, key: str) -> None:
-    with pytest.raises(InputError, match=f"does not know what these keys change .*: {key}"):
+    with pytest.raises(InputError, match=f"does not know how these keys change .*: {key}"):
         bertcalc.read(json.dumps({"model_type": model_type, "vocab_size": 32_000, key: 48}))
 
 
@@ -256,7 +256,7 @@ def test_a_second_stream_of_layers_is_not_googles_bert() -> None:
 
 
 def test_a_class_without_a_formula_leads_on() -> None:
-    with pytest.raises(InputError, match=r"no formula for the config.json of T5EncoderModel. Use the page Any model"):
+    with pytest.raises(InputError, match=r"no formula for the config.json of T5EncoderModel. Use the Any model page"):
         bertcalc.read('{"model_type": "t5", "architectures": ["T5EncoderModel"], "d_model": 512}')
 
 

@@ -40,7 +40,9 @@ def _with_class(reading: TextReading) -> TextReading:
     name = reading.modules.class_name if reading.modules is not None else ""
     if UNKNOWN_CLASS not in reading.notes or name not in classes_with_formulas():
         return reading
-    advice = Problem.of(N_("bertcalc counts {name} exactly from its config.json: paste that instead."), name=name)
+    advice = Problem.of(
+        N_("bertcalc counts {name} exactly from its config.json: paste the config.json instead."), name=name
+    )
     return replace(reading, notes=tuple(advice if note == UNKNOWN_CLASS else note for note in reading.notes))
 
 

@@ -88,8 +88,8 @@ def refused(content: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 GUESS = N_(
-    "auto_map: the repository has its own code ({program}), which bertcalc does not run. It counts transformers' class "
-    "of this model type, so the count is a guess."
+    "auto_map: the repository has its own code ({program}), which bertcalc does not run. bertcalc counts the "
+    "transformers class of this model type instead, so the count is a guess."
 )
 
 

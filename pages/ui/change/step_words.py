@@ -57,7 +57,7 @@ HELP: Mapping[str, str] = {
     "lora_bias": N_("The second matrix of each adapter gets a bias."),
     "feedforward_modules": N_("The target_modules whose inputs IA3 scales, instead of their outputs."),
     "num_virtual_tokens": N_("Number of trained vectors before the tokens."),
-    "prefix_projection": N_("Whether two dense layers make the prefixes."),
+    "prefix_projection": N_("Whether two dense layers generate the prefixes."),
     "encoder_hidden_size": N_("The size of the network that generates the vectors. Empty: the hidden size."),
     "encoder_reparameterization_type": N_("The network that generates the vectors."),
     "head": N_("Whether the whole head is trained, in addition to the biases."),

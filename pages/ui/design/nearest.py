@@ -248,7 +248,7 @@ def _share(distance: int, amount: int) -> str:
 
 def show_chart(question: BudgetQuestion, result: Result, look: str) -> None:
     """Draw the width and depth of many models near the budget."""
-    sides = (_("within the budget"), _("above it"))
+    sides = (_("within the budget"), _("above the budget"))
     draw_chart(
         designs_frame(result.designs, question.budget, LISTED, sides, question.written),
         near_budget(look, sides),

@@ -46,7 +46,7 @@ self-attention = (768*64)*3*12 + 768*768
 feed forward = 12 * (768*3072 + 3072*768)
 LayerNorm = 768*2 + 768*2*12 + 768*2*12""",
     ),
-    N_("a walk layer by layer"): Example(
+    N_("a layer-by-layer count"): Example(
         "bert-large-chinese",
         """\
 Embedding-Token = 21128 * 1024
@@ -60,7 +60,7 @@ its norm = 2048
 the other 23 transformer layers = 23 * 12,596,224""",
         {"add_pooling_layer": False},
     ),
-    N_("a notebook of tensors"): Example(
+    N_("tensor-by-tensor notes"): Example(
         "bert-base-uncased",
         """\
 word_embeddings = 30522 * 768 = 23,440,896
@@ -89,7 +89,7 @@ def _check(text: str) -> Reason | None:
 
 COUNT = Text(
     "terms",
-    N_("Your count, a line for each term: name = calculation. V, H, L, A, I, P, T are the sizes in the sidebar."),
+    N_("Your count, one line per term: name = calculation. V, H, L, A, I, P, T are the sizes in the sidebar."),
     TERMS,
     count_lines.LONGEST,
     check=_check,

@@ -75,7 +75,7 @@ def show_returned(model: Model) -> None:
     """Compare the real forward method's outputs with bertcalc's, which takes longer than the rest of the page."""
     model = buildable(model)
     call = last_call(model)
-    st.caption(_("With the arguments of the page In and out: {arguments}").format(arguments=written(call)))
+    st.caption(_("With the arguments of the In and out page: {arguments}").format(arguments=written(call)))
     if runs(model, call):
         compared = ask(model.architecture, prove_forward, model, call)
         agrees = all(comparison.agrees for comparison in compared)
