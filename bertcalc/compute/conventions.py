@@ -113,7 +113,7 @@ RULES: dict[str, PublishedRule] = {
             "DeepSpeed",
             "forward",
             _by(Counting({"linear": 2}, {"softmax": 2})),
-            N_("no scores, no context; softmax 1 MAC for each element"),
+            N_("no scores, no context; softmax 1 MAC per element"),
             "deepspeed/profiling/flops_profiler/README.md",
         ),
     )

@@ -321,7 +321,7 @@ def _of_unsure(tree: PrintedTree, names: Sequence[str], count: int) -> tuple[Pos
 _BIASES: dict[str, Any] = {"norm_bias": True}
 _WITH_BIASES = N_("if its LayerNorms have a bias, which old releases of PyTorch do not print")
 _WITHOUT_BIASES = N_("if its LayerNorms have no bias")
-_BIASED, _UNBIASED = N_("if its layers have a bias, which the text does not say"), N_("if its layers have no bias")
+_BIASED, _UNBIASED = N_("if its layers have a bias (not shown in the text)"), N_("if its layers have no bias")
 
 
 def _with_printed_values(model: Model, modules: Mapping[str, Module], tree: PrintedTree) -> Model:

@@ -586,7 +586,7 @@ def _check_together(values: Mapping[str, Any]) -> None:
         return
     stated = values.get("config")
     if stated is not None and stated is not config and "model" in values and not _same(stated, config):
-        message = N_("config must be the configuration of the model, model.config.")
+        message = N_("config must be the model's configuration, model.config.")
         raise _error(message, "config", stated)
     longest = config.longest
     for name in values.keys() & _WITH_LENGTH:

@@ -43,7 +43,7 @@ def our_tensors(model: Model) -> Tensors:
 
 
 # What we refuse, although peft counts it: it keeps two tensors where the model has one, or wraps a module twice.
-REFUSED_HERE = ("shares a tensor with another module", "and modules inside of it", "must be LayerNorms")
+REFUSED_HERE = ("shares a tensor with another module", "and modules inside it", "must be LayerNorms")
 
 
 @examples(25)

@@ -168,7 +168,7 @@ def test_a_bar_of_the_first_page_is_said_to_be_that_and_no_miscount() -> None:
 
 
 def test_write_up_004_term_by_term() -> None:
-    app = click(open_app("explain.py", explain="terms"), "formulas with a config.json's values")
+    app = click(open_app("explain.py", explain="terms"), "formulas with the values of a config.json")
     rows = cells(app)
     assert "= −36,864" in rows[1][3]
     assert "= −25,952,256" in rows[1][3]

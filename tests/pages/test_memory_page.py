@@ -326,7 +326,7 @@ def test_every_part_of_the_bar_is_named_under_it() -> None:
     [bar] = [one for one in app.session_state["shown"] if one.spec]
     names = re.findall(r'"domain": (\[.*?\])', json.dumps(dict(bar.spec), default=repr))
     plan = Plan("mixed-18", recompute="full")
-    parts = [*(AREA_WORDS[area] for area in peak(Model(BertConfig()), plan, 8, 128).areas), "not for tensors"]
+    parts = [*(AREA_WORDS[area] for area in peak(Model(BertConfig()), plan, 8, 128).areas), "not available for tensors"]
     assert names
     assert all(json.loads(found) == parts for found in names)
     drawn = dict.fromkeys(zip(bar.data["name"], bar.data["start"], strict=True))

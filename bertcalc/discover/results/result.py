@@ -19,7 +19,7 @@ from bertcalc.text.suggestions import nearest
 
 _NAMES = dict(vars(sympy))  # sympify would import them for each text, which takes ten times as long as parsing
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {sympy.floor: floor, sympy.ceiling: ceil, sympy.Min: min, sympy.Max: max}
-NOT_ASKED = Problem.of(N_("it was not asked for"))
+NOT_ASKED = Problem.of(N_("it was not requested"))
 _RESET = N_(
     "If one field of {nested} is given, transformers resets the others ({changes}), so this formula does not hold. "
     "Derive a formula with {nested} in the changes instead."

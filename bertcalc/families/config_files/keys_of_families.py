@@ -140,7 +140,7 @@ def of_remote_type(model_type: Any) -> Problem | None:
         if model_type in family.remote:
             message = N_(
                 "model_type {value} needs code from its own repository, which bertcalc does not run. transformers "
-                "has the same model as {name}: with model_type {name}, transformers reads this file."
+                "has the same model as {name}: change model_type to {name}, and transformers reads this file."
             )
             words = {"value": quoted(model_type), "name": family.name}
             return Problem("model_type", model_type, message, words, ({"model_type": family.name},))

@@ -75,8 +75,9 @@ HELP: Mapping[str, str] = {
     "bnb_4bit_quant_type": N_("The 16 values of a weight: NF4 has more of them near 0, where most weights are."),
     "bnb_4bit_use_double_quant": N_("The scales are quantized, too."),
     "type": N_(
-        "llama-quantize's name of the types in the file. Most are mixes: Q4_K_M has 4.5 bits a weight, and 6.6 in the "
-        "word table, and in the values and the second feed-forward matrix of half of the layers."
+        "llama-quantize's name for the types in the file. Most names stand for mixes: Q4_K_M has 4.5 bits per "
+        "weight, but 6.6 in the word table and, in half of the layers, in the value matrix and the second "
+        "feed-forward matrix."
     ),
     "pure": N_(
         "All matrices have the same type, as with llama-quantize --pure. This also works for models that "

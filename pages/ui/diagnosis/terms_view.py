@@ -38,7 +38,7 @@ class Example(NamedTuple):
 
 
 EXAMPLES: dict[str, Example] = {
-    N_("formulas with a config.json's values"): Example(
+    N_("formulas with the values of a config.json"): Example(
         "bert-base-chinese",
         """\
 embeddings = (21128 + 512 + 2) * 768
