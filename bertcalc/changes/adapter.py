@@ -23,8 +23,8 @@ _FIRST_LAYER = N_(
     "convolution follows the first layer."
 )
 _NOT_CAUSAL = N_(
-    "peft takes task_type CAUSAL_LM only for a class that generates text, such as BertLMHeadModel: {architecture} does "
-    "not."
+    "peft accepts task_type CAUSAL_LM only for a class that generates text, such as BertLMHeadModel; "
+    "{architecture} does not."
 )
 _NESTED = N_("modules_to_save {names} matches {module} and modules inside it: use a longer name.")
 _TIED = N_("{module} shares a tensor with another module: bertcalc does not support it as one of the modules_to_save.")

@@ -21,7 +21,7 @@ from bertcalc.transformers4.version import version_of
 
 NAMES_OF_WIDTH = ("hidden_size", "n_embd", "d_model")  # the fields from which peft reads the width
 Encoder = Literal["MLP", "LSTM"]
-_NO_TASK = N_("peft adds virtual tokens to a model only for a task: give task_type, such as {task_type}.")
+_NO_TASK = N_("peft adds virtual tokens to a model only for a task: set task_type, such as {task_type}.")
 _NO_WIDTH = N_("peft finds no hidden size in the configuration of {family}: give token_dim, such as {hidden_size}.")
 _NO_CACHE = N_(
     "{architecture} cannot run with prefix tuning: peft gives it keys and values as past_key_values, which models of "

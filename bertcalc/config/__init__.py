@@ -674,9 +674,7 @@ def _not_divisible(kind: type[Config], hidden_size: int, heads: int) -> Problem:
 
 
 def _not_in_vocabulary(pad: int, vocab_size: int) -> Problem:
-    message = N_(
-        "pad_token_id {value} is outside the vocabulary of {vocab_size} tokens: {nearest} is the largest possible."
-    )
+    message = N_("pad_token_id {value} is outside the vocabulary of {vocab_size} tokens: use at most {nearest}.")
     remedies = {"pad_token_id": vocab_size - 1}, {"vocab_size": pad + 1}
     return Problem.of(message, "pad_token_id", pad, *remedies, value=pad, vocab_size=vocab_size, nearest=vocab_size - 1)
 

@@ -76,11 +76,11 @@ def _one_of(meaning: str, wanted: str, choices: tuple[str, ...]) -> Field:
 
 _MOST_TOKENS = 10_000_000
 _ACTIVATION = (
-    N_("the name of an activation in transformers"),
+    N_("the name of a transformers activation"),
     lambda value: isinstance(value, str) and value in ACTIVATIONS,
 )
 _ACTIVATION_WITHOUT_TENSORS = (
-    N_("the name of an activation in transformers without parameters"),
+    N_("the name of a transformers activation without parameters"),
     lambda value: isinstance(value, str) and value in ACTIVATIONS and not ACTIVATIONS[value].parameters,
 )
 _PROBABILITY = (N_("a probability from 0 to 1"), lambda value: is_number(value) and 0 <= value <= 1)
@@ -260,7 +260,7 @@ OWN_FIELDS: dict[str, Field] = {
     ),
     "choice_activation": Field(
         N_("The activation after the scores of the choices, if there is one."),
-        N_("the name of an activation in transformers, or None"),
+        N_("the name of a transformers activation, or None"),
         lambda value: value is None or (isinstance(value, str) and value in ACTIVATIONS),
     ),
     "summary_proj_to_labels": Field(
