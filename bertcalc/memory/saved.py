@@ -128,7 +128,7 @@ def check_recompute(model: Model, recompute: Recompute) -> None:
     """Raise InputError if a model does not support ``recompute``: some layers have no checkpoints in transformers."""
     possible = ("none", *model.family.recomputes)
     if recompute not in possible:
-        message = N_("{architecture} cannot be trained with recompute {value}: it supports {possible} only.")
+        message = N_("{architecture} cannot be trained with recompute {value}: it supports only {possible}.")
         values = {"architecture": model.cls.name, "value": recompute, "possible": ", ".join(possible)}
         raise InputError(Problem("recompute", recompute, message, values, ({"recompute": "none"},)))
     if recompute == "full" and (change := next((change for change in model.changes if not change.recomputes), None)):

@@ -11,8 +11,8 @@ ANSWERS = N_(
     "{architecture} cannot run with num_labels {value}: it needs num_labels 2, for the start and the end of an answer."
 )
 ORDER = N_(
-    "{architecture} cannot be trained with num_labels {value}: its loss needs num_labels 2, because two texts are in "
-    "order or were swapped."
+    "{architecture} cannot be trained with num_labels {value}: its loss needs num_labels 2, because two texts are "
+    "either in order or swapped."
 )
 
 

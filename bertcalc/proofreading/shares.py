@@ -456,7 +456,7 @@ def judge_share_beside(before: str, after: str, side: ChainSide) -> Judged | Non
     part, whole = (int(beside[group].replace(",", "")) for group in ("part", "whole"))
     if not 0 < part < whole:
         return None
-    right, counts = Fraction(part, whole), Problem.of(N_("the share that the two numbers beside it give"))
+    right, counts = Fraction(part, whole), Problem.of(N_("the ratio of the two numbers next to it"))
     if abs(right - side.value) <= 2 * side.reach:  # rounded, or cut off
         return Judged("right", counts=counts)
     digits = _percent(right, side)

@@ -228,7 +228,7 @@ def read_table(text: str) -> TextReading:
 _TIED_AGAIN = Problem.of(N_("Tables of this kind count a tied matrix once for each module that uses it."))
 _HIDDEN_TIE = N_(
     "{architecture} usually ties its decoder to the word embeddings. No row shows the decoder alone, so the count "
-    "without it is not known: it is smaller."
+    "without it is unknown, but smaller."
 )
 _SENTENCES: dict[SummaryKind, str] = {
     "keras-summary": N_("Read as: a Keras summary with {count} rows."),

@@ -68,7 +68,7 @@ _PARTS: Mapping[Level, tuple[str, ...]] = {
     "hard": ("layer",),
 }
 _STEPS: Mapping[str, str] = {
-    "embeddings.word": N_("the rows of the word embeddings that are looked up"),
+    "embeddings.word": N_("the rows looked up in the word embeddings"),
     "attention.query": N_("the queries, before they are cut into heads"),
     "attention.query_heads": N_("the queries, cut into heads"),
     "attention.scores": N_("the attention scores, queries times keys"),

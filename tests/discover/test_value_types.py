@@ -50,10 +50,10 @@ def test_what_is_refused_is_what_the_class_refuses(model_type: str, data: st.Dat
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"clip_qkv": 2}, "clip_qkv = 2: the type has to be float | null"),
-        ({"num_attention_heads": "16"}, 'num_attention_heads = "16": the type has to be int'),
-        ({"num_attention_heads": None}, "num_attention_heads = null: the type has to be int"),
-        ({"initializer_range": "0.02"}, 'initializer_range = "0.02": the type has to be float'),
+        ({"clip_qkv": 2}, "clip_qkv = 2: the type must be float | null"),
+        ({"num_attention_heads": "16"}, 'num_attention_heads = "16": the type must be int'),
+        ({"num_attention_heads": None}, "num_attention_heads = null: the type must be int"),
+        ({"initializer_range": "0.02"}, 'initializer_range = "0.02": the type must be float'),
     ],
 )
 def test_a_file_that_transformers_does_not_load_is_refused(changed: dict[str, Any], reason: str) -> None:

@@ -251,7 +251,7 @@ def test_a_config_of_another_type_is_counted_or_leads_on_and_no_older_number_sta
     assert "The model below" not in captions(app)
     link = next(link for link in app.get("page_link") if "fields=" in link.proto.query_string)
     assert cls in link.proto.label
-    assert is_counted == ("its formula was inferred" in captions(app))
+    assert is_counted == ("its formula was derived" in captions(app))
     assert is_counted == any(each.proto.component_name == "total_formula" for each in app.get("bidi_component"))
     if view == "config":
         assert metrics(paste(CHINESE, app))  # the way back

@@ -181,7 +181,7 @@ def test_too_long_a_sequence_is_explained_and_the_last_stays() -> None:
 
 def test_relative_positions_are_counted_though_pytorch_cannot() -> None:
     app = open_app("compute.py", position_embedding_type="relative_key", pytorch="true")
-    assert "no longer builds" in app.info[0].value
+    assert "no longer supports" in app.info[0].value
     assert int(figures(app)[0].replace(",", "")) > 22_348_431_360
 
 

@@ -147,7 +147,7 @@ def test_pytorch_is_asked_on_request() -> None:
     ("link", "said"),
     [
         ({"attention": "fused"}, "has no fused attention"),
-        ({"position_embedding_type": "relative_key"}, "no longer builds position_embedding_type"),
+        ({"position_embedding_type": "relative_key"}, "no longer supports position_embedding_type"),
     ],
 )
 def test_why_pytorch_is_not_asked(link: dict[str, str], said: str) -> None:

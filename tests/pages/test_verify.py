@@ -34,7 +34,7 @@ def test_published_counts_are_all_there_and_agree() -> None:
 
 def test_relative_positions_say_what_was_checked_instead() -> None:
     app = open_app("verify.py", position_embedding_type="relative_key")
-    assert "transformers 5 no longer builds position_embedding_type relative_key" in app.warning[0].value
+    assert "transformers 5 no longer supports position_embedding_type relative_key" in app.warning[0].value
     assert "785,664 parameters" in app.warning[0].value  # 12 x (2 x 512 - 1) x 64
     assert "109,482,240" in app.success[0].value
 

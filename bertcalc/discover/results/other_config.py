@@ -79,8 +79,8 @@ def formula_of(counted: CountedConfig) -> Problem:
 def remarks_on(counted: CountedConfig) -> tuple[Problem, ...]:
     """Where the formula comes from, and the sizes that the file does not have."""
     message = N_(
-        "{architecture} is not one of bertcalc's built-in families: its formula was inferred from the real class of "
-        "transformers {version}."
+        "{architecture} is not in one of bertcalc's built-in families: its formula was derived from the real class "
+        "of transformers {version}."
     )
     discovery = counted.discovery
     origin = Problem.of(message, architecture=discovery.cls, version=discovery.transformers)

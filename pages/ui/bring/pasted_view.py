@@ -34,7 +34,7 @@ from pages.ui.widgets.text_answer import answering, show_read_button
 from pages.ui.widgets.total_formula.show import show_total_formula
 
 AUTOMATIC = "recognized"
-_KINDS = {AUTOMATIC: N_("the recognized kind")} | {str(kind): name for kind, name in KIND_NAMES.items()}
+_KINDS = {AUTOMATIC: N_("the detected kind")} | {str(kind): name for kind, name in KIND_NAMES.items()}
 # Part of the link, but not drawn: the box takes far longer texts.
 LINKED = Text("text", N_("Text"), "", 1_500)
 READ_AS: Select[str] = Select("read_as", N_("Read as"), words=_KINDS, width=200)

@@ -185,7 +185,7 @@ def _usual(field: str, present: int) -> tuple[int, int]:
 
 
 def _same(field: str) -> Problem:
-    message = N_("x and y are both {field}: a map needs two different sizes, such as {field} and {other}.")
+    message = N_("x and y are both {field}: a contour map needs two different sizes, such as {field} and {other}.")
     other = Y if field != Y else X
     return Problem("y", field, message, {"field": field, "other": other}, ({"y": other},))
 

@@ -93,7 +93,7 @@ def runs(model: Model, call: Call) -> bool:
     if not real_model.installed():
         st.info(_("This needs torch and transformers, which are not installed here."))
     elif real_model.buildable(model) != model:
-        message = _("transformers 5 no longer builds position_embedding_type {kind}: there is nothing to count.")
+        message = _("transformers 5 no longer supports position_embedding_type {kind}: there is nothing to count.")
         st.info(message.format(kind=model.config.position_embedding_type))
     elif problem := next(problems(model, call), None):
         show_problem(problem)

@@ -23,9 +23,9 @@ def show_verdict(model: Model) -> Proof:
     """Build the real model, which needs torch and transformers, and say whether it agrees."""
     if buildable(model) != model:
         message = _(
-            "transformers 5 no longer builds position_embedding_type {kind}. The check below uses"
-            " the same model with absolute positions. What {kind} adds ({added:,} parameters) is "
-            "checked by the test suite against transformers 4.57, in a separate environment."
+            "transformers 5 no longer supports position_embedding_type {kind}. The check below uses the same model "
+            "with absolute positions. The test suite checks what {kind} adds ({added:,} parameters) against "
+            "transformers 4.57, in a separate environment."
         )
         st.warning(message.format(kind=model.config.position_embedding_type, added=not_checked(model)))
     result = verdict_of(model)
