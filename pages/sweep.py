@@ -57,7 +57,7 @@ if len(sweep.dimensions) == 1:
             curves_frame(values, rows, swept.measure, marks, look, logs=logs),
             lower(curves(look, title, unit, logs=logs), LOW),
             numbers={"x": label, "name": _("Quantity"), "y": _("Number")},
-            alt=_("{measure} against {field}, with the current model at {field} = {value} marked").format(
+            alt=_("{measure} as a function of {field}, with the current model at {field} = {value} marked").format(
                 measure=measure, field=label, value=f"{size:,}"
             ),
         )

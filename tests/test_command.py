@@ -112,7 +112,7 @@ def test_a_configuration_has_the_fields_of_its_own_family(tmp_path: Path, capsys
         (["bert-base-uncased~vocab_size-8", "--vocab-size", "9"], "write each field once, with a value: vocab_size-"),
         (["nope nope"], "there is no preset nope nope: python -m bertcalc --help lists them."),
         (["--hiden-size", "8"], "there is no field hiden_size: did you mean hidden_size?"),
-        (["--hidden-size", "1000"], "hidden_size 1,000 cannot be split into heads of 64: 1,024 can."),
+        (["--hidden-size", "1000"], "hidden_size 1,000 cannot be split into heads of 64: use 1,024."),
         (["--hidden-size"], "Cannot read --hidden-size: write a field and its value, such as --hidden-size 1024."),
         (["bert-base-uncased", "roberta-base"], "Cannot read roberta-base: write a field and its value"),
         (["--vocab-size", "1~layers-3"], "Cannot read --vocab-size"),

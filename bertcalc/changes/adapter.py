@@ -17,7 +17,7 @@ from bertcalc.text.problem import InputError, Problem
 
 ADAPTER_NAME = ".default"  # peft's name of the adapter, part of the names of all adapter tensors
 COPY = f".modules_to_save{ADAPTER_NAME}"  # follows the name of a module that is trained as a whole
-_ADAPTED = N_("{module} has an adapter already: leave it out of target_modules, or of modules_to_save.")
+_ADAPTED = N_("{module} already has an adapter: remove it from target_modules or from modules_to_save.")
 _FIRST_LAYER = N_(
     "bertcalc counts the parameters of an adapter of {architecture}, but not its FLOPs or memory, because a "
     "convolution follows the first layer."

@@ -4,7 +4,7 @@
 >>> BertConfig(hidden_size=770)
 Traceback (most recent call last):
     ...
-bertcalc.config.ConfigError: hidden_size 770 is not a multiple of num_attention_heads 12: 768 or 780 would be.
+bertcalc.config.ConfigError: hidden_size 770 is not a multiple of num_attention_heads 12: use 768 or 780.
 """
 
 import dataclasses
@@ -654,7 +654,7 @@ def _not_divisible(kind: type[Config], hidden_size: int, heads: int) -> Problem:
     remedies = [{"hidden_size": size} for size in sizes] + [{"num_attention_heads": count} for count in nearest_heads]
     names = {field: kind.own_name(field) for field in ("hidden_size", "num_attention_heads")}
     if not sizes:  # no multiple is within the limits
-        message = N_("{hidden_size} {hidden} cannot be split into {value} equal heads: {field} {near} works.")
+        message = N_("{hidden_size} {hidden} cannot be split into {value} equal heads: use {field} {near}.")
         if nearest_heads:
             near = f"{nearest_heads[0]:,}"
         else:  # an odd size, where heads must be even
@@ -663,10 +663,10 @@ def _not_divisible(kind: type[Config], hidden_size: int, heads: int) -> Problem:
         words = {"hidden": hidden_size, "value": heads, "near": near, "field": names["num_attention_heads"], **names}
         return Problem.of(message, "num_attention_heads", heads, *remedies, **words)
     messages = (
-        N_("{hidden_size} {value} is not a multiple of {num_attention_heads} {heads}: {low} would be."),
-        N_("{hidden_size} {value} is not a multiple of {num_attention_heads} {heads}: {low} or {high} would be."),
-        N_("{hidden_size} {value} is not an even multiple of {num_attention_heads} {heads}: {low} would be."),
-        N_("{hidden_size} {value} is not an even multiple of {num_attention_heads} {heads}: {low} or {high} would be."),
+        N_("{hidden_size} {value} is not a multiple of {num_attention_heads} {heads}: use {low}."),
+        N_("{hidden_size} {value} is not a multiple of {num_attention_heads} {heads}: use {low} or {high}."),
+        N_("{hidden_size} {value} is not an even multiple of {num_attention_heads} {heads}: use {low}."),
+        N_("{hidden_size} {value} is not an even multiple of {num_attention_heads} {heads}: use {low} or {high}."),
     )
     message = messages[2 * (kind.heads_of == 2) + (len(sizes) == 2)]
     words = {"value": hidden_size, "heads": heads, "low": min(sizes), "high": max(sizes), **names}

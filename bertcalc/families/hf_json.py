@@ -8,7 +8,7 @@
 >>> read('{"hidden_size": 770}')
 Traceback (most recent call last):
     ...
-bertcalc.text.problem.InputError: hidden_size 770 is not a multiple of num_attention_heads 12: 768 or 780 would be.
+bertcalc.text.problem.InputError: hidden_size 770 is not a multiple of num_attention_heads 12: use 768 or 780.
 """
 
 import json

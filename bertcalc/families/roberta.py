@@ -34,7 +34,7 @@ class RobertaConfig(bert.BertConfig):
         pad, positions = values["pad_token_id"], values["max_position_embeddings"]
         yield from only_absolute(cls, values)
         if pad is None:
-            message = N_("{config} needs a pad_token_id: positions are counted from the one after it.")
+            message = N_("{config} needs a pad_token_id, because positions are counted from pad_token_id + 1.")
             yield Problem.of(message, "pad_token_id", None, {"pad_token_id": 1}, config=cls.__name__)
         elif pad + 2 > positions:
             message = N_(

@@ -35,7 +35,9 @@ UNDER_AUTOCAST = N_(
 )
 
 
-NOT_RECOMPUTED = N_("{change} cannot be trained with gradient checkpointing: peft refuses it. Choose recompute none.")
+NOT_RECOMPUTED = N_(
+    "{change} cannot be trained with gradient checkpointing, because peft does not support it: set recompute to none."
+)
 LABELS = N_("With {field}, the memory of {architecture} depends on how many tokens are masked.")
 CHANGED = N_(
     "With {change}, the activations of {architecture} are not listed tensor by tensor: the step's peak includes them."

@@ -20,7 +20,7 @@ WRAPPER = "PeftModel"  # the module around the whole model, in ``Step.variable``
 SIZES, PACKS, TRAINS = range(3)  # the turns of steps: sizes first, then the quantization, then adapters and freezing
 _TWICE = N_("The change {change} appears twice: remove one of the two.")
 _ONE = N_("{first} and {second} exclude each other: remove one of them.")
-_LATE = N_("{change} must come before {other}: first resize the model, then quantize it, then add what is trained.")
+_LATE = N_("{change} must come before {other}: first resize the model, then quantize it, then add the parts to train.")
 _NOT_SIMULATED = N_("The memory of {architecture} with {change} is not simulated yet.")
 SEVERAL_DEPTHS = N_(
     "A change to individual layers needs a fixed number of layers: change the model of each row separately."

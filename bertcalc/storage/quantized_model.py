@@ -35,7 +35,9 @@ from bertcalc.text.digits import decimal, fixed, share, size
 from bertcalc.text.problem import Problem, wrong
 from bertcalc.text.records import dataclass
 
-_SHARED = N_("{module} shares a tensor with another module, so it cannot be quantized: leave it as it is.")
+_SHARED = N_(
+    "{module} shares a tensor with another module, so it cannot be quantized: exclude it from the quantization."
+)
 
 
 @dataclass(frozen=True)

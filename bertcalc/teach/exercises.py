@@ -257,7 +257,7 @@ def _memory(random: Random, level: Level, family: Family) -> Exercise:
         question = Sentence(
             N_(
                 "{base} has {parameters} parameters with these sizes. How many bytes do its weights, its gradients "
-                "and the states of {optimizer} take in float32?"
+                "and the {optimizer} states take in float32?"
             ),
             values | {"optimizer": _OPTIMIZERS[optimizer]},
         )

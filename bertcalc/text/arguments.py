@@ -247,7 +247,7 @@ def _each(wanted: _Signature, value: Any) -> Any:
     if wanted.varargs is None:
         names = ", ".join(name for name, _check in wanted.positional if name != "self")
         if not names:
-            raise _error(N_("{function} takes no arguments by position."), "", value, function=wanted.name)
+            raise _error(N_("{function} takes no positional arguments."), "", value, function=wanted.name)
         raise _error(
             N_("{function} takes only these arguments: {names}."), "", value, function=wanted.name, names=names
         )

@@ -244,7 +244,7 @@ REFUSED: list[tuple[Any, str]] = [
     ({"model_type": "lama"}, "model_type 'lama' is unknown: did you mean llama?"),
     ("bert-bse-uncased", "and no file of that name: did you mean bert-base-uncased?"),
     (transformers.T5Config(), "bertcalc.infer finds the formula of any class of transformers."),
-    ({"hidden_size": 770}, "hidden_size 770 is not a multiple of num_attention_heads 12: 768 or 780 would be."),
+    ({"hidden_size": 770}, "hidden_size 770 is not a multiple of num_attention_heads 12: use 768 or 780."),
     ({"a": None}, "This is not a model's config.json"),
     ({"hidden_size": 10**5000}, "source must be a dictionary that can be written as JSON"),
 ]

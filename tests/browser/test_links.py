@@ -170,9 +170,9 @@ def test_a_preset_is_a_short_link_and_fields_come_on_top(look: Look) -> None:
 
 def test_an_impossible_pair_in_a_link_is_explained(visit: Open) -> None:
     page = visit("outputs?hidden_size=770")
-    expect(page.get_by_text("768 or 780 would be")).to_be_visible()
+    expect(page.get_by_text("use 768 or 780")).to_be_visible()
     page.get_by_role("button", name="hidden_size = 780").click()
-    expect(page.get_by_text("768 or 780 would be")).to_have_count(0)
+    expect(page.get_by_text("use 768 or 780")).to_have_count(0)
     page.wait_for_url("**/outputs?hidden_size=780")
 
 

@@ -201,7 +201,7 @@ def test_bitfit_trains_biases_alone() -> None:
         (lambda: Lora(r=0), "r 0 is invalid: it must be a whole number from 1 to 65,536."),
         (lambda: Lora(r=np.array([4, 8])), "r must be a single whole number"),  # type: ignore[arg-type]
         (lambda: Lora(target_modules=["qurey"]), "No module of BertModel matches target_modules qurey"),
-        (lambda: Lora(target_modules=["LayerNorm"]), "to which peft adds no LoRA"),
+        (lambda: Lora(target_modules=["LayerNorm"]), "and peft does not add LoRA to it"),
         (lambda: Lora(use_dora=True, lora_bias=True), "peft does not combine lora_bias with use_dora"),
         (lambda: Lora(target_modules="all-linear", layers_to_transform=[0]), "give target_modules as a list"),
         (lambda: Lora(layers_pattern="layer"), "layers_pattern names the list of layers for layers_to_transform"),
@@ -251,8 +251,8 @@ def test_models_with_adapters_are_values() -> None:
     ("arguments", "message"),
     [
         ({"rank": 8}, r"Lora() has no argument rank: did you mean r?"),
-        ({"target_modules": (1,)}, "Each of target_modules must be a text, not 1."),
-        ({"modules_to_save": ["pooler", 1]}, "Each of modules_to_save must be a text, not 1."),
+        ({"target_modules": (1,)}, "Each item of target_modules must be a text, not 1."),
+        ({"modules_to_save": ["pooler", 1]}, "Each item of modules_to_save must be a text, not 1."),
     ],
 )
 def test_a_wrong_argument_is_told(arguments: dict[str, Any], message: str) -> None:

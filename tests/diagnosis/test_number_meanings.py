@@ -22,7 +22,7 @@ BERT = bertcalc.load("bert-base-uncased")
         ("501,200,538 bytes", "a PyTorch file (.bin) of RobertaForMaskedLM, decoder tied, with a pooler"),
         # model.safetensors of albert-base-v2, converted from a release whose decoder had a bias of its own.
         ("47,372,894 bytes", "A safetensors file of AlbertForMaskedLM, decoder tied, with a pooler"),
-        ("47,372,894 bytes", "with a second bias of the decoder"),
+        ("47,372,894 bytes", "with a second decoder bias"),
         # pytorch_model.bin and model.safetensors of gpt2, which have the causal masks in float32.
         ("548,118,077 bytes", "a PyTorch file (.bin) of GPT2LMHeadModel, decoder tied, with the layers' causal masks"),
         ("548,105,171 bytes", "A safetensors file of GPT2Model, with the layers' causal masks: 12,582,912"),

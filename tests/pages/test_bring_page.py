@@ -360,7 +360,7 @@ def test_a_chosen_file_is_compared_and_taken(models: Path) -> None:
     assert rows["buffer: not trained"][:3] == ["1", "40", "+40"]
     assert rows["the file has"][2] == f"{int(count.replace(',', '')) + 40:,}"
     assert f"F32 {count} · I64 40" in captions(app)
-    assert "`num_attention_heads` cannot be read from any shape: 2 is assumed, which changes no count." in captions(app)
+    assert "`num_attention_heads` cannot be read from any shape: 2 is assumed, which does not affect any count." in captions(app)
     chosen = take(app).session_state["track"].present
     assert not app.error
     assert metrics(app)["Tensors"] == "47"

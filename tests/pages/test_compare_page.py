@@ -162,7 +162,7 @@ def test_a_pasted_config_joins_the_comparison() -> None:
     [
         ("{", "This is not JSON: line 1"),
         ('{"model_type": "no_such"}', "the families of bertcalc are bert"),
-        ('{"hidden_size": 770, "use_cache": true}', "768 or 780 would be"),
+        ('{"hidden_size": 770, "use_cache": true}', "use 768 or 780"),
         ('{"![x](http://x)": 1, "![x](http://x)": 2}', "![x](http://x) appears twice"),
     ],
 )

@@ -152,7 +152,7 @@ def test_an_impossible_number_is_explained_and_the_nearest_taken(name: str, text
 
 def test_a_format_that_a_device_does_not_have_is_explained() -> None:
     app = open_app("compute.py", compute="time", device="TPU-v3", format="fp32")
-    assert app.error[0].value == "TPU v3 does not support FP32 matrix products: 16-bit is available."
+    assert app.error[0].value == "TPU v3 does not support FP32 matrix products: use 16-bit."
     [remedy] = [button for button in app.button if button.label == "Precision = 16-bit"]
     remedy.click().run()
     assert not app.error

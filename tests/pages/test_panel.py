@@ -75,7 +75,7 @@ def test_what_is_wrong_stands_at_its_control_also_where_a_screen_does_not_show_i
     app = open_app("lecture.py", screen="all-layers")
     move(app, num_attention_heads=13)
     problem = field(app, "num_attention_heads")["problem"]
-    assert problem["text"] == "hidden_size 768 cannot be split into 13 equal heads: num_attention_heads 12 works."
+    assert problem["text"] == "hidden_size 768 cannot be split into 13 equal heads: use num_attention_heads 12."
     assert problem["repairs"] == ["A = 12", "A = 16", "H = 767, A = 13"]
     assert field(app, "num_attention_heads")["typed"] == "13"
     event = {"do": "repair", "field": "num_attention_heads", "repair": 2, "number": 1}

@@ -73,11 +73,11 @@ def show_details(brought: CheckpointReading) -> None:
         )
     if by_names in brought.guessed:
         message = _(
-            "{field} is guessed to be false, because the file has its own decoder; in files of older releases, it can "
-            "be a copy of the word embeddings."
+            "{field} is assumed to be false, because the file has its own decoder; in files of older releases, the "
+            "decoder can be a copy of the word embeddings."
         )
         lines.append(message.format(field=code(config.own_name(by_names))))
-    assumed = _("{field} cannot be read from any shape: {value} is assumed, which changes no count.")
+    assumed = _("{field} cannot be read from any shape: {value} is assumed, which does not affect any count.")
     guessed = [field for field in brought.guessed if field != by_names]
     lines += [assumed.format(field=code(field), value=getattr(config, field)) for field in guessed]
     st.caption("  \n".join(lines))

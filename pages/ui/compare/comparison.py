@@ -348,7 +348,7 @@ def paste(items: Sequence[ModelRef]) -> None:
         if is_of_another_type(error.problems):
             with suppress(InputError):
                 other = discovered_models.read_config(text)
-                st.text(_("{architecture}: its formula will be inferred").format(architecture=other.cls))
+                st.text(_("{architecture}: its formula will be derived").format(architecture=other.cls))
                 _add_button(_("Add to the comparison"), items, other)
                 return
         with st.container(border=True):

@@ -85,7 +85,7 @@ def choose_plan(count: Count) -> TrainingRun:
     device = DEVICES[name]
     if precision not in device.peak:
         nearest = next(iter(device.peak))
-        message = N_("{device} does not support {precision} matrix products: {nearest} is available.")
+        message = N_("{device} does not support {precision} matrix products: use {nearest}.")
         words = {"precision": PRECISION.word(precision), "nearest": PRECISION.word(nearest)}
         remedy = {PRECISION.name: nearest}
         problems.append(Problem(PRECISION.name, precision, message, {"device": DEVICE.word(name), **words}, (remedy,)))

@@ -89,8 +89,8 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
     if presenting():
         return
     room = _(
-        "{device} has {mebibytes:,} MiB = {memory}, of which {free} are kept free. The allocator takes {overhead} % on "
-        "top of the tensors, which leaves {room} for them."
+        "{device} has {mebibytes:,} MiB = {memory}, of which {free} are reserved. The allocator takes {overhead} % "
+        "on top of the tensors, which leaves {room} for tensors."
     )
     sizes = {"memory": size(device.num_bytes), "free": size(device.kept_free), "room": size(device.for_tensors)}
     capacity = room.format(device=device.name, mebibytes=device.num_bytes // 2**20, overhead=device.overhead, **sizes)
@@ -115,9 +115,10 @@ def _show_reservations(
         live.caption(fill(note, overhead=LARGEST_GAPS, number=_number(fewest)))
     if how.uses_bfloat16 and not device.has_bfloat16:
         st.warning(
-            _("{device} has no bfloat16: PyTorch emulates it, which is slow. Its own 16-bit type is float16.").format(
-                device=device.name
-            )
+            _(
+                "{device} has no bfloat16: PyTorch emulates it, which is slow. The native 16-bit type of "
+                "this device is float16."
+            ).format(device=device.name)
         )
 
 

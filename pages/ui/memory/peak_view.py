@@ -61,7 +61,7 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
     before = peak_bytes(start.model, how, *start.batch.shape) if start else highest.num_bytes
     looked_at = (run.choice.preset, run.model.architecture, run.batch, how)
     end = axis_end("step", looked_at, before, highest.num_bytes)
-    changed = _("{difference} against {preset}").format(difference=f"+{size(before)}", preset=run.choice.preset)
+    changed = _("{difference} vs. {preset}").format(difference=f"+{size(before)}", preset=run.choice.preset)
     show_metrics(_figures(run, how, now.num_bytes, before), longest_below=changed)
     model = run.choice.model
     layers = live_size("num_hidden_layers", model.config.num_hidden_layers)  # the peak's step is in one of the layers
@@ -110,9 +110,7 @@ def _show_temporaries(model: Model, highest: Peak) -> None:
 def _figures(run: Run, how: Plan | Inference, highest: int, before: int) -> dict[str, tuple[str, str]]:
     """The metrics: the peak, and the memory that is always used (training) or the outputs (inference)."""
     tokens = _("{batch_size:,} × {sequence_length:,} tokens").format(**run.batch.sizes())
-    against = fill(
-        _("{difference} against {preset}"), difference=signed(highest - before, size), preset=run.choice.preset
-    )
+    against = fill(_("{difference} vs. {preset}"), difference=signed(highest - before, size), preset=run.choice.preset)
     peak = (size(highest), either(highest, before, tokens, against))
     if isinstance(how, Inference):
         returned, cached = (

@@ -238,9 +238,7 @@ def _countable(swept: SweepChoice, problems: list[Problem]) -> SweepChoice:
     ranges = sweep.fitting(swept.quantities, swept.ranges)
     if ranges == swept.ranges:
         return swept
-    message = N_(
-        "{measure} reaches 2^63 before {field} is {value}, which is too large to count here: {nearest} is possible."
-    )
+    message = N_("{measure} reaches 2^63 before {field} is {value}, which is too large to count here: use {nearest}.")
     if ranges is None:
         batch = sweep.case.batch
         shorter = Batch(1, min(BATCH["sequence_length"], batch.sequence_length))
