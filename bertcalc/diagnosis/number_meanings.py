@@ -401,7 +401,7 @@ def _one_label(model: Model, exact: int, written: str) -> Iterator[Problem]:
     """Sentences on classifiers with one label, such as cross-encoders; a multiple-choice head has the same count."""
     for count in other_labels(model.config, exact):
         if count.model.config.num_labels == 1 and count.model.cls.task == "sequence-classification":
-            message = N_("{number} is the count of {architecture} with one label, as a cross-encoder has.")
+            message = N_("{number} is the count of {architecture} with one label, as in a cross-encoder.")
             yield Problem.of(message, number=written, architecture=count.model.architecture)
 
 

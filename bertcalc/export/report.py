@@ -131,7 +131,7 @@ def report(
         *_forward(case, formulas, sizes, _),
         TwoColumns(
             (
-                _("{sizes}; {settings}. FLOPs are those of matrix products, as PyTorch counts them.").format(
+                _("{sizes}; {settings}. FLOPs include only matrix products, as PyTorch counts them.").format(
                     sizes=sizes, settings=settings.words
                 ),
                 _costs(case, settings, _, quantized=bool(changes and changes.quantized)),

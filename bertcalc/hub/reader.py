@@ -108,7 +108,7 @@ class _Requests:
         if index is None:
             message = N_(
                 "{name} has no safetensors file. Other weight files are not opened, because reading a pickle can "
-                "run any program."
+                "run arbitrary code."
             )
             raise wrong(message, name=self.repo_id)
         parts = []

@@ -82,13 +82,13 @@ _SMALLER = N_("{size} is {ratio} times smaller than {full} in float32, not {idea
 _NEARLY = N_("{size} is {ratio} times smaller than {full} in float32, nearly {ideal} times")
 _LARGER = N_("{size} is {ratio} times as large as {full} in float32, not {ideal} times smaller")
 _WHY = N_(
-    "{result}: {weights} weights take {bits}, with {scales} of scales, zero points and tables, and {kept} parameters "
-    "({share} %) are not quantized, the largest in {largest}."
+    "{result}: {weights} weights take {bits}, including {scales} for scales, zero points and tables, and {kept} "
+    "parameters ({share} %) are not quantized, the largest in {largest}."
 )
-_WHY_ALL = N_("{result}: {weights} weights take {bits}, with {scales} of scales, zero points and tables.")
+_WHY_ALL = N_("{result}: {weights} weights take {bits}, including {scales} for scales, zero points and tables.")
 _MORE_BITS, _BITS = N_("{bits} bits each instead of {nominal}"), N_("{nominal} bits each")
 _CLOSE = Fraction(99, 100)  # of the ratio of the bits
-_UNPACKED = N_("{why} Each {nominal}-bit weight is stored in a whole byte, so that nothing is saved over int8.")
+_UNPACKED = N_("{why} Each {nominal}-bit weight is stored in a whole byte, so this saves nothing compared with int8.")
 _PART = N_("Adapters are added to a whole model, not to a part of it.")
 _NO_GRADIENT = N_("Layers in {format} pass no gradient: choose a different quantization, or leave {change} out.")
 _TRAINED = N_(

@@ -168,7 +168,7 @@ def test_the_slider_of_a_screen_moves_its_numbers_and_stays_in_the_link(look: Lo
     layers.focus()
     layers.press("ArrowUp")
     expect(total(page)).to_have_text("92,142,336")
-    expect(page.get_by_role("heading", name="13 such layers")).to_be_visible()
+    expect(page.get_by_role("heading", name="13 layers of this kind")).to_be_visible()
     expect_query(page, {"screen": "all-layers", "num_hidden_layers": "13"})
 
 
@@ -374,7 +374,7 @@ def test_the_numbers_of_a_screen_are_those_of_the_model_in_the_hand(look: Look) 
     layers = hold(page, "num_hidden_layers", 0.6)
     model = build(BertConfig(num_hidden_layers=layers))
     encoder = totals_by_component(model)["encoder"]
-    expect(page.get_by_role("heading", name=f"{layers} such layers")).to_be_visible()
+    expect(page.get_by_role("heading", name=f"{layers} layers of this kind")).to_be_visible()
     expect(page.get_by_test_id("stMetricValue")).to_have_text(f"{encoder:,}")
     formula = f"= {layers} · (4 · 768² + 2 · 768 · 3,072 + 9 · 768 + 3,072) = {encoder:,}"
     expect(page.get_by_text(formula)).to_be_visible()

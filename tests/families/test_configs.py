@@ -122,7 +122,12 @@ def test_a_field_has_the_familys_name_and_that_which_all_share() -> None:
 @pytest.mark.parametrize(
     ("kind", "values", "said", "remedy"),
     [
-        (DistilBertConfig, {"dim": 770}, r"dim 770 is not a multiple of n_heads 12: use 768 or 780", {"hidden_size": 768}),
+        (
+            DistilBertConfig,
+            {"dim": 770},
+            r"dim 770 is not a multiple of n_heads 12: use 768 or 780",
+            {"hidden_size": 768},
+        ),
         (DistilBertConfig, {"n_layers": 0}, r"n_layers 0 is invalid", {"num_hidden_layers": 1}),
         (DistilBertConfig, {"is_decoder": True}, r"DistilBertConfig has no is_decoder", {"is_decoder": False}),
         (MPNetConfig, {"vocab_size": 1, "pad_token_id": 0}, r"the padding token is 1", {"vocab_size": 2}),

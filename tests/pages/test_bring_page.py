@@ -332,7 +332,7 @@ def test_a_chosen_config_goes_into_the_field() -> None:
     choose(app, "config_file", ("config.json", b""), size=438_000_000)
     assert errors(app) == ["This file has at least 438,000,000 bytes: a config.json can have at most 1,000,000."]
     choose(app, "config_file", ("config.json", b""), gzip=None)
-    assert errors(app) == ["config.json could not be read by the browser."]
+    assert errors(app) == ["The browser could not read config.json."]
     app = paste(CHINESE + " ", app)
     assert not app.error
 
@@ -360,7 +360,10 @@ def test_a_chosen_file_is_compared_and_taken(models: Path) -> None:
     assert rows["buffer: not trained"][:3] == ["1", "40", "+40"]
     assert rows["the file has"][2] == f"{int(count.replace(',', '')) + 40:,}"
     assert f"F32 {count} · I64 40" in captions(app)
-    assert "`num_attention_heads` cannot be read from any shape: 2 is assumed, which does not affect any count." in captions(app)
+    assert (
+        "`num_attention_heads` cannot be read from any shape: 2 is assumed, which does not affect any count."
+        in captions(app)
+    )
     chosen = take(app).session_state["track"].present
     assert not app.error
     assert metrics(app)["Tensors"] == "47"

@@ -39,7 +39,11 @@ def test_published_claims(line: dict[str, str]) -> None:
             "The calculation gives 453.0 MB (432.0 MiB), not 1.19 GB.",
         ),
         ("one layer: 32 × 512 × 768 × 4 bytes\n- = ~320 MB per layer", "wrong", "The calculation gives 50.3 MB"),
-        ("Classification head of DistilBERT: 768 × 2 = 1,536", "wrong", "1,538 is right for a classifier with 2 labels."),
+        (
+            "Classification head of DistilBERT: 768 × 2 = 1,536",
+            "wrong",
+            "1,538 is right for a classifier with 2 labels.",
+        ),
         (
             "DistilBERT is a smaller version of BERT:\n- 6 layers (BERT has 12)\n- 66M parameters",
             "right",

@@ -450,7 +450,9 @@ def test_a_sentence_transformer_says_that_its_model_is_not_printed(words: str) -
     """The prints of sentence-transformers 2 and 6; no module that they show has a parameter."""
     reading = bertcalc.read(f"SentenceTransformer(\n  (0): Transformer({words}\n  (1): Normalize()\n)")
     assert reading.num_parameters is None
-    assert "does not show the modules of BertModel inside the Transformer. Use print(model[0].auto_model)" in str(reading)
+    assert "does not show the modules of BertModel inside the Transformer. Use print(model[0].auto_model)" in str(
+        reading
+    )
 
 
 @pytest.mark.parametrize("noise", [logged, from_a_rank, on_one_line, on_one_line_without_spaces])

@@ -6,7 +6,7 @@ feed-forwards or embeddings differ from BERT's. bertcalc does not run such progr
 >>> [problem] = refused({"model_type": "bert", "alibi_starting_size": 512})
 >>> print(problem)
 alibi_starting_size 512: this is MosaicBERT (or DNABERT-2), with ALiBi instead of a position table and with gated \
-feed-forwards. bertcalc does not support it.
+feed-forward networks. bertcalc does not support it.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -89,8 +89,8 @@ def sentence(choice: Choice) -> str:
 def published() -> str:
     """A sentence with the counts that the paper's 110M can stand for."""
     message = _(
-        "{preset} has {count:,}, or {bare:,} without its pooler; the paper's 110M is this number to two significant "
-        "digits, or {pretraining:,}, the count with the pre-training heads."
+        "{preset} has {count:,}, or {bare:,} without its pooler; the paper's 110M is either this number to two "
+        "significant digits or {pretraining:,}, the count with the pre-training heads."
     )
     count, pretraining = (_count(DEFAULT_PRESET, name) for name in (_FAMILY.base.name, _FAMILY.for_task("pretraining")))
     bare = _count(DEFAULT_PRESET, _FAMILY.base.name, add_pooling_layer=False)
