@@ -527,7 +527,7 @@ def test_pickles_are_refused_in_a_sentence() -> None:
     app = bring_files(b"", name="pytorch_model.bin")
     assert errors(app) == [
         "pytorch_model.bin is not a .safetensors file. Other weight files are not opened, because reading a pickle "
-        "can run any program. Use save_pretrained of transformers to write a .safetensors file."
+        "can run arbitrary code. Use save_pretrained of transformers to write a .safetensors file."
     ]
 
 

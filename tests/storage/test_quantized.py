@@ -159,8 +159,8 @@ def test_why_it_is_not_smaller() -> None:
     why = MASKED_LM.quantized(bertcalc.BitsAndBytesConfig(load_in_8bit=True)).why_not_smaller()
     assert str(why) == (
         "181.8 MB (173.4 MiB) is 2.41 times smaller than 438.1 MB (417.8 MiB) in float32, not 4 times: 85,524,480 "
-        "weights take 8.03 bits each instead of 8, including 334.8 kB (327.0 KiB) for scales, zero points and tables, and "
-        "23,989,818 parameters (21.9 %) are not quantized, the largest in bert.embeddings.word_embeddings.weight."
+        "weights take 8.03 bits each instead of 8, including 334.8 kB (327.0 KiB) for scales, zero points and tables, "
+        "and 23,989,818 parameters (21.9 %) are not quantized, the largest in bert.embeddings.word_embeddings.weight."
     )
     exact = str(BERT.quantized(bertcalc.OnnxQuantizeDynamic()).why_not_smaller())
     assert "is 3.99 times smaller than 437.9 MB (417.6 MiB) in float32, nearly 4 times" in exact
