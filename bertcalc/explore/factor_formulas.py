@@ -33,7 +33,7 @@ from bertcalc.text.digits import multiple, superscript
 from bertcalc.text.live_numbers import evaluated, live, mirrored
 
 WHOLE = "whole"
-STAYS = N_("{letter} is fixed")
+STAYS = N_("{letter} fixed")
 MOSTLY = N_("mostly {letters}")
 _NEAR = Fraction(1, 20)  # tolerance for biases beside matrices: doubling H makes 4H² + 4H less than 4 times as large
 # Sizes that users expect to follow another size: BERT's feed-forward size is 4 H.

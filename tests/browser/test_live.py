@@ -190,7 +190,7 @@ ARGUMENTS: dict[str, Callable[[random.Random], tuple[Any, ...]]] = {
     "counted_words": lambda rng: (("{count} more", "{count} mores", "{count} fewer", "{count} fewers"), *_two(rng)),
     "round_figure": lambda rng: (_count(rng),),
     "widened": _two,
-    "growth_words": lambda rng: (_growth(rng), "{times}: {reason}", "{letter} is fixed", "mostly {letters}", FOLLOWS),
+    "growth_words": lambda rng: (_growth(rng), "{times}: {reason}", "{letter} fixed", "mostly {letters}", FOLLOWS),
     "quotient": lambda rng: (_count(rng), 1 + _count(rng)),
     "nearest": lambda rng: (rng.choice((1, -1)) * _exact(rng),),
     # Also near the lengths from which on the unit is another one.

@@ -219,7 +219,7 @@ def test_locks_are_worked_everywhere_and_are_in_the_link(look: Look, place: str)
     settled(page)
     own = query_of(place)
     page.get_by_role("button", name="A follows H: 64 per head").click()
-    page.get_by_role("button", name="I stays: now 4 H").click()
+    page.get_by_role("button", name="I is fixed: currently 4 H").click()
     expect(page.get_by_role("button", name="A is fixed: H is a multiple of 12")).to_be_visible()
     expect(page.get_by_role("button", name="I follows H: 4 H")).to_be_visible()
     locks = {"lock_heads": "false", "lock_intermediate": "true"}

@@ -572,9 +572,9 @@ def test_names_of_somebody_elses_fields_are_text(monkeypatch: pytest.MonkeyPatch
     ],
 )
 def test_further_conditions_are_not_read_as_a_sum(model_type: str, end: str) -> None:
-    verdict = next(str(one.value) for one in opened(model_type=model_type).markdown if "holds where" in str(one.value))
+    verdict = next(str(one.value) for one in opened(model_type=model_type).markdown if "holds if" in str(one.value))
     assert verdict.endswith(end)
-    assert " and " not in verdict.partition("holds where")[2]
+    assert " and " not in verdict.partition("holds if")[2]
 
 
 def test_the_least_memory_is_that_of_weights_gradients_and_adams_states() -> None:

@@ -581,7 +581,7 @@ def test_a_discovered_model_stands_beside_ours_in_every_view(view: str, measure:
         if (view, measure) == ("differences", "training_memory")
         else []
     )
-    assert any("For LlamaForCausalLM, T5Model, only the parameters" in one.value for one in app.caption)
+    assert any("For LlamaForCausalLM, T5Model, only the parameter count" in one.value for one in app.caption)
     ways = [link.proto.label for link in app.get("page_link")]
     found = shipped("t5", "T5Model")
     assert found is not None

@@ -39,7 +39,7 @@ def test_the_table_has_every_module_with_its_formula() -> None:
     app = open_app("compute.py", modules="true")
     table = tables(app)[0]
     modules, forward, _both = real_flops(Case(BertConfig()), Call(1, 128))
-    shown = dict(zip(table["Module"], table["One, FLOPs"], strict=True))
+    shown = dict(zip(table["Module"], table["Per copy, FLOPs"], strict=True))
     assert shown["`BertModel`"] == f"{forward:,}"
     assert shown["`encoder.layer.*`"] == f"{modules['encoder.layer.0']:,}"
     assert shown["`attention.self`"] == f"{modules['encoder.layer.0.attention.self']:,}"

@@ -55,7 +55,7 @@ def test_compute_says_how_a_pass_and_a_step_grew() -> None:
     assert [text.partition(" · ")[2] for text in more] == ["× 1.50: L"] * 3 + [""]
     assert "sweep" in links(app)
     wider = chart(open_app("compute.py", hidden_size="1536"), "Share of each part")["more"]
-    assert [text.partition(": ")[2] for text in wider] == ["H²", "H", "H, I stays", "H²"]
+    assert [text.partition(": ")[2] for text in wider] == ["H²", "H", "H, I fixed", "H²"]
 
 
 def test_where_the_formula_is_another_one_the_factor_stands_alone() -> None:

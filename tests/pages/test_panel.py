@@ -88,7 +88,7 @@ def test_what_is_wrong_stands_at_its_control_also_where_a_screen_does_not_show_i
 def test_the_words_of_the_locks_follow_the_model() -> None:
     app = open_app(hidden_size="1024")
     assert field(app, "hidden_size")["lock"]["label"] == "A follows H: 64 per head"
-    assert field(app, "intermediate_size")["lock"]["label"] == "I stays: now 3 H"
+    assert field(app, "intermediate_size")["lock"]["label"] == "I is fixed: currently 3 H"
     app = open_app(lock_heads="false", lock_intermediate="true")
     assert field(app, "hidden_size")["lock"]["label"] == "A is fixed: H is a multiple of 12"
     assert field(app, "intermediate_size")["lock"]["label"] == "I follows H: 4 H"

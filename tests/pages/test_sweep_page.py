@@ -107,7 +107,7 @@ def test_any_two_dimensions_make_a_map(link: dict[str, str]) -> None:
         app.selectbox(key="y").set_value(y).run()
         assert not app.exception
         assert not app.error
-        assert ("No lines" in said(app)) == (bool(link) and "num_attention_heads" in (x, y))
+        assert ("No contour lines" in said(app)) == (bool(link) and "num_attention_heads" in (x, y))
 
 
 @pytest.mark.parametrize("measure", QUANTITIES)
