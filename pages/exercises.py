@@ -59,8 +59,8 @@ if is_idle():
         st.markdown(sheet_words.on_paper(chosen, st.session_state["lang"]))
 st.caption(
     _(
-        "Printing this page (Ctrl+P) prints the whole worksheet. Each exercise has its own model, from the family "
-        "in the sidebar. This link opens the same worksheet for everyone; with Solutions on, it opens the "
-        "teacher's copy. Answers stay in this window until you reload it; nothing is stored."
+        "Press Ctrl+P to print the whole worksheet. Each exercise has its own model, from the family in the "
+        "sidebar. This link opens the same worksheet for everyone; with Solutions on, it opens the teacher's copy. "
+        "Answers stay in this window until you reload it; nothing is stored."
     )
 )

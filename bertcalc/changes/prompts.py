@@ -60,8 +60,8 @@ _OTHER_WIDTH = N_(
     "token_dim to {needed}."
 )
 _NO_LABELS = N_(
-    "{architecture} cannot be trained with {change} and task_type {task_type}: peft gives the virtual tokens labels "
-    "only for CAUSAL_LM."
+    "{architecture} cannot be trained with {change} and task_type {task_type}: peft assigns labels to the virtual "
+    "tokens only for CAUSAL_LM."
 )
 
 

@@ -105,7 +105,7 @@ FIELDS: dict[str, Field] = {
         N_("Size of the vocabulary in word pieces: rows of the word embedding table."), "V", _MOST_TOKENS
     ),
     "hidden_size": _size(N_("Size of the vector for each token, from the embeddings to the last layer."), "H", 65_536),
-    "num_hidden_layers": _size(N_("Transformer layers, one after the other."), "L", 1_000),
+    "num_hidden_layers": _size(N_("Number of Transformer layers."), "L", 1_000),
     "num_attention_heads": _size(
         N_("Number of attention heads. They divide the hidden units evenly, so their number must divide hidden_size."),
         "A",
@@ -130,7 +130,7 @@ FIELDS: dict[str, Field] = {
         N_("The longest sequence: rows of the position table, if there is one."), "P", 1_000_000
     ),
     "type_vocab_size": _size(
-        N_("Segment types (first sentence, second sentence): rows of the token type table."), "T", 1_000_000
+        N_("Number of token types (first sentence, second sentence): rows of the token type table."), "T", 1_000_000
     ),
     "initializer_range": Field(N_("Standard deviation of the initial weights."), *_POSITIVE),
     "layer_norm_eps": Field(N_("A small number that keeps LayerNorm from dividing by 0."), *_POSITIVE),
@@ -174,7 +174,7 @@ OWN_FIELDS: dict[str, Field] = {
     "task_type_vocab_size": _size(N_("Number of tasks: rows of the task table, if there is one."), "K", 1_000_000),
     "use_task_id": Field(N_("Whether there is a table of task embeddings, which are added to each token."), *_BOOL),
     "num_hidden_groups": Field(N_("Number of layer groups; the layers of a group share their tensors."), *_ONE),
-    "inner_group_num": Field(N_("Layers in each group."), *_ONE),
+    "inner_group_num": Field(N_("Number of layers in each group."), *_ONE),
     "relative_attention_num_buckets": _size(
         N_(
             "Number of distance buckets: rows of the table of relative positions. Each short distance has its own "
@@ -273,7 +273,7 @@ OWN_FIELDS: dict[str, Field] = {
     "sinusoidal_pos_embds": Field(N_("Whether the position table is initialized with sines and cosines."), *_BOOL),
     "qa_dropout": Field(N_("Dropout before the question-answering scores."), *_PROBABILITY),
     "seq_classif_dropout": Field(
-        N_("Dropout before the classifier of sequence classification and multiple choice."), *_PROBABILITY
+        N_("Dropout before the classifier in sequence classification and multiple choice."), *_PROBABILITY
     ),
     "initializer_cutoff_factor": Field(
         N_("Number of standard deviations at which the initial weights are truncated."), *_POSITIVE

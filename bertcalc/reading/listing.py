@@ -347,7 +347,7 @@ def _of_names(names: tuple[str, ...]) -> TextReading:
         )
     ]
     if model := _named_model({name for name in names if name not in _buffers(names)}):
-        message = N_("The names are those of {architecture} with {layers} layers.")
+        message = N_("The names belong to {architecture} with {layers} layers.")
         layers = model.config.num_hidden_layers
         notes.insert(0, Problem.of(message, architecture=model.architecture, layers=layers))
     return TextReading("listing", sentence, notes=tuple(notes))
@@ -503,7 +503,7 @@ def _notes(listing: Listing, left_out: bool) -> Iterator[Problem]:
     if listing.tensors and listing.tensors[0][0].startswith(f"{_NAMELESS} "):
         yield Problem.of(N_("The tensors have no names, so their model is unknown."))
     if listing.optimizer:
-        message = N_("{count} variables of the optimizer are left out.")
+        message = N_("{count} optimizer variables are left out.")
         yield Problem.of(message, count=listing.optimizer)
     if listing.quantized:
         message = N_("Quantized weights: {count}. Their scales, zero points and tables are not counted.")

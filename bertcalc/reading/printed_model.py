@@ -45,7 +45,7 @@ def read_printed(text: str) -> TextReading:
     """Read the printed model of a text; of several, the one with most lines. Raises InputError if there is none."""
     trees = printed_models(text)
     if not trees:
-        raise wrong(N_("This text has no printed PyTorch model: one begins with a line such as BertModel(."))
+        raise wrong(N_("This text contains no printed PyTorch model, which begins with a line such as BertModel(."))
     tree = max(trees, key=lambda tree: (tree.is_complete, tree.lines))
     if sum(copies for _path, _module, copies in tree.root.modules()) > _MOST_MODULES:
         raise wrong(N_("This printed model has more than {most} modules."), most=_MOST_MODULES)

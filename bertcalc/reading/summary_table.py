@@ -79,7 +79,9 @@ def table_of(text: str) -> SummaryTable:
     plain = _QUOTE.sub("", without_ansi(text))
     kind = table_kind(plain)
     if kind is None:
-        raise wrong(N_('This text has no summary of a model: a table with the columns "Layer (type)" and "Param #".'))
+        raise wrong(
+            N_('This text contains no model summary, which is a table with the columns "Layer (type)" and "Param #".')
+        )
     head = _HEAD.search(plain) or _RULE.search(plain)
     start = head.start() if head else 0
     lines = [line.expandtabs(4).rstrip() for line in plain[start:].split("\n")[1:_MOST_ROWS]]

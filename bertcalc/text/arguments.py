@@ -123,7 +123,7 @@ _WANTED: dict[str, str] = {
     "QuantizationFormat": N_("a format, such as BitsAndBytesConfig(load_in_8bit=True)"),
 }
 _NOT_NEGATIVE, _PROBABILITIES = ("seconds", "llm_int8_threshold"), ("lora_dropout",)
-_PROBABILITY = N_("a probability, from 0 to 1")
+_PROBABILITY = N_("a probability from 0 to 1")
 _FROM_0 = N_("a number, 0 or more")
 _NUMBER, _FLAG, _TEXT = N_("a number"), N_("True or False"), N_("a text")
 _WHOLE = N_("a single whole number")

@@ -67,7 +67,7 @@ def test_a_recipe_is_written_as_links_are(recipe: object) -> None:
             "p_tuning,encoder_num_layers=200000",
             "encoder_num_layers 200000 is invalid: it must be a whole number from 1 to 1,000.",
         ),
-        ("lora,lora_dropout=2", "lora_dropout must be a probability, from 0 to 1, not 2.0."),
+        ("lora,lora_dropout=2", "lora_dropout must be a probability from 0 to 1, not 2.0."),
     ],
 )
 def test_a_wrong_text_is_told(text: str, message: str) -> None:

@@ -84,7 +84,7 @@ def test_pytorch_counts_the_same(training: str) -> None:
     config = BertConfig(num_hidden_layers=2)
     modules, forward, both = real_flops(Case(config), Call(1, 16), recompute=training == "4x")
     folded = {name.replace(".1", ".0") for name in modules}
-    assert f"{forward:,} FLOPs forward, {both:,} with backward" in app.success[0].value
+    assert f"{forward:,} FLOPs in the forward pass, {both:,} including the backward pass" in app.success[0].value
     assert f"{len(folded):,} modules" in app.success[0].value
 
 

@@ -187,7 +187,7 @@ def test_examples_that_come_out_right(name: str) -> None:
 
 def test_the_inventory_comes_out_right() -> None:
     app = click(open_app("explain.py", explain="terms"), "an inventory of modules")
-    assert [row[2] for row in cells(app)] == [":material/check_circle: a number of modules"] * 4
+    assert [row[2] for row in cells(app)] == [":material/check_circle: a count of modules"] * 4
 
 
 def test_the_count_that_people_write_first_fits_any_model() -> None:
@@ -234,7 +234,7 @@ def test_what_nothing_explains_is_said_honestly() -> None:
 
 def test_equals_are_shown_with_what_tells_them_apart() -> None:
     app = open_app("explain.py", number="109,454,592")
-    assert app.info[0].value.startswith("2 explanations lead to exactly this number; the likeliest comes first.")
+    assert app.info[0].value.startswith("2 explanations lead to exactly this number; the most likely one comes first.")
     rows = cells(app)
     assert [row[0] for row in rows if row[-1] == "−27,648"] == [
         "**1.** the biases of query, key and value are left out",

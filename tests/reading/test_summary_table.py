@@ -269,5 +269,5 @@ def test_a_total_that_is_not_the_sum_is_named() -> None:
 
 def test_a_text_without_a_table_has_none() -> None:
     assert table_kind("Layer normalization has few parameters. Param #1 is gamma.") is None
-    with pytest.raises(InputError, match="no summary of a model"):
+    with pytest.raises(InputError, match="no model summary"):
         table_of("nothing")

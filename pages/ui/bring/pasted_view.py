@@ -73,8 +73,8 @@ def _show_box() -> tuple[str, str]:
     """Draw the box; return its text and the chosen kind."""
     st.markdown(
         _(
-            "Paste what you have: a number, a calculation, a text with numbers, a config.json, a printed model, a list "
-            "of tensors. Nothing in it is executed or stored."
+            "Paste what you have: a number, a calculation, a text with numbers, a config.json, a printed model or "
+            "a list of tensors. Nothing in it is executed or stored."
         )
     )
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):

@@ -48,7 +48,7 @@ def show(report: Proofread, present: Model, text: str) -> None:
             st.markdown(sentence(part))
     rows = [(_claim(claim), _verdict(claim)) for claim in report.claims[:_MOST_CLAIMS]]
     if rows:
-        show_rows((_("In the text"), _("Verdict")), rows, _("The claims of the text with their verdicts"))
+        show_rows((_("In the text"), _("Verdict")), rows, _("The claims in the text, with verdicts"))
     if len(report.claims) > _MOST_CLAIMS:
         message = _("The table shows the first {count:,} of {all:,} claims. All are marked in the text below.")
         st.caption(message.format(count=_MOST_CLAIMS, all=len(report.claims)))

@@ -62,7 +62,7 @@ HELP: Mapping[str, str] = {
     "encoder_reparameterization_type": N_("The network that generates the vectors."),
     "head": N_("Whether the whole head is trained, in addition to the biases."),
     "new_num_tokens": N_("Number of tokens in the new vocabulary."),
-    "pad_to_multiple_of": N_("The number of tokens is rounded up to a multiple of this, such as 8 or 64."),
+    "pad_to_multiple_of": N_("The number of tokens is rounded up to a multiple of this value, such as 8 or 64."),
     "layers": N_("Layers to drop, numbered from 0, such as 1, 3, 5."),
     "heads": N_(
         "How many heads to prune in each layer, or which ones, numbered from 0: 0:1/2+11:3 means heads 1 and 2 of "

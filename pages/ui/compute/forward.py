@@ -126,8 +126,8 @@ def _show_proof(proof: FlopProof) -> None:
         show_rows((_("Module"), "bertcalc", "PyTorch"), rows, _("The counts that differ"))
     else:
         message = _(
-            "PyTorch counts the same: {forward:,} FLOPs forward, {training:,} with backward, and the same in each "
-            "of {modules:,} modules."
+            "PyTorch counts the same: {forward:,} FLOPs in the forward pass, {training:,} including the backward "
+            "pass, and the same FLOPs in each of {modules:,} modules."
         )
         figures = {"forward": proof.forward.theirs, "training": proof.training.theirs, "modules": len(proof.modules)}
         show_agreement(True, message.format(**figures))

@@ -103,8 +103,8 @@ def say_batch(count: Count) -> None:
     call, other = count.call, present_batch(count.choice.config, linked_batch().sizes())
     if call.batch.shape != other.shape:
         message = _(
-            "A training run has its own batch, by default that of BERT's pre-training: here {trained}. The other "
-            "views of this page use {other}."
+            "A training run has its own batch, by default the batch of BERT's pre-training: here {trained}. The "
+            "other views of this page use {other}."
         )
         trained = f"{call.batch_size:,} × {call.sequence_length:,}"
         st.caption(message.format(trained=trained, other=f"{other.batch_size:,} × {other.sequence_length:,}"))

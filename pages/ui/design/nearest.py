@@ -130,7 +130,9 @@ def choose_limit(kind: str) -> bool:
     """Draw the choice between a target and a limit; bytes are always a limit."""
     if EVERY_QUANTITY[KINDS[kind]].unit == "bytes":
         return False
-    return AT_MOST.show(help=_("Only models within the budget; otherwise the nearest, above or below it."))
+    return AT_MOST.show(
+        help=_("If on, only models within the budget are listed; if off, the nearest models, above or below it.")
+    )
 
 
 def choose_format(kind: str) -> QuantizationFormat | None:

@@ -58,11 +58,12 @@ def _summary(equals: Sequence[Miscounted]) -> str:
     if equals[0].reading.exact is None:
         if len(equals) > 1:
             return _(
-                "Each of these ways of counting gives a total that rounds to your number; the likeliest comes first."
+                "Each of these ways of counting gives a total that rounds to your number; the most likely "
+                "one comes first."
             )
         return _("Counted this way, the total rounds to your number.")
     if len(equals) > 1:
-        return _("{count} explanations lead to exactly this number; the likeliest comes first.").format(
+        return _("{count} explanations lead to exactly this number; the most likely one comes first.").format(
             count=len(equals)
         )
     [miscounted] = equals

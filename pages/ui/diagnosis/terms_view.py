@@ -154,7 +154,7 @@ def _verdict(verdict: LineVerdict) -> str:
 
 def _part(verdict: LineVerdict) -> str:
     if verdict.kind == "modules":
-        return _(":material/check_circle: a number of modules")
+        return _(":material/check_circle: a count of modules")
     if verdict.kind == "size":
         return _(":material/check_circle: a size of the model")
     if verdict.kind == "no parameters":

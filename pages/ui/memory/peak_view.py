@@ -104,7 +104,7 @@ def _show_temporaries(model: Model, highest: Peak) -> None:
         (_step_words(model, piece.where, "`"), f"${piece.formula.latex()}$", unbroken(size(piece.num_bytes)))
         for piece in highest.temporaries
     ]
-    show_rows((_("Made for"), _("Formula, in bytes"), _("Size")), made, _("Temporary tensors at the peak"))
+    show_rows((_("Used for"), _("Formula, in bytes"), _("Size")), made, _("Temporary tensors at the peak"))
 
 
 def _figures(run: Run, how: Plan | Inference, highest: int, before: int) -> dict[str, tuple[str, str]]:

@@ -23,7 +23,7 @@ _UNITS = (("MB", 10**6), ("MiB", 2**20))
 _FILES: dict[Checkpoint, str] = {
     "weights": N_("the weights, with each shared tensor stored once (save_pretrained, torch.save)"),
     "every name": N_("the weights, with each shared tensor stored under all of its names"),
-    "with states": N_("weights and AdamW's two averages, to continue training: three times the model"),
+    "with states": N_("weights and AdamW's two moments, to continue training: three times the model"),
 }
 
 

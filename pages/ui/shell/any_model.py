@@ -230,8 +230,8 @@ def show_wrong_in_link() -> None:
     if st.session_state.get("any lost") == MODEL_TYPE.value():
         st.warning(
             _(
-                "The server has restarted and no longer has the config.json: this is the default of its type."
-                " Press Find its formula again."
+                "The server has restarted and no longer has the config.json: this page shows the default "
+                "configuration of its type. Press Find its formula again."
             )
         )
     discovery = selected().discovery

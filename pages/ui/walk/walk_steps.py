@@ -36,7 +36,7 @@ from pages.ui.widgets.numbers import unbroken
 from pages.ui.widgets.tables import shape_text, show_rows, show_table
 
 LAYER = Number("layer", N_("Layer"), 0, width=66)  # the layer that is shown in full
-HEADS = Fold("heads", N_("Query, key and value head by head"))
+HEADS = Fold("heads", N_("Query, key and value, head by head"))
 ROWS = Fold("rows", N_("The whole forward pass, one Keras-style row for each layer"))
 
 
@@ -107,7 +107,7 @@ def show_progress(config: Config, stops: Sequence[Stop], position: int, layer: i
     bars = []
     if layer_now := in_layer(stops, position):
         alike = _("Layer {number:,} of {layers:,}, all identical: {so_far:,} of {total:,}")
-        other = _("Layer {number:,} of {layers:,}, the first without one LayerNorm: {so_far:,} of {total:,}")
+        other = _("Layer {number:,} of {layers:,}, the first lacks one LayerNorm: {so_far:,} of {total:,}")
         place = alike if all(stop.alike for stop in stops) else other
         layers = live_sizes(config)["num_hidden_layers"]
         text = fill(place, number=layer + 1, layers=layers, **layer_now._asdict())
