@@ -601,7 +601,7 @@ def _matrices_alone(entry: WrittenNumber, part: Counted, context: Context, model
 
 
 _MOST_BEFORE = 250  # characters in which the text may introduce the matrices
-_OF_MATRICES = {"matrices of the attention": "attention", "matrices of the feed-forward": "feed-forward"}
+_OF_MATRICES = {"matrices of the attention": "attention", "matrices of the feed-forward network": "feed-forward"}
 _SPEAKS_OF_BIASES = re.compile(r"^(?![^\n]*(?:norm|归一))[^\n]*(?:bias|偏置)", re.I | re.M)  # not only a LayerNorm's
 _OWN_CLASS = re.compile(r"\bnn\.(?:Linear|Module)\b")
 _WITH_BIASES_ALONE = (
@@ -611,8 +611,8 @@ _WITH_BIASES_ALONE = (
     "output projection of the attention",
     "query, key and value",
     "attention",
-    "first matrix of the feed-forward",
-    "second matrix of the feed-forward",
+    "first matrix of the feed-forward network",
+    "second matrix of the feed-forward network",
     "feed-forward",
     "pooler",
 )

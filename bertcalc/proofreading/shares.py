@@ -143,7 +143,7 @@ _COMPONENTS = {
     "token type embeddings": ("token type embeddings",),
     "layers": ("layers", "layers without cross-attention and distances"),
     "attention": ("attention", "attention with LayerNorm", "matrices of the attention"),
-    "feed-forward": ("feed-forward", "feed-forward with LayerNorm", "matrices of the feed-forward"),
+    "feed-forward": ("feed-forward", "feed-forward with LayerNorm", "matrices of the feed-forward network"),
     "all LayerNorms": ("all LayerNorms", "LayerNorms of the layers", "LayerNorm of the attention"),
     "pooler": ("pooler", "weight of the pooler"),
 }

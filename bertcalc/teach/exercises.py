@@ -74,20 +74,20 @@ _STEPS: Mapping[str, str] = {
     "attention.scores": N_("the attention scores, queries times keys"),
     "attention.context": N_("the context, scores times values, still in heads"),
     "attention.merge_heads": N_("the context, with the heads side by side again"),
-    "feed-forward.up": N_("the output of the first dense layer of the feed-forward"),
-    "feed-forward.down": N_("the output of the second dense layer of the feed-forward"),
+    "feed-forward.up": N_("the output of the first dense layer of the feed-forward network"),
+    "feed-forward.down": N_("the output of the second dense layer of the feed-forward network"),
     "pooler.dense": N_("the output of the pooler's dense layer"),
 }
 _PRODUCTS: Mapping[Level, Mapping[str, str]] = {
     "easy": {
         "attention.query": N_("the queries of one layer"),
         "attention.scores": N_("the attention scores of one layer, queries times keys"),
-        "feed-forward.up": N_("the first dense layer of the feed-forward, in one layer"),
+        "feed-forward.up": N_("the first dense layer of the feed-forward network, in one layer"),
     },
     "medium": {
         "layer attention": N_("the attention of one layer, with its four dense layers"),
         "attention.context": N_("the context of one layer, scores times values"),
-        "feed-forward.down": N_("the second dense layer of the feed-forward, in one layer"),
+        "feed-forward.down": N_("the second dense layer of the feed-forward network, in one layer"),
         "pooler.dense": N_("the dense layer of the pooler"),
     },
     "hard": {"layer": N_("one layer"), "": N_("the whole model")},

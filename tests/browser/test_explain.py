@@ -21,7 +21,7 @@ def test_the_example_of_a_write_up_fits_the_screen(look: Look) -> None:
     page = look("explain?explain=terms")
     page.get_by_role("button", name="formulas with the values of a config.json").press("Enter")
     expect(page.get_by_text("the attention is counted in one layer only")).to_be_in_viewport()
-    expect(page.get_by_text("the biases of the feed-forward are left out")).to_be_in_viewport()
+    expect(page.get_by_text("the biases of the feed-forward network are left out")).to_be_in_viewport()
     settled(page)
     assert query(page)["preset"] == "bert-base-chinese"
 

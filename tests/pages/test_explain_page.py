@@ -161,7 +161,7 @@ def test_a_bar_of_the_first_page_is_said_to_be_that_and_no_miscount() -> None:
     rows = cells(app)
     assert [row[0] for row in rows] == [
         "attention of all 12 layers",
-        "first matrix of the feed-forward of all 12 layers",
+        "first matrix of the feed-forward network of all 12 layers",
     ]
     assert rows[0][1] == r"$4 H L \left(H + 1\right) = 4 \cdot 768 \cdot 12 \cdot \left(768 + 1\right)$"
     assert not app.info
@@ -238,7 +238,7 @@ def test_equals_are_shown_with_what_tells_them_apart() -> None:
     rows = cells(app)
     assert [row[0] for row in rows if row[-1] == "−27,648"] == [
         "**1.** the biases of query, key and value are left out",
-        "**2.** both biases of the feed-forward are counted as if their size were the hidden size",
+        "**2.** both biases of the feed-forward network are counted as if their size were the hidden size",
     ]
     assert ["attention", "28,320,768", "28,348,416"] in rows
 

@@ -394,7 +394,7 @@ def test_a_cause_that_right_numbers_rule_out_is_not_the_cause() -> None:
     assert "the LayerNorms of the layers are left out" in str(wrong.reason)
 
 
-FIRST_BIAS = "the first bias of the feed-forward is left out"
+FIRST_BIAS = "the first bias of the feed-forward network is left out"
 
 
 @pytest.mark.parametrize(
