@@ -164,7 +164,7 @@ def test_steps_are_only_to_models_that_there_are() -> None:
     [
         ({"x_from": "0"}, "x from 0 is invalid: it must be a whole number from 64 to 65,536", "x from = 64"),
         ({"x_to": "99999999"}, "x to 99,999,999 is invalid", "x to = 65,536"),
-        ({"x_from": "900", "x_to": "200"}, "x from 900 is not below x to 200", "x from = 200, x to = 900"),
+        ({"x_from": "900", "x_to": "200"}, "x from 900 must be below x to 200", "x from = 200, x to = 900"),
         (
             {"x_from": "770", "x_to": "780"},
             "There is no valid hidden_size between x from 770 and x to 780",
@@ -274,7 +274,7 @@ def test_published_models_have_short_names() -> None:
 def test_an_end_that_is_not_possible_leaves_the_other() -> None:
     said = [str(error.value) for error in open_app("sweep.py", x_from="5000", x_to="10").error]
     assert any("x to 10 is invalid" in text for text in said)
-    assert any("x from 5,000 is not below x to 64" in text for text in said)
+    assert any("x from 5,000 must be below x to 64" in text for text in said)
 
 
 def test_few_points_are_explained() -> None:

@@ -209,7 +209,7 @@ def _range(sweep: Sweep, axis: str, field: str, ends: tuple[int, int], problems:
         return low, high
     values = {"field": field, "low_name": names[0], "low": f"{low:,}", "high_name": names[1], "high": f"{high:,}"}
     if low > high:
-        message = N_("{low_name} {low} is not below {high_name} {high}: there is nothing between them.")
+        message = N_("{low_name} {low} must be below {high_name} {high}.")
         problems.append(Problem(names[0], low, message, values, ({names[0]: high, names[1]: low},)))
         return high, low
     if problems and problems[-1].field in names:  # caused by a corrected end, which has a problem already
