@@ -62,7 +62,7 @@ def header_length(start: bytes, size: int) -> int:
         )
         raise wrong(message, length=length, rest=size - LENGTH_BYTES)
     if length > LARGEST_HEADER:
-        message = N_("The header of this file has {length} bytes: at most {most} are allowed.")
+        message = N_("The header of this file is too large: it has {length} bytes, and at most {most} are allowed.")
         raise wrong(message, length=length, most=LARGEST_HEADER)
     return length
 

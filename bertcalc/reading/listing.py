@@ -134,7 +134,7 @@ def _entries(text: str) -> Iterator[_ListedTensor]:
     end = 0
     shapes = _with_single_sizes(text, list(_shapes(text)))
     if len(shapes) > _MOST_TENSORS:
-        raise wrong(N_("This text has more than {most} shapes."), most=_MOST_TENSORS)
+        raise wrong(N_("This text has too many shapes: at most {most} are allowed."), most=_MOST_TENSORS)
     for number, (start, after, shape) in enumerate(shapes):
         before = text[max(end, start - _BEFORE) : start]
         name = _name(before)

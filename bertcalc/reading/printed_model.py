@@ -48,7 +48,7 @@ def read_printed(text: str) -> TextReading:
         raise wrong(N_("This text contains no printed PyTorch model, which begins with a line such as BertModel(."))
     tree = max(trees, key=lambda tree: (tree.is_complete, tree.lines))
     if sum(copies for _path, _module, copies in tree.root.modules()) > _MOST_MODULES:
-        raise wrong(N_("This printed model has more than {most} modules."), most=_MOST_MODULES)
+        raise wrong(N_("This printed model has too many modules: at most {most} are allowed."), most=_MOST_MODULES)
     reading = _reading(tree, trees)
     if inside := _SENTENCE_TRANSFORMER.search(text):
         note = Problem.of(_NO_SIZES, architecture=inside[1] or inside[2])

@@ -170,7 +170,7 @@ def test_of_a_body_without_an_end_little_is_read(hub: Server) -> None:
 def test_the_headers_of_all_shards_together_are_not_too_long(hub: Server) -> None:
     model = client._Requests("some/sharded")
     model.left = 1_000
-    with pytest.raises(InputError, match="headers of these files have more than 4,000,000 bytes in total"):
+    with pytest.raises(InputError, match="headers of these files are too large: at most 4,000,000 bytes in total"):
         model.tensors()
     assert 0 < len([path for path, _range, _authorization in hub.asked if "-of-" in path]) < 5
 

@@ -400,7 +400,7 @@ def test_a_class_that_cannot_pad_takes_one_sequence() -> None:
         assert not app.metric
     app = memory("fit", **link)
     assert app.metric[1].value == "1"
-    assert app.metric[1].delta == "one without a pad_token_id"
+    assert app.metric[1].delta == "limited to 1 without a pad_token_id"
     app = memory("training", accumulate="2", **link)
     assert app.metric
     assert not app.error

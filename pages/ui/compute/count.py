@@ -66,7 +66,7 @@ MEANINGS: dict[tuple[str, str], str] = {
     ("logits", "masked"): N_("logits at the 15 % of positions that are masked"),
     ("training", "3x"): N_("training: the forward pass, plus twice as much for the backward pass"),
     ("training", "4x"): N_(
-        "training: the forward pass, a second one of the layers, plus twice as much for the backward pass"
+        "training: the forward pass, a second forward pass of the layers, plus twice as much for the backward pass"
     ),
 }
 

@@ -47,7 +47,7 @@ def show_matches(model: Model, matches: Sequence[Match]) -> None:
                 st.success(_meaning(reading), icon=":material/check_circle:")
             counts = [f"**{match.total:,}**" if match.total == present else f"{match.total:,}" for match in group]
             names = ["  \n".join(sentence(known_in_words(count)) for count in match.known_counts) for match in group]
-            columns = {_("Which count it is"): names}
+            columns = {_("Count"): names}
             if any(match.total != present for match in group):
                 title = _("Difference from {architecture}").format(architecture=model.architecture)
                 columns[title] = [_beyond(match, model, present) for match in group]

@@ -74,7 +74,7 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
     show_metrics(
         {
             _length_title(run): (_number(fit.length), _limit(fit.length)),
-            _batch_title(run): (_number(fit.batch), _limit(fit.batch, _("one without a pad_token_id"))),
+            _batch_title(run): (_number(fit.batch), _limit(fit.batch, _("limited to 1 without a pad_token_id"))),
         }
     )
     _show_reservations(how, device, batches, most_batches)

@@ -105,7 +105,7 @@ def show_run(run: RealRun) -> None:
 def show_published(counts: Sequence[PublishedCount]) -> None:
     """Show published counts beside bertcalc's."""
     counted = (_("Published"), _("Verdict"), "bertcalc")  # in this order, a phone shows the verdict
-    titles = (_("Model"), *counted, _("Which count it is"), _("Source (names as published)"))
+    titles = (_("Model"), *counted, _("Count"), _("Source (names as published)"))
     rows = []
     for count in counts:
         ours, theirs = _ours(count), count.parameters
