@@ -11,7 +11,7 @@ token type 2 H
 LayerNorm 2 H
 attention 3074/769 H²
 LayerNorm 2 H
-feed-forward 12294/6149 H, I stays
+feed-forward 12294/6149 H, I fixed
 dense 3074/769 H²
 """
 
@@ -55,7 +55,7 @@ class Factor(NamedTuple):
     mixed: bool = False
 
     def text(self, say: Callable[[str], str] = str, letters: Mapping[str, str] = EVERY_LETTER) -> str:
-        """The reason in letters, translated by ``say``: "H²", "mostly L·H²" or "H, I stays"; "" if there is none."""
+        """The reason in letters, translated by ``say``: "H²", "mostly L·H²" or "H, I fixed"; "" if there is none."""
         grown = "·".join(
             letters[field] + (superscript(power) if power != 1 else "") for field, power in self.powers.items()
         )

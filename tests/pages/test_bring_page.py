@@ -206,7 +206,7 @@ def test_a_model_type_that_is_missing_or_misspelled_is_asked_about(content: dict
     [
         (json.dumps({"model_type": "bert", "alibi_starting_size": 512}), "this is MosaicBERT (or DNABERT-2)"),
         (json.dumps({"model_type": "nezha"}), "this is NEZHA"),
-        (json.dumps({"in_features": 768, "out_features": 512}), "it adds 393,728 parameters to the model"),
+        (json.dumps({"in_features": 768, "out_features": 512}), "which adds 393,728 parameters to the model"),
         (json.dumps([{"path": "", "type": "sentence_transformers.models.Transformer"}]), "This is the modules.json"),
     ],
 )

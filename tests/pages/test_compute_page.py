@@ -70,7 +70,7 @@ def test_the_conventions_change_the_figures_and_say_so() -> None:
     said = app.caption[0].value
     assert "element-wise" in said
     assert "15 %" in said
-    assert "again" in said
+    assert "second forward pass" in said
 
 
 def test_logits_are_a_choice_only_where_there_are_any() -> None:

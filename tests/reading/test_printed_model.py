@@ -273,7 +273,7 @@ def test_of_several_models_the_complete_one_is_read() -> None:
 
 def test_a_copy_count_of_nine_digits_is_refused_in_time() -> None:
     text = "Model(\n  (0-999999998): 999999999 x Linear(in_features=2, out_features=2, bias=True)\n)"
-    with pytest.raises(InputError, match="more than 100,000 modules"):
+    with pytest.raises(InputError, match="at most 100,000 are allowed"):
         read_printed(text)
 
 

@@ -164,7 +164,7 @@ def test_why_it_is_not_smaller() -> None:
     )
     exact = str(BERT.quantized(bertcalc.OnnxQuantizeDynamic()).why_not_smaller())
     assert "is 3.99 times smaller than 437.9 MB (417.6 MiB) in float32, nearly 4 times" in exact
-    assert "109,361,664 weights take 8 bits each, with" in exact
+    assert "109,361,664 weights take 8 bits each, including" in exact
     unpacked = BERT.quantized(bertcalc.IntxWeightOnlyConfig("int4", bertcalc.PerGroup(32)))
     assert "stored in a whole byte, so this saves nothing compared with int8" in str(unpacked.why_not_smaller())
     larger = str(ALBERT.quantized(bertcalc.OnnxQuantizeDynamic()).why_not_smaller())
