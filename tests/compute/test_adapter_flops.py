@@ -64,7 +64,7 @@ def check(case: Case, call: Call, adapter: Adapter, recompute: Recompute) -> Non
     except InputError as error:
         if "but not its FLOPs or memory" in str(error):  # of some models alone
             return
-        if "do not take" in str(error):  # peft refuses it, or the model ignores it
+        if "do not accept" in str(error):  # peft refuses it, or the model ignores it
             with suppress(ValueError, AttributeError, RuntimeError, TypeError):
                 assert not any(value.requires_grad for value in adapted(**given).values())
             return
