@@ -44,8 +44,8 @@ def say_sorry(error: Exception) -> bool:
     _ = translator()
     st.error(
         _(
-            "This page could not be shown. Reload it; if that does not help, start again from the "
-            "address without the part after “?”."
+            "This page could not be shown. Reload it. If that does not help, remove the part of the address after "
+            "“?” and try again."
         )
     )
     return True

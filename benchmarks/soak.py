@@ -53,7 +53,7 @@ DISCOVERED = {
 }
 # The messages that a reader may get instead of a formula.
 REFUSALS = (
-    "The server is busy with other readers' models: try again in a moment.",
+    "The server is busy with other users' models: try again in a moment.",
     "Building this model repeatedly takes longer than {seconds} seconds: no formula was found.",
 )
 

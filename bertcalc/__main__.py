@@ -50,9 +50,7 @@ from bertcalc.text.problem import InputError, wrong
 from bertcalc.text.strict_json import decode
 from bertcalc.text.suggestions import nearest
 
-_OTHERS = (
-    "For other models, use the page Any model of the dashboard, or python -m bertcalc.discover for their defaults."
-)
+_OTHERS = "For other models, use the dashboard's Any model page, or python -m bertcalc.discover for their defaults."
 # Remarks that are printed after a figure's unit, keyed by quantity.
 _MORE = {"training_memory": ", in a loop that holds the outputs until the next forward pass has returned"}
 _CONSTANTS = {"True": "true", "False": "false", "None": "none"}

@@ -42,7 +42,7 @@ else:
     total = live_count(discovery.tensors, values) if sizes else discovery.parameters
     sides = whole(discovery.parameters, discovery.total, discovery.fields), whole(total, discovery.total, values)
     grown = grown_by(growths(*sides, letters(discovery))[WHOLE])
-    against = _("against the given sizes") if selection.fields else _("compared with the default sizes")
+    against = _("vs. the given sizes") if selection.fields else _("compared with the default sizes")
     with metric_row("any-figures"):
         show_total(discovery.cls, total, total - discovery.parameters, against, grown, room=18, lines=2)
         for component, parts in components(discovery).items():
@@ -56,9 +56,9 @@ else:
     flops_view.show_flops(selection, sizes.present if sizes else {})
     if not presenting():
         memory = _(
-            "Weights: {float32} in float32, {half} in 16 bits, {byte} in 8 bits, {nibble} in 4 bits without scales. "
-            "Training in float32 with Adam: at least {training}, 16 bytes for each parameter. Activations and a KV "
-            "cache are not counted here; the pages Compute and Memory are about {other}."
+            "Weights: {float32} in float32, {half} in 16 bits, {byte} in 8 bits, {nibble} in 4 bits without "
+            "scales. Training in float32 with Adam: at least {training}, 16 bytes for each parameter. Activations "
+            "and a KV cache are not counted here; the Compute and Memory pages are about {other}."
         )
         bits = {"float32": 32, "half": 16, "byte": 8, "nibble": 4}
         weights = {name: size(weight_bytes(total, width)) for name, width in bits.items()}

@@ -71,12 +71,12 @@ elif view == "hub":
             inputs.read_from_hub(repo_id.strip())
         inputs.show_problems(view, st.session_state.get("other config of hub", ""))
     else:
-        st.info(_("This needs huggingface_hub, which is not installed here: pip install -r requirements.txt."))
+        st.info(_("This needs huggingface_hub, which is not installed here: run pip install -r requirements.txt."))
 else:
     message = _(
-        "Choose a .safetensors file of any size, or all files of a model with its index: your browser reads the "
-        "headers, the names and shapes of the tensors, and sends nothing else. The weights never leave your "
-        "computer."
+        "Choose a .safetensors file of any size, or all files of a model together with its index. Your browser "
+        "reads and sends only the headers, which contain the names and shapes of the tensors. The weights never "
+        "leave your computer."
     )
     st.markdown(message)
     choose_files("weights_files", inputs.WEIGHTS, inputs.take_files_of_weights)

@@ -27,8 +27,8 @@ present = controls.present_with_steps(choice)
 page, end = st.container(), st.container()
 with end:  # drawn at the end of the page, but run first: everything above depends on the models in the link
     message = _(
-        "Models separated by spaces. A model is a preset, or {present}, with ~field-value for each "
-        "change, and ~changes-lora,r=16 for the steps of the Change page."
+        "Models, separated by spaces. Each model is a preset or {present}. Append ~field-value for each change, "
+        "and ~changes-lora,r=16 for the steps of the Change page."
     )
     controls.MODELS.show(placeholder=write(controls.begin(choice, present)), help=message.format(present=PRESENT))
 with page:
@@ -61,7 +61,7 @@ with page:
     if not models:
         st.info(_("There is nothing to compare: choose models under Models."))
     elif view == "differences" and len(models) == 1:
-        st.info(_("A difference needs two models: choose another one under Models."))
+        st.info(_("A difference needs two models: choose another model under Models."))
     elif view == "differences":
         if explanation := differences.difference(comparison):
             pair = f"**{controls.explained(models).name} − {models[0].name}**"
@@ -86,12 +86,12 @@ with page:
     else:
         draw_models(comparison, choice)
         if not presenting():
-            st.caption(_("A click opens a model; the names in the table are links."))
+            st.caption(_("Click a model to open it; the names in the table are links, too."))
             show_links(comparison, choice)
 
     if comparison.quantity.unit == "bytes":
         st.caption(
-            _("In float32, with eager attention and the dropout masks of a CPU; the page Memory has other settings.")
+            _("Computed in float32, with eager attention and CPU dropout masks. The Memory page has other settings.")
         )
     if not presenting():
         for why, those in comparison.unknown().items():

@@ -31,8 +31,8 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
             st.page_link(page_at("bring"), label=_("Count your own config.json →"), query_params={"bring": "config"})
 st.caption(
     _(
-        "Each effect is found by counting {architecture} again with the field changed. Compute is the FLOPs of the "
-        "matrix products of a forward pass; memory is weights, activations saved for training and a decoder's cache, "
+        "Each effect is computed by recounting {architecture} with the field changed. Compute: the FLOPs of the "
+        "matrix products in a forward pass. Memory: weights, activations saved for training and a decoder's cache, "
         "in float32."
     ).format(architecture=choice.architecture)
 )

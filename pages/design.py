@@ -24,7 +24,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     text = nearest.TARGETS[kind].show()
     format = nearest.choose_format(kind)
     batch = choose_batch(choice.config)
-    message = _("Training memory: weights, gradients, AdamW's states, and the activations of eager attention.")
+    message = _("Training memory: weights, gradients, AdamW's states, and activations with eager attention.")
     precision = TRAINING_DTYPE.show(help=message, width=145)
 amount = nearest.amount_of(kind, text)
 constraints = nearest.choose_constraints()
@@ -65,7 +65,7 @@ with st.container(horizontal=True, gap="xsmall", key="designs"):
     rows = nearest.columns(question, designs, choice.config)
     show_table(rows, _("The nearest models, with their distance to the budget"))
 if kind == "file":
-    message = _("Training memory is that of training in {precision}, not of this file.")
+    message = _("Training memory is for training in {precision}, whatever the format of this file.")
     st.caption(message.format(precision=TRAINING_DTYPE.word(precision)))
 for why in nearest.unknown(question):
     st.caption(_("– for {models}: {why}").format(models=choice.architecture, why=why))
@@ -88,7 +88,7 @@ ratio = _(
     "(Kaplan et al. 2020, arXiv:2001.08361)."
 )
 costs = _(
-    "FLOPs and training memory: for {batch_size:,} × {sequence_length:,} tokens; the memory with eager attention, "
-    "which the page Memory compares with fused attention."
+    "FLOPs and training memory are for {batch_size:,} × {sequence_length:,} tokens. Memory assumes eager "
+    "attention; the Memory page compares it with fused attention."
 )
 st.caption(in_a_row([costs.format(**batch.sizes()), searched, ratio]))

@@ -15,7 +15,7 @@ from pages.ui.widgets.idle import is_idle
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     level, seed = answering.LEVEL.show(), answering.SEED.show()
-    st.button(_("New sheet"), icon=":material/casino:", on_click=answering.take_new_sheet)
+    st.button(_("New worksheet"), icon=":material/casino:", on_click=answering.take_new_sheet)
     solutions = answering.SOLUTIONS.show()
 if problem := answering.SEED.problem(seed, 0, LARGEST_SEED):
     show_problem(problem)
@@ -49,7 +49,7 @@ with sizes:
         st.caption(_("Replaces the model in the sidebar. Undo (Ctrl+Z) restores it."))
     else:
         st.caption(
-            _("The sidebar has this model now, and all pages count it. Undo (Ctrl+Z) restores the previous model.")
+            _("The sidebar now has this model, and all pages use it. Undo (Ctrl+Z) restores the previous model.")
         )
         st.page_link(page_at(""), label=_("See how it is counted →"))
 
@@ -59,8 +59,8 @@ if is_idle():
         st.markdown(sheet_words.on_paper(chosen, st.session_state["lang"]))
 st.caption(
     _(
-        "Printing this page (Ctrl+P) prints the whole sheet. Each exercise has its own model, of the family that the "
-        "sidebar shows. This link opens the same sheet for everybody; with Solutions on, it is the teacher's copy. "
+        "Press Ctrl+P to print the whole worksheet. Each exercise has its own model, from the family in the "
+        "sidebar. This link opens the same worksheet for everyone; with Solutions on, it opens the teacher's copy. "
         "Answers stay in this window until you reload it; nothing is stored."
     )
 )

@@ -26,15 +26,15 @@ if lecture := screens.choose_lecture(row, fill):
     notes = screens.notes_of(screen, titles, fill)
     if speaking:  # this is the separate window with the speaker's notes
         with row:
-            screens.NOTES(key="notes-page", data={"clock": _("Start the clock again"), **notes})
-            st.button(_("To the screen"), on_click=set_values, args=({"notes": False},))
+            screens.NOTES(key="notes-page", data={"clock": _("Restart the clock"), **notes})
+            st.button(_("Show the screen"), on_click=set_values, args=({"notes": False},))
         style_page(screens.NOTES_STYLE)
     else:
         with row:
             screens.choose_screen(screen, titles)
             screens.NOTES_BUTTON(key="notes-button", data={"label": _("Notes"), **notes})
             with st.container(key="leave", width="content"):
-                st.page_link(page_at(""), label=_("Leave"), icon=":material/close_fullscreen:")
+                st.page_link(page_at(""), label=_("Exit"), icon=":material/close_fullscreen:")
         stepping.listen("screen", list(titles), screen.name)
         show_only(screen.sliders)
         paths = [path for show in screen.show if (path := screen_parts.place(show, choice))]

@@ -38,7 +38,7 @@ if not presenting():
         st.page_link(page_at("bring"), label=_("And yours? →"))
 
 difference = total - preset_of(choice).model.num_parameters()
-against = _("against {preset}").format(preset=choice.preset)
+against = _("vs. {preset}").format(preset=choice.preset)
 grown = times(total_growth(preset_of(choice).model, model))
 with metric_row():
     show_total(choice.architecture, total, difference, against, grown)

@@ -57,16 +57,22 @@ if len(sweep.dimensions) == 1:
             curves_frame(values, rows, swept.measure, marks, look, logs=logs),
             lower(curves(look, title, unit, logs=logs), LOW),
             numbers={"x": label, "name": _("Quantity"), "y": _("Number")},
-            alt=_("{measure} against {field}, with the current model at {field} = {value} marked").format(
+            alt=_("{measure} as a function of {field}, with the current model at {field} = {value} marked").format(
                 measure=measure, field=label, value=f"{size:,}"
             ),
         )
     if swept.measure in PEAKS:
-        st.caption(_("This is the formula of the step where memory peaks now; at other sizes another step can peak."))
+        st.caption(
+            _(
+                "This is the formula of the step at which memory peaks now; at other sizes, memory may "
+                "peak at a different step."
+            )
+        )
     growth_view.show_range(trend)
     if sweep.following and len(values) < growth_view.FEW:
         message = _(
-            "Only multiples of {unit} are possible here, because sizes that depend on it must be whole numbers."
+            "Only multiples of {unit} are valid here, because the sizes that depend on this field must be whole "
+            "numbers."
         )
         st.caption(message.format(unit=f"{sweep.unit(field):,}"))
     if not presenting():
@@ -94,14 +100,16 @@ else:
             key=chart,
             on_select=partial(map_view.take_clicked, sweep, chart),
             alt=filled(
-                _("Lines of equal {measure} over {x} and {y}, with the published models and the current one"),
+                _("Contour lines of {measure} over {x} and {y}, with the published models and the current model"),
                 measure=measure,
                 x=labels[0],
                 y=labels[1],
             ),
         )
     if not sweep.grows:
-        st.caption(_("No lines: with relative positions, more heads mean narrower tables, so the figures can fall."))
+        st.caption(
+            _("No contour lines: with relative positions, more heads mean narrower tables, so the values can fall.")
+        )
     message = _("Click to use the model at that point{along}.").format(along=map_view.along(sweep))
     if published(sweep.dimensions):
         message = in_a_row([message, _("Published models can differ in fields other than these two.")])

@@ -17,9 +17,9 @@ model = current_choice().model
 if not real_model.installed():
     st.info(
         _(
-            "This page compares with the real model and needs torch and transformers, which are not "
-            "installed here: pip install -r requirements.txt installs both. All other pages work without "
-            "them, but Any model cannot infer new formulas."
+            "This page compares the counts with the real model and needs torch and transformers, which are not "
+            "installed here. Run pip install -r requirements.txt to install both. All other pages work without "
+            "them, but Any model cannot derive new formulas."
         )
     )
 else:

@@ -88,7 +88,7 @@ def test_004_what_the_write_up_left_out_is_all_that_it_misses() -> None:
     left_out = {
         "eleven of twelve layers": size("attention", biases=False) - written["attention"],
         "biases of attention": size("attention", biases=True),
-        "biases of the feed-forward": size("feed-forward", biases=True),
+        "biases of the feed-forward network": size("feed-forward", biases=True),
         "pooler": totals_by_component(model)["pooler"],
     }
     assert list(left_out.values()) == [25_952_256, 36_864, 46_080, 590_592]

@@ -20,8 +20,8 @@ from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem, wrong
 from bertcalc.text.records import dataclass
 
-_NOT_TRAINED = N_("Quantized weights are frozen: add an adapter after the quantization to train something.")
-_FROZEN = N_("Nothing is trained: the layers of a model in {format} pass no gradient.")
+_NOT_TRAINED = N_("Quantized weights are frozen: add an adapter after the quantization to have something to train.")
+_FROZEN = N_("Nothing is trained: layers in {format} pass no gradient.")
 _NO_INFERENCE = N_("The peak of inference is not simulated for weights in {format}.")
 
 FLOAT32 = 4  # bytes per entry of a tensor that is not quantized

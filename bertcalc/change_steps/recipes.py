@@ -50,7 +50,7 @@ RECIPES = (
         tokens=100_000,
         preset="bert-base-multilingual-cased",
     ),
-    ChangeRecipe(N_("Half of the layers, as DistilBERT"), "layers"),
+    ChangeRecipe(N_("Half of the layers, as in DistilBERT"), "layers"),
     ChangeRecipe(N_("int8 for a CPU"), "torch_dynamic"),
     ChangeRecipe(N_("A 4-bit GGUF file"), "gguf"),
 )

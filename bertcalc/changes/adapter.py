@@ -17,16 +17,16 @@ from bertcalc.text.problem import InputError, Problem
 
 ADAPTER_NAME = ".default"  # peft's name for the adapter, which is part of the names of all adapter tensors
 COPY = f".modules_to_save{ADAPTER_NAME}"  # follows a module's name in the names of its trained copy's tensors
-_ADAPTED = N_("{module} has an adapter already: leave it out of target_modules, or of modules_to_save.")
+_ADAPTED = N_("{module} already has an adapter: remove it from target_modules or from modules_to_save.")
 _FIRST_LAYER = N_(
-    "bertcalc counts the parameters of an adapter of {architecture}, but not its FLOPs and memory: a convolution "
-    "follows the first layer."
+    "bertcalc counts the parameters of an adapter of {architecture}, but not its FLOPs or memory, because a "
+    "convolution follows the first layer."
 )
 _NOT_CAUSAL = N_(
-    "peft takes task_type CAUSAL_LM only for a class that generates text, such as BertLMHeadModel: {architecture} does "
-    "not."
+    "peft accepts task_type CAUSAL_LM only for a class that generates text, such as BertLMHeadModel; "
+    "{architecture} does not."
 )
-_NESTED = N_("modules_to_save {names} matches {module} and modules inside of it: use a longer name.")
+_NESTED = N_("modules_to_save {names} matches {module} and modules inside it: use a longer name.")
 _TIED = N_("{module} shares a tensor with another module: bertcalc does not support it as one of the modules_to_save.")
 
 

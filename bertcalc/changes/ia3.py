@@ -16,7 +16,9 @@ from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
 from bertcalc.text.records import dataclass
 
-_UNSUPPORTED = N_("{module} is a {kind}, to which peft adds no IA3: target_modules must be Linear or Conv1D modules.")
+_UNSUPPORTED = N_(
+    "{module} is a {kind}, and peft does not add IA3 to it: target_modules must be Linear or Conv1D modules."
+)
 _NOT_TARGETED = N_("feedforward_modules must be among the target_modules: {name} is not one of {targets}.")
 _NO_NORM = N_("{module} is a {kind}: the target_modules of LayerNorm tuning must be LayerNorms.")
 

@@ -16,9 +16,10 @@ from bertcalc.text.records import dataclass
 
 Bias = Literal["none", "all", "lora_only"]
 _UNSUPPORTED = N_(
-    "{module} is a {kind}, to which peft adds no LoRA: target_modules must be Linear, Conv1D, Conv1d or Embedding."
+    "{module} is a {kind}, and peft does not add LoRA to it: target_modules must be Linear, "
+    "Conv1D, Conv1d or Embedding."
 )
-_LAYERS = N_("peft takes {field} only with a list of names: give target_modules as a list.")
+_LAYERS = N_("peft accepts {field} only with a list of names: give target_modules as a list.")
 _PATTERN = N_("layers_pattern names the list of layers for layers_to_transform: give both, or neither.")
 _DORA_BIAS = N_("peft does not combine lora_bias with use_dora: leave one of them out.")
 _NO_BIAS = N_("peft adds no lora_bias to an Embedding: leave {module} out of the target_modules.")

@@ -21,13 +21,13 @@ from bertcalc.transformers4.version import version_of
 
 NAMES_OF_WIDTH = ("hidden_size", "n_embd", "d_model")  # the fields from which peft reads the width
 Encoder = Literal["MLP", "LSTM"]
-_NO_TASK = N_("peft adds virtual tokens to a model only for a task: give task_type, such as {task_type}.")
+_NO_TASK = N_("peft adds virtual tokens to a model only for a task: set task_type, such as {task_type}.")
 _NO_WIDTH = N_("peft finds no hidden size in the configuration of {family}: give token_dim, such as {hidden_size}.")
 _NO_CACHE = N_(
-    "{architecture} cannot run with prefix tuning: peft gives it keys and values as past_key_values, which models of "
-    "this family do not take."
+    "{architecture} cannot run with prefix tuning: peft passes keys and values as past_key_values, which models of "
+    "this family do not accept."
 )
-_PASSES_CACHE = N_("In {architecture}, bertcalc counts the parameters of {change}, but not its FLOPs and memory.")
+_PASSES_CACHE = N_("For {architecture}, bertcalc counts the parameters of {change}, but not its FLOPs or memory.")
 _OTHER_TASK = N_(
     "{architecture} cannot run with prefix tuning for {task_type}: peft looks for the head of that task. Choose "
     "{possible}."
@@ -37,19 +37,18 @@ _CACHE_AS_POOLED = N_(
     "the pooled vector. Set use_cache or is_decoder to False."
 )
 _OTHER_KEYS = N_(
-    "{architecture} cannot run with prefixes of {width} units, as its keys have {needed}: set token_dim to {needed}."
+    "{architecture} cannot run with prefixes of {width} units, because its keys have {needed}: "
+    "set token_dim to {needed}."
 )
 _READS_ENCODER = N_(
-    "With encoder_hidden_states, bertcalc counts the parameters of {change}, but not its FLOPs and memory."
+    "With encoder_hidden_states, bertcalc counts the parameters of {change}, but not its FLOPs or memory."
 )
 _CHOICES = N_(
     "{architecture} cannot run with virtual tokens: peft creates them for each sequence, but not for each choice."
 )
-_FACTORIZED = N_(
-    "With factorized embeddings, bertcalc counts the parameters of {change}, but not its FLOPs and memory."
-)
+_FACTORIZED = N_("With factorized embeddings, bertcalc counts the parameters of {change}, but not its FLOPs or memory.")
 _LSTM = N_(
-    "The memory of {architecture} with an LSTM is not simulated, as an LSTM has its own kernel: set "
+    "The memory of {architecture} with an LSTM is not simulated, because an LSTM has its own kernel: set "
     "encoder_reparameterization_type to MLP."
 )
 _TOO_LONG = N_(
@@ -57,12 +56,12 @@ _TOO_LONG = N_(
     "model."
 )
 _OTHER_WIDTH = N_(
-    "{architecture} cannot run with virtual tokens of {width} units, as word embeddings have {needed}: set token_dim "
-    "to {needed}."
+    "{architecture} cannot run with virtual tokens of {width} units, because word embeddings have {needed}: set "
+    "token_dim to {needed}."
 )
 _NO_LABELS = N_(
-    "{architecture} cannot be trained with {change} and task_type {task_type}: peft gives the virtual tokens labels "
-    "only for CAUSAL_LM."
+    "{architecture} cannot be trained with {change} and task_type {task_type}: peft assigns labels to the virtual "
+    "tokens only for CAUSAL_LM."
 )
 
 

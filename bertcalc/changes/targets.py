@@ -60,10 +60,10 @@ NAMED_TARGETS: tuple[Names, ...] = (
 )
 _NO_DEFAULT = N_("peft has no default {field} for {family}: name the modules, for instance {example}.")
 _NOTHING = N_("No module of {architecture} matches target_modules {targets}: use, for instance, {example}.")
-_ALL_SAVED = N_("All target_modules {targets} are in the modules_to_save {modules}, which peft trains as a whole.")
+_ALL_SAVED = N_("All target_modules ({targets}) are in modules_to_save ({modules}), which peft trains as a whole.")
 _NO_PATTERN = N_(
-    "As a text, target_modules is a regular expression for a module's full name, and none in {architecture} matches "
-    "{targets}: give a list of names, such as {example}."
+    "A target_modules string is a regular expression for a module's full name, and no module of {architecture} "
+    "matches {targets}: use a list of names, such as {example}."
 )
 _EMPTY = N_("target_modules is an empty list: name the modules, for instance {example}.")
 _NOT_IN_LAYERS = N_(

@@ -37,7 +37,7 @@ class ResizeVocabulary(Resizing):
     109081344
     """
 
-    title = N_("Another vocabulary")
+    title = N_("A different vocabulary")
     letters: ClassVar[Mapping[str, str]] = {"new_num_tokens": "padded_vocab_size"}
 
     new_num_tokens: int | None = None

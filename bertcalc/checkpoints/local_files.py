@@ -35,7 +35,7 @@ class ChosenFile(NamedTuple):
     def bytes(self) -> bytes:
         """The first bytes. Raises InputError if the browser could not read them."""
         if self.start is None:
-            raise wrong(N_("{name} could not be read by the browser."), name=shorten(self.name))
+            raise wrong(N_("The browser could not read {name}."), name=shorten(self.name))
         return self.start
 
 
@@ -119,8 +119,8 @@ def weights_of(files: Sequence[ChosenFile]) -> Weights:
             raise wrong(message, name=shorten(file.name), count=int(part[1]))
     if not weights:
         message = N_(
-            "{name} is not a .safetensors file. Other weight files are not opened, because reading a pickle "
-            "can run any program. Use save_pretrained of transformers to write a .safetensors file."
+            "{name} is not a .safetensors file. Other weight files are not opened, because reading a pickle can "
+            "run arbitrary code. Use save_pretrained of transformers to write a .safetensors file."
         )
         raise wrong(message, name=shorten(files[0].name))
     headers = [_header(file) for file in weights]

@@ -65,7 +65,7 @@ def header_length(start: bytes, size: int) -> int:
         )
         raise wrong(message, length=length, rest=size - LENGTH_BYTES)
     if length > LARGEST_HEADER:
-        message = N_("The header of this file has {length} bytes: at most {most} are allowed.")
+        message = N_("The header of this file is too large: it has {length} bytes, and at most {most} are allowed.")
         raise wrong(message, length=length, most=LARGEST_HEADER)
     return length
 
@@ -101,7 +101,7 @@ def _placed(name: str, description: Any) -> tuple[int, int, StoredTensor]:
         raise wrong(N_("The tensor {name} must have dtype, shape and data_offsets."), name=shorten(name))
     dtype, shape, offsets = description["dtype"], description["shape"], description["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
-        message = N_("The dtype {dtype} of {name} is unknown: it must be one of the format's, such as F32 or I64.")
+        message = N_("The dtype {dtype} of {name} is unknown: it must be a dtype of the format, such as F32 or I64.")
         written = dtype if isinstance(dtype, str) else type(dtype).__name__
         raise wrong(message, dtype=shorten(written), name=shorten(name))
     if not _are_sizes(shape) or len(shape) > MOST_AXES:

@@ -33,7 +33,7 @@ def names_of(index: bytes) -> list[str]:
 
 def too_much() -> InputError:
     """The error for files with headers that together exceed the limit for a single header."""
-    message = N_("The headers of these files have more than {most} bytes in total.")
+    message = N_("The headers of these files are too large: at most {most} bytes in total are allowed.")
     return wrong(message, most=LARGEST_HEADER)
 
 

@@ -78,7 +78,7 @@ RULES: dict[str, PublishedRule] = {
             "nanoGPT",
             "training",
             _nanogpt,
-            N_("I = 4H; always with logits, at all positions; no pooler, no transform"),
+            N_("I = 4H; always includes the logits at all positions; no pooler, no transform"),
             "karpathy/nanoGPT, transformer_sizing.ipynb",
         ),
         PublishedRule(
@@ -99,7 +99,7 @@ RULES: dict[str, PublishedRule] = {
             "ELECTRA",
             "training",
             _electra,
-            N_("2 × for training; one-hot embeddings; logits at 5/32; element-wise"),
+            N_("2 × for training; one-hot embeddings; logits at 5/32; includes element-wise operations"),
             "google-research/electra, flops_computation.py",
         ),
         PublishedRule(
@@ -113,7 +113,7 @@ RULES: dict[str, PublishedRule] = {
             "DeepSpeed",
             "forward",
             _by(Counting({"linear": 2}, {"softmax": 2})),
-            N_("no scores, no context; softmax 1 MAC for each element"),
+            N_("no scores, no context; softmax 1 MAC per element"),
             "deepspeed/profiling/flops_profiler/README.md",
         ),
     )

@@ -59,7 +59,7 @@ ELEMENT_COSTS: dict[Operation, ElementCost] = {
     "scale": ElementCost(1, N_("dividing the scores by the square root of the head size")),
     "add": ElementCost(1, N_("additions: embeddings, residuals, attention mask (the mask is not in ELECTRA's list)")),
     # Not in ELECTRA's script, but counted in the same way.
-    "multiply": ElementCost(1, N_("an elementwise product, as in a gated feed-forward")),
+    "multiply": ElementCost(1, N_("an elementwise product, as in a gated feed-forward network")),
     "divide": ElementCost(1, N_("dividing by the square root of the head size, as in DeBERTa")),
     "fill": ElementCost(1, N_("filling in the attention mask, as in DeBERTa")),
     "rotate": ElementCost(3, N_("rotary positions: two products and a sum")),

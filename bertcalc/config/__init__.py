@@ -4,7 +4,7 @@
 >>> BertConfig(hidden_size=770)
 Traceback (most recent call last):
     ...
-bertcalc.config.ConfigError: hidden_size 770 is not a multiple of num_attention_heads 12: 768 or 780 would be.
+bertcalc.config.ConfigError: hidden_size 770 is not a multiple of num_attention_heads 12: use 768 or 780.
 """
 
 import dataclasses
@@ -436,7 +436,7 @@ def columns(config: Kind, **arrays: Any) -> Kind:
         zeros: Any = sum(0 * array for array in wide.values())
     except ValueError:
         shapes = ", ".join(f"{kind.own_name(field)} {array.shape}" for field, array in wide.items())
-        raise ConfigError(Problem.of(N_("The columns do not fit together: {shapes}."), shapes=shapes)) from None
+        raise ConfigError(Problem.of(N_("The columns have incompatible shapes: {shapes}."), shapes=shapes)) from None
     many = unchecked(config, **{**wide, "vocab_size": wide.get("vocab_size", config.vocab_size) + zeros})
     hidden, heads = many.hidden_size + zeros, many.num_attention_heads + zeros
     if columns and (wrong_pair := hidden % (heads * kind.heads_of) != 0).any():
@@ -566,9 +566,9 @@ def check_field(kind: type[Config], field: str, value: Any) -> Problem | None:
         return None
     if about.high:
         return _not_between(kind, shared_name, value, about.low, about.high, like=default)
-    message = N_("{field} {value} is not possible: it must be {wanted}, for example {default}.")
+    message = N_("{field} {value} is invalid: it must be {wanted}, for example {default}.")
     if about.wanted == _show(default):
-        message = N_("{field} {value} is not possible: it must be {wanted}.")
+        message = N_("{field} {value} is invalid: it must be {wanted}.")
     words = {"field": own_name, "value": _show(value), "wanted": about.wanted, "default": _show(default)}
     return Problem.of(message, shared_name, value, {shared_name: default}, **words)
 
@@ -637,13 +637,11 @@ def _not_between(kind: type[Config], field: str, value: Any, low: int, high: int
     if is_number(value) or (isinstance(value, float) and math.isinf(value)):
         nearest = round(min(max(value, low), high))
         message = N_(
-            "{field} {value} is not possible: it must be a whole number from {low} to {high}; the nearest is {nearest}."
+            "{field} {value} is invalid: it must be a whole number from {low} to {high}; the nearest is {nearest}."
         )
     else:  # a boolean or a text has no nearest number
         nearest = like
-        message = N_(
-            "{field} {value} is not possible: it must be a whole number from {low} to {high}, such as {nearest}."
-        )
+        message = N_("{field} {value} is invalid: it must be a whole number from {low} to {high}, such as {nearest}.")
     words = {"value": _show(value), "low": low, "high": high, "nearest": nearest}
     return Problem.of(message, field, value, {field: nearest}, field=kind.own_name(field), **words)
 
@@ -671,7 +669,7 @@ def _not_divisible(kind: type[Config], hidden_size: int, heads: int) -> Problem:
     remedies = [{"hidden_size": size} for size in sizes] + [{"num_attention_heads": count} for count in nearest_heads]
     names = {field: kind.own_name(field) for field in ("hidden_size", "num_attention_heads")}
     if not sizes:  # no multiple is within the limits
-        message = N_("{hidden_size} {hidden} cannot be split into {value} equal heads: {field} {near} works.")
+        message = N_("{hidden_size} {hidden} cannot be split into {value} equal heads: use {field} {near}.")
         if nearest_heads:
             near = f"{nearest_heads[0]:,}"
         else:  # an odd hidden size, although the head size must be even
@@ -680,10 +678,10 @@ def _not_divisible(kind: type[Config], hidden_size: int, heads: int) -> Problem:
         words = {"hidden": hidden_size, "value": heads, "near": near, "field": names["num_attention_heads"], **names}
         return Problem.of(message, "num_attention_heads", heads, *remedies, **words)
     messages = (
-        N_("{hidden_size} {value} is not a multiple of {num_attention_heads} {heads}: {low} would be."),
-        N_("{hidden_size} {value} is not a multiple of {num_attention_heads} {heads}: {low} or {high} would be."),
-        N_("{hidden_size} {value} is not an even multiple of {num_attention_heads} {heads}: {low} would be."),
-        N_("{hidden_size} {value} is not an even multiple of {num_attention_heads} {heads}: {low} or {high} would be."),
+        N_("{hidden_size} {value} is not a multiple of {num_attention_heads} {heads}: use {low}."),
+        N_("{hidden_size} {value} is not a multiple of {num_attention_heads} {heads}: use {low} or {high}."),
+        N_("{hidden_size} {value} is not an even multiple of {num_attention_heads} {heads}: use {low}."),
+        N_("{hidden_size} {value} is not an even multiple of {num_attention_heads} {heads}: use {low} or {high}."),
     )
     message = messages[2 * (kind.heads_of == 2) + (len(sizes) == 2)]
     words = {"value": hidden_size, "heads": heads, "low": min(sizes), "high": max(sizes), **names}
@@ -691,9 +689,7 @@ def _not_divisible(kind: type[Config], hidden_size: int, heads: int) -> Problem:
 
 
 def _not_in_vocabulary(pad: int, vocab_size: int) -> Problem:
-    message = N_(
-        "pad_token_id {value} is outside the vocabulary of {vocab_size} tokens: {nearest} is the largest possible."
-    )
+    message = N_("pad_token_id {value} is outside the vocabulary of {vocab_size} tokens: use at most {nearest}.")
     remedies = {"pad_token_id": vocab_size - 1}, {"vocab_size": pad + 1}
     return Problem.of(message, "pad_token_id", pad, *remedies, value=pad, vocab_size=vocab_size, nearest=vocab_size - 1)
 

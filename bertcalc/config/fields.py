@@ -76,11 +76,11 @@ def _one_of(meaning: str, wanted: str, choices: tuple[str, ...]) -> Field:
 
 _MOST_TOKENS = 10_000_000
 _ACTIVATION = (
-    N_("the name of an activation in transformers"),
+    N_("the name of a transformers activation"),
     lambda value: isinstance(value, str) and value in ACTIVATIONS,
 )
 _ACTIVATION_WITHOUT_TENSORS = (
-    N_("the name of an activation in transformers without parameters"),
+    N_("the name of a transformers activation without parameters"),
     lambda value: isinstance(value, str) and value in ACTIVATIONS and not ACTIVATIONS[value].parameters,
 )
 _PROBABILITY = (N_("a probability from 0 to 1"), lambda value: is_number(value) and 0 <= value <= 1)
@@ -105,17 +105,20 @@ FIELDS: dict[str, Field] = {
         N_("Size of the vocabulary in word pieces: rows of the word embedding table."), "V", _MOST_TOKENS
     ),
     "hidden_size": _size(N_("Size of the vector for each token, from the embeddings to the last layer."), "H", 65_536),
-    "num_hidden_layers": _size(N_("Transformer layers, one after the other."), "L", 1_000),
+    "num_hidden_layers": _size(N_("Number of Transformer layers."), "L", 1_000),
     "num_attention_heads": _size(
-        N_("Attention heads, among which the hidden units are divided; their number must divide hidden_size."),
+        N_("Number of attention heads. They divide the hidden units evenly, so their number must divide hidden_size."),
         "A",
         65_536,
     ),
     "intermediate_size": _size(
-        N_("Size of the vector for each token inside the feed-forward of a layer."), "I", 1_000_000
+        N_("Size of the vector for each token inside the feed-forward network of a layer."), "I", 1_000_000
     ),
     "hidden_act": Field(
-        N_("The activation in the feed-forward and in the masked-LM head; only prelu and xielu have parameters."),
+        N_(
+            "The activation in the feed-forward network and in the masked-LM head; only prelu and xielu have "
+            "parameters."
+        ),
         *_ACTIVATION,
     ),
     "hidden_dropout_prob": Field(
@@ -127,9 +130,9 @@ FIELDS: dict[str, Field] = {
         N_("The longest sequence: rows of the position table, if there is one."), "P", 1_000_000
     ),
     "type_vocab_size": _size(
-        N_("Segment types (first sentence, second sentence): rows of the token type table."), "T", 1_000_000
+        N_("Number of token types (first sentence, second sentence): rows of the token type table."), "T", 1_000_000
     ),
-    "initializer_range": Field(N_("Standard deviation of the weights before training."), *_POSITIVE),
+    "initializer_range": Field(N_("Standard deviation of the initial weights."), *_POSITIVE),
     "layer_norm_eps": Field(N_("A small number that keeps LayerNorm from dividing by 0."), *_POSITIVE),
     "pad_token_id": Field(
         N_("The token that pads short sequences; its embedding is stored, but looking it up does not train it."),
@@ -143,14 +146,15 @@ FIELDS: dict[str, Field] = {
         POSITION_EMBEDDING_TYPES,
     ),
     "use_cache": Field(
-        N_("Whether a decoder returns keys and values, so that they need not be computed again for the next token."),
+        N_("Whether a decoder returns keys and values, so that they are not computed again for the next token."),
         *_BOOL,
     ),
     "classifier_dropout": Field(
         N_("Dropout before the classifier; None uses hidden_dropout_prob."), *_PROBABILITY_OR_NONE
     ),
     "is_decoder": Field(
-        N_("Whether each token attends only to itself and earlier tokens, and keys and values can be cached."), *_BOOL
+        N_("Whether each token attends only to itself and to earlier tokens, so that keys and values can be cached."),
+        *_BOOL,
     ),
     "add_cross_attention": Field(
         N_("A second attention in each layer, over an encoder's output; for decoders only."), *_BOOL
@@ -167,12 +171,15 @@ OWN_FIELDS: dict[str, Field] = {
     "embedding_size": _size(
         N_("Size of the embedding vectors, before they are projected to hidden_size."), "E", 65_536
     ),
-    "task_type_vocab_size": _size(N_("Number of tasks: rows of the task table, where there is one."), "K", 1_000_000),
+    "task_type_vocab_size": _size(N_("Number of tasks: rows of the task table, if there is one."), "K", 1_000_000),
     "use_task_id": Field(N_("Whether there is a table of task embeddings, which are added to each token."), *_BOOL),
-    "num_hidden_groups": Field(N_("Groups of layers that share their tensors."), *_ONE),
-    "inner_group_num": Field(N_("Layers in each group."), *_ONE),
+    "num_hidden_groups": Field(N_("Number of layer groups; the layers of a group share their tensors."), *_ONE),
+    "inner_group_num": Field(N_("Number of layers in each group."), *_ONE),
     "relative_attention_num_buckets": _size(
-        N_("Distance buckets, one for each short distance: rows of the table of relative positions."),
+        N_(
+            "Number of distance buckets: rows of the table of relative positions. Each short distance has its own "
+            "bucket."
+        ),
         "R",
         1_000_000,
         low=32,  # transformers sorts distances into 32 buckets, whatever this field says
@@ -186,7 +193,7 @@ OWN_FIELDS: dict[str, Field] = {
     "summary_use_proj": Field(N_("Whether multiple choice has a dense layer over the token of each choice."), *_BOOL),
     "summary_activation": Field(N_("The activation after the dense layer of multiple choice."), *_ACTIVATION),
     "summary_last_dropout": Field(N_("Dropout after the activation, before the scores of the choices."), *_PROBABILITY),
-    "relative_attention": Field(N_("Whether scores depend on how far apart two tokens are."), *_BOOL),
+    "relative_attention": Field(N_("Whether scores depend on the distance between two tokens."), *_BOOL),
     "max_relative_positions": Field(
         N_(
             "Distances beyond this value are clipped; -1 means max_position_embeddings. Without buckets, the table "
@@ -197,8 +204,8 @@ OWN_FIELDS: dict[str, Field] = {
     ),
     "position_buckets": Field(
         N_(
-            "Distance buckets in each direction: the table of relative embeddings has twice as many rows. With "
-            "-1, each distance has its own row."
+            "Number of distance buckets in each direction: the table of relative embeddings has twice as many "
+            "rows. With -1, each distance has its own row."
         ),
         N_("a whole number from {low} to {high}, or -1"),
         lambda value: is_int(value) and (value < 1 or 2 <= value <= 1_000_000),
@@ -223,7 +230,7 @@ OWN_FIELDS: dict[str, Field] = {
         choices=("p2c|c2p", None),
     ),
     "conv_kernel_size": Field(
-        N_("Width in tokens of a convolution beside the first layer; 0 means that there is none."),
+        N_("Width, in tokens, of a convolution in parallel with the first layer; 0 means no convolution."),
         N_("0, or an odd number from 1 to 99"),
         lambda value: is_int(value) and (value == 0 or (0 < value < 100 and value % 2 == 1)),
     ),
@@ -236,18 +243,24 @@ OWN_FIELDS: dict[str, Field] = {
         N_("The activation after the dense layer of a classifier."), *_ACTIVATION_WITHOUT_TENSORS
     ),
     "legacy": Field(
-        N_("Whether the masked-LM head is BERT's; otherwise it multiplies by the word embeddings, tied or not."),
+        N_(
+            "Whether the masked-LM head is the same as BERT's; otherwise it multiplies by the word "
+            "embeddings, tied or not."
+        ),
         *_BOOL,
     ),
     "embd_pdrop": Field(N_("Dropout probability after the embeddings."), *_PROBABILITY),
     "choice_token": _one_of(
-        N_("What represents a choice: the token with a given index (cls_index), the first, the last, or the mean."),
+        N_(
+            "How a choice is represented: by the token with a given index (cls_index), the first "
+            "token, the last token, or the mean."
+        ),
         N_("cls_index, first, last or mean"),
         CHOICE_TOKENS,
     ),
     "choice_activation": Field(
         N_("The activation after the scores of the choices, if there is one."),
-        N_("the name of an activation in transformers, or None"),
+        N_("the name of a transformers activation, or None"),
         lambda value: value is None or (isinstance(value, str) and value in ACTIVATIONS),
     ),
     "summary_proj_to_labels": Field(
@@ -255,19 +268,19 @@ OWN_FIELDS: dict[str, Field] = {
     ),
     "summary_first_dropout": Field(N_("Dropout before the dense layer that scores the choices."), *_PROBABILITY),
     "scale_attn_weights": Field(N_("Whether scores are divided by the square root of the head size."), *_BOOL),
-    "scale_attn_by_inverse_layer_idx": Field(N_("Whether the scores of layer i are divided by i + 1 as well."), *_BOOL),
+    "scale_attn_by_inverse_layer_idx": Field(N_("Whether the scores of layer i are also divided by i + 1."), *_BOOL),
     "reorder_and_upcast_attn": Field(N_("Whether scores are computed in float32, in a different order."), *_FALSE),
     "sinusoidal_pos_embds": Field(N_("Whether the position table is initialized with sines and cosines."), *_BOOL),
-    "qa_dropout": Field(N_("Dropout before the scores of question answering."), *_PROBABILITY),
+    "qa_dropout": Field(N_("Dropout before the question-answering scores."), *_PROBABILITY),
     "seq_classif_dropout": Field(
-        N_("Dropout before the classifier of sequence classification and multiple choice."), *_PROBABILITY
+        N_("Dropout before the classifier in sequence classification and multiple choice."), *_PROBABILITY
     ),
     "initializer_cutoff_factor": Field(
         N_("Number of standard deviations at which the initial weights are truncated."), *_POSITIVE
     ),
     "norm_bias": Field(N_("Whether LayerNorms have a bias (beta) in addition to their weight (gamma)."), *_BOOL),
     "attention_bias": Field(N_("Whether the dense layers of the attention have biases."), *_BOOL),
-    "mlp_bias": Field(N_("Whether the dense layers of the feed-forward have biases."), *_BOOL),
+    "mlp_bias": Field(N_("Whether the dense layers of the feed-forward network have biases."), *_BOOL),
     "decoder_bias": Field(N_("Whether the decoder of the masked-LM head has a bias."), *_BOOL),
     "classifier_bias": Field(N_("Whether the dense layer of each head has a bias."), *_BOOL),
     "cls_token_id": Field(N_("The token that begins a text."), *_TOKEN_ID),
@@ -278,14 +291,14 @@ OWN_FIELDS: dict[str, Field] = {
         lambda value: is_int(value) and 1 <= value <= 1_000_000,
     ),
     "global_attn_every_n_layers": Field(
-        N_("One layer in this many, from the first on, attends to all tokens; the others have local attention."),
+        N_("One in this many layers, starting with the first, attends to all tokens; the others use local attention."),
         N_("a whole number from 1 to 50"),
         lambda value: is_int(value) and 1 <= value <= 50,
     ),
     "embedding_dropout": Field(N_("Dropout probability after the embeddings."), *_PROBABILITY),
-    "mlp_dropout": Field(N_("Dropout probability inside the feed-forward."), *_PROBABILITY),
+    "mlp_dropout": Field(N_("Dropout probability inside the feed-forward network."), *_PROBABILITY),
     "classifier_pooling": _one_of(
-        N_("What represents a sequence in a classifier: its first token, or the mean of all."),
+        N_("How a classifier represents a sequence: by its first token, or by the mean of all tokens."),
         N_("cls or mean"),
         CLASSIFIER_POOLINGS,
     ),
@@ -298,7 +311,7 @@ OWN_FIELDS: dict[str, Field] = {
         SCORE_POOLINGS,
     ),
     "num_key_value_heads": Field(
-        N_("Key and value heads, each shared by several query heads; None means as many as query heads."),
+        N_("Number of key and value heads, each shared by several query heads; None means as many as query heads."),
         N_("a whole number, 1 or more, or None"),
         lambda value: value is None or (is_int(value) and value >= 1),
         "G",
@@ -310,9 +323,9 @@ OWN_FIELDS: dict[str, Field] = {
         lambda value: is_int(value) and 0 <= value < _MOST_TOKENS,
     ),
     "classifier_activation": Field(N_("The activation in each head."), *_ACTIVATION),
-    "deterministic_flash_attn": Field(N_("Whether flash attention is deterministic, but slower."), *_BOOL),
+    "deterministic_flash_attn": Field(N_("Whether to use deterministic flash attention, which is slower."), *_BOOL),
     "sparse_prediction": Field(
-        N_("Whether the masked-LM head runs only where there is a label, if labels are given."), *_BOOL
+        N_("Whether the masked-LM head runs only at positions that have a label, if labels are given."), *_BOOL
     ),
     "sparse_pred_ignore_index": Field(
         N_("With sparse_prediction, the label that means “no label”."),

@@ -68,7 +68,7 @@ _MULTIPLES = 8  # the highest multiple of H as intermediate_size, if it follows 
 
 _NO_SLIDER = (
     N_("There is no slider for {name}: did you mean {nearest}?"),
-    N_("There is no slider for {name}. There is one for {options}."),
+    N_("There is no slider for {name}. These fields have sliders: {options}."),
 )
 
 
@@ -210,9 +210,9 @@ def _no_multiple(config: Config, value: int, locks: Locks) -> Problem:
     """The problem with a hidden_size that is not a multiple of the head size, or of the number of heads."""
     remedies = _remedies(config, "hidden_size", value, locks)
     if locks.heads:
-        message = N_("{field} {value} cannot be split into heads of {unit}: {near} can.")
+        message = N_("{field} {value} cannot be split into heads of {unit}: use {near}.")
     else:
-        message = N_("{field} {value} cannot be split into {unit} equal heads: {near} can.")
+        message = N_("{field} {value} cannot be split into {unit} equal heads: use {near}.")
     words = {"field": config.own_name("hidden_size"), "unit": _unit(config, locks), "near": remedies[0]["hidden_size"]}
     return Problem.of(message, "hidden_size", value, *remedies, value=value, **words)
 
@@ -220,7 +220,7 @@ def _no_multiple(config: Config, value: int, locks: Locks) -> Problem:
 def _no_divisor(config: Config, value: int, locks: Locks) -> Problem:
     """The problem with a number of heads that does not divide the hidden size."""
     remedies = _remedies(config, "num_attention_heads", value, locks)
-    message = N_("{hidden_size} {hidden} cannot be split into {value} equal heads: {field} {near} works.")
+    message = N_("{hidden_size} {hidden} cannot be split into {value} equal heads: use {field} {near}.")
     names = {"hidden_size": config.own_name("hidden_size"), "field": config.own_name("num_attention_heads")}
     words = {"value": value, "hidden": config.hidden_size, "near": remedies[0]["num_attention_heads"], **names}
     return Problem.of(message, "num_attention_heads", value, *remedies, **words)

@@ -53,7 +53,7 @@ _MULTIPLES = (8, 16, 32, 64, 128)  # multiples to which a vocabulary is padded
 _LEAST, _MOST = 1000, 3  # smaller numbers have too many meanings; at most three meanings are returned
 
 _TRAINED = N_("{number} is the number of parameters that {model}.")
-_ALL = N_("{number} is the number of all parameters of {model}.")
+_ALL = N_("{number} is the total parameter count of {model}.")
 
 
 class ChangedCount(NamedTuple):

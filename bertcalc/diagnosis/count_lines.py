@@ -183,7 +183,9 @@ def _equations(text: str) -> list[str]:
 
 def _read(text: str, names: Mapping[str, int]) -> TypedLine:
     if (multiplied := _TIMES.fullmatch(text)) and _TIMES_WORD.search(text):
-        problem = Problem("terms", text, N_("There are no lines of one layer above this one to multiply."), {})
+        problem = Problem(
+            "terms", text, N_("No line above this one counts a single layer, so there is nothing to multiply."), {}
+        )
         return TypedLine(text, text, None, problem, times=int(multiplied["times"]))
     name, sides = _parts(text, names)
     try:

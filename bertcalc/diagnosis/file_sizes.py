@@ -231,7 +231,7 @@ def _file(file: Contents, over: int, dtype: str, pickled: bool) -> Iterator[_Siz
 
 def _in_words(file: Contents) -> Problem:
     words = known_in_words(file.known_count)
-    message = N_("{known}, with a second bias of the decoder, which files of older releases have")
+    message = N_("{known}, with a second decoder bias, as in files of older releases")
     return Problem("", None, message, {"known": words}) if file.bias else words
 
 

@@ -4,7 +4,7 @@
 >>> from bertcalc.diagnosis.miscounts import counted
 >>> parts = list(part_counts(counted(build(BertConfig())), MiscountSizes.of(BertConfig())))
 >>> [(count.part, count.layers) for count in parts if count.right == 28_348_416]
-[('attention', 'all'), ('first matrix of the feed-forward', 'all')]
+[('attention', 'all'), ('first matrix of the feed-forward network', 'all')]
 >>> [(count.part, count.layers, count.heads) for count in parts if count.right == 147_648]
 [('query, key and value', 'one', 'one')]
 """

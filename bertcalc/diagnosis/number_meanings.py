@@ -336,7 +336,7 @@ def _of_parts(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[Prob
 
 
 _RULES = {
-    "": N_("PyTorch's count, with scores and context, as DeepSpeed's today"),
+    "": N_("PyTorch's count, including scores and context, as in today's DeepSpeed"),
     "all": N_("PyTorch's count with all element-wise operations"),
 }
 _PHASES = {"forward": N_("forward"), "training": N_("training")}
@@ -414,7 +414,7 @@ def _one_label(model: Model, exact: int, written: str) -> Iterator[Problem]:
     """
     for count in other_labels(model.config, exact):
         if count.model.config.num_labels == 1 and count.model.cls.task == "sequence-classification":
-            message = N_("{number} is the count of {architecture} with one label, as a cross-encoder has.")
+            message = N_("{number} is the count of {architecture} with one label, as in a cross-encoder.")
             yield Problem.of(message, number=written, architecture=count.model.architecture)
 
 

@@ -114,15 +114,15 @@ REASONS: dict[str, Miscount] = {
 
 
 _LAST_NORM = N_(
-    "The final LayerNorm of its model corresponds to the LayerNorm of BERT's embeddings: each model "
-    "has one of the same size."
+    "The final LayerNorm of the tool's model corresponds to the LayerNorm of BERT's embeddings, which has the same "
+    "size."
 )
 _COOKBOOK_TERMS = ("4*L*H**2", "8*L*H**2", "H*P", "8*L*H + 2*H")
 _COOKBOOK = "EleutherAI/cookbook, calc/calc_transformer_params.py, calc_params"
 _COOKBOOK_NOTES = (
     N_(
-        "Evaluated with sequence-length P and ffn-expansion-factor 4, its default. It counts 8 H of "
-        "LayerNorm per layer."
+        "Evaluated with sequence-length = P and ffn-expansion-factor = 4, the default. The tool counts 8 H for "
+        "LayerNorm in each layer."
     ),
     _LAST_NORM,
 )
@@ -135,7 +135,7 @@ TOOLS: dict[str, Tool] = {
             ("H*P", "H*V", "L*((H + 3*H**2 + H**2) + (H + 2*H*4*H))", "H"),
             ("token types", "layer biases", "LayerNorm half", "four times"),
             "karpathy/nanoGPT, transformer_sizing.ipynb, params",
-            (N_("Evaluated with block_size P; written for bias=False, in Linear and LayerNorm."), _LAST_NORM),
+            (N_("Evaluated with block_size = P. The formula assumes bias=False in Linear and LayerNorm."), _LAST_NORM),
         ),
         Tool(
             "EleutherAI tied",
@@ -157,7 +157,7 @@ TOOLS: dict[str, Tool] = {
             ("L*(4*H**2 + 2*H*I + 2*H)", "H*V", "H"),
             ("positions", "token types", "layer biases", "LayerNorm half"),
             "cli99/llm-analysis, llm_analysis/analysis.py, get_num_params_total",
-            (N_("Evaluated with mlp_gated_linear_units False, its default."), _LAST_NORM),
+            (N_("Evaluated with mlp_gated_linear_units=False, the default."), _LAST_NORM),
         ),
         Tool(
             "Megatron",
@@ -165,7 +165,7 @@ TOOLS: dict[str, Tool] = {
             ("positions", "token types", "layer biases", f"padded to {MEGATRON_PADDING}"),
             "NVIDIA/Megatron-LM, megatron/training/theoretical_memory_usage.py and vocab_utils.py",
             (
-                N_("Evaluated with LayerNorm. V' is the vocabulary rounded up to a multiple of 128, as by default."),
+                N_("Evaluated with LayerNorm. V' is the vocabulary size rounded up to a multiple of 128, the default."),
                 _LAST_NORM,
             ),
         ),
@@ -174,7 +174,7 @@ TOOLS: dict[str, Tool] = {
             ("2*V*H", "4*L*H**2", "3*L*I*H"),
             ("positions", "token types", "layer biases", "LayerNorm", "gated"),
             "RahulSChand/gpu_poor, src/App.js, computeModelSize",
-            (N_("Written for models like LLaMA: a gated feed-forward, and an untied decoder."),),
+            (N_("The formula is for models like LLaMA, with a gated feed-forward network and an untied decoder."),),
             output_matrix=True,
         ),
         Tool(
@@ -189,7 +189,7 @@ TOOLS: dict[str, Tool] = {
             ("12*L*H**2",),
             ("embeddings", "layer biases", "layer LayerNorms", "four times"),
             "Kaplan et al. 2020, arXiv:2001.08361, Eq. 2.1",
-            (N_("It is meant to count the parameters without embeddings."),),
+            (N_("The formula deliberately excludes the embeddings."),),
         ),
     )
 }

@@ -95,7 +95,7 @@ def _mistakes(explanation: Explanation, config: Config) -> Iterator[Problem]:
     for cause in explanation:
         miscount = MISCOUNTS.get(cause.miscount)
         if miscount is None:
-            yield Problem.of(N_("another size: {name}"), name=cause.miscount)
+            yield Problem.of(N_("a different size: {name}"), name=cause.miscount)
             continue
         if cause.miscount != "encoder once":  # the factor below already says this
             yield miscount_in_words(miscount)

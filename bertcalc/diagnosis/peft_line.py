@@ -10,7 +10,7 @@
 peft prints this line for BertForSequenceClassification with Lora(r=8, target_modules=['query', 'value'], \
 task_type='SEQ_CLS').
 Of all 109,780,228 parameters, 109,483,778 belong to the model, 294,912 to the adapter, and 1,538 to a trained copy of \
-classifier. peft keeps the original, too, but freezes it.
+classifier. peft also keeps the original modules, frozen.
 Other adapters give the same two counts: Lora(r=16, target_modules=['query'], task_type='SEQ_CLS'), Lora(r=8, \
 target_modules=['query', 'key'], task_type='SEQ_CLS').
 """
@@ -36,13 +36,13 @@ _PRINTED = re.compile(
 )
 _IS = N_("peft prints this line for {model}.")
 _IS_OF = N_("peft prints this line for {preset}, as {model}.")
-_IS_NOT = N_("For {model}, peft prints other numbers: {trained} trainable parameters of {all}.")
+_IS_NOT = N_("For {model}, peft prints different numbers: {trained} trainable parameters of {all}.")
 _NO_ADAPTER = N_("All parameters are trained: no adapter is active, this is full fine-tuning.")
-_UNKNOWN = N_("No common adapter of {model} trains exactly {trained} of {all} parameters.")
+_UNKNOWN = N_("No common adapter for {model} trains exactly {trained} of {all} parameters.")
 _ALL = N_("Of all {all} parameters, {base} belong to the model and {adapter} to the adapter.")
 _ALL_WITH_COPY = N_(
-    "Of all {all} parameters, {base} belong to the model, {adapter} to the adapter, and {copies} to a trained copy of "
-    "{modules}. peft keeps the original, too, but freezes it."
+    "Of all {all} parameters, {base} belong to the model, {adapter} to the adapter, and {copies} to a trained copy "
+    "of {modules}. peft also keeps the original modules, frozen."
 )
 _COUNTS_OF = N_("peft prints these two counts for {model}.")
 _SAME = N_("Other adapters give the same two counts: {adapters}.")

@@ -129,7 +129,7 @@ def _turn(hear: Progress, wanted: Callable[[], object], *, last: bool = False) -
 
 
 def _busy_error() -> RetryError:
-    return RetryError(Problem.of(N_("The server is busy with other readers' models: try again in a moment.")))
+    return RetryError(Problem.of(N_("The server is busy with other users' models: try again in a moment.")))
 
 
 def _discover(search: Search, request: DiscoveryRequest, hear: Progress) -> Discovered:

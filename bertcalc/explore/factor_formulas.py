@@ -11,7 +11,7 @@ token type 2 H
 LayerNorm 2 H
 attention 3074/769 H²
 LayerNorm 2 H
-feed-forward 12294/6149 H, I stays
+feed-forward 12294/6149 H, I fixed
 dense 3074/769 H²
 """
 
@@ -33,7 +33,7 @@ from bertcalc.text.digits import multiple, superscript
 from bertcalc.text.live_numbers import evaluated, live, mirrored
 
 WHOLE = "whole"
-STAYS = N_("{letter} stays")
+STAYS = N_("{letter} fixed")
 MOSTLY = N_("mostly {letters}")
 _NEAR = Fraction(1, 20)  # tolerance for biases beside matrices: doubling H makes 4H² + 4H less than 4 times as large
 # Sizes that users expect to follow another size: in BERT, the intermediate size is 4 H.
@@ -55,7 +55,7 @@ class Factor(NamedTuple):
     mixed: bool = False
 
     def text(self, say: Callable[[str], str] = str, letters: Mapping[str, str] = EVERY_LETTER) -> str:
-        """Return the reason in letters, translated by ``say``: "H²", "mostly L·H²", "H, I stays" or ""."""
+        """Return the reason in letters, translated by ``say``: "H²", "mostly L·H²", "H, I fixed" or ""."""
         grown = "·".join(
             letters[field] + (superscript(power) if power != 1 else "") for field, power in self.powers.items()
         )

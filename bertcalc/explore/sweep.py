@@ -41,11 +41,11 @@ _NO_DIMENSION = (
     N_("{name} is not a dimension of a sweep: it must be one of {options}."),
 )
 
-_ONE_DIMENSION = N_("A row has a single dimension, such as hidden_size.")
+_ONE_DIMENSION = N_("row needs a sweep over a single size, such as hidden_size.")
 _TWO_DIMENSIONS = N_("dimensions must be two sizes, such as hidden_size and num_hidden_layers.")
 _NOT_SWEPT = (
-    N_("{field} {value} is not possible in this sweep: it must be from {low} to {high}."),
-    N_("{field} {value} is not possible in this sweep: it must be a multiple of {unit}, from {low} to {high}."),
+    N_("{field} {value} is invalid in this sweep: it must be from {low} to {high}."),
+    N_("{field} {value} is invalid in this sweep: it must be a multiple of {unit}, from {low} to {high}."),
 )
 _NO_DIVISOR = N_("{field} {value} does not divide hidden_size {size}: it must be one of {possible}.")
 

@@ -124,20 +124,24 @@ def report(
             name=name, parameters=f"{total:,}", tensors=f"{tensors:,}"
         ),
         _fields_sentence(model),
-        *((_("Changed step by step: {steps}.").format(steps=changes.words),) if changes else ()),
+        *((_("Changes, step by step: {steps}.").format(steps=changes.words),) if changes else ()),
         Link(url),
         Heading(_("Parameters")),
         formulas.components,
-        _("Together {parameters}.").format(parameters=f"{total:,}"),
+        _("Total: {parameters}.").format(parameters=f"{total:,}"),
         *_forward(case, formulas, sizes, _),
         TwoColumns(
             (
-                _("{sizes}; {settings}. FLOPs are those of matrix products, as PyTorch counts them.").format(
+                _("{sizes}; {settings}. FLOPs include only matrix products, as PyTorch counts them.").format(
                     sizes=sizes, settings=settings.words
                 ),
                 _costs(case, settings, _, quantized=bool(changes and changes.quantized)),
             ),
-            (Heading(_("Proof")), verification.verdict, *((verification.checks,) if verification.checks else ())),
+            (
+                Heading(_("Verification")),
+                verification.verdict,
+                *((verification.checks,) if verification.checks else ()),
+            ),
         ),
         *((Heading(settings.results.title), settings.results) if settings.results else ()),
         _("This program builds the model with transformers and checks the count."),
@@ -249,7 +253,7 @@ def _walk(case: Case, _: Translate) -> Table:
     whole, so_far = case.model.num_parameters(), rows[-1][-1]
     if whole != so_far:  # peft keeps the frozen original of a module that is trained as a copy
         rows.append((_("Modules that do not run"), "", "", whole - cast(int, so_far), whole))
-    columns = (_("Keras-style name"), "Hugging Face", _("Output shape"), _("Learned here"), _("So far"))
+    columns = (_("Keras-style name"), "Hugging Face", _("Output shape"), _("Parameters"), _("So far"))
     return Table(_("The whole forward pass"), columns, tuple(rows))
 
 

@@ -330,7 +330,7 @@ _BERT = "https://github.com/google-research/bert/blob/master/"
 _GOOGLE = Source(N_("The README of Google's BERT"), f"{_BERT}README.md")
 _MULTILINGUAL = Source(N_("The list of multilingual models of Google's BERT"), f"{_BERT}multilingual.md")
 _AS_BGE = Source(
-    N_("bert-large with the vocabulary of bert-base-chinese, as bge-large-zh"), model_card("BAAI/bge-large-zh").url
+    N_("bert-large with the vocabulary of bert-base-chinese, as in bge-large-zh"), model_card("BAAI/bge-large-zh").url
 )
 _MINIATURES = Source(N_("Turc et al. 2019, smaller BERT models"), "https://arxiv.org/abs/1908.08962")
 

@@ -119,7 +119,9 @@ class DebertaV2Config(Disentangled):
     def own_relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
         yield from super().own_relations(values)
         if values["norm_rel_ebd"] != "none" and not values["relative_attention"]:
-            message = N_("norm_rel_ebd layer_norm needs relative_attention True: there is no table to normalize.")
+            message = N_(
+                "norm_rel_ebd layer_norm needs relative_attention True: otherwise there is no table to normalize."
+            )
             ways_out = ({"norm_rel_ebd": "none"}, {"relative_attention": True, "pos_att_type": BOTH})
             yield Problem.of(message, "norm_rel_ebd", values["norm_rel_ebd"], *ways_out)
         if values["conv_kernel_size"] and values["hidden_size"] == 1:

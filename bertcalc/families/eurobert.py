@@ -78,7 +78,7 @@ class EuroBertConfig(Config):
         heads, shared = values["num_attention_heads"], values["num_key_value_heads"]
         if shared is not None and heads % shared:
             nearest = max(count for count in range(1, heads + 1) if heads % count == 0 and count <= shared)
-            message = N_("num_key_value_heads {value} does not divide num_attention_heads {heads}: {nearest} would.")
+            message = N_("num_key_value_heads {value} does not divide num_attention_heads {heads}: use {nearest}.")
             field, details = "num_key_value_heads", {"value": shared, "heads": heads, "nearest": nearest}
             yield Problem.of(message, field, shared, {field: nearest}, **details)
 

@@ -266,6 +266,8 @@ FAMILY = Family(
     ),
     cross_cache=True,
     buffers=(".attn.bias", ".attn.masked_bias"),
-    meanings={"token_type_ids": N_("More tokens, whose vectors are added to those of input_ids; none by default.")},
+    meanings={
+        "token_type_ids": N_("Further token ids, whose vectors are added to the vectors of input_ids; none by default.")
+    },
     peaks=True,
 )

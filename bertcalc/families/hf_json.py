@@ -8,7 +8,7 @@
 >>> read('{"hidden_size": 770}')
 Traceback (most recent call last):
     ...
-bertcalc.text.problem.InputError: hidden_size 770 is not a multiple of num_attention_heads 12: 768 or 780 would be.
+bertcalc.text.problem.InputError: hidden_size 770 is not a multiple of num_attention_heads 12: use 768 or 780.
 """
 
 import json
@@ -94,7 +94,8 @@ def write(model: Model) -> str:
 
 
 _NO_CONFIG = N_(
-    "The fields of a config.json cannot describe the model after {changes}: share the program that makes the changes."
+    "The fields of a config.json cannot describe the model after {changes}: share the program that makes "
+    "the changes instead."
 )
 
 
@@ -214,7 +215,7 @@ def _refusals(
     yield from refused_values(kind, content, values)
     labels = content.get("id2label")
     if labels is not None and not _is_labels(labels):
-        message = N_("id2label {value} is not possible: it must map numbers to names.")
+        message = N_("id2label {value} is invalid: it must map numbers to names.")
         yield named_problem("id2label", labels, message)
     yield from key_remarks.misnamed(kind, unread, content, values)
     yield from _factorized(kind, unread, values)

@@ -94,7 +94,7 @@ class ModernBertConfig(Config):
         yield from super().refused(content)
         kinds, layers = content.get("layer_types"), content.get("num_hidden_layers", cls.num_hidden_layers)
         if isinstance(kinds, list) and len(kinds) != layers:
-            message = N_("layer_types has {count} entries, but num_hidden_layers is {layers}: they must be the same.")
+            message = N_("layer_types has {count} entries, but num_hidden_layers is {layers}: the two must match.")
             yield Problem.of(message, "layer_types", kinds, count=len(kinds), layers=quoted(layers))
         elif kinds is not None and _interval(kinds, None) is None:
             message = N_(

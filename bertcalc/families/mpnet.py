@@ -31,7 +31,7 @@ class MPNetConfig(EncoderConfig):
         yield from super().own_relations(values)
         for field, least in (("vocab_size", _PAD + 1), ("max_position_embeddings", _PAD + 2)):
             if values[field] < least:
-                message = N_("{field} {value} is too small: token {pad} is the padding, so {nearest} is the minimum.")
+                message = N_("{field} {value} is too small: the padding token is {pad}, so the minimum is {nearest}.")
                 details = {"field": field, "value": values[field], "pad": _PAD, "nearest": least}
                 yield Problem.of(message, field, values[field], {field: least}, **details)
 

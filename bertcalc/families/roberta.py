@@ -34,12 +34,12 @@ class RobertaConfig(bert.BertConfig):
         pad, positions = values["pad_token_id"], values["max_position_embeddings"]
         yield from only_absolute(cls, values)
         if pad is None:
-            message = N_("{config} needs a pad_token_id: positions are counted from the one after it.")
+            message = N_("{config} needs a pad_token_id, because positions are counted from pad_token_id + 1.")
             yield Problem.of(message, "pad_token_id", None, {"pad_token_id": 1}, config=cls.__name__)
         elif pad + 2 > positions:
             message = N_(
-                "max_position_embeddings {value} leaves no position after pad_token_id {pad}, from which RoBERTa "
-                "counts: at least {nearest} is needed."
+                "max_position_embeddings {value} leaves no position after pad_token_id {pad}, where RoBERTa starts "
+                "to count: use at least {nearest}."
             )
             remedies = {"max_position_embeddings": pad + 2}, {"pad_token_id": 0}
             details = {"value": positions, "pad": pad, "nearest": pad + 2}

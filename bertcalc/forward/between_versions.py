@@ -40,7 +40,10 @@ def differences(model: Model, call: Call) -> Iterator[Problem]:
     """Notes on how the outputs of transformers 4 and 5 differ for this call."""
     config, cls, crossed = model.config, model.cls, attends(model, call)
     if version_of(config) is FOUR:
-        yield Problem.of(N_("This is transformers 4, because 5 has no relative positions."), "position_embedding_type")
+        yield Problem.of(
+            N_("This shows transformers 4, because transformers 5 has no relative positions."),
+            "position_embedding_type",
+        )
         return
     cached = caches(model, call)
     if _fails(model, call):
@@ -52,7 +55,7 @@ def differences(model: Model, call: Call) -> Iterator[Problem]:
         message = N_("transformers 4 returns an EncoderDecoderCache, with an empty half for the cross-attention.")
         yield Problem.of(message, "past_key_values")
     if cls.caches and call.output_attentions and not crossed and "cross_attentions" not in cls.withholds:
-        yield Problem.of(N_("transformers 4 leaves empty cross_attentions out."), "cross_attentions")
+        yield Problem.of(N_("transformers 4 omits empty cross_attentions."), "cross_attentions")
     if as_bert and not cls.caches and not call.return_dict and (cached or (crossed and call.output_attentions)):
         message = N_(
             "In a tuple, transformers 4 also returns past_key_values and cross_attentions if the body has them."

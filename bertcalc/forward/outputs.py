@@ -256,7 +256,7 @@ def problems(model: Model, call: Call) -> Iterator[Problem]:
         if not 0 <= call.label <= high and call.label != IGNORED:
             nearest = min(max(call.label, 0), high)
             message = N_(
-                "Label {value} is not possible: it must be from 0 to {high}, the nearest is {nearest}; a label of -100 "
+                "Label {value} is invalid: it must be from 0 to {high}; the nearest is {nearest}. A label of -100 "
                 "is ignored."
             )
             values = {"value": call.label, "high": high, "nearest": nearest}
@@ -275,12 +275,12 @@ def remarks(model: Model, call: Call) -> Iterator[Problem]:
         message = N_("encoder_hidden_states have no effect without is_decoder and add_cross_attention.")
         yield Problem.of(message, "encoder_sequence_length")
     if config.add_cross_attention and not attends(model, call):
-        not_given = N_("Without encoder_hidden_states the cross-attention is left out.")
-        not_taken = N_("This class does not take encoder_hidden_states: its cross-attention is left out.")
+        not_given = N_("Without encoder_hidden_states, the cross-attention is skipped.")
+        not_taken = N_("This class does not take encoder_hidden_states: its cross-attention is skipped.")
         yield Problem.of(not_given if cls.sees_encoder else not_taken, "add_cross_attention")
     if call.output_attentions and version_of(config).empty_attentions:
         message = N_(
-            'This is what a model with attn_implementation="eager" returns; with the default, transformers 5 returns '
+            'These are the outputs of a model with attn_implementation="eager"; by default, transformers 5 returns '
             "empty tuples of attentions."
         )
         yield Problem.of(message, "output_attentions")
@@ -294,7 +294,8 @@ def _label_remarks(model: Model, call: Call) -> Iterator[Problem]:
     if task == "question-answering":
         if not 0 <= call.label <= last:
             message = N_(
-                "No token {value}: a position after the last, {last}, is ignored, and one below 0 counts as 0."
+                "There is no token {value}: positions after the last, {last}, are ignored, and positions below 0 count "
+                "as 0."
             )
             yield Problem.of(message, "label", value=call.label, last=last)
     elif task == "replaced-tokens":

@@ -71,6 +71,6 @@ def kept_free(device: Device, gibibytes: float) -> Device | Problem:
     """The device with this many GiB kept free, or a Problem if the number is negative or too large for the device."""
     if 0 <= gibibytes < device.num_bytes / _GIB:
         return device._replace(kept_free=round(gibibytes * _GIB))
-    message = N_("{field} {value} is not possible: it must be at least 0, and less than the {high} GiB of the device.")
+    message = N_("{field} {value} is invalid: it must be at least 0 and less than the device's {high} GiB.")
     values = {"field": "kept_free", "value": brief(gibibytes), "high": fixed(device.num_bytes / _GIB, 2)}
     return Problem("kept_free", gibibytes, message, values, ({"kept_free": 0.0},))

@@ -57,8 +57,9 @@ PRECISIONS: dict[Precision, BytesRule] = {
         4,
         "float32",
         N_(
-            'Automatic mixed precision, torch.autocast("cuda", torch.bfloat16). Weights, gradients and states are '
-            "float32; matrix products are bfloat16, with a 16-bit copy of each weight until it has its gradient."
+            'Automatic mixed precision, torch.autocast("cuda", torch.bfloat16). Weights, gradients and optimizer '
+            "states are float32. Matrix products use bfloat16, with a 16-bit copy of each weight until its "
+            "gradient is computed."
         ),
         autocast="bfloat16",
     ),
@@ -68,8 +69,8 @@ PRECISIONS: dict[Precision, BytesRule] = {
         4,
         "float32",
         N_(
-            'Automatic mixed precision, torch.autocast("cuda", torch.float16) with a GradScaler; as with bfloat16, but '
-            "softmax reads float16."
+            'Automatic mixed precision, torch.autocast("cuda", torch.float16) with a GradScaler. Like AMP '
+            "bfloat16, except that softmax reads float16."
         ),
         autocast="float16",
     ),

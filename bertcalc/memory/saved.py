@@ -30,12 +30,14 @@ KNOWN_OPERATIONS: frozenset[Operation] = frozenset(
 
 
 UNDER_AUTOCAST = N_(
-    "Under AMP, activations are not listed tensor by tensor, because autocast keeps 16-bit copies beside them. "
-    "Training shows their sum and its formula."
+    "Under AMP, activations are not listed tensor by tensor, because autocast also keeps 16-bit copies. The "
+    "Training view shows their sum and its formula."
 )
 
 
-NOT_RECOMPUTED = N_("{change} cannot be trained with gradient checkpointing: peft refuses it. Choose recompute none.")
+NOT_RECOMPUTED = N_(
+    "{change} cannot be trained with gradient checkpointing, because peft does not support it: set recompute to none."
+)
 LABELS = N_("With {field}, the memory of {architecture} depends on how many tokens are masked.")
 CHANGED = N_(
     "With {change}, the activations of {architecture} are not listed tensor by tensor: the step's peak includes them."
@@ -132,7 +134,7 @@ def check_recompute(model: Model, recompute: Recompute) -> None:
     """
     possible = ("none", *model.family.recomputes)
     if recompute not in possible:
-        message = N_("{architecture} cannot be trained with recompute {value}: it supports {possible} only.")
+        message = N_("{architecture} cannot be trained with recompute {value}: it supports only {possible}.")
         values = {"architecture": model.cls.name, "value": recompute, "possible": ", ".join(possible)}
         raise InputError(Problem("recompute", recompute, message, values, ({"recompute": "none"},)))
     if recompute == "full" and (change := next((change for change in model.changes if not change.recomputes), None)):

@@ -59,8 +59,6 @@ def batch_problems(config: Config, values: Mapping[str, object]) -> Iterator[Pro
             return
     longest = config.longest
     if isinstance(length := values["sequence_length"], int) and length > longest:
-        message = N_(
-            "Sequence length {value} is longer than max_position_embeddings {longest}: at most {longest} is possible."
-        )
+        message = N_("Sequence length {value} exceeds max_position_embeddings {longest}: use at most {longest}.")
         remedies = {"sequence_length": longest}, {"max_position_embeddings": rows_for(config, length)}
         yield Problem.of(message, "sequence_length", length, *remedies, value=length, longest=longest)

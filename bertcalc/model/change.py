@@ -20,9 +20,11 @@ WRAPPER = "PeftModel"  # stands for peft's wrapper around the model in ``Step.va
 SIZES, PACKS, TRAINS = range(3)  # the order of changes: sizes first, then quantization, then adapters and freezing
 _TWICE = N_("The change {change} appears twice: remove one of the two.")
 _ONE = N_("{first} and {second} exclude each other: remove one of them.")
-_LATE = N_("{change} must come before {other}: first resize the model, then quantize it, then add what is trained.")
+_LATE = N_("{change} must come before {other}: first resize the model, then quantize it, then add the parts to train.")
 _NOT_SIMULATED = N_("The memory of {architecture} with {change} is not simulated yet.")
-SEVERAL_DEPTHS = N_("A change of some layers needs a fixed number of layers: change the model of each row separately.")
+SEVERAL_DEPTHS = N_(
+    "A change to individual layers needs a fixed number of layers: change the model of each row separately."
+)
 
 
 class ChangeSize(NamedTuple):

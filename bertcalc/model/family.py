@@ -90,7 +90,7 @@ class Class(NamedTuple):
         for name, needed in self.builds_with:
             value = getattr(config, name)
             if (isinstance(value, int) or hasattr(value, "all")) and all_or_none(value != needed):
-                message = N_("{architecture} cannot be built with {field} {value}: transformers takes {needed} only.")
+                message = N_("{architecture} cannot be built with {field} {value}: transformers accepts only {needed}.")
                 first = value if isinstance(value, int) else int(value.flat[0])
                 values = {"architecture": self.name, "field": name, "value": first, "needed": needed}
                 return Problem.of(message, name, first, {name: needed}, **values)

@@ -113,7 +113,7 @@ class Formula(NamedTuple):
         values = {**config.shared(), **sizes}
         for field in dict.fromkeys(_PLACEHOLDER.findall(self.written)):
             if field not in values:
-                message = N_("The formula has a letter for {field}: give a number for it, {field}=1.")
+                message = N_("The formula contains {field} as a symbol: give it a value, such as {field}=1.")
                 raise ArgumentError(Problem.of(message, field, None, field=field))
         return values
 

@@ -310,12 +310,12 @@ def not_taken(model: Model, batch: Batch) -> Problem | None:
     values: dict[str, Any] = {"architecture": model.architecture}
     choices, length = batch.num_choices, batch.encoder_sequence_length
     if not model.cls.takes_choices and (not isinstance(choices, int) or choices != 1):
-        message = N_("{architecture} takes no choices: leave num_choices out, or use a class for multiple choice.")
+        message = N_("{architecture} does not take choices: leave num_choices out, or use a class for multiple choice.")
         return Problem.of(message, "num_choices", choices, {"num_choices": 1}, **values)
     if length is not None and not model.reads_encoder:
         message = N_(
-            "{architecture} reads no encoder_hidden_states with this configuration: leave encoder_sequence_length "
-            "out. Only a decoder with add_cross_attention True reads them."
+            "{architecture} does not read encoder_hidden_states with this configuration: leave "
+            "encoder_sequence_length out. Only a decoder with add_cross_attention True reads them."
         )
         return Problem.of(message, "encoder_sequence_length", length, {"encoder_sequence_length": None}, **values)
     return None

@@ -42,7 +42,7 @@ class Place(NamedTuple):
 NOWHERE = Place()
 _NO_MODULE = (
     N_("There is no module {name} in {parent}: did you mean {nearest}?"),
-    N_("There is no module {name} in {parent}. Inside of it: {options}."),
+    N_("There is no module {name} in {parent}. It contains: {options}."),
 )
 AFTER_LAYERS = "after the layers"  # the block of the encoder's modules that run after all layers
 

@@ -60,7 +60,7 @@ TENSOR_NAMES: dict[tuple[str, str], str] = {
     ("feed-forward", "up and gate"): N_("feed-forward input"),
     ("feed-forward", "activation"): N_("activation"),
     ("feed-forward", "down"): N_("feed-forward output"),
-    ("feed-forward", "norm"): N_("LayerNorm of the feed-forward"),
+    ("feed-forward", "norm"): N_("LayerNorm of the feed-forward network"),
     ("relative positions", "relative position"): N_("relative positions"),
     ("after the layers", "norm"): N_("LayerNorm after the layers"),
     ("relative positions", "relative embedding"): N_("relative embeddings"),

@@ -11,8 +11,8 @@ ANSWERS = N_(
     "{architecture} cannot run with num_labels {value}: it needs num_labels 2, for the start and the end of an answer."
 )
 ORDER = N_(
-    "{architecture} cannot be trained with num_labels {value}: its loss needs num_labels 2, because two texts are in "
-    "order or were swapped."
+    "{architecture} cannot be trained with num_labels {value}: its loss needs num_labels 2, because two texts are "
+    "either in order or swapped."
 )
 
 
@@ -24,8 +24,8 @@ def unpadded(cls: Class, config: Config, batch_size: int) -> Problem | None:
     if not cls.finds_last_token or config.pad_token_id is not None or batch_size == 1:
         return None
     message = N_(
-        "Without a pad_token_id, {architecture} takes one sequence at a time, because it needs the last token that is "
-        "not padding: set pad_token_id, or batch_size to 1."
+        "Without a pad_token_id, {architecture} takes one sequence at a time, because it needs the last token that "
+        "is not padding: set pad_token_id, or set batch_size to 1."
     )
     return Problem.of(message, "batch_size", batch_size, {"batch_size": 1}, architecture=cls.name)
 
@@ -44,14 +44,14 @@ def in_pairs(config: Config) -> Problem | None:
     near = max(1, hidden_size // (2 * heads)) * 2 * heads
     if hidden_size == heads:
         message = N_(
-            "bertcalc does not support heads of size 1: rotary positions rotate pairs of entries, and "
-            "transformers turns a single entry into two. {field} {near} would work."
+            "bertcalc does not support heads of size 1: rotary positions rotate pairs of entries, and transformers "
+            "turns a single entry into two. Use {field} {near}."
         )
         values = {"field": config.own_name("hidden_size"), "near": near}
         return Problem.of(message, "hidden_size", hidden_size, {"hidden_size": near}, **values)
     message = N_(
-        "Rotary positions rotate pairs of entries, and a head of size {size} cannot be split into pairs: no forward "
-        "pass is possible. {field} {near} would work."
+        "Rotary positions rotate pairs of entries, but a head of size {size} cannot be split into pairs, so no "
+        "forward pass can run. Use {field} {near}."
     )
     values = {"size": hidden_size // heads, "field": config.own_name("hidden_size"), "near": near}
     return Problem.of(message, "hidden_size", hidden_size, {"hidden_size": near}, **values)

@@ -62,7 +62,7 @@ class Stack(NamedTuple):
         for layers in self.groups:
             if layers.start <= layer < layers.start + layers.copies:
                 return layers
-        message = N_("layer {value} is not one of 0 to {high}.")
+        message = N_("layer {value} is out of range: it must be from 0 to {high}.")
         raise NoLayerError(Problem.of(message, "layer", layer, value=layer, high=self.length - 1))
 
 

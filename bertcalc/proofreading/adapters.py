@@ -77,7 +77,7 @@ _ALONE = re.compile(
     r"|\blora(?: param\w*| weights| matrices) (?:only|alone)\b|只[算计有]\S{0,3}\s?lora",
     re.I,
 )
-_WITH_HEAD = N_("LoRA's matrices alone have {lora} parameters; the other {head} are in the trained head.")
+_WITH_HEAD = N_("LoRA's matrices alone have {lora} parameters; the other {head} belong to the trained head.")
 
 
 def _of_lora_alone(model: Model) -> int:
@@ -194,7 +194,7 @@ def _without_adapter(printed: PeftLine, value: Fraction, context: Context, model
         return None
     right = printed.whole + printed.trained
     if printed.whole in counts and value == printed.whole:
-        reason = Problem.of(N_("It is the count without the adapter; with it there are {right}."), right=right)
+        reason = Problem.of(N_("This is the count without the adapter; with the adapter it is {right}."), right=right)
         return Judged("wrong", Fraction(right), None, (reason,))
     if printed.whole not in counts:
         return _other_whole(printed, value, adapted)

@@ -387,7 +387,7 @@ def _divided_further(judged: Judged, right: Fraction) -> Judged:
     """Correct the verdict on the bytes of a count that is itself wrong; ``right`` is the right count."""
     if judged.right_value == 4 * right:
         return judged
-    message = N_("The count is wrong as well: with the right one, {count}, it takes {bytes}.")
+    message = N_("The parameter count is wrong as well: the correct count, {count}, takes {bytes}.")
     reason = Problem.of(message, count=in_words(right), bytes=in_words(4 * right, "bytes"))
     return judged._replace(right_value=4 * right, reasons=(*judged.reasons, reason))
 

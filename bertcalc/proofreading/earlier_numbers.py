@@ -244,7 +244,7 @@ class EarlierNumbers:
     def _because(self, finding: Finding, side: ChainSide, used: Mapping[Fraction, int], corrected: Fraction) -> Finding:
         judged = finding.judged
         wrong_ones = [value for value, index in used.items() if self.findings[index].judged.verdict == "wrong"]
-        message = N_("An earlier error is carried forward ({wrong}): with the right values, it gives {right}.")
+        message = N_("An earlier error is carried forward ({wrong}). With the right values, the result is {right}.")
         reason = Problem.of(
             message,
             wrong=", ".join(f"{int(value):,}" for value in wrong_ones),
@@ -294,7 +294,7 @@ class EarlierNumbers:
         is_clear = abs(count.value - side.value) > _FEW * max(side.reach, side.rough)
         if not is_clear or not count.value / _OF_PRODUCT < side.value < count.value * _OF_PRODUCT:
             return None
-        reason = Problem.of(N_("It should round the number before it, {count}."), count=in_words(value))
+        reason = Problem.of(N_("It should equal the number before it, {count}, after rounding."), count=in_words(value))
         return finding._replace(judged=Judged("wrong", value, last.judged.counts, (reason,), last.judged.counted))
 
     def _computed_again(self, finding: Finding) -> Finding | None:

@@ -73,7 +73,9 @@ _OF_LAYERS = (
         lambda step: step.place.component == "encoder" and _is_linear_of("output")(step),
     ),
     _Operations(
-        N_("the feed-forward"), r"\bFFN\b|feed.?forward|\bMLP\b|前馈", lambda step: part_of(step) == "feed-forward"
+        N_("the feed-forward network"),
+        r"\bFFN\b|feed.?forward|\bMLP\b|前馈",
+        lambda step: part_of(step) == "feed-forward",
     ),
 )
 _IN_LAYERS = re.compile(r"\b(?:layer|block)s?\b|层", re.I)

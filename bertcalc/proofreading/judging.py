@@ -118,7 +118,9 @@ def judge(
                 return exact
         return arithmetic._replace(counts=judged.counts, counted=judged.counted)
     if judged.verdict == "unknown" and arithmetic and arithmetic.verdict == "right" and _is_in_numbers(entry):
-        return judged._replace(reasons=(Problem.of(N_("The calculation is right; what it counts is not recognized.")),))
+        return judged._replace(
+            reasons=(Problem.of(N_("The calculation is right, but its meaning was not recognized.")),)
+        )
     return judged
 
 
@@ -611,7 +613,7 @@ def _matrices_alone(entry: WrittenNumber, part: Counted, context: Context, model
 
 
 _MOST_BEFORE = 250  # number of characters before a number in which the text may say that it counts matrices
-_OF_MATRICES = {"matrices of the attention": "attention", "matrices of the feed-forward": "feed-forward"}
+_OF_MATRICES = {"matrices of the attention": "attention", "matrices of the feed-forward network": "feed-forward"}
 # A line that mentions biases but no LayerNorm.
 _SPEAKS_OF_BIASES = re.compile(r"^(?![^\n]*(?:norm|归一))[^\n]*(?:bias|偏置)", re.I | re.M)
 _OWN_CLASS = re.compile(r"\bnn\.(?:Linear|Module)\b")
@@ -622,8 +624,8 @@ _WITH_BIASES_ALONE = (
     "output projection of the attention",
     "query, key and value",
     "attention",
-    "first matrix of the feed-forward",
-    "second matrix of the feed-forward",
+    "first matrix of the feed-forward network",
+    "second matrix of the feed-forward network",
     "feed-forward",
     "pooler",
 )

@@ -231,7 +231,7 @@ def parts_of_terms(entry: WrittenNumber, model: Model) -> list[Counted]:
     >>> from bertcalc.proofreading.mentions.calculations import find
     >>> [entry] = find("(4*(768*768+768) + 2*768*3072 + 4*768) * 12 = 85,017,600", {})
     >>> [part.part for part in parts_of_terms(entry, build(BertConfig()))]
-    ['LayerNorms of the layers', 'attention', 'matrices of the feed-forward']
+    ['LayerNorms of the layers', 'attention', 'matrices of the feed-forward network']
     """
     side = next((side for side in entry.sides if side.is_calculation), None)
     if side is None or side.reach or side.unit not in (None, "parameters"):

@@ -267,7 +267,7 @@ def judge_classifier(line: TypedLine, context: Context, model: Model) -> Judged 
     if len(meant) != 1:
         return None
     [number] = meant
-    counts = Problem.of(N_("a classifier of {labels} labels"), labels=number)
+    counts = Problem.of(N_("a classifier with {labels} labels"), labels=number)
     if value == number * of_label:
         return Judged("right", counts=counts)
     return should_be(Fraction(number * of_label), counts)
@@ -284,7 +284,7 @@ def judge_classifier_product(entry: WrittenNumber, context: Context, model: Mode
     is_count = len(entry.sides) == _OF_PRODUCT or _PARAMETERS.search(words) or _LABELS.search(words)
     if not (is_head and is_count and 1 < factors[0] <= _MOST_CLASSES):
         return None
-    counts = Problem.of(N_("a classifier of {labels} labels"), labels=int(factors[0]))
+    counts = Problem.of(N_("a classifier with {labels} labels"), labels=int(factors[0]))
     return should_be(factors[0] * (hidden + 1), counts)
 
 

@@ -259,7 +259,7 @@ class LoraClaims:
 _IS_RIGHT_FOR = N_("{right} is right for {part}.")
 _BY_CHANCE = (
     N_("{number} is the number of parameters that {model}."),
-    N_("{number} is the number of all parameters of {model}."),
+    N_("{number} is the total parameter count of {model}."),
 )
 _MOST_SENTENCES = 60
 _WORD = re.compile(r"[A-Za-z]{3}|[㐀-鿿]")

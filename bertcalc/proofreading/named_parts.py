@@ -162,9 +162,9 @@ _PLAIN_LABELS = {
     "output projection of the attention": r"(?:the )?(?:(?:self.?)?attention.?)?"
     r"(?:out(?:put)?[ _-]proj(?:ection)?)(?: layer)?"
     r"|(?:the )?(?:self.?)?attention(?:'s)? output(?: layer)?|注意力输出层?|(?:注意力的?)?输出投影层?",
-    "first matrix of the feed-forward": rf"(?:the )?(?:up.?proj(?:ection)?|first {_DENSE}){_OF_FFN}"
+    "first matrix of the feed-forward network": rf"(?:the )?(?:up.?proj(?:ection)?|first {_DENSE}){_OF_FFN}"
     r"|第一个?(?:全连接|线性)层",
-    "second matrix of the feed-forward": rf"(?:the )?(?:down.?proj(?:ection)?|second {_DENSE}){_OF_FFN}"
+    "second matrix of the feed-forward network": rf"(?:the )?(?:down.?proj(?:ection)?|second {_DENSE}){_OF_FFN}"
     r"|第二个?(?:全连接|线性)层",
     "query, key and value": r"(?:the )?(?:qkv|query-key-value)(?: (?:projections?|linear layers?|layers?))?"
     r"|qkv ?(?:线性层|投影|三个线性层)",
@@ -201,10 +201,10 @@ def _of_the_meant(verdict: LineVerdict, name: str, scope: str, model: Model) -> 
 
 # Words that mean only one of the two feed-forward matrices.
 _MATRIX = {
-    "first matrix of the feed-forward": r"\bup[ -]?proj|\bfirst (?:linear|dense|layer|matrix|projection)"
+    "first matrix of the feed-forward network": r"\bup[ -]?proj|\bfirst (?:linear|dense|layer|matrix|projection)"
     r"|\b(?:fc|linear|dense)_?1\b|\b(?:ffn|mlp)[ _-]?in\b|\bc_fc\b|\bintermediate\.dense"
     r"|第一个?(?:全连接|线性|矩阵|dense)",
-    "second matrix of the feed-forward": r"\bdown[ -]?proj|\bsecond (?:linear|dense|layer|matrix|projection)"
+    "second matrix of the feed-forward network": r"\bdown[ -]?proj|\bsecond (?:linear|dense|layer|matrix|projection)"
     r"|\b(?:fc|linear|dense)_?2\b|\b(?:ffn|mlp)[ _-]?out\b"
     r"|\bmlp\.c_proj|第二个?(?:全连接|线性|矩阵|dense)",
 }
@@ -274,8 +274,8 @@ def _one_of_two(name: str) -> str:
 
 
 _IN_AND_OUT = {
-    "first matrix of the feed-forward": r"(?:ffn|mlp|feed.?forward)[ _-]?(?:in|1|expan\w*)",
-    "second matrix of the feed-forward": r"(?:ffn|mlp|feed.?forward)[ _-]?(?:out|2|contract\w*)",
+    "first matrix of the feed-forward network": r"(?:ffn|mlp|feed.?forward)[ _-]?(?:in|1|expan\w*)",
+    "second matrix of the feed-forward network": r"(?:ffn|mlp|feed.?forward)[ _-]?(?:out|2|contract\w*)",
 }
 
 

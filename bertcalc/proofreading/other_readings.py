@@ -90,8 +90,8 @@ def _of_some_layers(side: ChainSide, context: Context, model: Model) -> Judged |
 _MODULES = (
     "query, key and value",
     "output projection of the attention",
-    "first matrix of the feed-forward",
-    "second matrix of the feed-forward",
+    "first matrix of the feed-forward network",
+    "second matrix of the feed-forward network",
 )
 
 

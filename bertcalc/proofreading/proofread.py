@@ -149,7 +149,7 @@ _SIMPLIFIED = re.compile(
     re.I,
 )
 _ON_THE_HUB = re.compile(r"(?<![\w./])[A-Za-z][\w.-]{1,60}/(?P<name>[A-Za-z][\w.-]{2,90})(?![\w/])")
-_NOT_JUDGED = Judged("unknown", reasons=(Problem.of(N_("The text has too many numbers: this one is not judged.")),))
+_NOT_JUDGED = Judged("unknown", reasons=(Problem.of(N_("The text has too many numbers: this one was not checked.")),))
 
 
 def _with_name(finding: Finding, about: subject.Subject) -> Finding:

@@ -144,7 +144,7 @@ _COMPONENTS = {
     "token type embeddings": ("token type embeddings",),
     "layers": ("layers", "layers without cross-attention and distances"),
     "attention": ("attention", "attention with LayerNorm", "matrices of the attention"),
-    "feed-forward": ("feed-forward", "feed-forward with LayerNorm", "matrices of the feed-forward"),
+    "feed-forward": ("feed-forward", "feed-forward with LayerNorm", "matrices of the feed-forward network"),
     "all LayerNorms": ("all LayerNorms", "LayerNorms of the layers", "LayerNorm of the attention"),
     "pooler": ("pooler", "weight of the pooler"),
 }
@@ -303,7 +303,7 @@ def judge_share_of_wrong(count: Fraction, right: Fraction, side: ChainSide, mode
     is_far = of_model and (side.value * _FAR < min(share, written) or side.value > _FAR * max(share, written))
     if share >= 1 or (abs(written - side.value) > reach and not is_far):
         return UNKNOWN
-    message = N_("The previous number is wrong: with the right one, {count}, the share is {share} %.")
+    message = N_("The previous number is wrong: with the correct number, {count}, the share is {share} %.")
     reason = Problem.of(message, count=in_words(right), share=_percent(share, side))
     return Judged("wrong", share, counts, (reason,))
 
@@ -469,7 +469,7 @@ def judge_share_beside(before: str, after: str, side: ChainSide) -> Judged | Non
     part, whole = (int(beside[group].replace(",", "")) for group in ("part", "whole"))
     if not 0 < part < whole:
         return None
-    right, counts = Fraction(part, whole), Problem.of(N_("the share that the two numbers beside it give"))
+    right, counts = Fraction(part, whole), Problem.of(N_("the ratio of the two numbers next to it"))
     if abs(right - side.value) <= 2 * side.reach:  # rounded or truncated
         return Judged("right", counts=counts)
     digits = _percent(right, side)

@@ -185,6 +185,6 @@ def judge_factor(entry: WrittenNumber, published: Config) -> Judged | None:
         right = evaluate(re.sub(rf"(?<![0-9.]){written}(?![0-9.])", f"{size}", side.text))
     except InputError:
         return None
-    message = N_("{written} is mistyped for {size}: with it, the calculation gives {right}.")
+    message = N_("{written} is a typo for {size}: with {size}, the calculation gives {right}.")
     reason = Problem.of(message, written=in_words(Fraction(written)), size=size, right=in_words(right))
     return Judged("wrong", right, None, (reason,))

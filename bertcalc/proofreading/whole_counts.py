@@ -417,7 +417,7 @@ def name_of(model: Model) -> str:
     return next((name for name, preset in PRESETS.items() if preset.config == model.config), model.architecture)
 
 
-_DIFFERENCE = N_("The numbers of parameters of {first} and {second} differ by {count}.")
+_DIFFERENCE = N_("The parameter counts of {first} and {second} differ by {count}.")
 # The total of the text's model, in a sentence that does not name the model again.
 _TOTAL_OF_TEXT = re.compile(
     r"\W*(?:(?:so|thus|in)\W+)?(?:the\s)?(?:total|overall)\s(?:number of\s)?param(?:eter)?s?(?:\scount)?"

@@ -3,7 +3,7 @@
 >>> print(read_adapter("LoraConfig(target_modules={'query', 'value'}, base_model_name_or_path='bert-base-uncased')"))
 Read as: an adapter_config.json (LORA).
 This is BertModel with V = 30,522, H = 768, L = 12, A = 12, I = 3,072, P = 512, T = 2, C = 2: 109,482,240 parameters.
-The adapter has 294,912 parameters in addition to those of bert-base-uncased.
+The adapter adds 294,912 parameters to bert-base-uncased.
 peft trains 294,912 of 109,777,152 parameters.
 """
 
@@ -109,7 +109,7 @@ def read_adapter(text: str) -> TextReading:
     notes: tuple[Problem, ...] = ()
     if model and name:
         if isinstance(base, str) and preset_named(base) is None:
-            notes = (Problem.of(N_("Its base model is assumed to be {name}, by the name of the folder."), name=name),)
+            notes = (Problem.of(N_("The base model is assumed to be {name}, from the name of the folder."), name=name),)
         with suppress(ConfigError):
             model = _of_task(model, content)
     try:
@@ -159,7 +159,7 @@ def _change(content: Mapping[str, Any]) -> PeftChange:
         raise InputError(Problem.of(message, kinds=", ".join(_KINDS)))
     for key, values in _NOT_COUNTED.items():
         if key in content and content[key] not in values:
-            raise InputError(Problem.of(N_("An adapter with {key} is not counted."), key=key))
+            raise InputError(Problem.of(N_("Adapters with {key} are not supported."), key=key))
     names = {part.name for part in fields(kind)}  # type: ignore[arg-type]  # all adapters are dataclasses
     arguments: dict[str, Any] = {key: value for key, value in content.items() if key in names and value is not None}
     if issubclass(kind, Prompts) and arguments.get("task_type") is None:
@@ -169,13 +169,12 @@ def _change(content: Mapping[str, Any]) -> PeftChange:
 
 def _of_adapted(adapted: Model, model: Model, name: str) -> Iterator[Problem]:
     count, trained = adapted.num_parameters(), adapted.num_parameters(only_trainable=True)
-    message = N_("The adapter has {count} parameters in addition to those of {name}.")
+    message = N_("The adapter adds {count} parameters to {name}.")
     yield Problem.of(message, count=count - model.num_parameters(), name=name)
     copied = copies(adapted)
     if copied:
         message = N_(
-            "Among them is a copy of {names} with {count} parameters, which is trained and saved; the original is "
-            "frozen."
+            "They include a copy of {names} ({count} parameters), which is trained and saved; the original is frozen."
         )
         yield Problem.of(message, names=", ".join(map(shorten, copied)), count=sum(copied.values()))
     if _has_labels(model, copied):
@@ -201,10 +200,10 @@ def _without_base(sentence: Problem, change: PeftChange, content: Mapping[str, A
     Other adapters are not counted.
     """
     base = content.get("base_model_name_or_path")
-    message = N_("Its base model {name} is not a preset, so its parameters cannot be counted.")
+    message = N_("The base model {name} is not a preset, so the adapter's parameters cannot be counted.")
     note = Problem.of(message, name=shorten(f"{base}"))
     if base is None:
-        note = Problem.of(N_("It does not name its base model, on which its parameters depend."))
+        note = Problem.of(N_("The file does not name its base model, which determines its parameters."))
     width, layers = content.get("token_dim"), content.get("num_layers")
     needs_layers = isinstance(change, PrefixTuning) and not _is_size(layers)
     if not isinstance(change, Prompts) or not _is_size(width) or needs_layers:
@@ -217,7 +216,7 @@ def _without_base(sentence: Problem, change: PeftChange, content: Mapping[str, A
     adapted = Model(BertConfig(**sizes, num_attention_heads=1)).changed(changes=(prompts,))
     tensors = tuple(tensor for tensor in adapted.tensors() if tensor.name.startswith("prompt_encoder."))
     count = sum(tensor.num_parameters() for tensor in tensors)
-    notes = [Problem.of(N_("Its virtual tokens have {count} parameters, whatever the base model is."), count=count)]
+    notes = [Problem.of(N_("The virtual tokens have {count} parameters, regardless of the base model."), count=count)]
     if content.get("modules_to_save") or content.get("task_type") in ("SEQ_CLS", "TOKEN_CLS", "QUESTION_ANS"):
         notes.append(Problem.of(N_("peft also trains a copy of the head, whose sizes are not in this file.")))
     return TextReading("adapter-config", sentence, None, None, tensors, count, notes=tuple(notes))

@@ -257,8 +257,8 @@ def read_peft_line(text: str, model: Model) -> TextReading:
 
 
 _NO_PEFT_LINE = N_(
-    "This is not a line printed by peft. An example: trainable params: 296,450 || all params: "
-    "109,780,228 || trainable%: 0.2700."
+    "This is not a line printed by peft, such as: trainable params: 296,450 || all params: 109,780,228 || "
+    "trainable%: 0.2700."
 )
 
 

@@ -76,7 +76,7 @@ def read_fvcore(table: FvcoreTable) -> TextReading:
     If the table shows all tensors, their shapes determine the model. Otherwise, the model is the first published
     model that agrees with every row.
     """
-    sentence = Problem.of(N_("Read as: a table of fvcore with {count} rows."), count=_rows(table))
+    sentence = Problem.of(N_("Read as: an fvcore table with {count} rows."), count=_rows(table))
     tensors = tuple(Tensor(name, shape, 1) for name, shape in table.tensors)
     if _has_all_tensors(table):
         return replace(of_tensors("listing", Listing(table.tensors)), sentence=sentence)
@@ -86,7 +86,7 @@ def read_fvcore(table: FvcoreTable) -> TextReading:
         if last <= 1:
             return TextReading("listing", sentence, tensors=tensors, num_parameters=int(value))
         message = N_(
-            "The table gives rounded counts and not all shapes, so the exact count is not known: about {total}."
+            "The table contains rounded counts and lacks some shapes, so the exact count is unknown: about {total}."
         )
         note = Problem.of(message, total=table.total)
         return TextReading("listing", sentence, tensors=tensors, notes=(note,))

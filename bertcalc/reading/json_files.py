@@ -2,7 +2,7 @@
 
 >>> print(read_json_file('{"word_embedding_dimension": 384, "pooling_mode_mean_tokens": true}'))
 Read as: a JSON file that does not describe a model.
-This is the config.json of a Pooling layer of sentence-transformers, which has no parameters.
+This is the config.json of a sentence-transformers Pooling layer, which has no parameters.
 """
 
 import json
@@ -93,11 +93,18 @@ def _index(content: Mapping[str, Any], _text: str) -> TextReading:
     names, metadata = content["weight_map"], content.get("metadata")
     files = {file for file in names.values() if isinstance(file, str)}
     sentence = Problem.of(
-        N_("Read as: an index of {files} files of weights with {count} tensors."), files=len(files), count=len(names)
+        N_("Read as: an index of {files} weight files with {count} tensors."), files=len(files), count=len(names)
     )
     facts = metadata if isinstance(metadata, dict) else {}
     count, size = facts.get("total_parameters"), facts.get("total_size")
-    notes = [Problem.of(N_("An index has no shapes: to find the model, read the files' headers or the config.json."))]
+    notes = [
+        Problem.of(
+            N_(
+                "An index file contains no shapes: to identify the model, read the headers of its files or its "
+                "config.json."
+            )
+        )
+    ]
     if type(size) is int and size >= 0:
         message = N_("The tensors take {size} bytes: {wide} elements of 4 bytes (float32), or {narrow} of 2 (float16).")
         notes.append(Problem.of(message, size=size, wide=size // 4, narrow=size // 2))

@@ -94,7 +94,7 @@ def lightning_table(text: str) -> LightningTable | None:
 
 def read_lightning(table: LightningTable) -> TextReading:
     """Read a table: recognize its published model, or give the range of its total."""
-    sentence = Problem.of(N_("Read as: a summary of PyTorch Lightning with {count} rows."), count=len(table.rows))
+    sentence = Problem.of(N_("Read as: a PyTorch Lightning summary with {count} rows."), count=len(table.rows))
     low, high = table.total[0], table.total[-1]
     rounded = Problem.of(N_("The table rounds its counts: the total is between {low} and {high}."), low=low, high=high)
     model, row, beside = next(table.models(), (None, None, ()))
@@ -107,7 +107,7 @@ def read_lightning(table: LightningTable) -> TextReading:
     others = "; ".join(f"{other.name} ({other.kind}): {other.shown}" for other in beside)
     notes = (
         Problem.of(message, row=row.name, **values),
-        Problem.of(N_("Beside it, rounded: {rows}."), rows=others),
+        Problem.of(N_("The table also contains (rounded): {rows}."), rows=others),
         rounded,
     )
     return TextReading("listing", sentence, model, notes=notes)

@@ -140,7 +140,7 @@ def _entries(text: str) -> Iterator[_ListedTensor]:
     end = 0
     shapes = _with_single_sizes(text, list(_shapes(text)))
     if len(shapes) > _MOST_TENSORS:
-        raise wrong(N_("This text has more than {most} shapes."), most=_MOST_TENSORS)
+        raise wrong(N_("This text has too many shapes: at most {most} are allowed."), most=_MOST_TENSORS)
     for number, (start, after, shape) in enumerate(shapes):
         before = text[max(end, start - _BEFORE) : start]
         name = _name(before)
@@ -275,7 +275,7 @@ def read_listing(text: str) -> TextReading:
     return replace(reading, notes=(*reading.notes, Problem.of(_OTHERS_LEFT_OUT)))
 
 
-_OTHERS_LEFT_OUT = N_("The warning names only the tensors that have another shape than in the checkpoint.")
+_OTHERS_LEFT_OUT = N_("The warning lists only the tensors whose shape differs from the checkpoint.")
 _SHAPES_OF_DATA = N_(
     "These are the shapes of a batch or of activations ({names}), which have no parameters: list the tensors of the "
     "model instead, such as pooler.dense.weight torch.Size([768, 768])."
@@ -365,7 +365,7 @@ def _of_names(names: tuple[str, ...]) -> TextReading:
         )
     ]
     if model := _named_model({name for name in names if name not in _buffers(names)}):
-        message = N_("The names are those of {architecture} with {layers} layers.")
+        message = N_("The names belong to {architecture} with {layers} layers.")
         layers = model.config.num_hidden_layers
         notes.insert(0, Problem.of(message, architecture=model.architecture, layers=layers))
     return TextReading("listing", sentence, notes=tuple(notes))
@@ -408,7 +408,7 @@ def _of_counts(counts: Counts, text: str) -> TextReading:
 
 
 _NO_SHAPES = Problem.of(
-    N_("Without shapes, it is not known which model this is: list each tensor with its shape, such as {example}."),
+    N_("Without shapes, the model cannot be identified: list each tensor with its shape, such as {example}."),
     example="pooler.dense.weight torch.Size([768, 768])",
 )
 _EXAMPLE = "pooler.dense.weight torch.Size([768, 768])"
@@ -520,11 +520,11 @@ def _with_ties(recognition: Recognition, listing: Listing, text: str) -> tuple[R
 def _notes(listing: Listing, left_out: bool) -> Iterator[Problem]:
     yield from listing.contradictions
     if left_out:
-        yield Problem.of(N_("Lines are left out of the listing."))
+        yield Problem.of(N_("Some lines of the listing are missing."))
     if listing.tensors and listing.tensors[0][0].startswith(f"{_NAMELESS} "):
-        yield Problem.of(N_("The tensors have no names, so it is not known which model they belong to."))
+        yield Problem.of(N_("The tensors have no names, so their model is unknown."))
     if listing.optimizer:
-        message = N_("{count} variables of the optimizer are left out.")
+        message = N_("{count} optimizer variables are left out.")
         yield Problem.of(message, count=listing.optimizer)
     if listing.quantized:
         message = N_("Quantized weights: {count}. Their scales, zero points and tables are not counted.")

@@ -48,10 +48,10 @@ def read_printed(text: str) -> TextReading:
     """
     trees = printed_models(text)
     if not trees:
-        raise wrong(N_("This text has no printed PyTorch model: one begins with a line such as BertModel(."))
+        raise wrong(N_("This text contains no printed PyTorch model, which begins with a line such as BertModel(."))
     tree = max(trees, key=lambda tree: (tree.is_complete, tree.lines))
     if sum(copies for _path, _module, copies in tree.root.modules()) > _MOST_MODULES:
-        raise wrong(N_("This printed model has more than {most} modules."), most=_MOST_MODULES)
+        raise wrong(N_("This printed model has too many modules: at most {most} are allowed."), most=_MOST_MODULES)
     reading = _reading(tree, trees)
     if inside := _SENTENCE_TRANSFORMER.search(text):
         note = Problem.of(_NO_SIZES, architecture=inside[1] or inside[2])
@@ -64,8 +64,8 @@ _SENTENCE_TRANSFORMER = re.compile(
     r"\(0\): Transformer\(\{[^\n]{0,2000}?(?:'architecture': '(\w{1,80})'|\}\) with Transformer model: (\w{1,80}))"
 )
 _NO_SIZES = N_(
-    "This print does not show the modules of {architecture} inside the Transformer. print(model[0].auto_model) "
-    "shows them."
+    "This printout does not show the modules of {architecture} inside the Transformer. Use "
+    "print(model[0].auto_model) to show them."
 )
 
 
@@ -152,17 +152,17 @@ def _is_layer(module: Module) -> bool:
 
 def _notes(tree: PrintedTree, trees: Sequence[PrintedTree]) -> Iterator[Problem]:
     if len(trees) > 1:
-        message = N_("The text has {count} printed models: this is {name}, with {lines} lines.")
+        message = N_("The text contains {count} printed models; this one is {name}, with {lines} lines.")
         yield Problem.of(message, count=len(trees), name=shorten(tree.root.class_name), lines=tree.lines)
     if tree.headless:
         yield Problem.of(N_("The first lines of the printed model are missing."))
     for path in tree.left_out:
-        yield Problem.of(N_("Lines are left out inside {path}."), path=shorten(path or tree.root.class_name))
+        yield Problem.of(N_("Some lines inside {path} are missing."), path=shorten(path or tree.root.class_name))
     for path in tree.filled:
         yield Problem.of(
             N_(
-                "Layers are left out in {path}. Their numbers show how many; each is assumed to equal the layer "
-                "before it."
+                "Layers are missing in {path}. The layer numbers show how many; each missing layer is assumed to "
+                "equal the layer before it."
             ),
             path=shorten(path or tree.root.class_name),
         )
@@ -171,7 +171,7 @@ def _notes(tree: PrintedTree, trees: Sequence[PrintedTree]) -> Iterator[Problem]
     kinds = dict.fromkeys(tree.unknown().values())
     if strange := [kind for kind in kinds if not kind.endswith("LayerNorm")]:
         names = ", ".join(map(shorten, strange[:8]))
-        yield Problem.of(N_("Modules whose parameters print(model) does not show: {names}."), names=names)
+        yield Problem.of(N_("print(model) does not show the parameters of these modules: {names}."), names=names)
 
 
 def _recognized(tree: PrintedTree, printed: Mapping[str, Shape]) -> Recognition | None:
@@ -330,7 +330,7 @@ def _of_unsure(tree: PrintedTree, names: Sequence[str], count: int) -> tuple[Pos
 _BIASES: dict[str, Any] = {"norm_bias": True}
 _WITH_BIASES = N_("if its LayerNorms have a bias, which old releases of PyTorch do not print")
 _WITHOUT_BIASES = N_("if its LayerNorms have no bias")
-_BIASED, _UNBIASED = N_("if its layers have a bias, which the text does not say"), N_("if its layers have no bias")
+_BIASED, _UNBIASED = N_("if its layers have a bias (not shown in the text)"), N_("if its layers have no bias")
 
 
 def _with_printed_values(model: Model, modules: Mapping[str, Module], tree: PrintedTree) -> Model:

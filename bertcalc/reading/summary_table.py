@@ -79,7 +79,9 @@ def table_of(text: str) -> SummaryTable:
     plain = _QUOTE.sub("", without_ansi(text))
     kind = table_kind(plain)
     if kind is None:
-        raise wrong(N_('This text has no summary of a model: a table with the columns "Layer (type)" and "Param #".'))
+        raise wrong(
+            N_('This text contains no model summary, which is a table with the columns "Layer (type)" and "Param #".')
+        )
     head = _HEAD.search(plain) or _RULE.search(plain)
     start = head.start() if head else 0
     lines = [line.expandtabs(4).rstrip() for line in plain[start:].split("\n")[1:_MOST_ROWS]]
@@ -179,7 +181,7 @@ def read_table(text: str) -> TextReading:
     if table.total is None:
         notes.append(Problem.of(N_("The table has no total, so it may be cut off. The count is the sum of its rows.")))
     elif any(row.is_cut for row in counted):
-        notes.append(Problem.of(N_("Some numbers of the table are cut off, so its rows do not sum to its total.")))
+        notes.append(Problem.of(N_("Some numbers in the table are cut off, so its rows do not add up to its total.")))
     elif added != table.total:
         notes.append(
             Problem.of(
@@ -188,7 +190,7 @@ def read_table(text: str) -> TextReading:
         )
     is_at_least = table.total is None or _UNBUILT in text
     if _UNBUILT in text:
-        notes.append(Problem.of(N_("Layers that are not built yet have no parameters in the table.")))
+        notes.append(Problem.of(N_("The table shows no parameters for layers that are not built yet.")))
     tensors = tuple(Tensor(row.name or row.kind, (row.parameters,), 1) for row in counted if row.parameters)
     matched = model_of_rows(table.kind, counted, count)
     if matched is None and (empty := list(_empty_containers(table))):
@@ -225,10 +227,10 @@ def read_table(text: str) -> TextReading:
     )
 
 
-_TIED_AGAIN = Problem.of(N_("Such tables count a tied matrix with each module that uses it."))
+_TIED_AGAIN = Problem.of(N_("Tables of this kind count a tied matrix once for each module that uses it."))
 _HIDDEN_TIE = N_(
     "{architecture} usually ties its decoder to the word embeddings. No row shows the decoder alone, so the count "
-    "without it is not known: it is smaller."
+    "without it is unknown, but smaller."
 )
 _SENTENCES: dict[SummaryKind, str] = {
     "keras-summary": N_("Read as: a Keras summary with {count} rows."),
@@ -250,7 +252,7 @@ _CONTAINER = re.compile(
     r"^(?!.*(?:Position|Sinusoid|Rotary|Rope|Relative)).*[a-z0-9](?:Encoder|Embeddings|Model|Stack|Transformer|Layer)$"
     r"(?<!NormLayer)(?<!DropoutLayer)"
 )
-_EMPTY = N_("The table has neither a number nor rows for {names}, so its total may lack parameters.")
+_EMPTY = N_("The table has neither a number nor rows for {names}, so its total may be too low.")
 
 
 def _tree(table: SummaryTable) -> Module:

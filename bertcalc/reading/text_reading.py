@@ -144,14 +144,14 @@ class TextReading:
 
 
 _IS = N_("This is {architecture} with {sizes}: {count} parameters.")
-_COMPLETED = N_("Completed like {preset}, this is {architecture} with {sizes}: {count} parameters.")
+_COMPLETED = N_("Completed from {preset}, this is {architecture} with {sizes}: {count} parameters.")
 _IS_LIKE = N_("The nearest model that bertcalc counts is {architecture} with {sizes}: {count} parameters.")
 _GUESSED = N_("The text does not show the number of heads: A = {heads} is assumed.")
 _TOTAL = N_("The text describes {count} parameters.")
 _AT_LEAST = N_("The text describes at least {count} parameters.")
 _MISSING = N_("Parts of {architecture} that the text does not have: {parts}.")
 _ADDITIONAL = N_("Parts that {architecture} does not have: {parts}.")
-_RESHAPED = N_("Parts of {architecture} that have other shapes in the text: {parts}.")
+_RESHAPED = N_("Parts of {architecture} with different shapes in the text: {parts}.")
 _POSSIBLE_AT_LEAST = N_("Possible: at least {count} parameters, {condition}.")
 _POSSIBLE = N_("Possible: {count} parameters, {condition}.")
 

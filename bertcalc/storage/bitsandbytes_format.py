@@ -22,13 +22,13 @@ _OFFSET_MARGIN = 4  # the number of bytes by which the length of _TYPICAL_OFFSET
 _ALIGNMENT = 8  # the alignment of a safetensors header in bytes
 
 _HELD = N_(
-    "In training, int8 layers hold their inputs until the loss is overwritten in the next step. That can take more "
-    "memory than float32 weights."
+    "In training, int8 layers keep their inputs until the next step overwrites the loss. This can take more memory "
+    "than float32 weights."
 )
 _OUTLIERS = N_(
-    "In training, int8 layers hold their inputs until the loss is overwritten in the next step. That can take more "
-    "memory than float32 weights. Outliers are not in the peak: each column with a value from llm_int8_threshold on "
-    "adds 8 bytes to a layer, and keeps a copy of itself."
+    "In training, int8 layers keep their inputs until the next step overwrites the loss. This can take more memory "
+    "than float32 weights. The peak excludes outliers: each column with a value of llm_int8_threshold or more adds "
+    "8 bytes to a layer and is kept a second time."
 )
 _NEITHER = N_("Set exactly one of load_in_8bit and load_in_4bit to True.")
 

@@ -15,7 +15,8 @@ from bertcalc.text.records import dataclass
 
 _INT32 = 32
 _NOT_PACKED = N_(
-    "AutoAWQ cannot pack {name}: groups of {group} must divide its {columns} columns, and 8 its {rows} rows."
+    "AutoAWQ cannot pack {name}: its {columns} columns must be divisible by the group size {group}, and "
+    "its {rows} rows by 8."
 )
 _DOCUMENTED = N_("Counted from the documentation of the format, not compared with real files.")
 

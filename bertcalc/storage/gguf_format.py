@@ -96,8 +96,9 @@ class Gguf(QuantizationFormat):
     file_format = "gguf"
     dtypes = ("float32",)
     caveat = N_(
-        "Without the tokens of the vocabulary, which are in the file as well: 0.7 MB for the 30,522 of BERT. Unless "
-        "pure, also without the pooler and the head of a language model, which llama.cpp leaves out."
+        "The size excludes the tokens of the vocabulary, which are in the file as well: 0.7 MB for BERT's 30,522 "
+        "tokens. Unless pure is set, it also excludes the pooler and the head of a language model, which llama.cpp "
+        "leaves out."
     )
 
     @property

@@ -31,7 +31,9 @@ class OnnxQuantizeDynamic(QuantizationFormat):
     exporter: Exporter = "dynamo"
 
     title = N_("ONNX dynamic int8")
-    caveat = N_("The file size is an estimate: the graph beside the weights is assumed to have its measured size.")
+    caveat = N_(
+        "The file size is an estimate: the graph stored with the weights is assumed to have the size that was measured."
+    )
     source = "onnxruntime 1.32: python/tools/quantization/quantize.py, onnx_quantizer.py"
     file_format = "onnx"
     dtypes = ("float32",)

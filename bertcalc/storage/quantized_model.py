@@ -35,7 +35,9 @@ from bertcalc.text.digits import decimal, fixed, share, size
 from bertcalc.text.problem import Problem, wrong
 from bertcalc.text.records import dataclass
 
-_SHARED = N_("{module} shares a tensor with another module, so it cannot be quantized: leave it as it is.")
+_SHARED = N_(
+    "{module} shares a tensor with another module, so it cannot be quantized: exclude it from the quantization."
+)
 
 
 @dataclass(frozen=True)
@@ -80,17 +82,15 @@ _SMALLER = N_("{size} is {ratio} times smaller than {full} in float32, not {idea
 _NEARLY = N_("{size} is {ratio} times smaller than {full} in float32, nearly {ideal} times")
 _LARGER = N_("{size} is {ratio} times as large as {full} in float32, not {ideal} times smaller")
 _WHY = N_(
-    "{result}: {weights} weights take {bits}, with {scales} of scales, zero points and tables, and {kept} parameters "
-    "({share} %) are not quantized, the largest in {largest}."
+    "{result}: {weights} weights take {bits}, including {scales} for scales, zero points and tables, and {kept} "
+    "parameters ({share} %) are not quantized, the largest in {largest}."
 )
-_WHY_ALL = N_("{result}: {weights} weights take {bits}, with {scales} of scales, zero points and tables.")
+_WHY_ALL = N_("{result}: {weights} weights take {bits}, including {scales} for scales, zero points and tables.")
 _MORE_BITS, _BITS = N_("{bits} bits each instead of {nominal}"), N_("{nominal} bits each")
 _CLOSE = Fraction(99, 100)  # the share of the ideal ratio above which a ratio is called nearly ideal
-_UNPACKED = N_("{why} Each {nominal}-bit weight is stored in a whole byte, so that nothing is saved over int8.")
+_UNPACKED = N_("{why} Each {nominal}-bit weight is stored in a whole byte, so this saves nothing compared with int8.")
 _PART = N_("Adapters are added to a whole model, not to a part of it.")
-_NO_GRADIENT = N_(
-    "The layers of a model in {format} pass no gradient: choose another quantization, or leave {change} out."
-)
+_NO_GRADIENT = N_("Layers in {format} pass no gradient: choose a different quantization, or leave {change} out.")
 _TRAINED = N_(
     "{change} trains {module}, which is quantized: exclude it from the quantization, in bitsandbytes with "
     "llm_int8_skip_modules."

@@ -8,7 +8,7 @@ from bertcalc.text import N_
 from bertcalc.text.problem import wrong
 from bertcalc.text.toml_tables import table_beside
 
-_SCALARS = N_("transformers cannot save this model in this format: it would have to join the scalars {name}.")
+_SCALARS = N_("transformers cannot save this model in this format, because it would have to join the scalars {name}.")
 
 
 def saved(model: Module, dtype: str) -> list[StoredTensor]:

@@ -7,7 +7,7 @@
 >>> check(exercise, "10^2").state
 'right'
 >>> [sentence.message for [sentence] in check(exercise, "200").because]
-['all layers are counted, but one is asked for']
+['all layers are counted, but the question is about one']
 """
 
 import re

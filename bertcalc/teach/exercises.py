@@ -71,26 +71,26 @@ _PARTS: Mapping[Level, tuple[str, ...]] = {
     "hard": ("layer",),
 }
 _STEPS: Mapping[str, str] = {
-    "embeddings.word": N_("the rows of the word embeddings that are looked up"),
+    "embeddings.word": N_("the rows looked up in the word embeddings"),
     "attention.query": N_("the queries, before they are cut into heads"),
     "attention.query_heads": N_("the queries, cut into heads"),
     "attention.scores": N_("the attention scores, queries times keys"),
     "attention.context": N_("the context, scores times values, still in heads"),
     "attention.merge_heads": N_("the context, with the heads side by side again"),
-    "feed-forward.up": N_("the output of the first dense layer of the feed-forward"),
-    "feed-forward.down": N_("the output of the second dense layer of the feed-forward"),
+    "feed-forward.up": N_("the output of the first dense layer of the feed-forward network"),
+    "feed-forward.down": N_("the output of the second dense layer of the feed-forward network"),
     "pooler.dense": N_("the output of the pooler's dense layer"),
 }
 _PRODUCTS: Mapping[Level, Mapping[str, str]] = {
     "easy": {
         "attention.query": N_("the queries of one layer"),
         "attention.scores": N_("the attention scores of one layer, queries times keys"),
-        "feed-forward.up": N_("the first dense layer of the feed-forward, in one layer"),
+        "feed-forward.up": N_("the first dense layer of the feed-forward network, in one layer"),
     },
     "medium": {
         "layer attention": N_("the attention of one layer, with its four dense layers"),
         "attention.context": N_("the context of one layer, scores times values"),
-        "feed-forward.down": N_("the second dense layer of the feed-forward, in one layer"),
+        "feed-forward.down": N_("the second dense layer of the feed-forward network, in one layer"),
         "pooler.dense": N_("the dense layer of the pooler"),
     },
     "hard": {"layer": N_("one layer"), "": N_("the whole model")},
@@ -184,7 +184,7 @@ def _count(kind: Kind, model: Model, question: Sentence, path: str = "") -> Exer
     return empty._replace(right=right, tensors=tensors, mistakes=_others(right, mistakes))
 
 
-_EVERYWHERE = Sentence(N_("all layers are counted, but one is asked for"))
+_EVERYWHERE = Sentence(N_("all layers are counted, but the question is about one"))
 _WITH_BIAS = Sentence(N_("the bias is counted as well, but it is a separate tensor"))
 
 
@@ -209,7 +209,7 @@ def _flops(random: Random, level: Level, family: Family) -> Exercise:
     batch = exercise_models.batch(random, level, model.config)
     meaning, path = random.choice(tuple(_paths(model, _PRODUCTS[level]).items()))
     question = Sentence(
-        N_("How many FLOPs does a forward pass take for {what}? Only matrix products count, 2 for each multiply-add."),
+        N_("How many FLOPs does a forward pass take for {what}? Count only matrix products, 2 FLOPs per multiply-add."),
         {"what": _PRODUCTS[level][meaning]},
     )
     right = _cost(model.steps(batch), path)
@@ -260,7 +260,7 @@ def _memory(random: Random, level: Level, family: Family) -> Exercise:
         question = Sentence(
             N_(
                 "{base} has {parameters} parameters with these sizes. How many bytes do its weights, its gradients "
-                "and the states of {optimizer} take in float32?"
+                "and the {optimizer} states take in float32?"
             ),
             values | {"optimizer": _OPTIMIZERS[optimizer]},
         )
@@ -337,7 +337,7 @@ def _error(random: Random, level: Level, family: Family) -> Exercise:
     right = by_place(flawed.tensors, model)
     mistakes = [
         Mistake(Sentence(N_("the line is left unchanged")), by_place(flawed.miscounted(), model)[place]),
-        *(Mistake(Sentence(N_("a different line is chosen, which is correct")), amount) for amount in right.values()),
+        *(Mistake(Sentence(N_("you chose a different line, which is correct")), amount) for amount in right.values()),
     ]
     return flawed._replace(right=right[place], mistakes=_others(right[place], mistakes))
 

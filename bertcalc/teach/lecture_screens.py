@@ -95,8 +95,8 @@ def _screen(content: dict[str, Any], number: int, vocabulary: Vocabulary) -> Scr
     name = screen.text("name")
     if not re.fullmatch(r"[\w-]{1,60}", name):
         message = N_(
-            "{where}: name can have only letters, digits and hyphens, at most 60 characters, because it "
-            "appears in the link."
+            "{where}: name can contain only letters, digits and hyphens, at most 60 characters, because it appears "
+            "in the link."
         )
         raise wrong(message, where=screen.where)
     if preset := screen.text("preset", default=""):
@@ -145,7 +145,7 @@ class _TomlTable:
     def check(self, key: str, value: str, options: Collection[str]) -> None:
         """Check that a text is one of the options."""
         if value not in options:
-            message = N_("{where}: {key} {value} is not possible: did you mean {nearest}?")
+            message = N_("{where}: {key} {value} is invalid: did you mean {nearest}?")
             near = nearest(value, options, similarity=0.0)
             raise wrong(message, where=self.where, key=key, value=shorten(value), nearest=near)
 

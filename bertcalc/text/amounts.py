@@ -157,7 +157,7 @@ def typed(text: str, unit: Unit | None = None) -> Typed:
 
 
 def _not_whole(text: str, unit: Unit | None) -> InputError:
-    message = N_('"{text}" is not a whole number, as a count must be: write it like {examples}.')
+    message = N_('"{text}" is not a whole number: write the count like {examples}.')
     return wrong(message, text=shorten(text), examples=_EXAMPLES[unit])
 
 
@@ -248,7 +248,7 @@ def amount(text: str, unit: Unit | None = None, names: Mapping[str, int] | None 
             problem = unknown.problem
             raise InputError(problem._replace(values=problem.values | {"text": shorten(text)})) from None
     if value < 0:
-        raise wrong(N_('"{text}" is negative, but a count cannot be.'), text=shorten(text))
+        raise wrong(N_('"{text}" is negative, but a count cannot be negative.'), text=shorten(text))
     if value > LARGEST:
         raise wrong(_TOO_LARGE, text=shorten(text))
     if value.denominator != 1:

@@ -10,11 +10,11 @@
 >>> tokens(-1, 128)
 Traceback (most recent call last):
     ...
-bertcalc.text.arguments.ArgumentError: batch_size -1 is not possible: it must be a whole number from 1.
+bertcalc.text.arguments.ArgumentError: batch_size -1 is invalid: it must be a whole number from 1.
 >>> tokens(1, 128, "float64")
 Traceback (most recent call last):
     ...
-bertcalc.text.arguments.ArgumentError: dtype 'float64' is not possible: it must be float32 or bfloat16.
+bertcalc.text.arguments.ArgumentError: dtype 'float64' is invalid: it must be float32 or bfloat16.
 
 Names that PyTorch and transformers use for an option are accepted as well: see ``SYNONYMS``. NumPy integers are whole
 numbers. A size can also be a column of integers (a NumPy array) or a symbol.
@@ -88,7 +88,7 @@ SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
     "type": {f"Q{bits}_K_M": (f"q{bits}_k",) for bits in (3, 4, 5)},  # llama-quantize also accepts these names
 }
 # Known options that bertcalc does not support, keyed by argument, and the reasons why.
-_FLASH = N_("Flash Attention makes no masks, so its memory differs")
+_FLASH = N_("Flash Attention creates no masks, so its memory differs")
 _STEPS = N_("this optimizer updates all tensors at once, so its temporary tensors differ")
 OTHERS: dict[str, dict[str, str]] = {
     "attention": dict.fromkeys(("flash_attention_2", "flash_attention_3", "flash_attention_4"), _FLASH),
@@ -123,7 +123,7 @@ _WANTED: dict[str, str] = {
     "QuantizationFormat": N_("a format, such as BitsAndBytesConfig(load_in_8bit=True)"),
 }
 _NOT_NEGATIVE, _PROBABILITIES = ("seconds", "llm_int8_threshold"), ("lora_dropout",)
-_PROBABILITY = N_("a probability, from 0 to 1")
+_PROBABILITY = N_("a probability from 0 to 1")
 _FROM_0 = N_("a number, 0 or more")
 _NUMBER, _FLAG, _TEXT = N_("a number"), N_("True or False"), N_("a text")
 _WHOLE = N_("a single whole number")
@@ -247,7 +247,7 @@ def _each(wanted: _Signature, value: Any) -> Any:
     if wanted.varargs is None:
         names = ", ".join(name for name, _check in wanted.positional if name != "self")
         if not names:
-            raise _error(N_("{function} takes no arguments by position."), "", value, function=wanted.name)
+            raise _error(N_("{function} takes no positional arguments."), "", value, function=wanted.name)
         raise _error(
             N_("{function} takes only these arguments: {names}."), "", value, function=wanted.name, names=names
         )
@@ -330,11 +330,11 @@ def whole(name: str, value: Any, low: int | None = None) -> Any:
     ):
         return value
     if low is None:
-        raise _error(N_("{argument} {value} is not possible: it must be a whole number."), name, value)
+        raise _error(N_("{argument} {value} is invalid: it must be a whole number."), name, value)
     if high is not None:
-        message = N_("{argument} {value} is not possible: it must be a whole number from {low} to {high}.")
+        message = N_("{argument} {value} is invalid: it must be a whole number from {low} to {high}.")
         raise _error(message, name, value, low=low, high=high)
-    raise _error(N_("{argument} {value} is not possible: it must be a whole number from {low}."), name, value, low=low)
+    raise _error(N_("{argument} {value} is invalid: it must be a whole number from {low}."), name, value, low=low)
 
 
 def single(name: str, value: Any) -> int:
@@ -376,9 +376,9 @@ def choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
         raise _error(message, name, value, reason=reason, wanted=_listed(choices))
     near = nearest(written, map(str, choices)) if written else None
     if near is not None and len(choices) > 2 and not _is_other_width(near, plain):
-        message = N_("{argument} {value} is not possible: did you mean {nearest}? It must be {wanted}.")
+        message = N_("{argument} {value} is invalid: did you mean {nearest}? It must be {wanted}.")
         raise _error(message, name, value, nearest=near, wanted=_listed(choices))
-    raise _error(N_("{argument} {value} is not possible: it must be {wanted}."), name, value, wanted=_listed(choices))
+    raise _error(N_("{argument} {value} is invalid: it must be {wanted}."), name, value, wanted=_listed(choices))
 
 
 def _is_other_width(option: str, written: str) -> bool:
@@ -589,7 +589,7 @@ def _check_together(values: Mapping[str, Any]) -> None:
         return
     stated = values.get("config")
     if stated is not None and stated is not config and "model" in values and not _same(stated, config):
-        message = N_("config must be the configuration of the model, model.config.")
+        message = N_("config must be the model's configuration, model.config.")
         raise _error(message, "config", stated)
     longest = config.longest
     for name in values.keys() & _WITH_LENGTH:
@@ -598,7 +598,8 @@ def _check_together(values: Mapping[str, Any]) -> None:
         if isinstance(most, int) and isinstance(longest, int) and most > longest:
             field, rows = config.own_name("max_position_embeddings"), config.max_position_embeddings
             message = N_(
-                "sequence_length {value} is not possible: this model has positions for {high} tokens ({field} {rows})."
+                "sequence_length {value} is too large: this model only has positions for {high} tokens ({field} "
+                "{rows})."
             )
             raise _error(message, "sequence_length", most, high=longest, field=field, rows=rows)
 
@@ -656,7 +657,7 @@ def _listed(choices: Sequence[Any]) -> str:
 
 
 _NOT = N_("{argument} must be {wanted}, not {value}.")
-_EACH = N_("Each of {argument} must be {wanted}, not {value}.")
+_EACH = N_("Each item of {argument} must be {wanted}, not {value}.")
 
 
 def wrong_kind(name: str, value: Any, wanted: str) -> ArgumentError:

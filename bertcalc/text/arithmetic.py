@@ -38,7 +38,7 @@ def evaluate(text: str, names: Mapping[str, int] | None = None) -> Fraction:
     large.
     """
     if len(text) > LONGEST:
-        message = N_('"{text}" is longer than {most} characters: split it into shorter ones.')
+        message = N_('"{text}" is longer than {most} characters: split it into shorter expressions.')
         raise wrong(message, text=shorten(text), most=LONGEST)
     return _Calculation(_plain(text), names or {}).value()
 
@@ -113,7 +113,7 @@ class _Calculation:
         if not complete:
             raise wrong(N_('"{text}" is incomplete: a number is missing at the end.'), text=shorten(self._text))
         if depth:
-            raise wrong(N_('In "{text}" a parenthesis is not closed.'), text=shorten(self._text))
+            raise wrong(N_('"{text}" has an unclosed parenthesis.'), text=shorten(self._text))
 
     def _number(self, digits: str) -> Fraction:
         if sum(map(str.isdigit, digits)) > _MOST_DIGITS:

@@ -51,7 +51,7 @@ def _why(error: json.JSONDecodeError) -> str:
 HABITS = {
     ("//", "/*", "#"): N_("JSON has no comments"),
     ("'", "“", "”", "‘"): N_("names and strings must be in straight double quotes"),
-    ("True", "False", "None"): N_("it is written true, false or null"),
+    ("True", "False", "None"): N_("write true, false or null"),
     ("}", "]"): N_("no comma is allowed before a closing bracket"),
 }
 

@@ -13,8 +13,8 @@ def of_distances(config: Config, count: Callable[[Config], int]) -> Iterator[Pro
     """Yield a remark if a configuration has relative positions; ``count`` returns a configuration's parameters."""
     if version_of(config).distances:
         message = N_(
-            "{field} {value}: transformers 4 builds tables of distances, and {count} parameters. transformers 5 "
-            "ignores the key and builds {absolute} parameters."
+            "{field} {value}: transformers 4 builds distance tables, which makes {count} parameters in total. "
+            "transformers 5 ignores the key and builds {absolute} parameters."
         )
         [field] = ABSOLUTE
         counts = {"count": count(config), "absolute": count(replace(config, **ABSOLUTE))}

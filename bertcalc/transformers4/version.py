@@ -88,9 +88,8 @@ def only_absolute(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Pro
     field = "position_embedding_type"
     if (value := values.get(field)) not in (None, "absolute"):
         message = N_(
-            "{config} supports absolute positions only: set position_embedding_type to absolute, as "
-            "transformers 5 does. bertcalc does not support the tables of distances that transformers 4 "
-            "builds for {value}."
+            "{config} supports only absolute positions: set position_embedding_type to absolute, as transformers 5 "
+            "does. bertcalc does not support the distance tables that transformers 4 builds for {value}."
         )
         yield Problem.of(message, field, value, ABSOLUTE, config=kind.__name__, value=quoted(value))
 

@@ -195,7 +195,7 @@ def test_a_key_that_may_change_the_count_is_a_warning() -> None:
     with pytest.raises(bertcalc.InputError, match="hiden_size is unknown: did you mean hidden_size"):
         bertcalc.load({"model_type": "bert", "hiden_size": 1024})
     assert warned({"model_type": "bert", "extra_layers": 1}) == [
-        "Unknown keys, which are ignored: extra_layers. If they change the model, its count differs."
+        "Unknown keys, ignored: extra_layers. If they change the model, its count differs."
     ]
     assert warned({"model_type": "bert", "architectures": ["Nobody"]})
     assert warned({"model_type": "bert", "gradient_checkpointing": False, "vocab_size": 5}) == []
@@ -244,7 +244,7 @@ REFUSED: list[tuple[Any, str]] = [
     ({"model_type": "lama"}, "model_type 'lama' is unknown: did you mean llama?"),
     ("bert-bse-uncased", "and no file of that name: did you mean bert-base-uncased?"),
     (transformers.T5Config(), "bertcalc.infer finds the formula of any class of transformers."),
-    ({"hidden_size": 770}, "hidden_size 770 is not a multiple of num_attention_heads 12: 768 or 780 would be."),
+    ({"hidden_size": 770}, "hidden_size 770 is not a multiple of num_attention_heads 12: use 768 or 780."),
     ({"a": None}, "This is not a model's config.json"),
     ({"hidden_size": 10**5000}, "source must be a dictionary that can be written as JSON"),
 ]
@@ -293,7 +293,7 @@ UNTYPED: Any = bertcalc  # for calls that a type checker refuses
             lambda: UNTYPED.training_peak_bytes(BERT, 1, 8, model=BERT),
             "has two values for model.",
         ),
-        (lambda: BERT.inference_peak_bytes(1, 8, dtype=torch.float64), "dtype torch.float64 is not possible"),
+        (lambda: BERT.inference_peak_bytes(1, 8, dtype=torch.float64), "dtype torch.float64 is invalid"),
         (lambda: bertcalc.load({}), "source must be a dictionary with the fields of a config.json"),
         (lambda: bertcalc.infer("bert", ""), 'The installed transformers has no model class "".'),
     ],

@@ -99,7 +99,7 @@ def test_changes_are_in_every_quantity() -> None:
         (lambda: BERT.compare(LARGE, "parameter"), "There is no quantity 'parameter': did you mean parameters?"),
         (lambda: BERT.compare(LARGE, 3), "quantity must be a text"),
         (lambda: bertcalc.compare(BERT, 3), 'second must be a model, such as load("bert-base-uncased"), not 3.'),  # type: ignore[arg-type]  # under test
-        (lambda: bertcalc.compare(BERT, LARGE, batch_size=0), "batch_size 0 is not possible"),
+        (lambda: bertcalc.compare(BERT, LARGE, batch_size=0), "batch_size 0 is invalid"),
         (lambda: bertcalc.compare(BERT, LARGE, "forward", sequence_length=513), "positions for 512 tokens"),
         (lambda: bertcalc.compare(BERT), "compare() needs second."),  # type: ignore[call-arg]  # under test
     ],

@@ -65,7 +65,7 @@ def test_a_chart_is_as_wide_as_the_view_for_the_projector(page: Page, visit: Ope
 
 def test_a_menu_closes_once_a_step_is_added(visit: Open) -> None:
     page = visit("change")
-    page.get_by_role("button", name="Train less").click()
+    page.get_by_role("button", name="Train fewer parameters").click()
     page.get_by_role("button", name="LoRA", exact=True).click()
     expect(page.get_by_text("trainable params: 294,912")).to_be_visible()
     expect(page.get_by_role("button", name="BitFit")).to_be_hidden()

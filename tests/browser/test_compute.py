@@ -35,9 +35,9 @@ def test_growth_leaves_the_figures_in_one_row(look: Look) -> None:
 
 def test_an_impossible_utilisation_is_explained(look: Look) -> None:
     page = look("compute?compute=time&utilisation=400")
-    expect(page.get_by_text("Utilization 400 is not possible")).to_be_visible()
+    expect(page.get_by_text("Utilization 400 is invalid")).to_be_visible()
     page.get_by_role("button", name="Utilization = 100").click()
-    expect(page.get_by_text("is not possible")).to_have_count(0)
+    expect(page.get_by_text("is invalid")).to_have_count(0)
     page.wait_for_url("**utilisation=100**")
 
 

@@ -60,7 +60,7 @@ def test_a_link_opens_the_same_sheet_again_in_both_languages(look: Look) -> None
 def test_the_sheet_can_be_downloaded(look: Look, tmp_path: Path) -> None:
     page = look("exercises?seed=3&solutions=true")
     ready(page, "1 · A tensor")
-    for label, name, start in (("LaTeX", "tex", "\\documentclass"), ("Markdown", "md", "# Counting BERT: sheet 3")):
+    for label, name, start in (("LaTeX", "tex", "\\documentclass"), ("Markdown", "md", "# Counting BERT: worksheet 3")):
         with page.expect_download() as download:
             page.get_by_role("button", name=label).click()
         assert download.value.suggested_filename == f"bertcalc-easy-3-solutions.{name}"
@@ -117,7 +117,7 @@ def test_back_from_a_new_sheet_shows_the_old_exercise_at_once(look: Look) -> Non
     page.get_by_role("radio", name="2", exact=True).click()
     ready(page, "2 · The shape of a tensor")
     expect_query(page, {"seed": "3", "exercise": "2"})
-    page.get_by_role("button", name="New sheet").click()
+    page.get_by_role("button", name="New worksheet").click()
     ready(page, "1 · A tensor")
     page.wait_for_url(lambda url: "seed=3&" not in f"{url}&" and "exercise=" not in url)
     settled(page)
@@ -130,7 +130,7 @@ def test_an_opened_model_is_one_press_from_its_count(look: Look) -> None:
     page = look("exercises?exercise=5")
     ready(page, "5 · An architecture")
     page.get_by_role("button", name="Use this model").click()
-    expect(page.get_by_text("The sidebar has this model now")).to_be_visible()
+    expect(page.get_by_text("The sidebar now has this model")).to_be_visible()
     page.get_by_role("link", name="See how it is counted").click()
     expect(page.get_by_text("Parameters in BertForTokenClassification")).to_be_visible()
     expect(page.get_by_test_id("stMetricValue").first).to_have_text("4,285")

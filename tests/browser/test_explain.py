@@ -9,7 +9,7 @@ from tests.browser.look import boxes, expect_query, query, settled
 def test_a_typed_number_is_in_the_link_and_explained(look: Look) -> None:
     page = look("explain")
     field = page.get_by_role("textbox", name="Your number")
-    expect(page.get_by_text("Known counts that round to it")).to_be_visible()
+    expect(page.get_by_text("Known counts that round to your number")).to_be_visible()
     field.fill("109,089,024")
     field.press("Enter")
     expect(page.get_by_text("One miscount explains it exactly.")).to_be_visible()
@@ -19,9 +19,9 @@ def test_a_typed_number_is_in_the_link_and_explained(look: Look) -> None:
 
 def test_the_example_of_a_write_up_fits_the_screen(look: Look) -> None:
     page = look("explain?explain=terms")
-    page.get_by_role("button", name="formulas with a config.json's values").press("Enter")
+    page.get_by_role("button", name="formulas with the values of a config.json").press("Enter")
     expect(page.get_by_text("the attention is counted in one layer only")).to_be_in_viewport()
-    expect(page.get_by_text("the biases of the feed-forward are left out")).to_be_in_viewport()
+    expect(page.get_by_text("the biases of the feed-forward network are left out")).to_be_in_viewport()
     settled(page)
     assert query(page)["preset"] == "bert-base-chinese"
 
@@ -34,7 +34,7 @@ def test_in_chinese(look: Look) -> None:
 
 def test_a_phone_shows_what_is_wrong_with_a_term(look: Look) -> None:
     page = look("explain?explain=terms")
-    page.get_by_role("button", name="formulas with a config.json's values").press("Enter")
+    page.get_by_role("button", name="formulas with the values of a config.json").press("Enter")
     wrong = page.get_by_text("the attention is counted in one layer only")
     expect(wrong).to_be_visible()
     page.set_viewport_size({"width": 390, "height": 844})

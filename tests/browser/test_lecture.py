@@ -44,7 +44,7 @@ def test_keys_lead_from_screen_to_screen_and_each_is_a_link(look: Look) -> None:
     page.wait_for_url(f"**screen={NAMES[5]}")
     page.keyboard.press("PageUp")
     ready(page, 5)
-    page.get_by_role("link", name="Leave").click()
+    page.get_by_role("link", name="Exit").click()
     expect(page.get_by_role("heading", name="Why does BERT have")).to_be_visible()
 
 
@@ -83,7 +83,7 @@ def test_keys_lead_on_after_a_screen_or_a_lecture_is_chosen_in_its_box(look: Loo
 def test_the_tour_begins_at_its_first_screen_with_the_model_of_the_page_and_back_leads_to_it(look: Look) -> None:
     page = look(f"lecture?lecture={SECOND}&screen={SCREENS[SECOND][2]}")
     ready(page, 3, SECOND)
-    page.get_by_role("link", name="Leave").click()
+    page.get_by_role("link", name="Exit").click()
     expect(page.get_by_role("link", name="Take the tour")).to_be_visible()
     settled(page)
     layers = slider(page, "num_hidden_layers")
@@ -125,7 +125,7 @@ def test_each_screen_of_the_second_lecture_brings_its_model_and_back_brings_the_
     page.go_back()
     ready(page, 5, SECOND)
     expect(model).to_have_value("xlm-roberta-base")
-    page.get_by_role("link", name="Leave").click()
+    page.get_by_role("link", name="Exit").click()
     expect(total(page)).to_have_text("152,009,472")  # total of the model before the lecture
     page.wait_for_url("**/?num_hidden_layers=18**")
     page.go_back()
@@ -142,7 +142,7 @@ def test_notes_are_in_a_window_of_their_own_that_follows(visit: Open) -> None:
         page.keyboard.press("n")
     notes = opened.value
     expect(notes.get_by_text("A fifth of the model")).to_be_visible()
-    expect(notes.get_by_text("Next: 3 / 15 · Where a word stands")).to_be_visible()
+    expect(notes.get_by_text("Next: 3 / 15 · The position of a word")).to_be_visible()
     expect(page.get_by_text("A fifth of the model")).to_have_count(0)
     page.keyboard.press("ArrowRight")
     expect(notes.get_by_text("There are 512 positions")).to_be_visible()
@@ -168,7 +168,7 @@ def test_the_slider_of_a_screen_moves_its_numbers_and_stays_in_the_link(look: Lo
     layers.focus()
     layers.press("ArrowUp")
     expect(total(page)).to_have_text("92,142,336")
-    expect(page.get_by_role("heading", name="13 such layers")).to_be_visible()
+    expect(page.get_by_role("heading", name="13 layers of this kind")).to_be_visible()
     expect_query(page, {"screen": "all-layers", "num_hidden_layers": "13"})
 
 
@@ -374,7 +374,7 @@ def test_the_numbers_of_a_screen_are_those_of_the_model_in_the_hand(look: Look) 
     layers = hold(page, "num_hidden_layers", 0.6)
     model = build(BertConfig(num_hidden_layers=layers))
     encoder = totals_by_component(model)["encoder"]
-    expect(page.get_by_role("heading", name=f"{layers} such layers")).to_be_visible()
+    expect(page.get_by_role("heading", name=f"{layers} layers of this kind")).to_be_visible()
     expect(page.get_by_test_id("stMetricValue")).to_have_text(f"{encoder:,}")
     formula = f"= {layers} · (4 · 768² + 2 · 768 · 3,072 + 9 · 768 + 3,072) = {encoder:,}"
     expect(page.get_by_text(formula)).to_be_visible()

@@ -193,7 +193,7 @@ ARGUMENTS: dict[str, Callable[[random.Random], tuple[Any, ...]]] = {
     "counted_words": lambda rng: (("{count} more", "{count} mores", "{count} fewer", "{count} fewers"), *_two(rng)),
     "round_figure": lambda rng: (_count(rng),),
     "widened": _two,
-    "growth_words": lambda rng: (_growth(rng), "{times}: {reason}", "{letter} stays", "mostly {letters}", FOLLOWS),
+    "growth_words": lambda rng: (_growth(rng), "{times}: {reason}", "{letter} fixed", "mostly {letters}", FOLLOWS),
     "quotient": lambda rng: (_count(rng), 1 + _count(rng)),
     "nearest": lambda rng: (rng.choice((1, -1)) * _exact(rng),),
     # Also values near the thresholds at which the unit changes.

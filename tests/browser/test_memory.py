@@ -55,7 +55,7 @@ def figures(page: Page) -> list[str]:
 
 def test_an_impossible_layer_is_explained_where_it_was_entered(look: Look) -> None:
     page = look("memory?memory=training&freeze_layers=99")
-    sentence = page.get_by_text("Frozen layers 99 is not possible")
+    sentence = page.get_by_text("Frozen layers 99 is invalid")
     expect(sentence.first).to_be_visible()
     page.get_by_role("button", name="More (1)").click()
     page.get_by_role("button", name="Frozen layers = 12").click()
@@ -147,6 +147,6 @@ def test_the_numbers_of_training_stay_in_one_row_during_a_change_and_after_it(lo
     assert len({box["y"] for box in before}) == 1
     with held(page, "hidden_size", 0.75):
         below = page.get_by_test_id("stMetricDelta").first
-        expect(below).to_contain_text("against bert-base-uncased")
+        expect(below).to_contain_text("vs. bert-base-uncased")
         assert overflow(below.locator("*")) == 0
     assert [(box["x"], box["y"]) for box in boxes(numbers)] == [(box["x"], box["y"]) for box in before]

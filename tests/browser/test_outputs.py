@@ -34,7 +34,7 @@ def test_a_switch_here_is_the_one_in_the_sidebar_and_in_the_link(look: Look) -> 
 
 def test_an_impossible_sequence_is_explained(look: Look) -> None:
     page = look("outputs?sequence_length=513")
-    expect(page.get_by_text("Sequence length 513 is longer than max_position_embeddings 512")).to_be_visible()
+    expect(page.get_by_text("Sequence length 513 exceeds max_position_embeddings 512")).to_be_visible()
     page.get_by_role("button", name="Sequence length = 512").click()
     expect(page.get_by_text("is longer than")).to_have_count(0)
     expect(page.get_by_role("spinbutton", name="Sequence length $S$", exact=True)).to_have_value("512")

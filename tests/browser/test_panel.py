@@ -219,8 +219,8 @@ def test_locks_are_worked_everywhere_and_are_in_the_link(look: Look, place: str)
     settled(page)
     own = query_of(place)
     page.get_by_role("button", name="A follows H: 64 per head").click()
-    page.get_by_role("button", name="I stays: now 4 H").click()
-    expect(page.get_by_role("button", name="A stays: H is a multiple of 12")).to_be_visible()
+    page.get_by_role("button", name="I is fixed: currently 4 H").click()
+    expect(page.get_by_role("button", name="A is fixed: H is a multiple of 12")).to_be_visible()
     expect(page.get_by_role("button", name="I follows H: 4 H")).to_be_visible()
     locks = {"lock_heads": "false", "lock_intermediate": "true"}
     expect_query(page, {**own, **locks})
@@ -229,7 +229,7 @@ def test_locks_are_worked_everywhere_and_are_in_the_link(look: Look, place: str)
     if not place:
         page.reload()
     expect(number(page, "hidden_size")).to_have_value("780")
-    expect(page.get_by_role("button", name="A stays: H is a multiple of 12")).to_be_visible()
+    expect(page.get_by_role("button", name="A is fixed: H is a multiple of 12")).to_be_visible()
 
 
 # The link is checked again when a run ends. The pauses vary around the time at which the next answer arrives.

@@ -40,7 +40,7 @@ def test_a_newer_move_takes_the_place_of_a_question_that_hangs(look: Look, runni
                     workers.append(one)
         assert workers
         slider(page, "num_hidden_layers").press("ArrowRight")
-        expect(page.get_by_text("Asking the real BertModel")).to_be_visible()
+        expect(page.get_by_text("Checking with the real BertModel")).to_be_visible()
         page.get_by_role("link", name="Parameters").click()
         expect(total(page)).to_have_text("52,779,264", timeout=10_000)
     finally:

@@ -118,15 +118,15 @@ def test_the_key_switches_and_pages_keep_it(look: Look) -> None:
     ready(page)
     before = total(page).inner_text()
     page.keyboard.press("p")
-    expect(page.get_by_test_id("stSidebar").get_by_role("button", name="Leave")).to_be_visible()
+    expect(page.get_by_test_id("stSidebar").get_by_role("button", name="Exit")).to_be_visible()
     expect_query(page, {"num_hidden_layers": "6", "present": "1"})
     expect(total(page)).to_have_text(before)
     assert top(controls(page)) > 560
     open_page(page, "Explore", "Sweep")
-    expect(page.get_by_test_id("stSidebar").get_by_role("button", name="Leave")).to_be_visible()
+    expect(page.get_by_test_id("stSidebar").get_by_role("button", name="Exit")).to_be_visible()
     expect(page.get_by_role("slider", name="num_hidden_layers")).to_have_value("6")
     page.reload()
-    expect(page.get_by_test_id("stSidebar").get_by_role("button", name="Leave")).to_be_visible()
+    expect(page.get_by_test_id("stSidebar").get_by_role("button", name="Exit")).to_be_visible()
     page.keyboard.press("p")
     expect(page.get_by_test_id("stSidebar").get_by_role("button", name="Present")).to_be_visible()
     assert top(controls(page)) == 0

@@ -46,7 +46,7 @@ def test_choices_go_into_the_link(look: Look) -> None:
     chart(page)
     page.get_by_test_id("stCheckbox").filter(has_text="4H").locator("label").click()
     page.wait_for_url("**tie_intermediate=false**")
-    page.get_by_role("radio", name="Map of two").click()
+    page.get_by_role("radio", name="Contour map").click()
     page.wait_for_url("**sweep=map**")
     expect(page.get_by_text("Click to use the model at that point")).to_be_visible()
     expect_query(page, {"tie_intermediate": "false", "sweep": "map"})

@@ -145,7 +145,7 @@ def test_a_printed_page_has_what_is_read_and_nothing_that_is_pressed(visit: Open
 def test_a_printed_page_says_its_name_its_view_and_its_model(look: Look) -> None:
     page = look("sweep?preset=bert-base-chinese&num_hidden_layers=24&sweep=map")
     views = page.get_by_role("radiogroup", name="View")
-    expect(views.get_by_role("radio", name="Map of two")).to_be_visible()
+    expect(views.get_by_role("radio", name="Contour map")).to_be_visible()
     settled(page)
     model = page.locator(".on-paper")
     expect(model).to_be_hidden()
@@ -156,7 +156,7 @@ def test_a_printed_page_says_its_name_its_view_and_its_model(look: Look) -> None
     expect(model).to_be_visible()
     for said in ("Sweep", "BertModel · bert-base-chinese", "vocab_size V = 21,128", "Changed: num_hidden_layers = 24"):
         expect(model).to_contain_text(said)
-    expect(views.get_by_role("radio", name="Map of two")).to_be_visible()
+    expect(views.get_by_role("radio", name="Contour map")).to_be_visible()
     expect(views.get_by_role("radio", name="One dimension")).to_be_hidden()
     for one in pressed:
         expect(one).to_be_hidden()
@@ -172,7 +172,7 @@ def test_printed_exercises_are_the_whole_sheet(look: Look) -> None:
     page.emulate_media(media="print")
     expect(exercises).to_have_count(10)
     expect(shown).to_be_hidden()
-    expect(page.get_by_role("heading", name="Counting BERT: sheet 3, easy")).to_be_visible()
+    expect(page.get_by_role("heading", name="Counting BERT: worksheet 3, easy")).to_be_visible()
     expect(page.get_by_label("Your answer")).to_be_hidden()
     assert pages(page.pdf(prefer_css_page_size=True)) > 1
 

@@ -44,7 +44,7 @@ def test_the_tour_begins_with_the_model_of_the_page(look: Look) -> None:
     page = look("?num_hidden_layers=18&lang=zh")
     ready(page)
     page.get_by_test_id("stPageLink").get_by_role("link").first.click()
-    expect(page.get_by_role("heading", level=2)).to_have_text("每个词就是一行数字")
+    expect(page.get_by_role("heading", level=2)).to_have_text("每个词就是一个向量")
     expect_query(page, {"num_hidden_layers": "18", "lang": "zh"})
     page.go_back()
     ready(page)

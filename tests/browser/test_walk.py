@@ -21,7 +21,7 @@ def test_arrow_keys_walk_and_the_step_is_in_the_link(look: Look) -> None:
     at(page, "6 / 34 · position")
     for _press in range(4):
         page.keyboard.press("ArrowLeft")
-    at(page, "2 / 34 · segment ids")
+    at(page, "2 / 34 · token type ids")
     page.wait_for_url("**/layers?batch_size=2&step=token_type_ids")
 
 

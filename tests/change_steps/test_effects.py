@@ -74,7 +74,7 @@ def test_an_adapter_on_int8_can_need_more_memory_than_on_float32() -> None:
     assert in_float32.peak
     assert of_int8.peak > in_float32.peak
     assert of_int8.changed.base
-    assert "hold their inputs" in of_int8.changed.base.format.caveat
+    assert "keep their inputs" in of_int8.changed.base.format.caveat
 
 
 @pytest.mark.parametrize("preset", ["nomic-embed-text-v1.5", "gte-multilingual-base"])
@@ -109,8 +109,8 @@ def test_a_model_is_quantized_after_bitfit_and_then_not_trained() -> None:
     [
         (Lora(), Gguf(), "quantize the model before you add the adapter"),
         (NF4, Gguf(), "exclude each other: remove one of them"),
-        (NF4, ResizeVocabulary(20_000), "Another vocabulary must come before bitsandbytes"),
-        (Gguf(), Lora(), "The layers of a model in GGUF Q8_0 pass no gradient"),
+        (NF4, ResizeVocabulary(20_000), "A different vocabulary must come before bitsandbytes"),
+        (Gguf(), Lora(), "Layers in GGUF Q8_0 pass no gradient"),
         (Gguf(), BitFit(), "leave BitFit out"),
         (TorchQuantizeDynamic(), PromptTuning(task_type="FEATURE_EXTRACTION"), "leave Prompt tuning out"),
         (Lora(), IA3(), "LoRA and IA3 exclude each other: remove one of them."),

@@ -44,7 +44,7 @@ def our_tensors(model: Model) -> Tensors:
 
 # Adapters that bertcalc refuses, although peft counts them: peft keeps two tensors for one of the model, or wraps a
 # module twice.
-REFUSED_HERE = ("shares a tensor with another module", "and modules inside of it", "must be LayerNorms")
+REFUSED_HERE = ("shares a tensor with another module", "and modules inside it", "must be LayerNorms")
 
 
 @examples(25)
@@ -199,10 +199,10 @@ def test_bitfit_trains_biases_alone() -> None:
 @pytest.mark.parametrize(
     ("adapter", "message"),
     [
-        (lambda: Lora(r=0), "r 0 is not possible: it must be a whole number from 1 to 65,536."),
+        (lambda: Lora(r=0), "r 0 is invalid: it must be a whole number from 1 to 65,536."),
         (lambda: Lora(r=np.array([4, 8])), "r must be a single whole number"),  # type: ignore[arg-type]
         (lambda: Lora(target_modules=["qurey"]), "No module of BertModel matches target_modules qurey"),
-        (lambda: Lora(target_modules=["LayerNorm"]), "to which peft adds no LoRA"),
+        (lambda: Lora(target_modules=["LayerNorm"]), "and peft does not add LoRA to it"),
         (lambda: Lora(use_dora=True, lora_bias=True), "peft does not combine lora_bias with use_dora"),
         (lambda: Lora(target_modules="all-linear", layers_to_transform=[0]), "give target_modules as a list"),
         (lambda: Lora(layers_pattern="layer"), "layers_pattern names the list of layers for layers_to_transform"),
@@ -214,12 +214,12 @@ def test_bitfit_trains_biases_alone() -> None:
         (lambda: Lora(layers_to_transform=0, layers_pattern="layers"), "0 of the layers_pattern layers have none"),
         (
             lambda: Lora(target_modules="query"),
-            "a regular expression for a module's full name, and none in BertModel matches query",
+            "a regular expression for a module's full name, and no module of BertModel matches query",
         ),
         (lambda: Lora(target_modules=[]), "target_modules is an empty list"),
         (
             lambda: Lora(modules_to_save=["encoder"]),
-            "value are in the modules_to_save encoder, which",
+            "value) are in modules_to_save (encoder), which",
         ),
         (lambda: Lora(task_type="CAUSAL_LM"), "only for a class that generates text"),
         (lambda: LNTuning(["layernorm"]), "matches target_modules layernorm: use, for instance, LayerNorm"),
@@ -230,7 +230,7 @@ def test_bitfit_trains_biases_alone() -> None:
         (lambda: PromptTuning(20), "peft adds virtual tokens to a model only for a task"),
         (
             lambda: Lora(bias="every"),  # type: ignore[arg-type]  # the invalid value is under test
-            "bias 'every' is not possible: it must be none, all or lora_only.",
+            "bias 'every' is invalid: it must be none, all or lora_only.",
         ),
     ],
 )
@@ -252,8 +252,8 @@ def test_models_with_adapters_are_values() -> None:
     ("arguments", "message"),
     [
         ({"rank": 8}, r"Lora() has no argument rank: did you mean r?"),
-        ({"target_modules": (1,)}, "Each of target_modules must be a text, not 1."),
-        ({"modules_to_save": ["pooler", 1]}, "Each of modules_to_save must be a text, not 1."),
+        ({"target_modules": (1,)}, "Each item of target_modules must be a text, not 1."),
+        ({"modules_to_save": ["pooler", 1]}, "Each item of modules_to_save must be a text, not 1."),
     ],
 )
 def test_a_wrong_argument_is_told(arguments: dict[str, Any], message: str) -> None:

@@ -113,7 +113,7 @@ def test_limits_are_the_servers_own() -> None:
             "model-00001-of-00003.safetensors is one of the 3 files of a model: choose all of them together.",
         ),
         ([said(data=b"version ", size=135)], "This is a Git LFS pointer, not the file itself"),
-        ([{**said(), "gzip": None}], "model.safetensors could not be read by the browser."),
+        ([{**said(), "gzip": None}], "The browser could not read model.safetensors."),
         ([said(data=b"PK", size=2)], "it has 2 bytes, but the length of its header alone takes 8"),
         ([said(size=END - 1)], "it is cut off: its first 8 bytes announce a header of"),
         ([said(size=len(DATA) + 1)], "The tensors end at byte 4,000, but there are 4,001 bytes of data."),

@@ -163,7 +163,7 @@ WRONG: dict[str, tuple[bytes, str]] = {
     "cut off": (file_of({"a": tensor()})[:-1], "it is cut off"),
     "too long a header": (
         (LARGEST_HEADER + 1).to_bytes(8, "little") + bytes(LARGEST_HEADER + 1),
-        "has 4,000,001 bytes: at most 4,000,000",
+        "has 4,000,001 bytes, and at most 4,000,000",
     ),
     "an empty header": (file_of(b""), "does not begin with {"),
     "a list": (file_of(b"[]"), "does not begin with {"),

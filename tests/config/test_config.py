@@ -182,7 +182,7 @@ def test_each_remedy_of_a_relation_between_fields_mends_it(
 
 
 def test_770_hidden_units_for_12_heads_are_answered_with_768_and_780() -> None:
-    with pytest.raises(ConfigError, match=r"hidden_size 770 .* num_attention_heads 12: 768 or 780 would be") as caught:
+    with pytest.raises(ConfigError, match=r"hidden_size 770 .* num_attention_heads 12: use 768 or 780") as caught:
         BertConfig(hidden_size=770)
     assert caught.value.problem.remedies == (
         {"hidden_size": 768},

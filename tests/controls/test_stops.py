@@ -132,7 +132,7 @@ def test_remedies_are_different_models(field: str, value: Any) -> None:
 def test_a_size_that_the_head_size_does_not_divide_is_taken_where_the_heads_do() -> None:
     model = moved(BertConfig(), "hidden_size", 780)
     assert (model.hidden_size, model.num_attention_heads) == (780, 12)
-    with pytest.raises(ConfigError, match="hidden_size 785 cannot be split into heads of 64: 768"):
+    with pytest.raises(ConfigError, match="hidden_size 785 cannot be split into heads of 64: use 768"):
         moved(BertConfig(), "hidden_size", 785)
 
 

@@ -610,7 +610,7 @@ def test_a_slip_to_another_models_neighbour_is_none_where_a_miscount_is_plain() 
     [
         ("14,155,776", ("query.weight", "key.weight")),  # in all layers
         ("24,427,776", ("embeddings", "pooler")),
-        ("4,719,360", ("second matrix of the feed-forward", "intermediate.dense.weight")),
+        ("4,719,360", ("second matrix of the feed-forward network", "intermediate.dense.weight")),
     ],
 )
 def test_a_sum_of_two_parts_is_known(text: str, parts: tuple[str, str]) -> None:

@@ -52,9 +52,9 @@ MODELS = [
 ]
 _ADDED = {
     "pooler": "with a pooler",
-    "bias": "with a second bias of the decoder",
+    "bias": "with a second decoder bias",
     "position_ids": "with 51",
-    "masks": "with the causal masks of the layers: 2,097,152 elements",
+    "masks": "with the layers' causal masks: 2,097,152 buffer elements",
 }
 
 

@@ -240,17 +240,17 @@ def test_a_pooler_that_is_not_there_is_found() -> None:
 @pytest.mark.parametrize(
     ("line", "part", "layers"),
     [
-        ("W1 = H*I", "weight of the first matrix of the feed-forward", "one"),
-        ("W_2 = L*H*I", "weight of the second matrix of the feed-forward", "all"),
-        ("b1 = I", "bias of the first matrix of the feed-forward", "one"),
-        ("b2 = H", "bias of the second matrix of the feed-forward", "one"),
+        ("W1 = H*I", "weight of the first matrix of the feed-forward network", "one"),
+        ("W_2 = L*H*I", "weight of the second matrix of the feed-forward network", "all"),
+        ("b1 = I", "bias of the first matrix of the feed-forward network", "one"),
+        ("b2 = H", "bias of the second matrix of the feed-forward network", "one"),
         ("Wq = H*H", "weight of the query", "one"),
         ("W_O = 12*H*H", "weight of the output projection", "all"),
         ("b_q = H", "bias of the query", "one"),
         ("gamma = 25*H", "gamma of all LayerNorms", "all"),
         ("beta = H", "beta of the embeddings' LayerNorm", "all"),
-        ("fc1 = H*I + I", "first matrix of the feed-forward", "one"),
-        ("fc2 = L*(H*I + H)", "second matrix of the feed-forward", "all"),
+        ("fc1 = H*I + I", "first matrix of the feed-forward network", "one"),
+        ("fc2 = L*(H*I + H)", "second matrix of the feed-forward network", "all"),
         ("ln1 = 2*H", "LayerNorm of the embeddings", "all"),
         ("emb = (V+P+T+2)*H", "embeddings", "all"),
         ("pos_emb = P*H", "position embeddings", "all"),
@@ -293,7 +293,7 @@ def test_a_number_that_is_right_for_two_things_is_not_called_right_for_one() -> 
     assert verdict.counted
     assert [verdict.counted.part, *(found.part for found in verdict.also)] == [
         "attention",
-        "first matrix of the feed-forward",
+        "first matrix of the feed-forward network",
     ]
     [named] = report("attention = 28,348,416", BertConfig()).verdicts
     assert not named.also
@@ -561,7 +561,7 @@ def test_a_line_multiplies_the_lines_of_one_layer_above_it(times: str) -> None:
 def test_a_line_that_multiplies_nothing_says_so() -> None:
     for text in ("12 layers\npooler: H*H+H", "pooler: H*H+H\nx 12"):
         [line] = [verdict.line for verdict in report(text, BertConfig()).verdicts if verdict.line.times]
-        assert "no lines of one layer above" in str(line.problem)
+        assert "counts a single layer, so there is nothing to multiply" in str(line.problem)
 
 
 def test_a_heading_is_no_line_unless_only_a_number_is_below_it() -> None:

@@ -22,10 +22,10 @@ BERT = bertcalc.load("bert-base-uncased")
         ("501,200,538 bytes", "a PyTorch file (.bin) of RobertaForMaskedLM, decoder tied, with a pooler"),
         # model.safetensors of albert-base-v2, converted from a release in which the decoder had its own bias.
         ("47,372,894 bytes", "A safetensors file of AlbertForMaskedLM, decoder tied, with a pooler"),
-        ("47,372,894 bytes", "with a second bias of the decoder"),
+        ("47,372,894 bytes", "with a second decoder bias"),
         # pytorch_model.bin and model.safetensors of gpt2, with the causal masks in float32.
-        ("548,118,077 bytes", "a PyTorch file (.bin) of GPT2LMHeadModel, decoder tied, with the causal masks"),
-        ("548,105,171 bytes", "A safetensors file of GPT2Model, with the causal masks of the layers: 12,582,912"),
+        ("548,118,077 bytes", "a PyTorch file (.bin) of GPT2LMHeadModel, decoder tied, with the layers' causal masks"),
+        ("548,105,171 bytes", "A safetensors file of GPT2Model, with the layers' causal masks: 12,582,912"),
         # model.safetensors of all-MiniLM-L6-v2, with position_ids of eight bytes each.
         ("90,868,376 bytes", "A safetensors file of BertModel with pooler, with 512 position_ids"),
         ("1,610,612,736 bytes", "The attention scores of one layer: 1 x 12 heads x 8,192 x 8,192 x 2 bytes."),

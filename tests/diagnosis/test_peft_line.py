@@ -43,7 +43,7 @@ def test_another_rank_is_said_and_what_is_not_peft_s_is_none() -> None:
     line = "trainable params: 296,450 || all params: 109,780,228 || trainable%: 0.2700"
     other = CLASSIFIER.adapted(Lora(r=16, target_modules=["query", "value"], task_type="SEQ_CLS"))
     first, second, _whole, _same_counts = str(other.explain(line)).split("\n")
-    assert first.endswith("peft prints other numbers: 591,362 trainable parameters of 110,075,140.")
+    assert first.endswith("peft prints different numbers: 591,362 trainable parameters of 110,075,140.")
     assert "Lora(r=8, " in second
     assert str(CLASSIFIER.explain(line)).startswith(second)  # also for a model without an adapter
     assert "for bert-base-uncased, as BertForSequenceClassification" in str(bertcalc.load("gpt2").explain(line))
@@ -58,7 +58,7 @@ def test_all_params_without_the_adapter_are_explained() -> None:
     model = bertcalc.load("bert-base-uncased").adapted(Lora(r=8, target_modules=["query", "value"]))
     base, trained = 109_482_240, model.num_parameters(only_trainable=True)
     line = f"trainable params: {trained:,} || all params: {base:,} || trainable%: {100 * trained / base:.4f}"
-    assert "peft prints other numbers: 294,912 trainable parameters of 109,777,152." in str(
+    assert "peft prints different numbers: 294,912 trainable parameters of 109,777,152." in str(
         bertcalc.load("bert-base-uncased").explain(line)
     )
 

@@ -50,7 +50,7 @@ def test_the_gate_is_missing() -> None:
     gate = proofread(text).claims[0]
     assert gate.verdict == "wrong"
     assert gate.right_value == 4_328_521_728
-    assert "the gate of the feed-forward is left out" in gate.reason
+    assert "the gate of the feed-forward network is left out" in gate.reason
 
 
 def test_its_classes_have_their_own_names() -> None:

@@ -220,7 +220,7 @@ def test_what_is_refused_leaves_what_was_there() -> None:
         assert (steps.present, steps.attempt) == ({"n_layer": 48}, {"n_embd": wrong})
     outside = refused(steps.discovery, {"n_layer": 48, "n_embd": 770})
     assert outside is not None
-    assert str(outside).startswith("The formula holds only where n_embd is a multiple of n_head, but n_embd = 770")
+    assert str(outside).startswith("The formula holds only if n_embd is a multiple of n_head, but n_embd = 770")
     assert nearest(steps.discovery, "n_embd", 770, {}) == [768, 780]
     steps.move("nothing", 3)
     assert steps.present == {"n_layer": 48}

@@ -100,7 +100,7 @@ def test_names_that_are_none_are_left_out_and_said() -> None:
         ({"model_type": "bert", "alibi_starting_size": 512}, "this is MosaicBERT"),
         ({"model_type": "nomic_bert", "num_experts": 8}, "a mixture of experts"),
         ({"model_type": "nezha"}, "this is NEZHA"),
-        ({"peft_type": "LORA", "base_model_name_or_path": "gpt2"}, "an adapter_config.json of PEFT ('LORA')"),
+        ({"peft_type": "LORA", "base_model_name_or_path": "gpt2"}, "a PEFT adapter_config.json ('LORA')"),
         ([{"path": "", "type": "sentence_transformers.models.Transformer"}], "This is the modules.json"),
     ],
 )

@@ -118,7 +118,7 @@ def test_everything_is_explained_and_right_here(case: tuple[str, str]) -> None:
 def test_outside_of_the_regime_a_count_is_refused_with_the_reason() -> None:
     found = found_for("electra", "ElectraForMaskedLM")
     with pytest.raises(
-        InputError, match=r"The formula holds only where embedding_size differs from hidden_size"
+        InputError, match=r"The formula holds only if embedding_size differs from hidden_size"
     ) as refused:
         found.count(embedding_size=256)
     assert "but embedding_size = 256, hidden_size = 256" in str(refused.value)
@@ -320,7 +320,7 @@ def test_of_a_small_size_every_value_is_tried(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_limits_and_what_there_is_not() -> None:
-    with pytest.raises(Ended, match=r"^No formula was found within the time limit: try again with more seconds\.$"):
+    with pytest.raises(Ended, match=r"^No formula was found within the time limit: try again with a longer limit\.$"):
         discover(DiscoveryRequest("bert", seconds=0))
     with pytest.raises(InputError, match="time limit"):
         infer("gpt_neo", "GPTNeoModel", seconds=0)

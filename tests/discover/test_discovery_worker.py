@@ -108,7 +108,7 @@ def test_who_waits_for_the_same_has_it_with_the_first_and_may_leave(monkeypatch:
         assert first.result() is second.result()
     assert calls == ["gpt2"]
     monkeypatch.setattr(discovery_worker, "PATIENCE", 0.0)
-    with discovery_worker._TURN, pytest.raises(InputError, match="other readers'"):
+    with discovery_worker._TURN, pytest.raises(InputError, match="other users'"):
         ask("llama", "LlamaModel")
 
 
@@ -182,7 +182,7 @@ def test_that_others_are_served_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -
     case = ("gpt2", "GPT2Model", {"n_layer": 3, "n_inner": 99})
     with discovery_worker._TURN, monkeypatch.context() as impatient:
         impatient.setattr(discovery_worker, "PATIENCE", 0.0)
-        assert "other readers'" in refusal(*case)
+        assert "other users'" in refusal(*case)
     calls = counted(monkeypatch, SlowError())
     assert "no formula was found" in refusal(*case)
     assert len(calls) == 1
@@ -231,7 +231,7 @@ def test_flops_that_gave_way_too_often_say_so(monkeypatch: pytest.MonkeyPatch) -
     calls = counted(monkeypatch, interrupted)
     asked = replace(found, compute=None, no_flops=NOT_ASKED)
     more = request("gpt2", "GPT2LMHeadModel", n_inner=5)._replace(flops=True, earlier=asked)
-    with pytest.raises(InputError, match="other readers'"):
+    with pytest.raises(InputError, match="other users'"):
         discover(more, wanted=nobody)
     assert len(calls) == 3
 

@@ -44,7 +44,7 @@ def test_sizes_that_a_file_lacks_are_named() -> None:
 @pytest.mark.parametrize(
     ("more", "reason"),
     [
-        ({"num_local_experts": 8}, "bertcalc does not know what these keys change in MistralForCausalLM: num_local_ex"),
+        ({"num_local_experts": 8}, "bertcalc does not know how these keys change MistralForCausalLM: num_local_ex"),
         (
             {"architectures": ["MistralForTokenClassification"]},
             "has no formula for the config.json of Mistral",

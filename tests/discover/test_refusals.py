@@ -14,16 +14,16 @@ from tests.discover.real import real
 CASES: list[tuple[str, str, dict[str, Any], str]] = [
     ("gpt2", "GPT2LMHeadModel", {"n_embd": 13, "n_layer": 2}, "n_embd = 13 is not a multiple of 12 (try 12)."),
     ("bert", "BertModel", {"hidden_size": 770, "num_attention_heads": 12}, "hidden_size = 770 is not a multiple of"),
-    ("opt", "OPTModel", {"num_attention_heads": 7}, "with num_attention_heads = 7, but would with the default, 12."),
+    ("opt", "OPTModel", {"num_attention_heads": 7}, "with num_attention_heads = 7, but can with the default, 12."),
     ("llama", "LlamaModel", {"hidden_size": "768"}, 'hidden_size is "768" but must be a whole number.'),
     (
         "llama",
         "LlamaModel",
         {"hidden_act": "foo", "hidden_size": 64},
-        '"foo", but would with the default, "silu"',
+        '"foo", but can with the default, "silu"',
     ),
-    ("bert", "BertModel", {"hidden_size": -64}, "hidden_size = -64, but would with the default, 768."),
-    ("qwen3", "Qwen3Model", {"layer_types": ["a"]}, 'layer_types = ["a"], but would without it.'),
+    ("bert", "BertModel", {"hidden_size": -64}, "hidden_size = -64, but can with the default, 768."),
+    ("qwen3", "Qwen3Model", {"layer_types": ["a"]}, 'layer_types = ["a"], but can without it.'),
     ("llama", "LlamaModel", {"hidden_size": 100, "num_attention_heads": 0}, "no single field is the cause."),
 ]
 
@@ -53,5 +53,5 @@ def test_what_is_no_refusal_of_transformers_is_said_as_before() -> None:
 
 def test_fields_of_a_nested_configuration_are_named_by_their_path() -> None:
     given = {"text_config": {"hidden_size": 512, "num_attention_heads": 0}}
-    with pytest.raises(Refused, match=r"with text_config\.num_attention_heads = 0, but would with the default, 8"):
+    with pytest.raises(Refused, match=r"with text_config\.num_attention_heads = 0, but can with the default, 8"):
         discover(DiscoveryRequest("clip", "CLIPModel", given))

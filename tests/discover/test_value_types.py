@@ -50,10 +50,10 @@ def test_what_is_refused_is_what_the_class_refuses(model_type: str, data: st.Dat
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        ({"clip_qkv": 2}, "clip_qkv = 2: the type has to be float | null"),
-        ({"num_attention_heads": "16"}, 'num_attention_heads = "16": the type has to be int'),
-        ({"num_attention_heads": None}, "num_attention_heads = null: the type has to be int"),
-        ({"initializer_range": "0.02"}, 'initializer_range = "0.02": the type has to be float'),
+        ({"clip_qkv": 2}, "clip_qkv = 2: the type must be float | null"),
+        ({"num_attention_heads": "16"}, 'num_attention_heads = "16": the type must be int'),
+        ({"num_attention_heads": None}, "num_attention_heads = null: the type must be int"),
+        ({"initializer_range": "0.02"}, 'initializer_range = "0.02": the type must be float'),
     ],
 )
 def test_a_file_that_transformers_does_not_load_is_refused(changed: dict[str, Any], reason: str) -> None:
@@ -66,5 +66,5 @@ def test_a_file_that_transformers_does_not_load_is_refused(changed: dict[str, An
 
 
 def test_a_size_that_the_class_derives_from_nothing_is_unknown() -> None:
-    with pytest.raises(InputError, match="does not know what these keys change in FalconForCausalLM"):
+    with pytest.raises(InputError, match="does not know how these keys change FalconForCausalLM"):
         read_any(json.dumps({"model_type": "falcon", "num_ln_in_parallel_attn": 2}))

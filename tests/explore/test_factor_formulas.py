@@ -33,7 +33,7 @@ def reason(factor: Factor | None) -> str:
 def test_a_wider_model_grows_by_its_square_where_both_sides_follow() -> None:
     wider = factors(hidden_size=32)
     assert (reason(wider["attention"]), reason(wider["dense"])) == ("H²", "H²")
-    assert (reason(wider["word"]), reason(wider["feed-forward"])) == ("H", "H, I stays")
+    assert (reason(wider["word"]), reason(wider["feed-forward"])) == ("H", "H, I fixed")
     assert reason(factors(hidden_size=32, intermediate_size=128)["feed-forward"]) == "H·I"
 
 
@@ -43,7 +43,7 @@ def test_a_total_that_grows_otherwise_than_its_largest_term_says_mostly() -> Non
         assert reason(total_growth(base, Model(config)).factor) == said
     wide = base.changed(config=replace(base.config, hidden_size=1536))
     pieces = dict(zip((piece.name for piece in breakdown(wide)), piece_growths(base, wide), strict=True))
-    assert [reason(pieces[name].factor) for name in ("word", "attention", "feed-forward")] == ["H", "H²", "H, I stays"]
+    assert [reason(pieces[name].factor) for name in ("word", "attention", "feed-forward")] == ["H", "H²", "H, I fixed"]
 
 
 def test_what_has_not_moved_has_no_reason() -> None:

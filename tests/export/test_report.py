@@ -23,7 +23,7 @@ CONFIGS = [BertConfig(), CROSS, replace(CROSS, position_embedding_type="relative
 
 def report_of(config: Config, architecture: str) -> Report:
     model = Model(config, architecture)
-    checks = Table("", ("Compared", "ours", "theirs"), (("Tensors", "199", "199"),))
+    checks = Table("", ("Compared item", "ours", "theirs"), (("Tensors", "199", "199"),))
     return report(
         Case(model, Batch(2, 64)),
         ReportFormulas(component_table(model, str), flops_formula(model, 2, 64)),
@@ -80,10 +80,16 @@ def test_what_belongs_to_the_cost_stands_before_the_proof_in_both_formats() -> N
     for text in (markdown(told), Page(html(told)).text):
         places = [
             text.index(word)
-            for word in ("Parameters", "The forward pass, step by step", "Cost", "FLOPs of a forward pass", "Proof")
+            for word in (
+                "Parameters",
+                "The forward pass, step by step",
+                "Cost",
+                "FLOPs of a forward pass",
+                "Verification",
+            )
         ]
         assert places == sorted(places)
-        assert text.rindex("FLOPs of a forward pass") < text.index("Proof") < text.index("This program builds")
+        assert text.rindex("FLOPs of a forward pass") < text.index("Verification") < text.index("This program builds")
 
 
 def test_the_page_asks_nothing_of_anybody_and_reads_no_text_as_html() -> None:

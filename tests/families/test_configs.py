@@ -121,10 +121,15 @@ def test_a_field_has_the_familys_name_and_that_which_all_share() -> None:
 @pytest.mark.parametrize(
     ("kind", "values", "said", "remedy"),
     [
-        (DistilBertConfig, {"dim": 770}, r"dim 770 is not a multiple of n_heads 12: 768 or 780", {"hidden_size": 768}),
-        (DistilBertConfig, {"n_layers": 0}, r"n_layers 0 is not possible", {"num_hidden_layers": 1}),
+        (
+            DistilBertConfig,
+            {"dim": 770},
+            r"dim 770 is not a multiple of n_heads 12: use 768 or 780",
+            {"hidden_size": 768},
+        ),
+        (DistilBertConfig, {"n_layers": 0}, r"n_layers 0 is invalid", {"num_hidden_layers": 1}),
         (DistilBertConfig, {"is_decoder": True}, r"DistilBertConfig has no is_decoder", {"is_decoder": False}),
-        (MPNetConfig, {"vocab_size": 1, "pad_token_id": 0}, r"token 1 is the padding", {"vocab_size": 2}),
+        (MPNetConfig, {"vocab_size": 1, "pad_token_id": 0}, r"the padding token is 1", {"vocab_size": 2}),
         (MPNetConfig, {"relative_attention_num_buckets": 8}, r"from 32 to", {"relative_attention_num_buckets": 32}),
         (ElectraConfig, {"summary_type": "mean"}, r"must be first or last", {"summary_type": "first"}),
     ],

@@ -65,13 +65,13 @@ def test_what_is_read_is_what_transformers_loads(case: tuple[str, dict[str, Any]
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("gpt2", {"n_head": None, "num_attention_heads": 12}, "n_head None is not possible, although num_attention"),
+        ("gpt2", {"n_head": None, "num_attention_heads": 12}, "n_head None is invalid even though num_attention"),
         ("nomic_bert", {"hidden_dropout_prob": 1}, "transformers accepts only decimals, such as 1.0"),
         ("bert", {"rope_scaling": True}, "it must be null or an object"),
         ("bert", {"layer_types": ["full_attention"] * 11}, "a type for each of the 12 layers"),
-        ("deberta", {"type_vocab_size": None}, "type_vocab_size None is not possible: it must be a whole number"),
-        ("deberta-v2", {"embedding_size": None}, "embedding_size None is not possible: it must be a whole number"),
-        ("eurobert", {"rope_theta": "x"}, "rope_theta 'x' is not possible: it must be a number"),
+        ("deberta", {"type_vocab_size": None}, "type_vocab_size None is invalid: it must be a whole number"),
+        ("deberta-v2", {"embedding_size": None}, "embedding_size None is invalid: it must be a whole number"),
+        ("eurobert", {"rope_theta": "x"}, "rope_theta 'x' is invalid: it must be a number"),
     ],
 )
 def test_what_is_wrong_is_said(name: str, content: dict[str, Any], words: str) -> None:

@@ -156,7 +156,7 @@ def remarks(**keys: Any) -> list[str]:
 
 def test_each_kind_of_key_has_its_own_remark() -> None:
     ignored = "Ignored keys, which do not affect any count: "
-    unknown = "Unknown keys, which are ignored: {}. If they change the model, its count differs."
+    unknown = "Unknown keys, ignored: {}. If they change the model, its count differs."
     sizes = "Missing, so set to Hugging Face's defaults: type_vocab_size = 2."
     assert remarks(tokenizer_class="X")[1:] == [f"{ignored}cls_token_id, sep_token_id, mask_token_id, tokenizer_class."]
     assert remarks(auto_map={}, rotary=1)[:2] == [sizes, unknown.format("rotary")]
@@ -198,7 +198,7 @@ def test_what_is_no_misspelling_is_not_asked_about(key: str) -> None:
 
 
 def test_a_misspelling_beside_the_right_name_is_unknown() -> None:
-    assert any("Unknown keys, which are ignored: hidden_sze." in remark for remark in remarks(hidden_sze=5))
+    assert any("Unknown keys, ignored: hidden_sze." in remark for remark in remarks(hidden_sze=5))
 
 
 @pytest.mark.parametrize("layers", [1, 2, 3, 7, 22])

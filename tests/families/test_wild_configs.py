@@ -85,7 +85,7 @@ def test_a_file_that_removes_heads_is_counted_without_them() -> None:
     assert f"transformers 5 ignores the key and builds {now:,} parameters." in str(reading)
     with pytest.raises(InputError, match="removes 3 heads from the layers"):
         read(text)  # its other fields describe a different model
-    with pytest.raises(InputError, match="heads 99 is not possible"):
+    with pytest.raises(InputError, match="heads 99 is invalid"):
         bertcalc.read(json.dumps({"model_type": "bert", "pruned_heads": {"0": [99]}}))
     assert read(json.dumps({"model_type": "bert", "pruned_heads": {"0": []}})).config == BertConfig()
 

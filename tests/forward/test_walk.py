@@ -108,7 +108,7 @@ def test_what_goes_in_came_out_before() -> None:
 
 
 def test_a_layer_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(IndexError, match="layer 12 is not one of 0 to 11"):
+    with pytest.raises(IndexError, match="layer 12 is out of range: it must be from 0 to 11"):
         walk(build(BertConfig()).steps(Batch(1, 8)), 12)
 
 

@@ -146,7 +146,7 @@ def test_what_is_not_there_is_said(hub: Server) -> None:
     assert sentence("some/bare") == "some/bare has no config.json."
     assert "some/pickled has no safetensors file. Other weight files are not opened" in sentence("some/pickled")
     assert "model_type 't5' is a different kind of model" in sentence("some/other")
-    assert "hidden_size 'many' is not possible" in sentence("some/wrong")
+    assert "hidden_size 'many' is invalid" in sentence("some/wrong")
     assert "num_hidden_layers 0: transformers accepts this value" in sentence("some/wrong")
     assert "bytes of data" in sentence("some/cut")
     assert "responded with status 503" in sentence("some/broken")
@@ -171,7 +171,7 @@ def test_of_a_body_without_an_end_little_is_read(hub: Server) -> None:
 def test_the_headers_of_all_shards_together_are_not_too_long(hub: Server) -> None:
     model = client._Requests("some/sharded")
     model.left = 1_000
-    with pytest.raises(InputError, match="headers of these files have more than 4,000,000 bytes in total"):
+    with pytest.raises(InputError, match="headers of these files are too large: at most 4,000,000 bytes in total"):
         model.tensors()
     assert 0 < len([path for path, _range, _authorization in hub.asked if "-of-" in path]) < 5
 

@@ -110,7 +110,7 @@ def test_a_thousand_layers_are_not_unfolded() -> None:
 def test_a_number_of_layers_that_the_model_has_not_is_named_with_the_nearest(layers: int, nearest: int) -> None:
     problem = Freezing(layers=layers).problem(BertConfig())
     assert problem is not None
-    assert f"freeze_layers {layers:,} is not possible" in str(problem)
+    assert f"freeze_layers {layers:,} is invalid" in str(problem)
     assert problem.remedies[0] == {"freeze_layers": nearest}
 
 

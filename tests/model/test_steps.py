@@ -121,11 +121,11 @@ def test_columns_are_many_passes_at_once() -> None:
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ({"batch_size": 0}, "batch_size 0 is not possible: it must be a whole number from 1 to 1,000,000; the nearest"),
-        ({"sequence_length": -3}, "sequence_length -3 is not possible"),
+        ({"batch_size": 0}, "batch_size 0 is invalid: it must be a whole number from 1 to 1,000,000; the nearest"),
+        ({"sequence_length": -3}, "sequence_length -3 is invalid"),
         (
             {"sequence_length": 513},
-            "Sequence length 513 is longer than max_position_embeddings 512: at most 512 is possible.",
+            "Sequence length 513 exceeds max_position_embeddings 512: use at most 512.",
         ),
     ],
 )

@@ -222,5 +222,5 @@ def test_the_page_says_it_under_its_heading_and_the_projector_does_not() -> None
     app = open_app(num_hidden_layers="18")
     assert "**Yours has 6 more layers, 7,087,872 each.**" in without_marks(app.markdown[0].value)
     assert app.metric[0].delta == "+42,527,232 · × 1.39"
-    assert app.metric[0].proto.delta_description == "against bert-base-uncased"
+    assert app.metric[0].proto.delta_description == "vs. bert-base-uncased"
     assert "Yours" not in str([text.value for text in open_app(num_hidden_layers="18", present="1").markdown])

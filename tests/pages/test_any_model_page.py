@@ -128,7 +128,7 @@ def test_sizes_outside_of_the_regime_are_refused_and_the_last_stay() -> None:
     before = total(app)
     wrong_ = sliders(app)["n_embd"]
     assert wrong_["problem"]["text"] == (
-        "The formula holds only where n_embd is a multiple of n_head, but n_embd = 770, n_head = 12."
+        "The formula holds only if n_embd is a multiple of n_head, but n_embd = 770, n_head = 12."
     )
     assert wrong_["problem"]["repairs"] == ["n_embd = 768", "n_embd = 780"]
     assert wrong_["typed"] == "770"
@@ -243,7 +243,7 @@ def test_the_table_has_shapes_in_fields_and_in_numbers() -> None:
 def test_sizes_for_what_has_no_formula_are_named_and_left_out() -> None:
     app = opened(model_type="jamba", sizes="hidden_size-64")
     assert texts(app) == [
-        "The link asks for other sizes, but this model has no formula for them: showing the given sizes."
+        "The link sets other sizes, but this model has no formula for them, so the page shows the given sizes."
     ]
     assert not opened(model_type="jamba").text
 
@@ -375,7 +375,7 @@ def test_progress_says_what_is_done(language: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("streamlit.progress", lambda _share, text: Bar().progress(0, text) or Bar())
     opened(fields='{"n_embd": 24, "n_head": 2}', lang=language)
     translate = catalogue(language).gettext
-    assert shown[1] == translate("Waiting for another reader's model")
+    assert shown[1] == translate("Waiting for another user's model")
     assert shown[3] == ("Changing n_embd: 3 of 6" if language == "en" else "改变 n_embd：3 / 6")
     assert "4 of 12" in shown[4] or "4 / 12" in shown[4]
 
@@ -489,7 +489,7 @@ def test_flops_outside_of_where_their_formula_holds_are_refused(monkeypatch: pyt
     compute = replace(found.compute, regime=(Condition("at most", "sequence_length", 100),))
     monkeypatch.setattr("pages.ui.shell.any_model.known", lambda _request: replace(found, compute=compute))
     [error] = opened(model_type="llama", sequence_length="101").error
-    assert error.value == "The formula holds only where sequence_length is at most 100, but sequence_length = 101."
+    assert error.value == "The formula holds only if sequence_length is at most 100, but sequence_length = 101."
 
 
 def follow(app: AppTest) -> AppTest:
@@ -572,9 +572,9 @@ def test_names_of_somebody_elses_fields_are_text(monkeypatch: pytest.MonkeyPatch
     ],
 )
 def test_further_conditions_are_not_read_as_a_sum(model_type: str, end: str) -> None:
-    verdict = next(str(one.value) for one in opened(model_type=model_type).markdown if "holds where" in str(one.value))
+    verdict = next(str(one.value) for one in opened(model_type=model_type).markdown if "holds if" in str(one.value))
     assert verdict.endswith(end)
-    assert " and " not in verdict.partition("holds where")[2]
+    assert " and " not in verdict.partition("holds if")[2]
 
 
 def test_the_least_memory_is_that_of_weights_gradients_and_adams_states() -> None:

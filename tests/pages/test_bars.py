@@ -104,7 +104,7 @@ def test_what_does_not_change_keeps_its_length_and_what_grows_is_longer() -> Non
 def test_the_preset_stands_behind_the_bars() -> None:
     app = open_app()
     assert all(isnan(bar["mark"]) and not bar["more"] for bar in ranked(app).values())
-    assert not any("Solid up to" in caption.value for caption in app.caption)
+    assert not any("Mark: " in caption.value for caption in app.caption)
     app = open_app(num_hidden_layers="18", vocab_size="20000", add_pooling_layer="false")
     bars = ranked(app)
     assert "Pooler" not in bars
@@ -117,7 +117,7 @@ def test_the_preset_stands_behind_the_bars() -> None:
     assert (less["solid"], less["mark"]) == (15_360_000, 23_440_896)
     assert same["more"] == ""
     assert isnan(same["mark"])  # an unchanged part has no mark
-    assert any("Solid up to the mark: bert-base-uncased" in caption.value for caption in app.caption)
+    assert any("Mark: bert-base-uncased" in caption.value for caption in app.caption)
 
 
 def test_the_preset_has_the_head_of_the_class() -> None:

@@ -131,7 +131,7 @@ def test_fields_without_a_control_are_named_and_nothing_else_is_lost() -> None:
     app = paste(json.dumps(fields), architecture="BertLMHeadModel")
     assert "BertLMHeadModel is taken from the sidebar" in captions(app)
     left = "`initializer_range`, `pad_token_id`, `use_cache`, `classifier_dropout`"
-    assert f"they change no count: {left}" in captions(app)
+    assert f"they affect no count: {left}" in captions(app)
     shown = metrics(app)["Parameters in BertLMHeadModel"]
     app = take(app)
     chosen = app.session_state["track"].present
@@ -206,7 +206,7 @@ def test_a_model_type_that_is_missing_or_misspelled_is_asked_about(content: dict
     [
         (json.dumps({"model_type": "bert", "alibi_starting_size": 512}), "this is MosaicBERT (or DNABERT-2)"),
         (json.dumps({"model_type": "nezha"}), "this is NEZHA"),
-        (json.dumps({"in_features": 768, "out_features": 512}), "it adds 393,728 parameters to the model"),
+        (json.dumps({"in_features": 768, "out_features": 512}), "which adds 393,728 parameters to the model"),
         (json.dumps([{"path": "", "type": "sentence_transformers.models.Transformer"}]), "This is the modules.json"),
     ],
 )
@@ -251,7 +251,7 @@ def test_a_config_of_another_type_is_counted_or_leads_on_and_no_older_number_sta
     assert "The model below" not in captions(app)
     link = next(link for link in app.get("page_link") if "fields=" in link.proto.query_string)
     assert cls in link.proto.label
-    assert is_counted == ("its formula was inferred" in captions(app))
+    assert is_counted == ("its formula was derived" in captions(app))
     assert is_counted == any(each.proto.component_name == "total_formula" for each in app.get("bidi_component"))
     if view == "config":
         assert metrics(paste(CHINESE, app))  # a valid config.json is shown again
@@ -332,7 +332,7 @@ def test_a_chosen_config_goes_into_the_field() -> None:
     choose(app, "config_file", ("config.json", b""), size=438_000_000)
     assert errors(app) == ["This file has at least 438,000,000 bytes: a config.json can have at most 1,000,000."]
     choose(app, "config_file", ("config.json", b""), gzip=None)
-    assert errors(app) == ["config.json could not be read by the browser."]
+    assert errors(app) == ["The browser could not read config.json."]
     app = paste(CHINESE + " ", app)
     assert not app.error
 
@@ -360,7 +360,10 @@ def test_a_chosen_file_is_compared_and_taken(models: Path) -> None:
     assert rows["buffer: not trained"][:3] == ["1", "40", "+40"]
     assert rows["the file has"][2] == f"{int(count.replace(',', '')) + 40:,}"
     assert f"F32 {count} · I64 40" in captions(app)
-    assert "`num_attention_heads` cannot be read from any shape: 2 is assumed, which changes no count." in captions(app)
+    assert (
+        "`num_attention_heads` cannot be read from any shape: 2 is assumed, which does not affect any count."
+        in captions(app)
+    )
     chosen = take(app).session_state["track"].present
     assert not app.error
     assert metrics(app)["Tensors"] == "47"
@@ -488,7 +491,7 @@ def test_offline_is_said() -> None:
 def test_a_wrong_view_and_a_name_that_is_too_long_are_refused_in_the_link() -> None:
     app = open_app("bring.py", bring="files", repo_id="a" * 97)
     assert texts(app) == [
-        "bring=files in the link is not possible: it must be one of the options, such as file (Weights file).",
+        "bring=files in the link is invalid: it must be one of the options, such as file (Weights file).",
         "repo_id in the link is too long: at most 96 characters.",
     ]
 
@@ -524,7 +527,7 @@ def test_pickles_are_refused_in_a_sentence() -> None:
     app = bring_files(b"", name="pytorch_model.bin")
     assert errors(app) == [
         "pytorch_model.bin is not a .safetensors file. Other weight files are not opened, because reading a pickle "
-        "can run any program. Use save_pretrained of transformers to write a .safetensors file."
+        "can run arbitrary code. Use save_pretrained of transformers to write a .safetensors file."
     ]
 
 

@@ -148,7 +148,7 @@ def test_a_pasted_config_joins_the_comparison() -> None:
     config = {"model_type": "bert", "architectures": ["BertForTokenClassification"], "pad_token_id": 5, "x": 1}
     app.text_area(key="config_json").set_value(json.dumps({**config, "vocab_size": 21128})).run()
     said = texts(app)
-    assert "Unknown keys, which are ignored: x. If they change the model, its count differs." in said
+    assert "Unknown keys, ignored: x. If they change the model, its count differs." in said
     count = real(BertConfig(vocab_size=21128), "BertForTokenClassification")
     assert f"BertForTokenClassification: {count:,} parameters" in said
     press(app, "Add to the comparison")
@@ -162,7 +162,7 @@ def test_a_pasted_config_joins_the_comparison() -> None:
     [
         ("{", "This is not JSON: line 1"),
         ('{"model_type": "no_such"}', "the families of bertcalc are bert"),
-        ('{"hidden_size": 770, "use_cache": true}', "768 or 780 would be"),
+        ('{"hidden_size": 770, "use_cache": true}', "use 768 or 780"),
         ('{"![x](http://x)": 1, "![x](http://x)": 2}', "![x](http://x) appears twice"),
     ],
 )
@@ -258,7 +258,7 @@ def test_a_pinned_model_keeps_its_steps() -> None:
     [
         ("lorra", "There is no step 'lorra': did you mean lora?"),
         ("lora,target_modules=no+", "No module of BertModel matches target_modules no"),
-        ("layers,layers=40", "layers 40 is not possible"),
+        ("layers,layers=40", "layers 40 is invalid"),
     ],
 )
 def test_a_step_that_is_not_possible_leaves_the_model_out_with_the_reason(changes: str, why: str) -> None:
@@ -344,7 +344,7 @@ def test_another_model_can_be_the_first() -> None:
 
 def test_too_long_a_sequence_gives_way_to_the_shortest_model() -> None:
     app = open_app("compare.py", models="present bert-base-uncased~max_position_embeddings-64", sequence_length="100")
-    assert "longer than max_position_embeddings 64" in app.error[0].value
+    assert "exceeds max_position_embeddings 64" in app.error[0].value
     assert [button.label for button in app.button if " = " in button.label] == ["Sequence length = 64"]
     press(app, "Sequence length = 64")
     assert not app.error
@@ -390,7 +390,7 @@ def test_of_many_changes_the_chart_shows_those_that_change_something() -> None:
     assert 0 not in parts
     assert sum(parts) == whole
     assert "pad_token_id" not in str(tables(app)[0])
-    [without_effect] = [caption.value for caption in app.caption if "differ without an effect" in caption.value]
+    [without_effect] = [caption.value for caption in app.caption if "differ but have no effect" in caption.value]
     assert "pad_token_id" in without_effect
     [inside] = [text.value for text in app.markdown if text.value.startswith("**without token types, as GPT2Model**")]
     assert "Token types −1,536 · LayerNorm (embeddings) −1,536 · Final LayerNorm +1,536" in inside
@@ -482,7 +482,7 @@ def test_at_a_glance_embeddings_and_tokens_are_the_real_models() -> None:
     embeddings = sum(tensor.numel() for tensor in albert.embeddings.parameters())
     assert str(table.loc["Albert", "Embeddings"]).startswith(f"{embeddings:,} (")
     tokens = forward_flops(build(BertConfig(), "BertModel"), batch_size=2, sequence_length=64) / (2 * 64)
-    assert table.loc["Bert", "FLOPs for a token"] == f"{tokens:,.0f}"
+    assert table.loc["Bert", "FLOPs per token"] == f"{tokens:,.0f}"
 
 
 def test_a_name_at_a_glance_is_the_link_of_the_model() -> None:
@@ -578,11 +578,11 @@ def test_a_discovered_model_stands_beside_ours_in_every_view(view: str, measure:
     app = open_app("compare.py", compare=view, compare_by=measure, models=models)
     assert not app.text
     assert [one.value for one in app.error] == (
-        ["This is not available for LlamaForCausalLM: its formula was inferred."]
+        ["This is not available for LlamaForCausalLM, because its formula was derived automatically."]
         if (view, measure) == ("differences", "training_memory")
         else []
     )
-    assert any("For LlamaForCausalLM, T5Model, only the parameters" in one.value for one in app.caption)
+    assert any("For LlamaForCausalLM, T5Model, only the parameter count" in one.value for one in app.caption)
     ways = [link.proto.label for link in app.get("page_link")]
     found = shipped("t5", "T5Model")
     assert found is not None
@@ -691,7 +691,7 @@ def test_no_cell_of_a_table_is_blank_but_the_baselines_difference_from_itself(ot
 def test_a_wrong_step_is_named_as_in_the_library() -> None:
     """Another page has a control that is called heads, too."""
     app = open_app("compare.py", models="bert-base-uncased~changes-heads,heads=20")
-    assert any("heads 20 is not possible" in text.value for text in app.text)
+    assert any("heads 20 is invalid" in text.value for text in app.text)
 
 
 def test_a_preset_is_added_with_one_choice_and_its_difference_is_explained() -> None:

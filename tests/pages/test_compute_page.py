@@ -39,11 +39,11 @@ def test_the_table_has_every_module_with_its_formula() -> None:
     app = open_app("compute.py", modules="true")
     table = tables(app)[0]
     modules, forward, _both = real_flops(Case(BertConfig()), Call(1, 128))
-    shown = dict(zip(table["Module"], table["One, FLOPs"], strict=True))
+    shown = dict(zip(table["Module"], table["Per copy, FLOPs"], strict=True))
     assert shown["`BertModel`"] == f"{forward:,}"
     assert shown["`encoder.layer.*`"] == f"{modules['encoder.layer.0']:,}"
     assert shown["`attention.self`"] == f"{modules['encoder.layer.0.attention.self']:,}"
-    formulas = dict(zip(table["Module"], table["Formula of one"], strict=True))
+    formulas = dict(zip(table["Module"], table["Formula per copy"], strict=True))
     assert formulas["`attention.self.scores`"] == "$2 B H S^{2}$"
     assert formulas["`pooler.dense`"] == "$2 B H^{2}$"
 
@@ -70,7 +70,7 @@ def test_the_conventions_change_the_figures_and_say_so() -> None:
     said = app.caption[0].value
     assert "element-wise" in said
     assert "15 %" in said
-    assert "again" in said
+    assert "second forward pass" in said
 
 
 def test_logits_are_a_choice_only_where_there_are_any() -> None:
@@ -84,7 +84,7 @@ def test_pytorch_counts_the_same(training: str) -> None:
     config = BertConfig(num_hidden_layers=2)
     modules, forward, both = real_flops(Case(config), Call(1, 16), recompute=training == "4x")
     folded = {name.replace(".1", ".0") for name in modules}
-    assert f"{forward:,} FLOPs forward, {both:,} with backward" in app.success[0].value
+    assert f"{forward:,} FLOPs in the forward pass, {both:,} including the backward pass" in app.success[0].value
     assert f"{len(folded):,} modules" in app.success[0].value
 
 
@@ -146,15 +146,13 @@ def test_time_and_price_are_those_of_the_devices() -> None:
 )
 def test_an_impossible_number_is_explained_and_the_nearest_taken(name: str, text: str, nearest: str) -> None:
     app = open_app("compute.py", compute="time", **{name: text})
-    assert app.error[0].value.startswith(
-        f"{TITLES.get(name, name.capitalize())} {text.replace('-', '−')} is not possible"
-    )
+    assert app.error[0].value.startswith(f"{TITLES.get(name, name.capitalize())} {text.replace('-', '−')} is invalid")
     assert figures(app) == figures(open_app("compute.py", compute="time", **{name: nearest}))
 
 
 def test_a_format_that_a_device_does_not_have_is_explained() -> None:
     app = open_app("compute.py", compute="time", device="TPU-v3", format="fp32")
-    assert app.error[0].value == "TPU v3 does not support FP32 matrix products: 16-bit is available."
+    assert app.error[0].value == "TPU v3 does not support FP32 matrix products: use 16-bit."
     [remedy] = [button for button in app.button if button.label == "Precision = 16-bit"]
     remedy.click().run()
     assert not app.error
@@ -169,7 +167,7 @@ def test_a_short_run_takes_some_time_and_costs_something() -> None:
 
 def test_a_negative_price_is_explained() -> None:
     app = open_app("compute.py", compute="time", price="-1")
-    assert app.error[0].value.startswith("Price −1 is not possible")
+    assert app.error[0].value.startswith("Price −1 is invalid")
     assert figures(app)[2] == "0.00 USD"
 
 
@@ -177,13 +175,13 @@ def test_too_long_a_sequence_is_explained_and_the_last_stays() -> None:
     app = open_app("compute.py")
     before = figures(app)
     app.number_input(key="sequence_length").set_value(-1).run()
-    assert "Sequence length −1 is not possible" in app.error[0].value
+    assert "Sequence length −1 is invalid" in app.error[0].value
     assert figures(app) == before
 
 
 def test_relative_positions_are_counted_though_pytorch_cannot() -> None:
     app = open_app("compute.py", position_embedding_type="relative_key", pytorch="true")
-    assert "no longer builds" in app.info[0].value
+    assert "no longer supports" in app.info[0].value
     assert int(figures(app)[0].replace(",", "")) > 22_348_431_360
 
 
@@ -259,9 +257,9 @@ def test_what_depends_on_the_labels_is_not_shown_as_a_number() -> None:
 def test_training_says_that_it_has_a_batch_of_its_own() -> None:
     app = open_app("compute.py", compute="time")
     captions = " ".join(str(caption.value) for caption in app.caption)
-    assert "here 256 × 512. The other views of this page count 1 × 128." in captions
+    assert "here 256 × 512. The other views of this page use 1 × 128." in captions
     app = open_app("compute.py", compute="time", batch_size="32")
-    assert "batch of its own" not in " ".join(str(caption.value) for caption in app.caption)
+    assert "its own batch" not in " ".join(str(caption.value) for caption in app.caption)
 
 
 def test_the_view_of_conventions_has_no_choice_that_changes_nothing() -> None:
@@ -278,7 +276,7 @@ def test_the_view_of_conventions_has_no_choice_that_changes_nothing() -> None:
 
 def test_too_high_a_price_is_explained_and_the_highest_taken() -> None:
     app = open_app("compute.py", compute="time", price="2000000")
-    assert app.error[0].value.startswith("Price 2,000,000 is not possible")
+    assert app.error[0].value.startswith("Price 2,000,000 is invalid")
     assert figures(app) == figures(open_app("compute.py", compute="time", price="1000000"))
 
 

@@ -189,7 +189,7 @@ def test_limits_that_contradict_each_other_are_explained() -> None:
     assert not app.error
     assert {row["$L$"] for row in rows(app)} <= {f"{layers}" for layers in range(24, 31)}
     app = open_app("design.py", hidden_to="100", head_size="128", layers_to="1001")
-    assert [error.value.split(" is not")[0] for error in app.error] == ["Max. layers 1,001", "Max. hidden size 100"]
+    assert [error.value.split(" is ")[0] for error in app.error] == ["Max. layers 1,001", "Max. hidden size 100"]
     assert {row["$H$"] for row in rows(app)} == {"128"}
 
 
@@ -236,6 +236,6 @@ def test_a_class_that_cannot_run_has_no_memory(kind: str) -> None:
 def test_the_format_of_the_file_is_in_the_heading() -> None:
     app = open_app("design.py", budget_of="file")
     assert any("(95.4 MiB), stored as bitsandbytes int8" in text.value for text in app.markdown)
-    assert any("Training memory is that of training in FP32" in caption.value for caption in app.caption)
+    assert any("Training memory is for training in FP32" in caption.value for caption in app.caption)
     app = open_app("design.py", budget_of="file", file_format="float32")
     assert any("stored as float32" in text.value for text in app.markdown)

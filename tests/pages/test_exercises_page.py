@@ -171,9 +171,9 @@ def test_nobody_waits_for_the_sheet_on_paper() -> None:
 
 def test_an_impossible_seed_is_explained_and_the_nearest_taken() -> None:
     app = open_app(PAGE, seed="1000000")
-    assert "Sheet number 1,000,000 is not possible" in app.error[0].value
+    assert "Worksheet number 1,000,000 is invalid" in app.error[0].value
     assert f"`{exercise(999_999, 'easy', 'tensor').question.values['name']}`" in words(app)
-    button(app, "Sheet number = 999,999").click().run()
+    button(app, "Worksheet number = 999,999").click().run()
     assert not app.error
     assert app.number_input(key="seed").value == 999_999
 
@@ -185,7 +185,7 @@ def test_a_link_with_what_cannot_be_is_named() -> None:
 
 def test_a_new_sheet_is_another_one() -> None:
     app = open_app(PAGE, exercise="3")
-    button(app, "New sheet").click().run()
+    button(app, "New worksheet").click().run()
     assert app.number_input(key="seed").value != 1
     assert "## 1 · " in words(app)
 

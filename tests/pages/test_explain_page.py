@@ -107,13 +107,13 @@ def test_a_step_of_the_link_that_is_not_possible_is_named() -> None:
 @pytest.mark.parametrize("published", sampled([one for one in PUBLISHED if not one.surplus], 16))
 def test_a_published_total_is_recognised(published: Any) -> None:
     app = open_app("explain.py", preset=published.preset, number=f"{published.parameters:,}")
-    assert "Exactly a known count" in app.success[0].value
+    assert "Exact match with a known count" in app.success[0].value
     assert any(published.architecture in row[0] for row in cells(app))
 
 
 def test_a_miscount_is_said_with_its_formula_and_comes_out() -> None:
     app = open_app("explain.py", number="109,089,024")  # without the 512 positions of 768
-    assert app.info[0].value.startswith("One miscount explains it exactly. Among nearby numbers, one in ")
+    assert app.info[0].value.startswith("One miscount explains it exactly. About 1 in ")
     rows = cells(app)
     assert rows[0][2] == "109,482,240"
     assert rows[1] == ["the position embeddings are left out", r"$- H P = - 768 \cdot 512$", "−393,216"]
@@ -157,18 +157,18 @@ def test_a_product_is_worked_out(text: str) -> None:
 
 def test_a_bar_of_the_first_page_is_said_to_be_that_and_no_miscount() -> None:
     app = open_app("explain.py", number="28,348,416")
-    assert "Exactly the count of a part of this model" in app.success[0].value
+    assert "Exact match with a part of this model" in app.success[0].value
     rows = cells(app)
     assert [row[0] for row in rows] == [
         "attention of all 12 layers",
-        "first matrix of the feed-forward of all 12 layers",
+        "first matrix of the feed-forward network of all 12 layers",
     ]
     assert rows[0][1] == r"$4 H L \left(H + 1\right) = 4 \cdot 768 \cdot 12 \cdot \left(768 + 1\right)$"
     assert not app.info
 
 
 def test_write_up_004_term_by_term() -> None:
-    app = click(open_app("explain.py", explain="terms"), "formulas with a config.json's values")
+    app = click(open_app("explain.py", explain="terms"), "formulas with the values of a config.json")
     rows = cells(app)
     assert "= −36,864" in rows[1][3]
     assert "= −25,952,256" in rows[1][3]
@@ -178,7 +178,7 @@ def test_write_up_004_term_by_term() -> None:
     assert rows[-1][1] == "**102,267,648**"
 
 
-@pytest.mark.parametrize("name", ["a walk layer by layer", "a notebook of tensors"])
+@pytest.mark.parametrize("name", ["a layer-by-layer count", "tensor-by-tensor notes"])
 def test_examples_that_come_out_right(name: str) -> None:
     app = click(open_app("explain.py", explain="terms"), name)
     assert app.success[0].value.startswith("Every term is right")
@@ -187,7 +187,7 @@ def test_examples_that_come_out_right(name: str) -> None:
 
 def test_the_inventory_comes_out_right() -> None:
     app = click(open_app("explain.py", explain="terms"), "an inventory of modules")
-    assert [row[2] for row in cells(app)] == [":material/check_circle: a number of modules"] * 4
+    assert [row[2] for row in cells(app)] == [":material/check_circle: a count of modules"] * 4
 
 
 def test_the_count_that_people_write_first_fits_any_model() -> None:
@@ -223,7 +223,7 @@ def test_another_published_model_is_named_and_can_be_taken() -> None:
     app = open_app("explain.py", number="335,141,888")
     assert "bert-large-uncased" in app.success[0].value
     click(app, "Use bert-large-uncased")
-    assert "Exactly a known count, read as" in app.success[0].value
+    assert "Exact match with a known count, read as" in app.success[0].value
     assert present(app).hidden_size == 1024
 
 
@@ -234,11 +234,11 @@ def test_what_nothing_explains_is_said_honestly() -> None:
 
 def test_equals_are_shown_with_what_tells_them_apart() -> None:
     app = open_app("explain.py", number="109,454,592")
-    assert app.info[0].value.startswith("2 explanations lead to exactly this number; the likeliest comes first.")
+    assert app.info[0].value.startswith("2 explanations lead to exactly this number; the most likely one comes first.")
     rows = cells(app)
     assert [row[0] for row in rows if row[-1] == "−27,648"] == [
         "**1.** the biases of query, key and value are left out",
-        "**2.** both biases of the feed-forward are counted as if their size were the hidden size",
+        "**2.** both biases of the feed-forward network are counted as if their size were the hidden size",
     ]
     assert ["attention", "28,320,768", "28,348,416"] in rows
 
@@ -254,7 +254,7 @@ def test_a_weak_explanation_is_said_to_be_a_hint_and_several_mistakes_are_folded
     numbers = [109_482_240 + 768 * step for step in range(17, 75)]  # smaller differences may be added tokens
     found = {number: diagnose(known, typed(f"{number}")) for number in numbers}
     weak = next(number for number, one in found.items() if one.miscounted and not (one.confident or one.slips))
-    assert "take it as a hint" in open_app("explain.py", number=f"{weak}").info[0].value
+    assert "treat this as a hint" in open_app("explain.py", number=f"{weak}").info[0].value
     folded = next(number for number, one in found.items() if one.possible and not (one.miscounted or one.slips))
     app = open_app("explain.py", number=f"{folded}")
     assert not [*app.info, *cells(app)]
@@ -265,7 +265,7 @@ def test_a_weak_explanation_is_said_to_be_a_hint_and_several_mistakes_are_folded
 def test_a_rounded_number_with_a_miscount_is_said_before_another_models_count() -> None:
     app = open_app("explain.py", number="470.3M", preset="xlm-roberta-base", architecture="XLMRobertaForMaskedLM")
     said, elsewhere = [info.value for info in app.info]
-    assert said.startswith("Counted this way, the total rounds to your number. Among nearby numbers, one in")
+    assert said.startswith("Counted this way, the total rounds to your number. About 1 in")
     assert "LaBSE" in elsewhere
     assert [row[-1] for row in cells(app)][-2:] == ["470,296,722", "**470,300,000**"]
 
@@ -395,7 +395,7 @@ def test_the_examples_are_of_the_present_model(preset: str) -> None:
 )
 def test_operations_of_the_model_are_recognised(number: str, row: str) -> None:
     app = open_app("explain.py", number=number)
-    assert "This model takes this number of operations" in app.success[0].value
+    assert "this model takes this number of operations" in app.success[0].value
     assert [cell for line in cells(app) for cell in line if cell == row]
 
 

@@ -41,9 +41,9 @@ def links(app: AppTest) -> list[str]:
 def test_step_by_step_and_modules_say_how_the_parameters_grew(page: str) -> None:
     before, after = (sum(one.numel() for one in case.real().parameters()) for case in (BASE, DEEPER))
     app = open_app(page, **LINK)
-    assert f"Parameters {times(before, after)}: mostly L, against bert-base-uncased" in captions(app)
+    assert f"Parameters {times(before, after)}: mostly L, vs. bert-base-uncased" in captions(app)
     assert "sweep" in links(app)
-    assert "against bert-base-uncased" not in captions(open_app(page))
+    assert "vs. bert-base-uncased" not in captions(open_app(page))
 
 
 def test_compute_says_how_a_pass_and_a_step_grew() -> None:
@@ -55,7 +55,7 @@ def test_compute_says_how_a_pass_and_a_step_grew() -> None:
     assert [text.partition(" · ")[2] for text in more] == ["× 1.50: L"] * 3 + [""]
     assert "sweep" in links(app)
     wider = chart(open_app("compute.py", hidden_size="1536"), "Share of each part")["more"]
-    assert [text.partition(": ")[2] for text in wider] == ["H²", "H", "H, I stays", "H²"]
+    assert [text.partition(": ")[2] for text in wider] == ["H²", "H", "H, I fixed", "H²"]
 
 
 def test_where_the_formula_is_another_one_the_factor_stands_alone() -> None:
@@ -63,7 +63,7 @@ def test_where_the_formula_is_another_one_the_factor_stands_alone() -> None:
     cases = [Case(config, "BertLMHeadModel") for config in (BASE.config, decoder)]
     before, after = (sum(one.numel() for one in case.real().parameters()) for case in cases)
     link = {"architecture": "BertLMHeadModel", "is_decoder": "true", "add_cross_attention": "true"}
-    assert f"Parameters {times(before, after)}, against bert-base-uncased" in captions(open_app("structure.py", **link))
+    assert f"Parameters {times(before, after)}, vs. bert-base-uncased" in captions(open_app("structure.py", **link))
 
 
 def test_memory_says_how_the_peak_grew() -> None:
@@ -74,7 +74,7 @@ def test_memory_says_how_the_peak_grew() -> None:
         peaks.append(peak(training_moments(real, unmasked(case, Call(1, 128)), Plan())).live)
     for view in ("training", "fit"):
         app = open_app("memory.py", memory=view, **LINK)
-        assert f"Memory {times(*peaks)}: mostly L, against bert-base-uncased" in captions(app)
+        assert f"Memory {times(*peaks)}: mostly L, vs. bert-base-uncased" in captions(app)
         assert "sweep" in links(app)
 
 

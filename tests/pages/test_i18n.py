@@ -127,7 +127,7 @@ OF_THE_HOST = (
     "Building this model takes more than {size} GB of memory",
     "The process that builds this model crashed, probably because it ran out of memory",
     "The model does not fit into memory. Choose a smaller model, or run the app on a larger machine.",
-    "The process that runs PyTorch was stopped, perhaps for lack of memory.",
+    "The process that runs PyTorch was stopped, perhaps because it ran out of memory.",
 )
 
 

@@ -43,14 +43,14 @@ def test_the_layer_has_a_total_of_its_own_while_one_walks_through_it() -> None:
         progress(open_app("layers.py", step=step, layer="3"))
         for step in ("encoder.layer.*.attention.self.key", "pooler.dense")
     ]
-    assert said[0][0] == f"Layer 4 of 12, all alike: {2 * 590_592:,} of 7,087,872"
+    assert said[0][0] == f"Layer 4 of 12, all identical: {2 * 590_592:,} of 7,087,872"
     assert [len(bars) for bars in said] == [2, 1]
 
 
 def test_shapes_have_letters_and_the_numbers_of_the_link() -> None:
     app = open_app("layers.py", step="encoder.layer.*.attention.self.scores", batch_size="2", sequence_length="64")
     table = tables(app)[0]
-    assert list(table["In letters"].str.replace("\xa0", " "))[-1] == "B × A × S × S"
+    assert list(table["In symbols"].str.replace("\xa0", " "))[-1] == "B × A × S × S"
     assert list(table["In numbers"].str.replace("\xa0", " "))[-1] == "2 × 12 × 64 × 64"
 
 
@@ -80,9 +80,7 @@ def test_the_formula_of_the_layers_after_the_opened_one_is_their_count(layer: in
 
 def test_a_layer_that_is_not_there_is_explained_and_the_nearest_shown() -> None:
     app = open_app("layers.py", layer="12")
-    assert app.error[0].value == (
-        "Layer 12 is not possible: it must be a whole number from 0 to 11; the nearest is 11."
-    )
+    assert app.error[0].value == ("Layer 12 is invalid: it must be a whole number from 0 to 11; the nearest is 11.")
     assert "encoder.layer.before" in app.selectbox(key="step").options
     assert "encoder.layer.after" not in app.selectbox(key="step").options
     app.button(key="remedy layer = 11").click().run()
@@ -92,9 +90,7 @@ def test_a_layer_that_is_not_there_is_explained_and_the_nearest_shown() -> None:
 
 def test_a_sequence_that_is_too_long_is_explained_and_the_longest_shown() -> None:
     app = open_app("layers.py", sequence_length="600")
-    assert (
-        app.error[0].value == "Sequence length 600 is longer than max_position_embeddings 512: at most 512 is possible."
-    )
+    assert app.error[0].value == "Sequence length 600 exceeds max_position_embeddings 512: use at most 512."
     assert not app.exception
     app.button(key="remedy max_position_embeddings = 600").click().run()
     assert not app.error

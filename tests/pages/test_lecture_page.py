@@ -208,8 +208,8 @@ def test_a_screen_that_is_not_there_is_named_and_the_nearest_or_the_first_is_sho
     assert not app.warning
     assert "## The whole model" in words(app)
     app = open_app(PAGE, screen="zzz")
-    assert app.warning[0].value == "This lecture has no screen “zzz”. Showing the first one."
-    assert "## A word is a row of numbers" in words(app)
+    assert app.warning[0].value == "This lecture has no screen “zzz”. Showing the first screen."
+    assert "## A word is a vector" in words(app)
     assert "screen in the link is too long" in texts(open_app(PAGE, screen="x" * 61))[0]
     assert "there is no such lecture. Did you mean why-110-million?" in texts(open_app(PAGE, lecture="why"))[0]
 
@@ -218,11 +218,11 @@ def test_notes_are_a_page_of_their_own_and_never_on_the_screen() -> None:
     said = component(open_app(PAGE, screen=NAMES[1]), "bertcalc_notes_button")["screen"]
     assert "A fifth of the model" in said["notes"]
     assert said["title"] == "2 / 15 · The word table: one row for each word piece"
-    assert said["after"] == "Next: 3 / 15 · Where a word stands"
+    assert said["after"] == "Next: 3 / 15 · The position of a word"
     app = open_app(PAGE, screen=NAMES[1], notes="true")
     assert component(app, "bertcalc_notes")["screen"] == said
     assert not app.metric
-    button(app, "To the screen").click().run()
+    button(app, "Show the screen").click().run()
     assert "## The word table" in words(app)
 
 
@@ -359,14 +359,14 @@ def test_a_file_of_the_folder_is_a_lecture(folder: Path) -> None:
     own(folder, 'title="M"\n[[screen]]\nname="b"\ntitle="Changed"\ntext="x"\nshow=[]')
     assert "## Changed" in words(app.run())
     app.selectbox(key="choose-lecture").set_value(screen_files.DEFAULT).run()
-    assert "## A word is a row of numbers" in words(app)
+    assert "## A word is a vector" in words(app)
 
 
 def test_what_is_wrong_with_a_file_is_said_on_the_page(folder: Path) -> None:
     own(folder, 'title="M"\n[[screen]]\nname="a"\ntitle="t"\ntext="x"\nshow=[{part="tota"}]')
     app = open_app(PAGE, lecture="mine")
     assert [str(one.value) for one in app.error] == [
-        "`mine.toml`: `[[screen]] a, show`: part tota is not possible: did you mean total?"
+        "`mine.toml`: `[[screen]] a, show`: part tota is invalid: did you mean total?"
     ]
     assert not app.metric
     app.selectbox(key="choose-lecture").set_value(screen_files.DEFAULT).run()

@@ -150,7 +150,7 @@ def test_pytorch_is_asked_on_request() -> None:
     ("link", "said"),
     [
         ({"attention": "fused"}, "has no fused attention"),
-        ({"position_embedding_type": "relative_key"}, "no longer builds position_embedding_type"),
+        ({"position_embedding_type": "relative_key"}, "no longer supports position_embedding_type"),
     ],
 )
 def test_why_pytorch_is_not_asked(link: dict[str, str], said: str) -> None:
@@ -309,7 +309,7 @@ def test_what_is_kept_free_is_not_used() -> None:
     assert lengths == sorted(lengths, reverse=True)
     assert len(set(lengths)) == 3
     app = memory("fit", kept_free="15.0")
-    assert str(app.error[0].value).startswith("Kept free, GiB 15 is not possible")
+    assert str(app.error[0].value).startswith("Reserved, GiB 15 is invalid")
     app.button(key="remedy kept_free = 0.0").click().run()
     assert not app.error
 
@@ -332,7 +332,7 @@ def test_every_part_of_the_bar_is_named_under_it() -> None:
     [bar] = [one for one in app.session_state["shown"] if one.spec]
     names = re.findall(r'"domain": (\[.*?\])', json.dumps(dict(bar.spec), default=repr))
     plan = Plan("mixed-18", recompute="full")
-    parts = [*(AREA_WORDS[area] for area in peak(Model(BertConfig()), plan, 8, 128).areas), "not for tensors"]
+    parts = [*(AREA_WORDS[area] for area in peak(Model(BertConfig()), plan, 8, 128).areas), "not available for tensors"]
     assert names
     assert all(json.loads(found) == parts for found in names)
     drawn = dict.fromkeys(zip(bar.data["name"], bar.data["start"], strict=True))
@@ -341,7 +341,7 @@ def test_every_part_of_the_bar_is_named_under_it() -> None:
 
 def test_an_impossible_memory_is_explained_and_the_nearest_taken() -> None:
     app = memory("fit", device_memory="GiB", device_gib="0")
-    assert any(str(error.value).startswith("Memory in GiB 0 is not possible") for error in app.error)
+    assert any(str(error.value).startswith("Memory in GiB 0 is invalid") for error in app.error)
     app.button(key="remedy device_gib = 1").click().run()
     assert not [error for error in app.error if "device_gib" in str(error.value)]
     assert app.number_input(key="device_gib").value == 1
@@ -402,11 +402,11 @@ def test_a_class_that_cannot_pad_takes_one_sequence() -> None:
     link = {"preset": "gpt2", "architecture": "GPT2ForSequenceClassification"}
     for view in ("fit", "training", "inference"):
         app = memory(view, batch_size="2", **link)
-        assert "set pad_token_id, or batch_size to 1" in str(app.error[0].value)
+        assert "set pad_token_id, or set batch_size to 1" in str(app.error[0].value)
         assert not app.metric
     app = memory("fit", **link)
     assert app.metric[1].value == "1"
-    assert app.metric[1].delta == "one without a pad_token_id"
+    assert app.metric[1].delta == "limited to 1 without a pad_token_id"
     app = memory("training", accumulate="2", **link)
     assert app.metric
     assert not app.error

@@ -71,9 +71,9 @@ def test_an_input_that_is_not_given_has_its_letters_all_the_same() -> None:
 
 def test_a_tuple_has_places() -> None:
     app = open_app("outputs.py", return_dict="false", labels="true", architecture="BertForPreTraining")
-    assert column(app, 1, "Place") == ["[0]", "[1]", "[2]"]
+    assert column(app, 1, "Index") == ["[0]", "[1]", "[2]"]
     assert column(app, 1, "Name") == ["loss", "prediction_logits", "seq_relationship_logits"]
-    assert "Place" not in tables(open_app("outputs.py"))[1]
+    assert "Index" not in tables(open_app("outputs.py"))[1]
 
 
 def test_the_total_is_in_bytes() -> None:
@@ -84,13 +84,13 @@ def test_the_total_is_in_bytes() -> None:
 def test_an_impossible_sequence_is_explained_and_the_last_stays() -> None:
     app = open_app("outputs.py", sequence_length="64")
     app.number_input(key="sequence_length").set_value(513).run()
-    assert "Sequence length 513 is longer than max_position_embeddings 512" in app.error[0].value
+    assert "Sequence length 513 exceeds max_position_embeddings 512" in app.error[0].value
     assert column(app, 0, "In numbers") == ["1 × 64"]
 
 
 def test_an_impossible_label_is_explained_and_the_nearest_offered() -> None:
     app = open_app("outputs.py", architecture="BertForTokenClassification", num_labels="5", labels="true", label="5")
-    assert app.error[0].value.startswith("Label 5 is not possible: it must be from 0 to 4")
+    assert app.error[0].value.startswith("Label 5 is invalid: it must be from 0 to 4")
     [remedy] = [button for button in app.button if button.label == "Label = 4"]
     remedy.click().run()
     assert not app.error
@@ -142,7 +142,7 @@ def test_the_switches_are_in_step_with_the_sidebar() -> None:
 
 def test_relative_positions_show_transformers_4() -> None:
     app = open_app("outputs.py", position_embedding_type="relative_key", output_attentions="true")
-    assert "This is transformers 4" in captions(app)
+    assert "This shows transformers 4" in captions(app)
     assert "head_mask" in column(app, 2, "Name")
     assert "cross_attentions" not in column(app, 1, "Name")
     assert "transformers 4" not in captions(open_app("outputs.py"))

@@ -75,7 +75,7 @@ def test_what_is_wrong_stands_at_its_control_also_where_a_screen_does_not_show_i
     app = open_app("lecture.py", screen="all-layers")
     move(app, num_attention_heads=13)
     problem = field(app, "num_attention_heads")["problem"]
-    assert problem["text"] == "hidden_size 768 cannot be split into 13 equal heads: num_attention_heads 12 works."
+    assert problem["text"] == "hidden_size 768 cannot be split into 13 equal heads: use num_attention_heads 12."
     assert problem["repairs"] == ["A = 12", "A = 16", "H = 767, A = 13"]
     assert field(app, "num_attention_heads")["typed"] == "13"
     event = {"do": "repair", "field": "num_attention_heads", "repair": 2, "number": 1}
@@ -88,9 +88,9 @@ def test_what_is_wrong_stands_at_its_control_also_where_a_screen_does_not_show_i
 def test_the_words_of_the_locks_follow_the_model() -> None:
     app = open_app(hidden_size="1024")
     assert field(app, "hidden_size")["lock"]["label"] == "A follows H: 64 per head"
-    assert field(app, "intermediate_size")["lock"]["label"] == "I stays: now 3 H"
+    assert field(app, "intermediate_size")["lock"]["label"] == "I is fixed: currently 3 H"
     app = open_app(lock_heads="false", lock_intermediate="true")
-    assert field(app, "hidden_size")["lock"]["label"] == "A stays: H is a multiple of 12"
+    assert field(app, "hidden_size")["lock"]["label"] == "A is fixed: H is a multiple of 12"
     assert field(app, "intermediate_size")["lock"]["label"] == "I follows H: 4 H"
 
 
@@ -126,4 +126,6 @@ def test_an_event_that_comes_again_counts_once() -> None:
 )
 def test_layers_that_share_their_weights_are_said_to(preset: str, shared: bool) -> None:
     note = field(open_app(preset=preset), "num_hidden_layers")["note"]
-    assert note == ("The layers share their weights: their number does not change the count." if shared else None)
+    assert note == (
+        "The layers share their weights, so the number of layers does not change the count." if shared else None
+    )

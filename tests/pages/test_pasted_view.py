@@ -179,9 +179,9 @@ def test_the_link_of_a_number_leads_to_its_own_page() -> None:
 def test_a_text_without_claims_says_what_would_help() -> None:
     text = "Attention and the other parts of a layer have many parameters, of which a third are in the attention: {}."
     app = paste(text.format("as always"))
-    assert "Name the model in it" in app.info[0].value
+    assert "Name the model in the text" in app.info[0].value
     app = paste(text.format("as in BERT-base"))
-    assert app.info[0].value == "No number in this text is read as a claim about bert-base-uncased."
+    assert app.info[0].value == "No number in this text was recognized as a claim about bert-base-uncased."
 
 
 def test_a_known_count_is_shown_with_its_difference_from_the_sidebars_model() -> None:

@@ -18,7 +18,7 @@ def switch(app: AppTest) -> str:
 @pytest.mark.parametrize("page", [*PAGES, *CHECKS])
 def test_every_page_can_be_presented(page: str) -> None:
     app = open_app(f"{page}.py" if page else "", present="1", vocab_size="21128")
-    assert switch(app) == "Leave"
+    assert switch(app) == "Exit"
     assert present(app).vocab_size == 21128
 
 
@@ -28,7 +28,7 @@ def test_the_switch_leads_there_and_back_and_keeps_the_model() -> None:
     assert switch(app) == "Present"
     app.button("present-switch").click().run()
     assert app.query_params["present"] == "1"
-    assert (switch(app), total(app)) == ("Leave", before)
+    assert (switch(app), total(app)) == ("Exit", before)
     app.button("leave").click().run()
     assert "present" not in app.query_params
     assert (switch(app), total(app)) == ("Present", before)

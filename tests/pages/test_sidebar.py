@@ -39,8 +39,8 @@ def test_a_link_to_something_impossible_shows_the_nearest_model_and_says_so() ->
     app = open_app(hidden_size="770", vocab_size="21128")
     [said] = texts(app)
     assert said == (
-        "The link asks for a model that is not possible: "
-        "hidden_size 770 is not a multiple of num_attention_heads 12: 768 or 780 would be. "
+        "The link describes an invalid model: "
+        "hidden_size 770 is not a multiple of num_attention_heads 12: use 768 or 780. "
         "Showing hidden_size = 768 instead."
     )
     assert total(app) == "102,267,648"  # bert-base-chinese: the rest of the link is used

@@ -229,7 +229,7 @@ def test_more_layers_than_there_are_is_explained_and_the_nearest_is_shown() -> N
     all_layers = shown(app)
     assert not app.error
     move(app, num_hidden_layers=12)
-    assert "Frozen layers 24 is not possible" in app.error[0].value
+    assert "Frozen layers 24 is invalid" in app.error[0].value
     assert shown(app)[1] == f"{totals_by_component(Case(replace(LARGE, num_hidden_layers=12)).ours())['encoder']:,}"
     assert shown(app) != all_layers
     [remedy] = [button for button in app.button if button.label == "Frozen layers = 12"]

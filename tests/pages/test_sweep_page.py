@@ -107,7 +107,7 @@ def test_any_two_dimensions_make_a_map(link: dict[str, str]) -> None:
         app.selectbox(key="y").set_value(y).run()
         assert not app.exception
         assert not app.error
-        assert ("No lines" in said(app)) == (bool(link) and "num_attention_heads" in (x, y))
+        assert ("No contour lines" in said(app)) == (bool(link) and "num_attention_heads" in (x, y))
 
 
 @pytest.mark.parametrize("measure", QUANTITIES)
@@ -126,9 +126,9 @@ def test_a_model_without_a_head_has_none_anywhere() -> None:
 
 def test_the_formula_of_a_peak_is_said_to_be_that_of_one_moment() -> None:
     app = open_app("sweep.py", measure="inference_memory")
-    assert "This is the formula of the step where memory peaks now" in said(app)
+    assert "This is the formula of the step at which memory peaks now" in said(app)
     assert len(app.latex) == 1
-    assert "step where memory peaks" not in said(open_app("sweep.py", measure="activations"))
+    assert "step at which memory peaks" not in said(open_app("sweep.py", measure="activations"))
 
 
 def test_a_step_on_the_map_takes_the_model_into_the_sidebar() -> None:
@@ -162,9 +162,9 @@ def test_steps_are_only_to_models_that_there_are() -> None:
 @pytest.mark.parametrize(
     ("link", "sentence", "remedy"),
     [
-        ({"x_from": "0"}, "x from 0 is not possible: it must be a whole number from 64 to 65,536", "x from = 64"),
-        ({"x_to": "99999999"}, "x to 99,999,999 is not possible", "x to = 65,536"),
-        ({"x_from": "900", "x_to": "200"}, "x from 900 is not below x to 200", "x from = 200, x to = 900"),
+        ({"x_from": "0"}, "x from 0 is invalid: it must be a whole number from 64 to 65,536", "x from = 64"),
+        ({"x_to": "99999999"}, "x to 99,999,999 is invalid", "x to = 65,536"),
+        ({"x_from": "900", "x_to": "200"}, "x from 900 must be below x to 200", "x from = 200, x to = 900"),
         (
             {"x_from": "770", "x_to": "780"},
             "There is no valid hidden_size between x from 770 and x to 780",
@@ -188,12 +188,12 @@ def test_steps_are_only_to_models_that_there_are() -> None:
         ),
         (
             {"sweep": "map", "x": "sequence_length", "x_to": "513", "measure": "forward"},
-            "Sequence length 513 is longer than max_position_embeddings 512: at most 512 is possible.",
+            "Sequence length 513 exceeds max_position_embeddings 512: use at most 512.",
             "x to = 512",
         ),
         (
             {"x": "sequence_length", "x_to": "16384", "measure": "forward"},
-            "Sequence length 16,384 is longer than max_position_embeddings 512: at most 512 is possible.",
+            "Sequence length 16,384 exceeds max_position_embeddings 512: use at most 512.",
             "max_position_embeddings = 16,384",
         ),
     ],
@@ -273,8 +273,8 @@ def test_published_models_have_short_names() -> None:
 
 def test_an_end_that_is_not_possible_leaves_the_other() -> None:
     said = [str(error.value) for error in open_app("sweep.py", x_from="5000", x_to="10").error]
-    assert any("x to 10 is not possible" in text for text in said)
-    assert any("x from 5,000 is not below x to 64" in text for text in said)
+    assert any("x to 10 is invalid" in text for text in said)
+    assert any("x from 5,000 must be below x to 64" in text for text in said)
 
 
 def test_few_points_are_explained() -> None:

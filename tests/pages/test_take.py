@@ -247,8 +247,8 @@ def reported(monkeypatch: pytest.MonkeyPatch, page: str, **link: str) -> str:
 
 def test_the_answer_of_a_page_has_a_heading_of_its_own_in_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
     told = reported(monkeypatch, "memory.py", memory="fit")
-    assert "\n## What fits into T4 16 GB\n\n| T4 16 GB | Number |" in told
-    assert "| Kept free | 1.6 GB (1.5 GiB) |" in told  # the name has no "GiB"
+    assert "\n## What fits on T4 16 GB\n\n| T4 16 GB | Number |" in told
+    assert "| Reserved | 1.6 GB (1.5 GiB) |" in told  # the name has no "GiB"
     assert "| Allocator | 6 % |" in told
 
 
@@ -263,8 +263,8 @@ LORA, PRUNED = "lora,r=4,target_modules=query+value,task_type=SEQ_CLS", "layers,
         ("prompt_tuning,task_type=SEQ_CLS", "Prompt tuning: ", ["The config.json leaves out Prompt tuning"]),
         (
             "vocabulary,new_num_tokens=3000;gguf",
-            "Another vocabulary: new_num_tokens=3000; GGUF",
-            ["The config.json leaves out GGUF", "The interactive page leaves out GGUF"],
+            "A different vocabulary: new_num_tokens=3000; GGUF",
+            ["The config.json leaves out GGUF", "The interactive page omits GGUF"],
         ),
     ],
 )
@@ -285,7 +285,7 @@ def test_the_files_of_a_changed_model_have_its_steps_or_the_dialog_says_which_do
     models, _problem = changed_models(Model(BertConfig(), architecture), steps := read_steps(changes))
     model = models[-1].model
     assert told.startswith(f"# {architecture}: {model.num_parameters():,}\n")
-    assert f"Changed step by step: {words}" in told.replace("\\", "")
+    assert f"Changes, step by step: {words}" in told.replace("\\", "")
     assert "Training precision = Pure bfloat16" in told
     assert "The model before the steps: Not compared" in told
     walked = told.partition("## The forward pass, step by step")[2].partition("\n## ")[0]
@@ -343,7 +343,7 @@ def test_the_report_says_what_was_not_compared(monkeypatch: pytest.MonkeyPatch) 
     assert f"the {added:,} parameters of relative_key were not compared." in told
     monkeypatch.setattr(real_model, "installed", lambda: False)
     told = read(model_files(DEFAULT, Batch(1, 8), PLACE, str), "Report, Markdown")
-    assert "Not compared with the real model, as torch and transformers are not installed here." in told
+    assert "Not compared with the real model, because torch and transformers are not installed here." in told
     assert "agrees" not in told
 
 
@@ -369,7 +369,7 @@ def chart_of(page: str, **link: str) -> pd.DataFrame:
 
 def test_the_chart_of_designs_keeps_what_it_says_of_them() -> None:
     found = chart_of("design.py", nearby="true")
-    assert set(found["The budget"]) == {"within the budget", "above it"}
+    assert set(found["The budget"]) == {"within the budget", "above the budget"}
     assert ((found["hidden_size"] % found["num_attention_heads"]) == 0).all()
 
 

@@ -104,5 +104,5 @@ def test_what_holds_here_is_a_reason_of_nothing() -> None:
 
 def test_another_tool_in_the_link_is_refused() -> None:
     app = open_app("tools.py", tool="nanogpt")
-    assert texts(app) == ["tool=nanogpt in the link is not possible: it must be one of the options, such as nanoGPT."]
+    assert texts(app) == ["tool=nanogpt in the link is invalid: it must be one of the options, such as nanoGPT."]
     assert "Source: karpathy/nanoGPT" in app.caption[0].value

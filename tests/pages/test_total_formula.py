@@ -70,7 +70,7 @@ def test_a_term_says_what_it_counts() -> None:
     assert [line.replace("\N{NO-BREAK SPACE}", " ") for line in nine] == [
         "9H = 9 · 768 = 6,912",
         "Biases: query, key, value, attention output, feed-forward output, 5 × [768]",
-        "γ and β: LayerNorm of the attention, LayerNorm of the feed-forward, 4 × [768]",
+        "γ and β: LayerNorm of the attention, LayerNorm of the feed-forward network, 4 × [768]",
         "In each layer: 12 · 6,912 = 82,944, 0.1 % of the model",
     ]
     assert tips["encoder"] == [

@@ -34,7 +34,7 @@ def test_published_counts_are_all_there_and_agree() -> None:
 
 def test_relative_positions_say_what_was_checked_instead() -> None:
     app = open_app("verify.py", position_embedding_type="relative_key")
-    assert "transformers 5 no longer builds position_embedding_type relative_key" in app.warning[0].value
+    assert "transformers 5 no longer supports position_embedding_type relative_key" in app.warning[0].value
     assert "785,664 parameters" in app.warning[0].value  # 12 x (2 x 512 - 1) x 64
     assert "109,482,240" in app.success[0].value
 
@@ -59,7 +59,7 @@ def test_a_difference_is_shown_tensor_by_tensor(monkeypatch: pytest.MonkeyPatch)
 def test_real_weights_run_on_request() -> None:
     app = open_app("verify.py", preset="bert_uncased_L-2_H-128_A-2")
     assert "21.9 MB (20.9 MiB)" in app.markdown[1].value  # 4,385,920 x 4 bytes, and a quarter
-    [button] = [button for button in app.button if button.label == "Build it and run it"]
+    [button] = [button for button in app.button if button.label == "Build and run it"]
     button.click().run()
     assert "4,385,920 parameters in 17.5 MB (16.7 MiB)" in app.success[1].value
     assert list(tables(app)[1]["Shape"]) == ["1 × 8 × 128", "1 × 128"]
@@ -69,7 +69,7 @@ def test_real_weights_are_refused_where_they_do_not_fit(monkeypatch: pytest.Monk
     monkeypatch.setattr(verdict, "available_bytes", lambda: 1_000_000)
     app = open_app("verify.py")
     assert "does not fit" in app.error[0].value
-    assert not [button for button in app.button if button.label == "Build it and run it"]
+    assert not [button for button in app.button if button.label == "Build and run it"]
 
 
 def test_without_torch_the_page_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -162,7 +162,11 @@ def _too_large() -> None:
 
 def test_the_page_says_so_and_the_next_run_has_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     real = WORKER.run
-    for error, words in ((SlowError, "no answer within 60 s"), (StoppedError, "was stopped"), (MemoryError, "not fit")):
+    for error, words in (
+        (SlowError, "did not answer within 60 s"),
+        (StoppedError, "was stopped"),
+        (MemoryError, "not fit"),
+    ):
 
         def fail(*_arguments: object, error: type[Exception] = error) -> None:
             raise error

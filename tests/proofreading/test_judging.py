@@ -39,7 +39,11 @@ def test_published_claims(line: dict[str, str]) -> None:
             "The calculation gives 453.0 MB (432.0 MiB), not 1.19 GB.",
         ),
         ("one layer: 32 × 512 × 768 × 4 bytes\n- = ~320 MB per layer", "wrong", "The calculation gives 50.3 MB"),
-        ("Classification head of DistilBERT: 768 × 2 = 1,536", "wrong", "1,538 is right for a classifier of 2 labels."),
+        (
+            "Classification head of DistilBERT: 768 × 2 = 1,536",
+            "wrong",
+            "1,538 is right for a classifier with 2 labels.",
+        ),
         (
             "DistilBERT is a smaller version of BERT:\n- 6 layers (BERT has 12)\n- 66M parameters",
             "right",
@@ -50,8 +54,16 @@ def test_published_claims(line: dict[str, str]) -> None:
             "wrong",
             "109,482,240 is right for the whole model",
         ),
-        ("FFN in     768 × 3072 + 3072   =   2,362,368", "right", "first matrix of the feed-forward of one layer"),
-        ("FFN out    3072 × 768 +  768   =   2,360,064", "right", "second matrix of the feed-forward of one layer"),
+        (
+            "FFN in     768 × 3072 + 3072   =   2,362,368",
+            "right",
+            "first matrix of the feed-forward network of one layer",
+        ),
+        (
+            "FFN out    3072 × 768 +  768   =   2,360,064",
+            "right",
+            "second matrix of the feed-forward network of one layer",
+        ),
         ("(30522 + 512 + 2) * 768 = 23835648 = 22.7 M", "conditional", "right if M means 1,024 · 1,024"),
         ("(30522 + 512 + 2) * 768 = 23835648 = 22.1 M", "wrong", "The calculation gives 23,835,648, not 22.1 M."),
         (
@@ -72,7 +84,7 @@ def test_published_claims(line: dict[str, str]) -> None:
         ("12 transformer layers × ~7M each = 84M", "conditional", "the count of one layer is rounded"),
         ("FP16 activations: 219 MB", "unknown", ""),
         ("FP32:  100 samples/sec,  440 GB VRAM", "wrong", "The unit is 1,000 times too large: 437.9 MB"),
-        ("分类线性层的参数：768 * 18", "wrong", "13,842 is right for a classifier of 18 labels"),
+        ("分类线性层的参数：768 * 18", "wrong", "13,842 is right for a classifier with 18 labels"),
         ("a pooler with 590,000 parameters", "right", "pooler"),
         ("注意力层：4 × 768² = 2,359,296。无 bias 时。", "right", "attention of one layer without biases"),
         (
@@ -106,7 +118,7 @@ def test_published_claims(line: dict[str, str]) -> None:
             "wrong",
             "BertModel has 335,141,888 parameters.",
         ),
-        ("FFN down-projection: 3072*768+768 = 2,360,064", "right", "second matrix of the feed-forward"),
+        ("FFN down-projection: 3072*768+768 = 2,360,064", "right", "second matrix of the feed-forward network"),
         ("FFN down-projection: 3072*768+3072 = 2,362,368", "wrong", "2,360,064 is right for second matrix"),
         ("and the embeddings 37.1M", "wrong", "23,837,184 is right for embeddings"),
         ("BERT-base's encoder has 104M", "wrong", "85,054,464 is right for all 12 layers."),
@@ -194,7 +206,7 @@ def test_published_claims(line: dict[str, str]) -> None:
         ("the attention accounts for 40 per cent of all parameters", "wrong", "25.9 %"),
         ("12 transformer blocks × ~7.1M each = ~85.1M", "right", "all 12 layers"),
         ("12 layers x ~7.1M = 75M", "wrong", "The calculation gives 85,200,000, not 75M."),
-        ("feed forward of all 12 layers: 56.6M", "conditional", "the biases of the feed-forward are left out"),
+        ("feed forward of all 12 layers: 56.6M", "conditional", "the biases of the feed-forward network are left out"),
         ("encoder.layer.0.attention.self.value.bias: 589,824", "wrong", "768 is right for encoder.layer.0"),
         (
             "bert/encoder/layer_0/attention/self/value/bias (768,) 589824",

@@ -102,7 +102,7 @@ def test_one_layer_in_a_sum_of_all_is_the_first_error_and_is_carried_forward() -
     assert "101,677,056" in whole.reason
     assert size.verdict == "wrong"
     assert "302.6 MB (288.6 MiB)" in size.reason
-    assert "with the right one, 101,677,056, it takes 406.7 MB" in size.reason
+    assert "the correct count, 101,677,056, takes 406.7 MB" in size.reason
     assert size.right_value == 4 * 101_677_056
 
 
@@ -394,7 +394,7 @@ def test_a_cause_that_right_numbers_rule_out_is_not_the_cause() -> None:
     assert "the LayerNorms of the layers are left out" in str(wrong.reason)
 
 
-FIRST_BIAS = "the first bias of the feed-forward is left out"
+FIRST_BIAS = "the first bias of the feed-forward network is left out"
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_the_class_that_peft_writes_instead_of_a_task_is_used() -> None:
 def test_what_is_not_counted_is_named() -> None:
     for keys, words in (
         ({"peft_type": "ADALORA"}, "does not support adapters of this type"),
-        ({"peft_type": "LORA", "r": "8"}, "r '8' is not possible"),
+        ({"peft_type": "LORA", "r": "8"}, "r '8' is invalid"),
         ({"peft_type": "LORA", "trainable_token_indices": [1]}, "trainable_token_indices"),
     ):
         reading = bertcalc.read(json.dumps({"base_model_name_or_path": "bert-base-uncased", **keys}))

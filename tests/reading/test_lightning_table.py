@@ -24,7 +24,7 @@ def count(real: type[transformers.PreTrainedModel], **sizes: int) -> int:
 @pytest.mark.parametrize("name", ["classifier", "rich"])
 def test_the_number_of_labels_follows_from_the_size(name: str) -> None:
     reading = bertcalc.read(table(name))
-    assert str(reading.sentence).startswith("Read as: a summary of PyTorch Lightning with")
+    assert str(reading.sentence).startswith("Read as: a PyTorch Lightning summary with")
     assert reading.model is not None
     assert reading.model.architecture == "BertForSequenceClassification"
     assert reading.num_parameters == count(transformers.BertForSequenceClassification, num_labels=3)

@@ -77,4 +77,4 @@ def test_all_types_of_a_repository_differ_as_ours_do(repository: str) -> None:
 def test_the_vocabulary_of_bert_takes_what_the_caveat_says() -> None:
     [more] = unknown_bytes("CompendiumLabs/bge-base-en-v1.5-gguf")
     assert round(more / 1e6, 1) == 0.7
-    assert "0.7 MB for the 30,522" in Gguf.caveat
+    assert "0.7 MB for BERT's 30,522" in Gguf.caveat

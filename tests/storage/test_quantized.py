@@ -159,14 +159,14 @@ def test_why_it_is_not_smaller() -> None:
     why = MASKED_LM.quantized(bertcalc.BitsAndBytesConfig(load_in_8bit=True)).why_not_smaller()
     assert str(why) == (
         "181.8 MB (173.4 MiB) is 2.41 times smaller than 438.1 MB (417.8 MiB) in float32, not 4 times: 85,524,480 "
-        "weights take 8.03 bits each instead of 8, with 334.8 kB (327.0 KiB) of scales, zero points and tables, and "
-        "23,989,818 parameters (21.9 %) are not quantized, the largest in bert.embeddings.word_embeddings.weight."
+        "weights take 8.03 bits each instead of 8, including 334.8 kB (327.0 KiB) for scales, zero points and tables, "
+        "and 23,989,818 parameters (21.9 %) are not quantized, the largest in bert.embeddings.word_embeddings.weight."
     )
     exact = str(BERT.quantized(bertcalc.OnnxQuantizeDynamic()).why_not_smaller())
     assert "is 3.99 times smaller than 437.9 MB (417.6 MiB) in float32, nearly 4 times" in exact
-    assert "109,361,664 weights take 8 bits each, with" in exact
+    assert "109,361,664 weights take 8 bits each, including" in exact
     unpacked = BERT.quantized(bertcalc.IntxWeightOnlyConfig("int4", bertcalc.PerGroup(32)))
-    assert "stored in a whole byte, so that nothing is saved over int8" in str(unpacked.why_not_smaller())
+    assert "stored in a whole byte, so this saves nothing compared with int8" in str(unpacked.why_not_smaller())
     larger = str(ALBERT.quantized(bertcalc.OnnxQuantizeDynamic()).why_not_smaller())
     assert "times as large as 46.7 MB (44.6 MiB) in float32, not 4 times smaller" in larger
     # A GGUF file has neither a pooler nor a language model's head.
@@ -190,7 +190,7 @@ def test_why_it_is_not_smaller() -> None:
         (lambda: bertcalc.AwqConfig(bits=8), "it must be 4"),  # type: ignore[arg-type]
         (lambda: bertcalc.GPTQConfig(bits=5), "bits"),  # type: ignore[arg-type]
         (lambda: bertcalc.GPTQConfig(group_size=0), "group_size"),
-        (lambda: BERT.quantized(bertcalc.AwqConfig(group_size=100)).pieces, "groups of 100 must divide"),
+        (lambda: BERT.quantized(bertcalc.AwqConfig(group_size=100)).pieces, "must be divisible by the group size 100"),
         (lambda: ALBERT.quantized(bertcalc.Gguf("Q4_K_M")).pieces, "does not convert AlbertForSequenceClassification"),
         (lambda: MASKED_LM.adapted(bertcalc.FactorizeEmbeddings(64)).quantized(bertcalc.Gguf()), "word_embeddings.0"),
         (lambda: small("BertModel").replace(hidden_size=48).quantized(bertcalc.Gguf("Q4_K_M")), "48 weights"),

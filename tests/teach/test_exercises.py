@@ -430,7 +430,7 @@ def test_what_nothing_explains_is_too_small_or_too_large() -> None:
     ("kind", "text", "said"),
     [
         ("model", "abc", "is not a valid amount"),
-        ("model", "3*(4", "a parenthesis is not closed"),
+        ("model", "3*(4", "has an unclosed parenthesis"),
         ("model", "12 MB", "is in bytes, but parameters are needed here"),
         ("flops", "12 apples", "has an unknown unit"),
         ("model", "9^9^9", "too large"),

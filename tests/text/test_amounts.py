@@ -210,14 +210,14 @@ def test_published_counts_are_what_their_rounding_means() -> None:
 
 @pytest.mark.parametrize("text", ["109482240.5", "109482240.5 parameters", "149.014", "2.25e1", "7/2", "0.1 bytes"])
 def test_half_a_parameter_is_no_count(text: str) -> None:
-    with pytest.raises(InputError, match="is not a whole number, as a count must be: write it like 110M"):
+    with pytest.raises(InputError, match="is not a whole number: write the count like 110M"):
         amount(text)
 
 
 def test_of_a_calculation_the_whole_text_is_quoted_where_its_unit_is_unknown() -> None:
     with pytest.raises(InputError, match=r'^"12\*3\^2 kg" has an unknown unit'):
         amount("12*3^2 kg")
-    with pytest.raises(InputError, match="a parenthesis is not closed"):
+    with pytest.raises(InputError, match="has an unclosed parenthesis"):
         amount("(3*4 kg")
 
 

@@ -114,7 +114,7 @@ def test_what_people_type(text: str, value: Fraction) -> None:
     [
         ("", "is incomplete"),
         ("3 +", "is incomplete"),
-        ("(3 + 4", "a parenthesis is not closed"),
+        ("(3 + 4", "has an unclosed parenthesis"),
         ("3 + 4)", 'Cannot read "\\)"'),
         ("(3 + ) 4", 'Cannot read "\\) 4"'),
         ("H2", 'Cannot read "2"'),

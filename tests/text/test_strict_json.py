@@ -40,7 +40,7 @@ def test_what_python_writes_is_read_as_the_same(value: object) -> None:
         ("{// mine\n}", "This is not JSON: line 1, column 2: JSON has no comments."),
         ('{"a": 1 # mine\n}', "This is not JSON: line 1, column 9: JSON has no comments."),
         ("{'a': 1}", "This is not JSON: line 1, column 2: names and strings must be in straight double quotes."),
-        ('{"a": None}', "This is not JSON: line 1, column 7: it is written true, false or null."),
+        ('{"a": None}', "This is not JSON: line 1, column 7: write true, false or null."),
         ("", "This is not JSON: line 1, column 1: Expecting value."),
         ("[1 }", "This is not JSON: line 1, column 4: Expecting ',' delimiter."),
         ('{"a": }', "This is not JSON: line 1, column 7: Expecting value."),

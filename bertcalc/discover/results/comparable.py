@@ -118,7 +118,10 @@ def figure(measure: str, case: Case | DiscoveredCase) -> int:
     if isinstance(case, Case):
         return EVERY_QUANTITY[measure].of(case)
     if measure not in _READINGS:
-        raise wrong(N_("This is not available for {name}: its formula was inferred."), name=case.model.architecture)
+        raise wrong(
+            N_("This is not available for {name}, because its formula was derived automatically."),
+            name=case.model.architecture,
+        )
     return _READINGS[measure](case)
 
 

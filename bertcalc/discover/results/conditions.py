@@ -70,9 +70,9 @@ class Condition(NamedTuple):
         """Return the problem with sizes that do not meet the condition."""
         right = self.factor * self.side(values)
         if self.kind == "share" and right.denominator == 1:
-            message = N_("{size} would have to change to {right}: the formula holds only where {condition}.")
+            message = N_("{size} would have to change to {right}: the formula holds only if {condition}.")
             details = {"size": self.field, "right": int(right), "condition": self.sentence()}
             return Problem.of(message, self.field, values[self.field], **details)
         sizes = ", ".join(f"{name} = {values[name]:,}" for name in sorted(self.fields()))
-        message = N_("The formula holds only where {condition}, but {here}.")
+        message = N_("The formula holds only if {condition}, but {here}.")
         return Problem(self.field, values[self.field], message, {"condition": self.sentence(), "here": sizes})

@@ -81,7 +81,7 @@ def counted_config(model_type: str, cls: str | None, fields: Mapping[str, Any]) 
     named = _under_own_names(keys, fields)
     discovery = _with_ties(_discovery(model_type, cls, keys, named), keys, named.get(_TIED))
     if unknown := list(_unknown(keys, discovery, named)):
-        message = N_("bertcalc does not know what these keys change in {cls}: {keys}.")
+        message = N_("bertcalc does not know how these keys change {cls}: {keys}.")
         raise wrong(message, unknown[0], named[unknown[0]], cls=cls, keys=_listed(unknown))
     if lacking := [name for name in _needed(model_type, cls) if named.get(name) is None]:
         message = N_("The file lacks these keys, for which {cls} has no default: {keys}.")
@@ -97,13 +97,13 @@ def counted_config(model_type: str, cls: str | None, fields: Mapping[str, Any]) 
 
 
 _NO_FORMULA = N_(
-    "bertcalc has no formula for the config.json of {cls}. Use the page Any model or bertcalc.infer, which build the "
-    "real class."
+    "bertcalc has no formula for the config.json of {cls}. Use the Any model page or bertcalc.infer, which build "
+    "the real class."
 )
 _OF_NO_SIZES = ("quantization_config", "generation_config")
 _NESTED = N_(
     "The sizes of {cls} are in nested configurations ({keys}), which bertcalc cannot count from the file. Use the "
-    "page Any model or bertcalc.infer, which build the real class."
+    "Any model page or bertcalc.infer, which build the real class."
 )
 
 

@@ -40,7 +40,9 @@ def _with_class(reading: TextReading) -> TextReading:
     name = reading.modules.class_name if reading.modules is not None else ""
     if UNKNOWN_CLASS not in reading.notes or name not in classes_with_formulas():
         return reading
-    advice = Problem.of(N_("bertcalc counts {name} exactly from its config.json: paste that instead."), name=name)
+    advice = Problem.of(
+        N_("bertcalc counts {name} exactly from its config.json: paste the config.json instead."), name=name
+    )
     return replace(reading, notes=tuple(advice if note == UNKNOWN_CLASS else note for note in reading.notes))
 
 
@@ -60,7 +62,10 @@ def _counted(text: str, refused: InputError) -> TextReading:
     )
 
 
-_NO_CLASS = N_("The file names no class: {architecture} is counted. Classes with another head, or none, differ.")
+_NO_CLASS = N_(
+    "The file names no class, so {architecture} is counted. Classes with a different head, or with none, "
+    "have different counts."
+)
 
 
 def formula_of(counted: CountedConfig) -> Problem:
@@ -74,8 +79,8 @@ def formula_of(counted: CountedConfig) -> Problem:
 def remarks_on(counted: CountedConfig) -> tuple[Problem, ...]:
     """Return remarks on where the formula comes from, and on sizes that the file does not have."""
     message = N_(
-        "{architecture} is not one of bertcalc's built-in families: its formula was inferred from the real class of "
-        "transformers {version}."
+        "{architecture} is not in one of bertcalc's built-in families: its formula was derived from the real class "
+        "of transformers {version}."
     )
     discovery = counted.discovery
     origin = Problem.of(message, architecture=discovery.cls, version=discovery.transformers)

@@ -21,13 +21,13 @@ from bertcalc.text.suggestions import nearest
 # as parsing.
 _NAMES = dict(vars(sympy))
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {sympy.floor: floor, sympy.ceiling: ceil, sympy.Min: min, sympy.Max: max}
-NOT_ASKED = Problem.of(N_("it was not asked for"))
+NOT_ASKED = Problem.of(N_("it was not requested"))
 _RESET = N_(
     "If one field of {nested} is given, transformers resets the others ({changes}), so this formula does not hold. "
-    "Infer a formula with {nested} in the changes instead."
+    "Derive a formula with {nested} in the changes instead."
 )
 _NOT_BUILT = N_(
-    "If only some fields of {nested} are given, transformers cannot build this model. Infer a formula with "
+    "If only some fields of {nested} are given, transformers cannot build this model. Derive a formula with "
     "{nested} in the changes instead."
 )
 

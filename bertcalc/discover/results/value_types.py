@@ -3,7 +3,7 @@
 ``bertcalc.discover.search.file_keys`` measures them with the real configuration classes.
 
 >>> print(next(refused("olmo", {"clip_qkv": 2})))
-transformers does not accept clip_qkv = 2: the type has to be float | null.
+transformers does not accept clip_qkv = 2: the type must be float | null.
 >>> list(refused("olmo", {"clip_qkv": 2.0}))
 []
 """
@@ -29,7 +29,7 @@ def refused(model_type: str, fields: Mapping[str, Any]) -> Iterator[Problem]:
     for name, value in fields.items():
         types = accepted.get(name)
         if types and _NAMES[type(value)] not in types.split(" | "):
-            message = N_("transformers does not accept {field} = {value}: the type has to be {types}.")
+            message = N_("transformers does not accept {field} = {value}: the type must be {types}.")
             shown = shorten(json.dumps(value, ensure_ascii=False))
             yield Problem.of(message, name, value, field=name, value=shown, types=types)
 

@@ -341,9 +341,7 @@ def _recorder(until: float) -> Any:
 
         def add(self, shape: Shape | None, flops: int, operation: str) -> None:
             if shape is None or 2 * prod(shape) != flops:
-                raise Refused.because(
-                    N_("it uses {operation}, whose matrix sizes are not known here"), operation=operation
-                )
+                raise Refused.because(N_("it uses {operation}, whose matrix sizes are unknown"), operation=operation)
             module = self.inside[-1] if self.inside else None
             line = 0 if module is None or type(module).__module__.startswith("torch.") else _line()
             shapes = self.shapes.setdefault((self.names.get(id(module), ""), line), [])

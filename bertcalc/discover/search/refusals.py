@@ -77,13 +77,13 @@ def _at_fault(config: Any, cls: Any, fields: Mapping[str, Any], leaves: Mapping[
             usual = _default(reduced, path)
             if not isinstance(usual, int | float | str):
                 message = N_(
-                    "transformers cannot build this model with {size} = {value}, but would without it. "
-                    "transformers says: {reason}"
+                    "transformers cannot build this model with {size} = {value}, but can without it. transformers "
+                    "says: {reason}"
                 )
                 return Problem.of(message, size=path, value=_written(value))
             message = N_(
-                "transformers cannot build this model with {size} = {value}, but would with the default, "
-                "{usual}. transformers says: {reason}"
+                "transformers cannot build this model with {size} = {value}, but can with the default, {usual}. "
+                "transformers says: {reason}"
             )
             return Problem.of(message, size=path, value=_written(value), usual=_written(usual))
     return Problem.of(

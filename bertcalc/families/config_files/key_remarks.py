@@ -114,7 +114,7 @@ def _unread(kind: type[Config], keys: Mapping[str, Any], content: Mapping[str, A
     meant = {key: near for key in unknown[:_NAMED] if (near := _meant(kind, key, content))}
     yield from (_asked(kind, key, keys[key], near) for key, near in meant.items())
     if unknown := [key for key in unknown if key not in meant]:
-        message = N_("Unknown keys, which are ignored: {keys}. If they change the model, its count differs.")
+        message = N_("Unknown keys, ignored: {keys}. If they change the model, its count differs.")
         yield Problem.of(message, unknown[0], keys=named(unknown))
     if of_memory:
         message = N_("Ignored keys: {keys}. They do not affect parameters or FLOPs, but may affect memory.")

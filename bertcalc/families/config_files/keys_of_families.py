@@ -5,8 +5,8 @@
 >>> recognized({"embedding_size": 128, "hidden_size": 256})
 Traceback (most recent call last):
     ...
-bertcalc.text.problem.InputError: This file names no model_type, and embedding_size is a key of several types: albert, \
-electra, convbert, mobilebert, roformer, squeezebert. Add the model_type.
+bertcalc.text.problem.InputError: This file has no model_type, and several model types have the key embedding_size: \
+albert, electra, convbert, mobilebert, roformer, squeezebert. Add the model_type.
 """
 
 import re
@@ -89,14 +89,14 @@ _ELSEWHERE = frozenset(
 _OLDEST = ("bert", "gpt2")  # their files from 2019 name no type, and other types have the same keys
 _NAMED = 4  # the maximum number of unknown keys to list
 
-RECOGNIZED = N_("This file names no model_type: it is read as {family}, recognized by {keys}.")
+RECOGNIZED = N_("This file has no model_type. It is read as {family}, recognized by {keys}.")
 LIKE_BERT = N_(
-    "This file names no model_type: it is read as bert, as its keys are those of Google's bert_config.json. roberta, "
-    "xlm-roberta and camembert have the same keys, and the same parameters without a head."
+    "This file has no model_type. It is read as bert, because it has the keys of Google's bert_config.json. "
+    "roberta, xlm-roberta and camembert have the same keys and, without a head, the same parameters."
 )
 GUESSED = N_(
-    "This file names no model_type and too few sizes to recognize it: it is read as bert, so the count is a guess. Add "
-    "the model_type."
+    "This file has no model_type and too few sizes to recognize the family. It is read as bert, so the count is a "
+    "guess. Add the model_type."
 )
 
 
@@ -140,7 +140,7 @@ def of_remote_type(model_type: Any) -> Problem | None:
         if model_type in family.remote:
             message = N_(
                 "model_type {value} needs code from its own repository, which bertcalc does not run. transformers "
-                "has the same model as {name}: with model_type {name}, transformers reads this file."
+                "has the same model as {name}: change model_type to {name}, and transformers reads this file."
             )
             words = {"value": quoted(model_type), "name": family.name}
             return Problem("model_type", model_type, message, words, ({"model_type": family.name},))
@@ -171,7 +171,7 @@ def _of_keys(content: Mapping[str, Any]) -> RecognizedFamily:
     for keys, names in _SHARED:
         if content.keys() >= {*keys}:
             message = N_(
-                "This file names no model_type, and {keys} is a key of several types: {names}. Add the model_type."
+                "This file has no model_type, and several model types have the key {keys}: {names}. Add the model_type."
             )
             remedies = [{"model_type": name} for name in names if name in FAMILIES]
             words = {"keys": ", ".join(keys), "names": ", ".join(names)}
@@ -198,7 +198,9 @@ def _check_unknown(content: Mapping[str, Any], family: Family) -> None:
         unknown += [key for key in content if key not in (*read, *_HARMLESS, *unknown) and _is_foreign(kind, key)]
     unknown += [key for key in _of_second_stream(content) if key not in (*read, *unknown)]
     if unknown:
-        message = N_("This file names no model_type, and {family} lacks some of its keys: {keys}. Add the model_type.")
+        message = N_(
+            "This file has no model_type, and {family} does not have some of its keys: {keys}. Add the model_type."
+        )
         raise InputError(Problem.of(message, "model_type", None, family=family.name, keys=named(unknown, _NAMED)))
 
 

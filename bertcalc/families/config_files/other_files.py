@@ -1,7 +1,7 @@
 """Explain JSON files from model repositories that are not a model's config.json, recognized by their keys.
 
 >>> print(explained({"word_embedding_dimension": 384}))
-This is the config.json of a Pooling layer of sentence-transformers, which has no parameters.
+This is the config.json of a sentence-transformers Pooling layer, which has no parameters.
 >>> explained({"model_type": "bert", "hidden_size": 768}) is None
 True
 """
@@ -75,8 +75,8 @@ def _is_vocabulary(content: Mapping[str, Any]) -> bool:
 
 
 _MODULES = N_(
-    "This is the modules.json of sentence-transformers, the list of its modules: the model is described by the "
-    "config.json of its first module, the Transformer."
+    "This is the modules.json of sentence-transformers, the list of its modules: use the config.json of its first "
+    "module, the Transformer, instead."
 )
 _TRANSFORMER = ("transformer_task", "modality_config", "module_output_name", "model_args", "tokenizer_args")
 _TOKENIZER = ("tokenizer_class", "added_tokens_decoder", "do_lower_case", "tokenize_chinese_chars", "do_basic_tokenize")
@@ -85,8 +85,8 @@ _SAMPLING = ("_from_model_config", "max_new_tokens", "do_sample", "temperature",
 _ADAPTERS = (
     _FileKind(
         N_(
-            "This is an adapter_config.json of PEFT ({kind}): it changes {base}, whose own config.json can be counted "
-            "here. To count the adapter, bring this file as a text."
+            "This is a PEFT adapter_config.json ({kind}), which changes {base}. To count the model without the "
+            "adapter, use its own config.json. To count the adapter, paste this file as text."
         ),
         _any("peft_type"),
         _adapter,
@@ -103,25 +103,25 @@ _ADAPTERS = (
 _FILES = (
     _FileKind(
         N_(
-            "This is the config.json of a Dense layer of sentence-transformers: it adds {count} parameters to the "
-            "model in front of it."
+            "This is the config.json of a sentence-transformers Dense layer, which adds {count} parameters to the "
+            "model before it."
         ),
         lambda content: dense_layer(content) is not None,
         _parameters,
     ),
     _FileKind(
-        N_("This is the config.json of a Pooling layer of sentence-transformers, which has no parameters."),
+        N_("This is the config.json of a sentence-transformers Pooling layer, which has no parameters."),
         _any("word_embedding_dimension", "pooling_mode_mean_tokens", "pooling_mode_cls_token"),
     ),
     _FileKind(
         N_(
-            "This is a config_sentence_transformers.json, with versions and prompts: the model is described by its "
-            "config.json."
+            "This is a config_sentence_transformers.json, with versions and prompts: use the model's config.json "
+            "instead."
         ),
         _any("__version__", "similarity_fn_name", "default_prompt_name"),
     ),
     _FileKind(
-        N_("This is a sentence_bert_config.json, with the length of texts: the model is described by its config.json."),
+        N_("This is a sentence_bert_config.json, with the length of texts: use the model's config.json instead."),
         lambda content: content.keys() <= {"max_seq_length", "do_lower_case", *_TRANSFORMER} and bool(content),
     ),
     _FileKind(
@@ -136,42 +136,42 @@ _FILES = (
         lambda content: any(isinstance(value, dict) and "data_offsets" in value for value in content.values()),
     ),
     _FileKind(
-        N_("This is a preprocessor_config.json, for images or sound: the model is described by its config.json."),
+        N_("This is a preprocessor_config.json, for images or audio: use the model's config.json instead."),
         _any("feature_extractor_type", "image_processor_type", "processor_class", "do_resize"),
     ),
     _FileKind(
-        N_("This is a tokenizer.json, the tokenizer itself: the model is described by its config.json."),
+        N_("This is a tokenizer.json, the tokenizer itself: use the model's config.json instead."),
         _all("added_tokens", "model"),
     ),
-    _FileKind(N_("This is the list of special tokens: the model is described by its config.json."), _is_of_tokens),
+    _FileKind(N_("This is the list of special tokens: use the model's config.json instead."), _is_of_tokens),
     _FileKind(
-        N_("This is a tokenizer_config.json: the model is described by its config.json."),
+        N_("This is a tokenizer_config.json: use the model's config.json instead."),
         _any(*_TOKENIZER, "special_tokens_map_file", "clean_up_tokenization_spaces", "model_max_length"),
     ),
     _FileKind(
-        N_("This is a vocabulary with {count} tokens: the model is described by its config.json."),
+        N_("This is a vocabulary with {count} tokens: use the model's config.json instead."),
         _is_vocabulary,
         lambda content: {"count": len(content)},
     ),
     _FileKind(
-        N_("This is a training log: the model is described by its config.json."),
+        N_("This is a training log: use the model's config.json instead."),
         _any("log_history", "train_runtime", "eval_loss"),
     ),
     _FileKind(
-        N_("These are the arguments of a training: the model is described by its config.json."),
+        N_("These are training arguments: use the model's config.json instead."),
         _any("per_device_train_batch_size", "num_train_epochs"),
     ),
     _FileKind(
-        N_("This is a DeepSpeed configuration: the model is described by its config.json."),
+        N_("This is a DeepSpeed configuration: use the model's config.json instead."),
         _any("zero_optimization", "train_micro_batch_size_per_gpu"),
     ),
     _FileKind(
-        N_("This is a quantization configuration, which changes only bytes: the model is described by config.json."),
+        N_("This is a quantization configuration, which changes only bytes: use the model's config.json instead."),
         lambda content: content.keys() >= {"bits", "group_size"} or content.keys() >= {"quant_method"},
     ),
     _FileKind(N_("This is a notebook, not a config.json."), _all("cells", "nbformat")),
     _FileKind(
-        N_("This is a generation_config.json, for text generation: the model is described by its config.json."),
+        N_("This is a generation_config.json, for text generation: use the model's config.json instead."),
         lambda content: "model_type" not in content and _any(*_SAMPLING)(content),
     ),
 )

@@ -6,7 +6,7 @@ embeddings differ from BERT's. bertcalc does not run such code. It refuses these
 >>> [problem] = refused({"model_type": "bert", "alibi_starting_size": 512})
 >>> print(problem)
 alibi_starting_size 512: this is MosaicBERT (or DNABERT-2), with ALiBi instead of a position table and with gated \
-feed-forwards. bertcalc does not support it.
+feed-forward networks. bertcalc does not support it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -35,19 +35,19 @@ def _several(value: Any) -> bool:
 
 
 _JINA = N_(
-    "{key} {value}: this is jina-v2's BERT or one like it, with ALiBi instead of a position table or with "
-    "gated feed-forwards. bertcalc does not support it."
+    "{key} {value}: this is jina-v2's BERT or a similar model, with ALiBi instead of a position table or with "
+    "gated feed-forward networks. bertcalc does not support it."
 )
 _MOSAIC = N_(
     "{key} {value}: this is MosaicBERT (or DNABERT-2), with ALiBi instead of a position table and with gated "
-    "feed-forwards. bertcalc does not support it."
+    "feed-forward networks. bertcalc does not support it."
 )
 _NEZHA = N_(
-    "{key} {value}: this is NEZHA, which has relative positions that are computed, and no position table. "
-    "transformers 5 no longer has it, and bertcalc does not support it."
+    "{key} {value}: this is NEZHA, which computes its relative positions and has no position table. transformers 5 "
+    "no longer has it, and bertcalc does not support it."
 )
 _EXPERTS = N_(
-    "{key} {value}: this is a mixture of experts: some layers have several feed-forwards and a router. "
+    "{key} {value}: this is a mixture of experts: some layers have several feed-forward networks and a router. "
     "bertcalc does not support it."
 )
 _GLYPHS = N_(
@@ -62,7 +62,9 @@ _LONGFORMER = N_(
     "{key} {value}: this is a Longformer, whose layers have additional matrices for global attention. "
     "bertcalc does not support it."
 )
-_MULTIQUERY = N_("{key} {value}: all query heads share one key-value head. bertcalc does not support such models.")
+_MULTIQUERY = N_(
+    "{key} {value}: all query heads share one key-value head (multi-query attention), which bertcalc does not support."
+)
 _EXPERT_KEYS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_every_n_layers", "num_experts_per_tok")
 _PROGRAMS = (
     _OtherProgram(_is_set, ("alibi_starting_size",), _MOSAIC),
@@ -88,8 +90,8 @@ def refused(content: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 GUESS = N_(
-    "auto_map: the repository has its own code ({program}), which bertcalc does not run. It counts transformers' class "
-    "of this model type, so the count is a guess."
+    "auto_map: the repository has its own code ({program}), which bertcalc does not run. bertcalc counts the "
+    "transformers class of this model type instead, so the count is a guess."
 )
 
 

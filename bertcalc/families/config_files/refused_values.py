@@ -3,7 +3,7 @@
 >>> from bertcalc.families.bert import BertConfig
 >>> [problem] = refused_values(BertConfig, {"rope_scaling": True}, vars(BertConfig()))
 >>> print(problem)
-rope_scaling True is not possible: it must be null or an object, such as {"rope_type": "default"}.
+rope_scaling True is invalid: it must be null or an object, such as {"rope_type": "default"}.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,14 +23,12 @@ LAYER_TYPES = frozenset(
         *("hybrid_sliding", "reference_sliding_attention", "linear_attention", "sparse", "dense"),
     )
 )
-_NO_ROPE = N_("{field} {value} is not possible: it must be null or an object, such as {example}.")
-_NO_LAYERS = N_(
-    "{field} {value} is not possible: it must be null or a list with a type for each of the {layers} layers."
-)
-_NO_DECIMAL = N_("{field} {value} is not possible: transformers accepts only decimals, such as {example}.")
-_NO_NUMBER = N_("{field} {value} is not possible: it must be a number, such as {example}.")
-_NO_SIZE = N_("{field} {value} is not possible: it must be a whole number.")
-_NO_SECOND = N_("{field} {value} is not possible, although {other} is given as well: transformers checks both.")
+_NO_ROPE = N_("{field} {value} is invalid: it must be null or an object, such as {example}.")
+_NO_LAYERS = N_("{field} {value} is invalid: it must be null or a list with a type for each of the {layers} layers.")
+_NO_DECIMAL = N_("{field} {value} is invalid: transformers accepts only decimals, such as {example}.")
+_NO_NUMBER = N_("{field} {value} is invalid: it must be a number, such as {example}.")
+_NO_SIZE = N_("{field} {value} is invalid: it must be a whole number.")
+_NO_SECOND = N_("{field} {value} is invalid even though {other} is also given: transformers checks both.")
 
 
 def refused_values(kind: type[Config], content: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Problem]:

@@ -26,7 +26,7 @@ from bertcalc.text.arguments import Single, checked
 from bertcalc.text.problem import InputError, Problem, wrong
 from bertcalc.transformers4.version import version_of
 
-PADDING = N_("The memory of {architecture} depends on how many tokens are padding: its loss leaves them out.")
+PADDING = N_("The memory of {architecture} depends on the number of padding tokens, because its loss ignores them.")
 PADDED_PROMPTS = N_(
     "The memory of {architecture} with virtual tokens in front of padded sequences is not simulated yet."
 )

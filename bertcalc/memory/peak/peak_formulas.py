@@ -50,11 +50,11 @@ from bertcalc.text.arguments import checked
 from bertcalc.text.problem import InputError, Problem
 
 _NAMED_LAYERS = N_(
-    "A change of {architecture} names layers by number, so it is not possible with other numbers of layers."
+    "A change to {architecture} selects layers by index, so it does not apply to other numbers of layers."
 )
 _BEFORE_LAYERS = N_(
-    "A change of {architecture} computes keys and values for all layers before the first one runs: the peak is counted "
-    "for one number of layers at a time."
+    "A change to {architecture} computes the keys and values of all layers before the first layer runs, so the "
+    "peak can only be counted for one number of layers at a time."
 )
 _HEAD_SIZE = sympy.Symbol("d", integer=True, positive=True)
 _LAYERS = SYMBOLS["num_hidden_layers"]

@@ -18,15 +18,15 @@ from pages.ui.shell.present import presenting
 from pages.ui.widgets.real_answers import wanted
 from pages.ui.widgets.tables import show_table
 
-PROOF = Fold("proof", N_("How it was found, and where it holds"))
+PROOF = Fold("proof", N_("How it was derived and where it holds"))
 MISSING = N_("This needs torch and transformers, which are not installed here.")
 TREE = Fold("printed", N_("As PyTorch prints it"))
 # Maps the discovery's activities to their descriptions. Any other activity is the name of the field that it changes.
 _DOING = {
-    "": N_("Waiting for another reader's model"),
+    "": N_("Waiting for another user's model"),
     "imports": N_("Starting PyTorch"),
     "formulas": N_("Fitting formulas"),
-    "fresh configurations": N_("Building the class at sizes that were not used for fitting"),
+    "fresh configurations": N_("Building the class at held-out sizes"),
     "conditions": N_("Searching for sizes at which the formula fails"),
 }
 
@@ -105,14 +105,14 @@ def show_verdict(discovery: Discovered) -> None:
     """
     if discovery.unexplained and discovery.explained == discovery.parameters:
         st.warning(
-            _("Every parameter has a formula at these sizes, but it is not clear at which other sizes it holds.")
+            _("Every parameter has a formula at these sizes, but it is unclear at which other sizes the formulas hold.")
         )
         return
     if discovery.unexplained:
         st.warning(
             _(
                 "The formula is incomplete: {explained:,} of {all:,} parameters have a formula that was right at "
-                "every other size. Tensor names without a formula: {names:,}."
+                "every other size tested. Tensor names without a formula: {names:,}."
             ).format(explained=discovery.explained, all=discovery.parameters, names=len(discovery.unexplained))
         )
         return
@@ -124,9 +124,9 @@ def show_verdict(discovery: Discovered) -> None:
     where = [sentence(condition.sentence(), str) for condition in regime]
     if where and not presenting():
         holds = (
-            _("The formula holds where {conditions}."),
-            _("The formula holds where {conditions}; one more condition is listed below."),
-            _("The formula holds where {conditions}; {more:,} more conditions are listed below."),
+            _("The formula holds if {conditions}."),
+            _("The formula holds if {conditions}; one more condition is listed below."),
+            _("The formula holds if {conditions}; {more:,} more conditions are listed below."),
         )[min(len(where), 3) - 1]
         verdict = in_a_row([verdict, holds.format(conditions=literal(where[0]), more=len(where) - 1)])
     st.markdown(verdict)
@@ -148,10 +148,10 @@ def show_proof(discovery: Discovered) -> None:
 def _show_how(discovery: Discovered) -> None:
     st.markdown(
         _(
-            "The real class was built {builds:,} times without weights, in {seconds} s, with transformers"
-            " {version}: each field was changed alone, then several and all of them together. The formulas were"
-            " made from some of these models, and then compared with {of:,} others, tensor by tensor: {agreed:,}"
-            " agreed, {all:,} of which had every field changed at once."
+            "The real class was built {builds:,} times without weights, in {seconds} s, with transformers "
+            "{version}: each field was changed alone, then several and all of them together. The formulas were "
+            "fitted to some of these models and compared with {of:,} others, tensor by tensor: {agreed:,} agreed, "
+            "of which {all:,} had all fields changed."
         ).format(
             builds=discovery.builds,
             seconds=fixed(discovery.seconds),

@@ -40,7 +40,7 @@ def show_flops(selection: TypeSelection, sizes: Mapping[str, int]) -> None:
     elif discovery.no_flops is not None and discovery.no_flops != NOT_ASKED:
         st.caption(_("There is no formula for its FLOPs: {reason}").format(reason=sentence(discovery.no_flops)))
     elif not real_model.installed():
-        st.caption(_("Finding its FLOPs needs torch and transformers, which are not installed here."))
+        st.caption(_("Deriving the FLOPs requires torch and transformers, which are not installed here."))
     else:
         _offer(selection)
 
@@ -84,7 +84,7 @@ def _show_count(discovery: Discovered, sizes: Mapping[str, int]) -> None:
             joined(" · ", (scaled(count, "FLOPs"), grown)),
             least=200,
             help=_(
-                "The matrix products with eager attention, as PyTorch's FlopCounterMode counts them. Each token goes"
-                " through its experts by itself, and a decoder has as many tokens as its encoder."
+                "Matrix products with eager attention, counted as PyTorch's FlopCounterMode counts them. Each "
+                "token passes through its experts separately, and a decoder has as many tokens as its encoder."
             ),
         )

@@ -36,7 +36,7 @@ def show_link(model_type: str, cls: str | None = None, fields: Mapping[str, Any]
     ref = ModelRef.of_class(model_type, cls or classes_of(model_type)[0], config=_within(dict(fields or {})))
     st.page_link(
         page_at("any_model"),
-        label=_("Show the formula of {kind} on the page Any model →").format(kind=ref.cls),
+        label=_("Show the formula of {kind} on the Any model page →").format(kind=ref.cls),
         icon=":material/travel_explore:",
         query_params=link_of(ref),
     )

@@ -26,16 +26,19 @@ def show_bring(selection: TypeSelection) -> None:
         fields = ", ".join(f"{name} = {_brief(value)}" for name, value in list(selection.fields.items())[:6])
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(
-                _("Back to the default of {kind}").format(kind=selection.model_type),
+                _("Reset to the default {kind} configuration").format(kind=selection.model_type),
                 key="any default",
                 on_click=choose,
                 args=(selection.model_type, selection.cls, {}),
             )
-            st.caption(_("Given: {fields}").format(fields=fields + (" ..." if len(selection.fields) > 6 else "")))
+            st.caption(_("Fields set: {fields}").format(fields=fields + (" ..." if len(selection.fields) > 6 else "")))
         _show_derived(selection)
         if too_long(selection):
             st.caption(
-                _("The config.json is too long for the link: anyone who opens the link sees the type's default.")
+                _(
+                    "The config.json is too long for the link: users who open the link see the default configuration "
+                    "of its type."
+                )
             )
     BRING.around(_show_ways)
 
@@ -89,7 +92,7 @@ def _take(text: str) -> None:
 def _take_hub() -> None:
     """Read a config.json from the Hub; other runs can continue meanwhile."""
     try:
-        with st.spinner(_("Asking the Hub ...")), RUN_QUEUE.pause():
+        with st.spinner(_("Querying the Hub ...")), RUN_QUEUE.pause():
             text = hub_workers.ask_config(st.session_state["any repo"].strip(), wanted)
     except InputError as error:
         st.session_state["any problems"] = error.problems

@@ -37,7 +37,7 @@ class _Paths(Select[str]):
 
 
 OPEN = _Paths("part", N_("Open"), words={_WHOLE: N_("the whole model")}, label_visibility="collapsed", width=320)
-TENSORS = Fold("any_tensors", N_("Tensors: name, copies, and shape as formula and in numbers"))
+TENSORS = Fold("any_tensors", N_("Tensors: name, copies, and shape in symbols and in numbers"))
 
 
 def show_parts(discovery: Discovered, values: Mapping[str, int]) -> None:
@@ -101,7 +101,7 @@ def show_tensors(discovery: Discovered, values: Mapping[str, int]) -> None:
     names = {
         "name": _("Name"),
         "copies": _("Copies"),
-        "fields": _("Shape in fields"),
+        "fields": _("Symbolic shape"),
         "shape": _("Shape"),
         "parameters": _("Parameters"),
         "share": _("Share"),

@@ -34,7 +34,7 @@ from pages.ui.widgets.text_answer import answering, show_read_button
 from pages.ui.widgets.total_formula.show import show_total_formula
 
 AUTOMATIC = "recognized"
-_KINDS = {AUTOMATIC: N_("the recognized kind")} | {str(kind): name for kind, name in KIND_NAMES.items()}
+_KINDS = {AUTOMATIC: N_("the detected kind")} | {str(kind): name for kind, name in KIND_NAMES.items()}
 # This control stores the text in the link and is not drawn. The visible text box accepts far longer texts.
 LINKED = Text("text", N_("Text"), "", 1_500)
 READ_AS: Select[str] = Select("read_as", N_("Read as"), words=_KINDS, width=200)
@@ -90,12 +90,12 @@ def _show_box() -> tuple[str, str]:
     if is_long:
         message = _(
             "This text has more than {most:,} characters, so it is not in the link: only this tab of your browser "
-            "keeps it, and anyone who opens the link sees an empty box."
+            "keeps it, and users who open the link see an empty box."
         )
         if not kept.holds_text("pasted_text"):
             message = _(
-                "This text has more than {most:,} characters, so it is not in the link: a reload empties the box, and "
-                "anyone who opens the link sees an empty box."
+                "This text has more than {most:,} characters, so it is not in the link: a reload empties the box, "
+                "and users who open the link see an empty box."
             )
         st.caption(message.format(most=LINKED.longest))
     st.session_state["drawn choices"][LINKED.name] = None if is_long or not text.strip() else text
@@ -186,7 +186,7 @@ def _show_adapter(reading: TextReading, base: Model, adapted: Model) -> None:
 
 def _show_link(**query: str) -> None:
     """Draw a link to the page "Why is my number different?"; ``query`` holds the number or the terms."""
-    st.page_link(page_at("explain"), label=_("A link to this →"), query_params=query)
+    st.page_link(page_at("explain"), label=_("Open a page with a shareable link →"), query_params=query)
 
 
 def _show_model(reading: TextReading) -> None:
@@ -218,7 +218,7 @@ def _show_model(reading: TextReading) -> None:
 def _of_text(reading: TextReading) -> str:
     """The title of a text's count; it states if a preset completes the text or if the count is a lower bound."""
     if reading.preset:
-        return _("Completed like {preset}").format(preset=reading.preset)
+        return _("Completed from {preset}").format(preset=reading.preset)
     return _("Parameters in the text, at least") if reading.is_at_least else _("Parameters in the text")
 
 

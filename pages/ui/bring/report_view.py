@@ -29,11 +29,11 @@ def show(report: Proofread, present: Model, text: str) -> None:
     if AGAINST.show():
         report = _checked_against(present, text)
     if not report.claims:
-        message = _("No number in this text is read as a claim about {preset}.").format(preset=report.preset)
+        message = _("No number in this text was recognized as a claim about {preset}.").format(preset=report.preset)
         if report.assumed or not report.preset:
             message = _(
-                "No number in this text is read as a claim. Name the model in it, such as BERT-base, or check it "
-                "against the model in the sidebar."
+                "No number in this text was recognized as a claim. Name the model in the text, such as BERT-base, "
+                "or check it against the model in the sidebar."
             )
         st.info(message, icon=":material/help:")
         return
@@ -48,7 +48,7 @@ def show(report: Proofread, present: Model, text: str) -> None:
             st.markdown(sentence(part))
     rows = [(_claim(claim), _verdict(claim)) for claim in report.claims[:_MOST_CLAIMS]]
     if rows:
-        show_rows((_("In the text"), _("Verdict")), rows, _("The claims of the text with their verdicts"))
+        show_rows((_("In the text"), _("Verdict")), rows, _("The claims in the text, with verdicts"))
     if len(report.claims) > _MOST_CLAIMS:
         message = _("The table shows the first {count:,} of {all:,} claims. All are marked in the text below.")
         st.caption(message.format(count=_MOST_CLAIMS, all=len(report.claims)))

@@ -30,7 +30,7 @@ from pages.ui.widgets.metrics import show_metrics
 from pages.ui.widgets.numbers import percent, short
 from pages.ui.widgets.tables import show_rows
 
-CODE = Fold("change_code", N_("Python with the real libraries"))
+CODE = Fold("change_code", N_("Python code with the real libraries"))
 
 
 class Figure(NamedTuple):
@@ -222,13 +222,13 @@ def _explain_all(figures: Sequence[StepEffect]) -> None:
     values = {"all": after, "model": before, "adapter": after - before - sum(saved.values())}
     if saved:
         message = _(
-            "All {all:,} parameters: {model:,} of the model, {adapter:,} of the adapter, and {copies:,} of a trained "
-            "copy of {modules}. peft keeps the original, too, but freezes it."
+            "All {all:,} parameters: {model:,} in the model, {adapter:,} in the adapter, and {copies:,} in a "
+            "trained copy of {modules}. peft also keeps the original modules, frozen."
         )
         modules = listed(f"`{name}`" for name in saved)
         st.markdown(fill(message, **values, copies=sum(saved.values()), modules=modules))
     elif after > before:
-        message = _("All {all:,} parameters: {model:,} of the model, and {adapter:,} of the adapter.")
+        message = _("All {all:,} parameters: {model:,} in the model and {adapter:,} in the adapter.")
         st.markdown(fill(message, **values))
 
 

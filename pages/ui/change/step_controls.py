@@ -33,7 +33,7 @@ from pages.ui.shell.i18n import _, with_colon
 
 # This module draws the control, but does not bind it to the link. The steps belong to the model's history, which writes
 # the link.
-CHANGES = Text("changes", N_("The steps, as they are in the link"), "", 2_000)
+CHANGES = Text("changes", N_("The steps, as written in the link"), "", 2_000)
 _VALUE = re.compile("=([^,;]*)")
 
 

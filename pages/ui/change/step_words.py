@@ -30,7 +30,7 @@ TITLES: Mapping[str, str] = {
 }
 # Maps a purpose, which is the title of a menu, to the kinds of steps in the menu.
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    N_("Train less"): ("lora", "ia3", "prompt_tuning", "prefix_tuning", "p_tuning", "ln_tuning", "bitfit"),
+    N_("Train fewer parameters"): ("lora", "ia3", "prompt_tuning", "prefix_tuning", "p_tuning", "ln_tuning", "bitfit"),
     N_("Resize"): ("vocabulary", "layers", "heads", "feed_forward", "embeddings"),
     N_("Quantize"): (
         *("bitsandbytes", "torchao_int8", "torchao_intx", "torch_dynamic", "onnx_dynamic", "gguf", "gptq", "awq"),
@@ -40,54 +40,60 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 HELP: Mapping[str, str] = {
     "r": N_("The rank of the adapter: each target gets two matrices, one with r rows and one with r columns."),
     "target_modules": N_(
-        "The modules that get an adapter: names, such as query, value; all-linear; or a pattern for whole names. "
-        "Empty: the default of peft for this family."
+        "Modules that get an adapter: names, such as query, value; all-linear; or a regular expression for full "
+        "names. Empty: peft's default for this family."
     ),
     "task_type": N_(
         "peft trains a copy of the head for SEQ_CLS, TOKEN_CLS and QUESTION_ANS. Without a type, the head stays frozen."
     ),
-    "bias": N_("The biases of the model that are trained, too."),
+    "bias": N_("Which biases of the model are trained as well."),
     "lora_dropout": N_("The dropout in front of the adapter, from 0 to 1."),
     "modules_to_save": N_(
-        "Further modules that are trained as a whole: names, such as pooler. peft keeps the original and trains a copy."
+        "Names of further modules to train as a whole, such as pooler. peft keeps the original and trains a copy."
     ),
-    "layers_to_transform": N_("The layers that get an adapter, by their numbers from 0. Empty: all layers."),
-    "use_dora": N_("DoRA: a magnitude is trained for each output of a target."),
+    "layers_to_transform": N_("Layers that get an adapter, numbered from 0. Empty: all layers."),
+    "use_dora": N_("DoRA: also train a magnitude for each output of a target module."),
     "use_rslora": N_("rsLoRA: the adapter is scaled by lora_alpha / √r, which changes no count."),
     "lora_bias": N_("The second matrix of each adapter gets a bias."),
     "feedforward_modules": N_("The target_modules whose inputs IA3 scales, instead of their outputs."),
-    "num_virtual_tokens": N_("How many trained vectors come before the tokens."),
-    "prefix_projection": N_("Whether two dense layers make the prefixes."),
-    "encoder_hidden_size": N_("The size of the network that makes the vectors. Empty: the hidden size."),
-    "encoder_reparameterization_type": N_("The network that makes the vectors."),
+    "num_virtual_tokens": N_("Number of trained vectors before the tokens."),
+    "prefix_projection": N_("Whether two dense layers generate the prefixes."),
+    "encoder_hidden_size": N_("The size of the network that generates the vectors. Empty: the hidden size."),
+    "encoder_reparameterization_type": N_("The network that generates the vectors."),
     "head": N_("Whether the whole head is trained, in addition to the biases."),
-    "new_num_tokens": N_("The tokens of the new vocabulary."),
-    "pad_to_multiple_of": N_("The number of tokens is rounded up to a multiple of this, such as 8 or 64."),
-    "layers": N_("The layers that are dropped, by their numbers from 0: 1, 3, 5."),
+    "new_num_tokens": N_("Number of tokens in the new vocabulary."),
+    "pad_to_multiple_of": N_("The number of tokens is rounded up to a multiple of this value, such as 8 or 64."),
+    "layers": N_("Layers to drop, numbered from 0, such as 1, 3, 5."),
     "heads": N_(
-        "How many heads are pruned in each layer; or which, by numbers from 0: 0:1/2+11:3 means heads 1 and 2 of layer "
-        "0, and head 3 of layer 11."
+        "How many heads to prune in each layer, or which ones, numbered from 0: 0:1/2+11:3 means heads 1 and 2 of "
+        "layer 0 and head 3 of layer 11."
     ),
-    "intermediate_size": N_("The new size of the feed-forward."),
+    "intermediate_size": N_("The new intermediate size."),
     "embedding_size": N_("The new size of the embedding vectors, which a matrix projects to the hidden size."),
-    "load_in_8bit": N_("A byte for each weight, and a float32 scale for each row."),
-    "load_in_4bit": N_("Half a byte for each weight, and a float32 scale for each block of 64."),
+    "load_in_8bit": N_("One byte per weight, and one float32 scale per row."),
+    "load_in_4bit": N_("Half a byte per weight, and one float32 scale per block of 64."),
     "bnb_4bit_quant_type": N_("The 16 values of a weight: NF4 has more of them near 0, where most weights are."),
     "bnb_4bit_use_double_quant": N_("The scales are quantized, too."),
     "type": N_(
-        "llama-quantize's name of the types in the file. Most are mixes: Q4_K_M has 4.5 bits a weight, and 6.6 in the "
-        "word table, and in the values and the second feed-forward matrix of half of the layers."
+        "llama-quantize's name for the types in the file. Most names stand for mixes: Q4_K_M has 4.5 bits per "
+        "weight, but 6.6 in the word table and, in half of the layers, in the value matrix and the second "
+        "feed-forward matrix."
     ),
-    "pure": N_("All matrices have one type, as with --pure of llama-quantize; also for models that it does not read."),
-    "bits": N_("The bits of each weight."),
-    "group_size": N_("How many weights of a row share a scale; -1: all of them."),
-    "weight_dtype": N_("The range of each weight, which takes a whole byte in any case."),
+    "pure": N_(
+        "All matrices have the same type, as with llama-quantize --pure. This also works for models that "
+        "llama-quantize does not read."
+    ),
+    "bits": N_("Bits per weight."),
+    "group_size": N_("Number of weights in a row that share a scale; -1 means the whole row."),
+    "weight_dtype": N_("The range of the weights; each weight takes a whole byte in any case."),
     "llm_int8_skip_modules": N_(
-        "The modules that are not quantized, by name, such as classifier. An adapter trains the head as a whole: leave "
-        "it out of the quantization."
+        "Names of the modules that are not quantized, such as classifier. An adapter trains the head as a whole, "
+        "so leave the head out of the quantization."
     ),
-    "llm_int8_threshold": N_("Inputs that reach this value are outliers: int8 leaves their columns out. 0 means none."),
-    "granularity": N_("How many weights share a scale, such as 32. Empty: those of a row."),
+    "llm_int8_threshold": N_(
+        "Inputs of this size or larger are outliers: int8 skips their columns. 0 means no outliers."
+    ),
+    "granularity": N_("Number of weights that share a scale, such as 32. Empty: one scale per row."),
 }
 
 

@@ -73,14 +73,14 @@ def read_from_hub(repo_id: str) -> None:
     """Read a model from the Hub, and store the result or the problems in the session."""
     forget("hub")
     try:
-        with st.spinner(_("Asking the Hub ...")):
+        with st.spinner(_("Querying the Hub ...")):
             reading, comparison = ask_hub(repo_id)
         st.session_state["hub read last"] = CheckpointReading(repo_id, comparison, remarks=reading.remarks)
     except InputError as error:
         st.session_state["problems of hub"] = error.problems
         config = ""
         if is_of_another_type(error.problems):
-            with suppress(InputError), st.spinner(_("Asking the Hub ...")), RUN_QUEUE.pause():
+            with suppress(InputError), st.spinner(_("Querying the Hub ...")), RUN_QUEUE.pause():
                 config = hub_workers.ask_config(repo_id, wanted)
         st.session_state["other config of hub"] = config
 

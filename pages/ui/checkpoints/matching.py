@@ -69,15 +69,15 @@ def show_details(brought: CheckpointReading) -> None:
     lines = [_("Data types: {dtypes}").format(dtypes=dtypes)]
     if comparison.wrapper:
         lines.append(
-            _("All names begin with {prefix}, which is left out.").format(prefix=code(shorten(comparison.wrapper)))
+            _("All names begin with {prefix}, which is omitted here.").format(prefix=code(shorten(comparison.wrapper)))
         )
     if by_names in brought.guessed:
         message = _(
-            "{field} is guessed to be false, because the file has its own decoder; in files of older releases, it can "
-            "be a copy of the word embeddings."
+            "{field} is assumed to be false, because the file has its own decoder; in files of older releases, the "
+            "decoder can be a copy of the word embeddings."
         )
         lines.append(message.format(field=code(config.own_name(by_names))))
-    assumed = _("{field} cannot be read from any shape: {value} is assumed, which changes no count.")
+    assumed = _("{field} cannot be read from any shape: {value} is assumed, which does not affect any count.")
     guessed = [field for field in brought.guessed if field != by_names]
     lines += [assumed.format(field=code(field), value=getattr(config, field)) for field in guessed]
     st.caption("  \n".join(lines))
@@ -171,12 +171,14 @@ def offer(model: Model, item: ModelRef) -> None:
     left = [kind.own_name(field) for field in changed if field not in FIELDS]
     with st.container(width="content", gap="xxsmall"):
         if counted := [name for name in left if _changes_count(model, name, getattr(base, name))]:
-            message = _("The sidebar cannot have this model: it has no control for {fields}, which changes the count.")
+            message = _("The sidebar cannot show this model: it has no control for {fields}, which changes the count.")
             st.caption(message.format(fields=listed(f"`{name}`" for name in counted)))
             return
         st.button(_("Use this model"), icon=":material/arrow_back:", on_click=_take, args=(model, item))
         if left:
-            message = _("Not copied, because the sidebar has no control for them and they change no count: {fields}")
+            message = _(
+                "Not copied, because the sidebar has no control for these fields and they affect no count: {fields}"
+            )
             st.caption(message.format(fields=listed(f"`{field}`" for field in left)))
 
 

@@ -58,7 +58,7 @@ VIEW = view(
         "glance": N_("At a glance"),
     },
 )
-MODELS = Text("models", N_("The comparison, as it is in the link"), "", LONGEST)
+MODELS = Text("models", N_("The comparison, as written in the link"), "", LONGEST)
 
 
 class _ModelChoice(Select[str]):
@@ -305,7 +305,7 @@ def choose_models(items: Sequence[ModelRef], choice: Choice, present: PresentMod
         on_change=_take_chosen,
         args=(picker.number, options),
     )
-    help_text = _("Keeps this model in the comparison as it is now, even if the sidebar changes.")
+    help_text = _("Keeps the current model in the comparison, even if the sidebar changes later.")
     pin = item_of(choice.model, choice.preset).with_steps(present.steps)
     _add_button(_("Pin the current model"), items, pin, icon=":material/keep:", help=help_text)
     other = discovered_models.choose()
@@ -367,7 +367,7 @@ def paste(items: Sequence[ModelRef]) -> None:
         if is_of_another_type(error.problems):
             with suppress(InputError):
                 other = discovered_models.read_config(text)
-                st.text(_("{architecture}: its formula will be inferred").format(architecture=other.cls))
+                st.text(_("{architecture}: its formula will be derived").format(architecture=other.cls))
                 _add_button(_("Add to the comparison"), items, other)
                 return
         with st.container(border=True):
@@ -453,7 +453,7 @@ def choose_explained(models: Sequence[ComparedModel]) -> None:
         EXPLAINED.choose(names)
     other = explained(models)
     turned = write([other.item, *(model.item for model in models if model is not other)])
-    help_text = filled(_("Compare all others with {model}."), model=other.name)
+    help_text = filled(_("Compare all other models with {model}."), model=other.name)
     st.button(_("Use as baseline"), on_click=change, args=({"models": turned},), help=help_text)
 
 

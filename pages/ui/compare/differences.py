@@ -46,8 +46,8 @@ def how_found(comparison: Comparison, explanation: Breakdown) -> str:
     """A sentence on how the parts of a difference were computed."""
     if not explanation.by_part:
         return _(
-            "The fields are changed one after another in this order, and the model is counted after each change, so "
-            "the parts add up to the difference. In another order the parts may differ."
+            "The fields are changed one after another in this order, and the model is counted after each change, "
+            "so the parts add up to the difference. In a different order, the parts may differ."
         )
     if comparison.measure == "parameters":
         return _("These models have different configurations, so their parts are compared.")
@@ -124,7 +124,7 @@ def show_steps(comparison: Comparison, explanation: Breakdown) -> None:
         if part.inside:
             _show_inside(part)
     if fields := explanation.fields_without_effect:
-        st.caption(_("These fields differ without an effect: {fields}.").format(fields=", ".join(map(code, fields))))
+        st.caption(_("These fields differ but have no effect: {fields}.").format(fields=", ".join(map(code, fields))))
 
 
 def _show_inside(part: Attribution) -> None:
@@ -139,7 +139,7 @@ def show_all(comparison: Comparison, chosen_explanation: Breakdown) -> None:
     """Show the difference of each model from the first; ``chosen_explanation`` belongs to the explained model."""
     first, *others = comparison.models
     chosen = explained(comparison.models)
-    st.markdown(_("**All models, compared to {first}**").format(first=first.name))
+    st.markdown(_("**All models, compared with {first}**").format(first=first.name))
     rows = []
     for model in others:
         explanation = chosen_explanation if model is chosen else comparison.explained(model)

@@ -28,7 +28,7 @@ def choose() -> ModelRef:
     left, right = st.columns(2)
     kinds = list(types())
     kind = left.selectbox(
-        _("Any model of transformers"),
+        _("Any transformers model"),
         kinds,
         kinds.index(MODEL_TYPE.default),
         key="compared type",
@@ -50,8 +50,9 @@ def show_limits(models: Mapping[ModelRef, DiscoveredModel], measure: str) -> Non
     if not models:
         return
     message = _(
-        "For {models}, only the parameters, the bytes of the weights and, where discovered, the FLOPs of a forward "
-        "pass are known; memory and training show –. Layers and heads are inferred from the names of tensors."
+        "For {models}, only the parameter count, the bytes of the weights and, if derived, the FLOPs of a forward "
+        "pass are known; memory and training show –. The numbers of layers and heads are inferred from tensor "
+        "names."
     )
     st.caption(message.format(models=listed(dict.fromkeys(model.architecture for model in models.values()))))
     for item, model in models.items():

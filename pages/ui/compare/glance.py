@@ -74,14 +74,14 @@ def draw_models(comparison: Comparison, choice: Choice | None = None) -> None:
         glance_frame(_titles(comparison.batch), rows),
         glance_bars(appearance(), sum(bool(row.shown) for row in rows), len(GLANCE), column, linked=choice is not None),
         numbers={"name": _("Model"), "quantity": _("Quantity"), "figure": _("Figure")},
-        alt=_("Models at a glance: parameters, embeddings, FLOPs for a token, memory of a training step"),
+        alt=_("Models at a glance: parameters, embeddings, FLOPs per token, memory of a training step"),
     )
 
 
 def _titles(batch: Batch) -> list[str]:
     memory = _("Training memory, {letter} = {size:,}")
     memory = memory.format(letter=CALL_LETTERS["batch_size"], size=batch.batch_size)
-    return [_("Parameters"), _("Embeddings"), _("FLOPs for a token"), memory]
+    return [_("Parameters"), _("Embeddings"), _("FLOPs per token"), memory]
 
 
 def cells_of(comparison: Comparison, model: ComparedModel) -> list[Cell]:

@@ -197,8 +197,8 @@ def show_scatter(comparison: Comparison) -> None:
         )
     st.caption(
         _(
-            "Every preset without a head; diamonds are the models of the comparison. If a point has no "
-            "name, hover over it to see the name. Both axes are logarithmic."
+            "Every preset without a head; diamonds are the models of the comparison. Hover over an unnamed point "
+            "to see its name. Both axes are logarithmic."
         )
     )
     if len(presets) < len(PRESETS):

@@ -64,8 +64,10 @@ MEANINGS: dict[tuple[str, str], str] = {
     ("operations", "all"): N_("also element-wise operations: activations, softmax, LayerNorm, biases"),
     ("logits", "all"): N_("logits at every position"),
     ("logits", "masked"): N_("logits at the 15 % of positions that are masked"),
-    ("training", "3x"): N_("training: forward, and backward twice as much"),
-    ("training", "4x"): N_("training: forward, the layers forward again, and backward twice as much"),
+    ("training", "3x"): N_("training: the forward pass, plus twice as much for the backward pass"),
+    ("training", "4x"): N_(
+        "training: the forward pass, a second forward pass of the layers, plus twice as much for the backward pass"
+    ),
 }
 
 

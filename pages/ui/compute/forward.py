@@ -112,7 +112,7 @@ def show_names(count: Count) -> None:
         share = percent(row.copies * row.cost, whole)
         copies = fill("{copies:,}\N{NO-BREAK SPACE}×", copies=row.copies)
         cells.append((module, formula, grouped(row.cost), copies, share))
-    titles = (_("Module"), _("Formula of one"), _("One, {unit}").format(unit=unit), _("Copies"), _("Share"))
+    titles = (_("Module"), _("Formula per copy"), _("Per copy, {unit}").format(unit=unit), _("Copies"), _("Share"))
     show_rows(titles, cells, _("Operations of each module in a forward pass"))
 
 
@@ -133,8 +133,8 @@ def _show_proof(proof: FlopProof) -> None:
         show_rows((_("Module"), "bertcalc", "PyTorch"), rows, _("The counts that differ"))
     else:
         message = _(
-            "PyTorch counts the same: {forward:,} FLOPs forward, {training:,} with backward, and the same in each "
-            "of {modules:,} modules."
+            "PyTorch counts the same: {forward:,} FLOPs in the forward pass, {training:,} including the backward "
+            "pass, and the same FLOPs in each of {modules:,} modules."
         )
         figures = {"forward": proof.forward.theirs, "training": proof.training.theirs, "modules": len(proof.modules)}
         show_agreement(True, message.format(**figures))

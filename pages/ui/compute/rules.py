@@ -43,7 +43,7 @@ def show_rules(count: Count) -> None:
         name, why = listed([f"**{rule.name}**", phases[rule.phase]]), f":small[{_(rule.difference)}]"
         ours = count.total(rule.phase)
         rows.append((name, grouped(nearest(theirs)), signed_percent(theirs - ours, ours), why))
-    titles = (_("Convention"), _("FLOPs"), _("Against PyTorch"), _("What makes the difference"))
+    titles = (_("Convention"), _("FLOPs"), _("Compared with PyTorch"), _("Why it differs"))
     show_rows(titles, rows, _("Counts under other conventions"))
 
 

@@ -23,7 +23,7 @@ from pages.ui.widgets.numbers import percentage
 from pages.ui.widgets.tables import show_rows
 
 _UNITS = {"steps": N_("Steps"), "sequences": N_("Sequences"), "tokens": N_("Tokens")}
-BUDGET = Select[str]("budget", N_("Budget in"), words=_UNITS, width=115)
+BUDGET = Select[str]("budget", N_("Budget unit"), words=_UNITS, width=115)
 DEVICE = Select(
     "device",
     N_("Device"),
@@ -87,7 +87,7 @@ def choose_plan(count: Count) -> TrainingRun:
     device = DEVICES[name]
     if precision not in device.peak:
         nearest = next(iter(device.peak))
-        message = N_("{device} does not support {precision} matrix products: {nearest} is available.")
+        message = N_("{device} does not support {precision} matrix products: use {nearest}.")
         words = {"precision": PRECISION.word(precision), "nearest": PRECISION.word(nearest)}
         remedy = {PRECISION.name: nearest}
         problems.append(Problem(PRECISION.name, precision, message, {"device": DEVICE.word(name), **words}, (remedy,)))
@@ -105,8 +105,8 @@ def say_batch(count: Count) -> None:
     call, other = count.call, present_batch(count.choice.config, linked_batch().sizes())
     if call.batch.shape != other.shape:
         message = _(
-            "A training run has a batch of its own, at first that of BERT's pre-training: here {trained}. The other "
-            "views of this page count {other}."
+            "A training run has its own batch, by default the batch of BERT's pre-training: here {trained}. The "
+            "other views of this page use {other}."
         )
         trained = f"{call.batch_size:,} × {call.sequence_length:,}"
         st.caption(message.format(trained=trained, other=f"{other.batch_size:,} × {other.sequence_length:,}"))
@@ -124,7 +124,7 @@ def _hourly(problems: list[Problem]) -> float:
     number = PRICE.show(label=_in_unit(PRICE.title, "USD/h"))
     if 0 <= number <= _MOST_EXPENSIVE:
         return number
-    message = N_("{field} {value} is not possible: it must be from 0 to {high}.")
+    message = N_("{field} {value} is invalid: it must be from 0 to {high}.")
     nearest = 0.0 if number < 0 else _MOST_EXPENSIVE
     values = {"field": PRICE.name, "value": brief(number), "high": brief(_MOST_EXPENSIVE)}
     problems.append(Problem(PRICE.name, number, message, values, ({PRICE.name: nearest},)))
@@ -176,7 +176,7 @@ def show_runs(plan: TrainingRun, convention: Convention) -> None:
     show_rows(titles, rows, _("Published pre-training runs"))
     st.caption(
         _(
-            "By the formula: with both pre-training heads, 90 % of the sequences with 128 tokens and 10 % with 512, as "
-            "in the paper. So it is less than for 512 tokens in all steps."
+            "By the formula: with both pre-training heads, and with 128 tokens in 90 % of the sequences and 512 in "
+            "the other 10 %, as in the paper. The result is therefore lower than with 512 tokens in all steps."
         )
     )

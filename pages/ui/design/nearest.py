@@ -50,7 +50,7 @@ def _check(name: str, text: str) -> Reason | None:
     try:
         _read(name, text)
     except InputError:
-        message = N_("{name}={text} in the link is not possible: it must be an amount, such as {example}.")
+        message = N_("{name}={text} in the link is invalid: it must be an amount, such as {example}.")
         return message, {"example": TARGETS[name].default}
     return None
 
@@ -136,7 +136,9 @@ def choose_limit(kind: str) -> bool:
     """
     if EVERY_QUANTITY[KINDS[kind]].unit == "bytes":
         return False
-    return AT_MOST.show(help=_("Only models within the budget; otherwise the nearest, above or below it."))
+    return AT_MOST.show(
+        help=_("If on, only models within the budget are listed; if off, the nearest models, above or below it.")
+    )
 
 
 def choose_format(kind: str) -> QuantizationFormat | None:
@@ -146,7 +148,10 @@ def choose_format(kind: str) -> QuantizationFormat | None:
     """
     if KINDS[kind] != FILE:
         return None
-    message = _("The bytes that the library writes, with scales and zero points; GGUF without the vocabulary.")
+    message = _(
+        "The size of the file that the library writes, with scales and zero points; a GGUF file is counted "
+        "without the vocabulary."
+    )
     return USUAL_FORMATS.get(FORMAT.show(help=message))
 
 
@@ -154,15 +159,16 @@ def choose_constraints() -> Constraints:
     """Draw the constraints and return them; show invalid constraints as problems and return the nearest valid ones."""
     any_ratio = _("intermediate_size / hidden_size, 4 in published BERTs; “Any” allows {ratios}.")
     multiples = _(
-        "hidden_size and intermediate_size are multiples of it, the latter rounded up. NVIDIA's guide to matrix "
-        "multiplication: 16-bit products are most efficient with multiples of 64 on an A100, of 8 on earlier GPUs."
+        "hidden_size and intermediate_size are multiples of this value; intermediate_size is rounded up. NVIDIA's "
+        "guide to matrix multiplication: 16-bit products are most efficient with multiples of 64 on an A100, of 8 "
+        "on earlier GPUs."
     )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         head_size = HEAD_SIZE.show(help=_("hidden_size / num_attention_heads, 64 in most published BERTs"))
         ratio = RATIO.show(help=any_ratio.format(ratios=listed(map(str, RATIOS["any"]))))
         multiple = MULTIPLE_OF.show(help=multiples)
         limits: dict[str, Any] = {control.name: control.show() for control in LIMITS}
-        padded = PAD_VOCAB.show(help=_("vocab_size is also rounded up to a multiple."))
+        padded = PAD_VOCAB.show(help=_("Also round vocab_size up to a multiple."))
     constraints = Constraints(int(head_size), RATIOS[ratio], int(multiple), pad_vocabulary=padded, **limits)
     for problem in constraints.problems():
         show_problem(problem)
@@ -258,7 +264,7 @@ def _share(distance: int, amount: int) -> str:
 
 def show_chart(question: BudgetQuestion, result: Result, look: str) -> None:
     """Draw the width and depth of the models near the budget; ``look`` is "light" or "dark"."""
-    sides = (_("within the budget"), _("above it"))
+    sides = (_("within the budget"), _("above the budget"))
     draw_chart(
         designs_frame(result.designs, question.budget, LISTED, sides, question.written),
         near_budget(look, sides),

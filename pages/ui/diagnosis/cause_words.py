@@ -49,5 +49,5 @@ def _taken_sizes(reference: KnownCount, mix: Mix) -> tuple[str, str]:
     elif mix.fields == ("embedding_size",) and config.hidden_size == vars(config)["embedding_size"]:
         message = _("{fields} taken to be the hidden size")
     else:
-        message = _("{fields} taken to be another number, perhaps mistyped")
+        message = _("{fields} taken to be a different number, perhaps a typo")
     return message.format(fields=fields, preset=mix.preset), listed(sizes)

@@ -47,7 +47,7 @@ def show_matches(model: Model, matches: Sequence[Match]) -> None:
                 st.success(_meaning(reading), icon=":material/check_circle:")
             counts = [f"**{match.total:,}**" if match.total == present else f"{match.total:,}" for match in group]
             names = ["  \n".join(sentence(known_in_words(count)) for count in match.known_counts) for match in group]
-            columns = {_("Which count it is"): names}
+            columns = {_("Count"): names}
             if any(match.total != present for match in group):
                 title = _("Difference from {architecture}").format(architecture=model.architecture)
                 columns[title] = [_beyond(match, model, present) for match in group]
@@ -69,11 +69,11 @@ def _beyond(match: Match, model: Model, present: int) -> str:
 def _meaning(reading: Reading) -> str:
     meaning = _(READINGS[reading.key][0])
     if reading.exact is not None:
-        return _("Exactly a known count, read as {meaning}:").format(meaning=meaning)
+        return _("Exact match with a known count, read as {meaning}:").format(meaning=meaning)
     bounds = {"meaning": meaning, "low": fixed(reading.low, 0), "high": fixed(reading.high, 0)}
     if reading.rounded:
         return _("If the trailing zeros are not significant, read as {meaning}: {low} to {high}").format(**bounds)
-    return _("Known counts that round to it, from {low} to {high}, read as {meaning}").format(**bounds)
+    return _("Known counts that round to your number, from {low} to {high}, read as {meaning}").format(**bounds)
 
 
 def show_peaks(model: Model, number: Typed) -> bool:
@@ -94,10 +94,12 @@ def show_own_parts(model: Model, parts: Sequence[OwnPart]) -> None:
     reading = parts[0].reading
     meaning = _(READINGS[reading.key][0])
     if reading.exact is None:
-        st.markdown(_("**Parts of this model whose count rounds to it, read as {meaning}:**").format(meaning=meaning))
+        st.markdown(
+            _("**Parts of this model whose count rounds to your number, read as {meaning}:**").format(meaning=meaning)
+        )
     else:
         st.success(
-            _("Exactly the count of a part of this model, read as {meaning}:").format(meaning=meaning),
+            _("Exact match with a part of this model, read as {meaning}:").format(meaning=meaning),
             icon=":material/check_circle:",
         )
     visible = parts[:_MOST_ROWS]
@@ -128,7 +130,7 @@ def show_flops(counts: Sequence[FlopCount]) -> None:
     if not counts:
         return
     st.success(
-        _("This model takes this number of operations for these batches, by common conventions:"),
+        _("By common conventions, this model takes this number of operations for these batches:"),
         icon=":material/check_circle:",
     )
     rows = [
@@ -174,14 +176,14 @@ def show_elsewhere(origins: Sequence[OtherModelMatch]) -> None:
     if first.reading.exact is None:
         message = _("This is the rounded count of published models: {models}.")
         if first.counted:
-            message = _("Parts of published models whose count rounds to it: {models}.")
+            message = _("Parts of published models whose count rounds to this number: {models}.")
         names = [f"{origin.preset} ({_part_of(origin)})" if origin.counted else origin.preset for origin in origins]
         st.info(message.format(models=listed(names[:_MOST_ROWS])), icon=":material/info:")
     elif first.known_count:
-        message = _("Exactly the count of another published model: {preset}, {model}")
+        message = _("Exact match with another published model: {preset}, {model}")
         st.success(message.format(preset=first.preset, model=sentence(known_in_words(first.known_count))), icon=icon)
     else:
-        message = _("Exactly a part of another published model: {part} of {preset}")
+        message = _("Exact match with a part of another published model: {part} of {preset}")
         st.success(message.format(preset=first.preset, part=_part_of(first)), icon=icon)
     if first.reading.key != "parameters":
         st.caption(_("This holds if the number means {meaning}.").format(meaning=_(READINGS[first.reading.key][0])))

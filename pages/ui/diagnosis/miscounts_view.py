@@ -20,8 +20,8 @@ from pages.ui.widgets.tables import show_rows, show_table
 
 _MOST_FOLDED = 5
 _AS_COMMON = 1.5  # an explanation that takes over this many bits more than the first is called rarer
-OTHERS = Fold("others", N_("Rarer explanations"))
-POSSIBLE = Fold("possible", N_("Several mistakes together could lead to it as well"))
+OTHERS = Fold("others", N_("Less common explanations"))
+POSSIBLE = Fold("possible", N_("Combinations of mistakes that lead to the same number"))
 
 
 def show_hand_count(model: Model, hand: HandCount, miscounted: Miscounted, number: Typed) -> None:
@@ -61,11 +61,12 @@ def _summary(equals: Sequence[Miscounted]) -> str:
     if equals[0].reading.exact is None:
         if len(equals) > 1:
             return _(
-                "Each of these ways of counting gives a total that rounds to your number; the likeliest comes first."
+                "Each of these ways of counting gives a total that rounds to your number; the most likely "
+                "one comes first."
             )
         return _("Counted this way, the total rounds to your number.")
     if len(equals) > 1:
-        return _("{count} explanations lead to exactly this number; the likeliest comes first.").format(
+        return _("{count} explanations lead to exactly this number; the most likely one comes first.").format(
             count=len(equals)
         )
     [miscounted] = equals
@@ -83,10 +84,10 @@ def _strength(diagnosis: Diagnosis) -> str:
     assert diagnosis.evidence
     one_in = diagnosis.evidence.one_in
     if diagnosis.confident:
-        return _("Among nearby numbers, one in {count:,} could be explained just as simply.").format(count=one_in)
+        return _("About 1 in {count:,} nearby numbers has an equally simple explanation.").format(count=one_in)
     if diagnosis.miscounted[0].reading.exact is None:
-        return _("A rounded number leaves room for other mistakes: take it as a hint.")
-    message = _("Among nearby numbers, one in {count:,} could be explained just as simply: take it as a hint.")
+        return _("Other mistakes may round to the same number: treat this as a hint.")
+    message = _("About 1 in {count:,} nearby numbers has an equally simple explanation: treat this as a hint.")
     return message.format(count=one_in)
 
 
@@ -95,7 +96,7 @@ def _show_what_tells_them_apart(equals: Sequence[Miscounted]) -> None:
         return
     columns = {_("Term"): [_(part) for part, _amounts in rows]}
     for number_of in range(len(equals)):
-        columns[_("Under explanation {number}").format(number=number_of + 1)] = [
+        columns[_("With explanation {number}").format(number=number_of + 1)] = [
             f"{amounts[number_of]:,}" for _part, amounts in rows
         ]
     st.markdown(_("**How to tell them apart**"))
@@ -122,7 +123,7 @@ def _show_sums(explanations: Sequence[Miscounted], number: Typed) -> None:
         mark = (
             f"**{rank}.**"
             if miscounted.bits <= first.bits + _AS_COMMON
-            else _("**{number}.** rarer:").format(number=rank)
+            else _("**{number}.** less common:").format(number=rank)
         )
         rows += [
             (f"{mark} {text}" if len(explanations) > 1 else text, formula, signed_count(amount))

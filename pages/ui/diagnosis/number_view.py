@@ -57,7 +57,7 @@ def _show_explanations(model: Model, number: Typed, text: str) -> None:
     counts_view.show_matches(model, diagnosis.matches)
     counts_view.show_changed(diagnosis.changed, f"{int(number.value):,}")
     if tools:
-        st.info(_("The formula of {tools} gives exactly this: see Other tools.").format(tools=listed(tools)))
+        st.info(_("The formula of {tools} gives exactly this number: see Other tools.").format(tools=listed(tools)))
     counts_view.show_flops(diagnosis.flops)
     peaks = counts_view.show_peaks(model, number)
     if diagnosis.parts and not diagnosis.parts_first:
@@ -77,7 +77,7 @@ def _show_explanations(model: Model, number: Typed, text: str) -> None:
         if diagnosis.behind:
             miscounts_view.OTHERS.around(miscounts_view.show_ways, diagnosis.behind, number)
         if diagnosis.possible:
-            caption = _("Several mistakes together can give nearly any number, so this proves nothing.")
+            caption = _("A combination of mistakes can give nearly any number, so this proves nothing.")
             miscounts_view.POSSIBLE.around(miscounts_view.show_ways, diagnosis.possible, number, caption)
 
 

@@ -38,7 +38,7 @@ class Example(NamedTuple):
 
 
 EXAMPLES: dict[str, Example] = {
-    N_("formulas with a config.json's values"): Example(
+    N_("formulas with the values of a config.json"): Example(
         "bert-base-chinese",
         """\
 embeddings = (21128 + 512 + 2) * 768
@@ -46,7 +46,7 @@ self-attention = (768*64)*3*12 + 768*768
 feed forward = 12 * (768*3072 + 3072*768)
 LayerNorm = 768*2 + 768*2*12 + 768*2*12""",
     ),
-    N_("a walk layer by layer"): Example(
+    N_("a layer-by-layer count"): Example(
         "bert-large-chinese",
         """\
 Embedding-Token = 21128 * 1024
@@ -60,7 +60,7 @@ its norm = 2048
 the other 23 transformer layers = 23 * 12,596,224""",
         {"add_pooling_layer": False},
     ),
-    N_("a notebook of tensors"): Example(
+    N_("tensor-by-tensor notes"): Example(
         "bert-base-uncased",
         """\
 word_embeddings = 30522 * 768 = 23,440,896
@@ -89,7 +89,7 @@ def _check(text: str) -> Reason | None:
 
 COUNT = Text(
     "terms",
-    N_("Your count, a line for each term: name = calculation. V, H, L, A, I, P, T are the sizes in the sidebar."),
+    N_("Your count, one line per term: name = calculation. V, H, L, A, I, P, T are the sizes in the sidebar."),
     TERMS,
     count_lines.LONGEST,
     check=_check,
@@ -148,13 +148,13 @@ def _value(verdict: LineVerdict) -> str:
 
 def _verdict(verdict: LineVerdict) -> str:
     """The verdict on a line as Markdown: whether it is right, what it counts, whether a later line multiplies it."""
-    step = _("A later line multiplies it.") if verdict.kind == "step" else ""
+    step = _("A later line multiplies this value.") if verdict.kind == "step" else ""
     return "  \n".join(filter(None, (_part(verdict), step)))
 
 
 def _part(verdict: LineVerdict) -> str:
     if verdict.kind == "modules":
-        return _(":material/check_circle: a number of modules")
+        return _(":material/check_circle: a count of modules")
     if verdict.kind == "size":
         return _(":material/check_circle: a size of the model")
     if verdict.kind == "no parameters":
@@ -180,7 +180,7 @@ def _miscounts(verdict: LineVerdict, present: KnownCount) -> str:
     elif verdict.explanation is None and verdict.line.problem:
         pass
     elif verdict.counted and verdict.explanation is None:
-        texts.append(_("No known miscount gives this value."))
+        texts.append(_("No known miscount leads to this value."))
     elif verdict.line.value is not None and not verdict.counted and verdict.kind == "parameters":
         texts.append(_("Nothing in this model has this value."))
     if verdict.counted and verdict.explanation:

@@ -95,4 +95,4 @@ def show_nothing(model: Model, number: Typed, text: str) -> None:
             )
             for reading in readings(number)
         ]
-        show_rows((_("If it means"), _("Parameters")), rows, _("What the number may mean"))
+        show_rows((_("If the number means"), _("Parameters")), rows, _("What the number may mean"))

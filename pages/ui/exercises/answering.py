@@ -23,7 +23,7 @@ from pages.ui.widgets.tables import show_rows
 
 NUMBERS = tuple(f"{number}" for number in range(1, len(exercises.KINDS) + 1))
 LEVEL = Select("level", N_("Level"), LEVELS, {"easy": N_("Easy"), "medium": N_("Medium"), "hard": N_("Hard")}, row=True)
-SEED = Number("seed", N_("Sheet number"), 1, width=120)
+SEED = Number("seed", N_("Worksheet number"), 1, width=120)
 SOLUTIONS = Switch("solutions", N_("Solutions"))
 EXERCISE = Select("exercise", N_("Exercise"), NUMBERS, row=True, label_visibility="collapsed")
 # Placeholders for the answer's field, by unit. They show the accepted formats and are unlikely to be right answers.

@@ -78,9 +78,9 @@ def bullets(lines: Iterable[WorkedLine]) -> str:
 
 def printable(chosen: ChosenSheet, _: Translate) -> Sheet:
     """The whole sheet as texts in the language of the translator ``_``."""
-    note = _("Open this sheet online to have your answers checked: {link} (version {version})")
+    note = _("Open this worksheet online to check your answers: {link} (version {version})")
     return Sheet(
-        _("Counting BERT: sheet {seed}, {level}").format(seed=chosen.seed, level=_(chosen.level)),
+        _("Counting BERT: worksheet {seed}, {level}").format(seed=chosen.seed, level=_(chosen.level)),
         note.format(link=f"`{chosen.link()}`", version=exercises.VERSION),
         _("Answer: "),
         tuple(_item(exercise, _) for exercise in chosen.exercises),

@@ -26,7 +26,7 @@ def _check(text: str) -> Reason | None:
     there = names()
     if text in there:
         return None
-    message = N_("{name}={text} in the link is not possible: there is no such lecture. Did you mean {nearest}?")
+    message = N_("{name}={text} in the link is invalid: there is no such lecture. Did you mean {nearest}?")
     return message, {"nearest": get_close_matches(text[:100], there or [DEFAULT], n=1, cutoff=0.0)[0]}
 
 

@@ -172,7 +172,7 @@ def _rounding(choice: Choice, number: str) -> None:
         )
         for count, total in zip(counts, totals, strict=True)
     ]
-    titles = (_("Which count it is"), _("Parameters"), rounds, digits)
+    titles = (_("Count"), _("Parameters"), rounds, digits)
     show_rows(titles, rows, _("Which counts round to {number}").format(number=number))
 
 

@@ -122,7 +122,7 @@ def offer_preset(lecture: Lecture, choice: Choice) -> None:
     """If the current model's family differs from the lecture's, show a note and offer the lecture's preset."""
     if not lecture.preset or isinstance(choice.config, type(PRESETS[lecture.preset].config)):
         return
-    message = _("The texts are about {preset}, the numbers those of {model}.")
+    message = _("The texts describe {preset}; the numbers are for {model}.")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(message.format(preset=lecture.preset, model=choice.preset), width="content")
         label = _("Start with {preset}").format(preset=lecture.preset)
@@ -180,7 +180,7 @@ def screen_of(lecture: Lecture, name: str) -> Screen:
     """
     screen, exact = _find(lecture, name)
     if not exact:
-        message = _("This lecture has no screen “{name}”. Showing the first one.")
+        message = _("This lecture has no screen “{name}”. Showing the first screen.")
         if get_close_matches(name, [screen.name], n=1):
             message = _("This lecture has no screen “{name}”. Showing “{nearest}”.")
         st.warning(message.format(name=literal(shorten(name)), nearest=screen.name), icon=":material/help:")

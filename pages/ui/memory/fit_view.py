@@ -76,11 +76,11 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
             live.success(text, icon=":material/check:")
         else:
             live.error(text, icon=":material/close:")
-    note_results(Table(_("What fits into {device}").format(device=device.name), *_results(run, fit, device)))
+    note_results(Table(_("What fits on {device}").format(device=device.name), *_results(run, fit, device)))
     show_metrics(
         {
             _length_title(run): (_number(fit.length), _limit(fit.length)),
-            _batch_title(run): (_number(fit.batch), _limit(fit.batch, _("one without a pad_token_id"))),
+            _batch_title(run): (_number(fit.batch), _limit(fit.batch, _("limited to 1 without a pad_token_id"))),
         }
     )
     _show_reservations(how, device, batches, most_batches)
@@ -95,14 +95,14 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
     if presenting():
         return
     room = _(
-        "{device} has {mebibytes:,} MiB = {memory}, of which {free} are kept free. The allocator takes {overhead} % on "
-        "top of the tensors, which leaves {room} for them."
+        "{device} has {mebibytes:,} MiB = {memory}, of which {free} are reserved. The allocator takes {overhead} % "
+        "on top of the tensors, which leaves {room} for tensors."
     )
     sizes = {"memory": size(device.num_bytes), "free": size(device.kept_free), "room": size(device.for_tensors)}
     capacity = room.format(device=device.name, mebibytes=device.num_bytes // 2**20, overhead=device.overhead, **sizes)
     lines = _(
-        "Each line is the formula of the step that reaches the limit first; with a smaller batch, memory can peak at "
-        "another step."
+        "Each line is the formula of the step that reaches the limit first; with a smaller batch, memory may peak "
+        "at a different step."
     )
     which = loop(run, how, highest.num_bytes) if isinstance(how, Plan) else ""
     live.caption(in_a_row([capacity, lines, which, _(NOT_COUNTED)]))
@@ -115,15 +115,16 @@ def _show_reservations(
     if device.overhead < LARGEST_GAPS and not presenting():
         fewest = _largest(batches, device._replace(overhead=LARGEST_GAPS), most_batches)
         note = _(
-            "Batches of at most {number} if the allocator takes {overhead} %, the most that was measured with "
-            "PyTorch's default settings."
+            "Batches of at most {number} if the allocator takes {overhead} %, the maximum measured with PyTorch's "
+            "default settings."
         )
         live.caption(fill(note, overhead=LARGEST_GAPS, number=_number(fewest)))
     if how.uses_bfloat16 and not device.has_bfloat16:
         st.warning(
-            _("{device} has no bfloat16: PyTorch emulates it, which is slow. Its own 16-bit type is float16.").format(
-                device=device.name
-            )
+            _(
+                "{device} has no bfloat16: PyTorch emulates it, which is slow. The native 16-bit type of "
+                "this device is float16."
+            ).format(device=device.name)
         )
 
 
@@ -171,7 +172,7 @@ def _results(run: Run, fit: WhatFits, device: Device) -> tuple[tuple[str, ...], 
     verdict = _("fits") if fit.fits(device) else _("does not fit")
     rows = (
         (_("Memory"), size(device.num_bytes)),
-        (_("Kept free"), size(device.kept_free)),
+        (_("Reserved"), size(device.kept_free)),
         (_("Allocator"), f"{device.overhead} %"),
         (_("{batch_size:,} × {sequence_length:,} tokens").format(**run.batch.sizes()), size(fit.needed)),
         (_("Verdict"), verdict),

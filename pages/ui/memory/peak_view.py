@@ -44,11 +44,11 @@ PHASES: dict[Phase, str] = {
 }
 # The measurements are in benchmarks/gpu_memory.md.
 NOT_COUNTED = N_(
-    "Every live tensor is counted, to the byte. Other memory that a GPU needs is not: its driver and the CUDA context "
-    "(1,165 MiB on an H100), the workspaces of cuBLAS (66 MiB) and the blocks of PyTorch's allocator. Measured there "
-    "with bert-base and bert-large, tensors took 0 to 2 % more in float32, 0 to 9 % in bfloat16, and never less. "
-    "Training needed 1 to 5 % more than the peak with PYTORCH_ALLOC_CONF=expandable_segments:True, and 2 to 29 % more "
-    "without it."
+    "Every live tensor is counted, to the byte. Other GPU memory is not included: the driver and the CUDA context "
+    "(1,165 MiB on an H100), the workspaces of cuBLAS (66 MiB) and the blocks of PyTorch's allocator. On an H100, "
+    "the tensors of bert-base and bert-large took 0 to 2 % more in float32, 0 to 9 % more in bfloat16, and never "
+    "less. Training needed 1 to 5 % more than the peak with PYTORCH_ALLOC_CONF=expandable_segments:True, and 2 to "
+    "29 % more without it."
 )
 
 
@@ -64,7 +64,7 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
     before = peak_bytes(start.model, how, *start.batch.shape) if start else highest.num_bytes
     looked_at = (run.choice.preset, run.model.architecture, run.batch, how)
     end = axis_end("step", looked_at, before, highest.num_bytes)
-    changed = _("{difference} against {preset}").format(difference=f"+{size(before)}", preset=run.choice.preset)
+    changed = _("{difference} vs. {preset}").format(difference=f"+{size(before)}", preset=run.choice.preset)
     show_metrics(_figures(run, how, now.num_bytes, before), longest_below=changed)
     model = run.choice.model
     # The sentence can name one of the layers, so it is outdated once a slider changes their number.
@@ -108,15 +108,13 @@ def _show_temporaries(model: Model, highest: Peak) -> None:
         (_step_words(model, piece.where, "`"), f"${piece.formula.latex()}$", unbroken(size(piece.num_bytes)))
         for piece in highest.temporaries
     ]
-    show_rows((_("Made for"), _("Formula, in bytes"), _("Size")), made, _("Temporary tensors at the peak"))
+    show_rows((_("Used for"), _("Formula, in bytes"), _("Size")), made, _("Temporary tensors at the peak"))
 
 
 def _figures(run: Run, how: Plan | Inference, highest: int, before: int) -> dict[str, tuple[str, str]]:
     """The metrics: the peak, and the constant memory of training, or the outputs and KV cache of inference."""
     tokens = _("{batch_size:,} × {sequence_length:,} tokens").format(**run.batch.sizes())
-    against = fill(
-        _("{difference} against {preset}"), difference=signed(highest - before, size), preset=run.choice.preset
-    )
+    against = fill(_("{difference} vs. {preset}"), difference=signed(highest - before, size), preset=run.choice.preset)
     peak = (size(highest), either(highest, before, tokens, against))
     if isinstance(how, Inference):
         returned, cached = (
@@ -139,10 +137,12 @@ def loop(run: Run, plan: Plan, needed: int) -> str:
     """
     with_outputs = plan._replace(keep_outputs=True)
     kept_too = peak_bytes(run.model, with_outputs, *run.batch.shape)
-    sentence = _("The training loop keeps only the loss, like that of transformers' Trainer.")
+    sentence = _("The training loop keeps only the loss, as transformers' Trainer does.")
     if kept_too == needed:
         return sentence
-    keeping = _("A loop that keeps all outputs in a variable until the next step needs {more} more at the peak.")
+    keeping = _(
+        "A training loop that keeps all outputs in a variable until the next step needs {more} more at the peak."
+    )
     more = run.live_peak(with_outputs).num_bytes - run.live_peak(plan).num_bytes
     return in_a_row([sentence, fill(keeping, more=size(more))])
 

@@ -60,8 +60,8 @@ TRAINING_DTYPE = Select(
         "amp-bf16": N_("AMP bfloat16"),
         "amp-fp16": N_("AMP float16"),
         "bf16": N_("Pure bfloat16"),
-        "mixed-18": N_("18 B, FP32 masters"),
-        "mixed-16": N_("16 B, FP32 masters"),
+        "mixed-18": N_("18 B, FP32 master weights"),
+        "mixed-16": N_("16 B, FP32 master weights"),
     },
 )
 OPTIMIZER = Select(
@@ -102,8 +102,8 @@ ONE_BYTE_MASKS = N_(
     "Dropout masks have one byte per element here, as PyTorch saves them on CUDA (measured on an H100)."
 )
 _WIDE_MASKS = N_(
-    "Dropout masks are as wide as the activations here, as PyTorch saves them on a CPU. On CUDA they are smaller: see "
-    "What fits, or choose them under More."
+    "Dropout masks are as wide as the activations here, as PyTorch saves them on a CPU. On CUDA they are smaller: "
+    "see What fits, or select CUDA's masks under More."
 )
 DTYPE = Select("dtype", N_("Data type"), ITEM_BYTES, width=115)
 TASK = Select[str]("task", N_("Task"), words={"training": N_("Training"), "inference": N_("Inference")}, width=115)
@@ -115,7 +115,7 @@ DEVICE_MEMORY = Select[str](
     width=160,
 )
 DEVICE_GIB = Number("device_gib", N_("Memory in GiB"), 16, width=105)
-KEEP_FREE = Decimal("kept_free", N_("Kept free, GiB"), KEPT_FREE, step=0.5, width=120)
+KEEP_FREE = Decimal("kept_free", N_("Reserved, GiB"), KEPT_FREE, step=0.5, width=120)
 OVERHEAD = Number("overhead", N_("Allocator, %"), GAPS, width=105)
 ACCUMULATE = Number("accumulate", N_("Gradient accumulation steps"), 1)
 _MORE: tuple[Control[Any], ...] = (ACCUMULATE, DROPOUT_MASKS, FREEZE_LAYERS, TRAINED, FREEZE_EMBEDDINGS)
@@ -202,8 +202,8 @@ def _choose_masks(*, on_gpu: bool) -> bool:
     """Draw the choice of dropout masks; return whether masks have one byte per element."""
     chosen = DROPOUT_MASKS.show(
         help=_(
-            "PyTorch saves the masks of dropout with one byte per element on CUDA, and as wide as the activations on a "
-            "CPU. Automatic: as on CUDA under What fits, as on a CPU in the other views."
+            "PyTorch saves dropout masks with one byte per element on CUDA, and with the width of the activations "
+            "on a CPU. Automatic uses CUDA's masks under What fits, and a CPU's masks in the other views."
         )
     )
     return on_gpu if chosen == "auto" else chosen == "true"
@@ -294,8 +294,8 @@ def choose_device(controls: DeltaGenerator) -> Device:
                 100,
                 problems.append,
                 help=_(
-                    "What PyTorch's allocator and cuBLAS take on top of the tensors: up to 6 % with expandable "
-                    "segments, 2 to 29 % without (measured on an H100)."
+                    "Memory that PyTorch's allocator and cuBLAS use in addition to the tensors: up to 6 % with "
+                    "expandable segments, 2 to 29 % without (measured on an H100)."
                 ),
             )
     for problem in problems:  # shown outside the popover, which would hide them

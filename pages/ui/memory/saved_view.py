@@ -131,11 +131,11 @@ def _show_korthikanti(run: Run, plan: Plan) -> None:
             rows.append((_(reason), f"${letters}$", f"${numbers}$", count))
     rows.append((_("together: bertcalc's count"), "", "", f"{sum(amount for _reason, amount in terms):,}"))
     titles = (_("One trained layer"), _("Formula, in bytes"), _("In numbers"), _("Bytes"))
-    show_rows(titles, rows, _("The published formula, and what makes the difference"))
+    show_rows(titles, rows, _("The published formula, and why the count differs"))
     st.caption(
         _(
-            "Korthikanti et al. 2022, arXiv:2205.05198: s b h (34 + 5 a s / h) bytes a layer in 16 "
-            "bits; 34 s b h with selective recomputation, 2 s b h with full. It assumes i = 4 h and "
+            "Korthikanti et al. 2022, arXiv:2205.05198: s b h (34 + 5 a s / h) bytes per layer in 16 bits; 34 s b "
+            "h with selective recomputation, 2 s b h with full recomputation. The formula assumes i = 4 h and "
             "one-byte dropout masks."
         )
     )
@@ -146,10 +146,12 @@ def _show_verdict(run: Run, plan: Plan) -> None:
     model = run.model
     call = Call(*run.batch.shape, model.encoder_length(run.batch.sequence_length), num_choices=1)
     if plan.attention == "fused":
-        st.info(_("PyTorch has no fused attention on its meta device: the test suite compares it on the CPU."))
+        st.info(_("PyTorch has no fused attention on its meta device, so the test suite compares it on the CPU."))
     elif runs(model, call):
         proof = ask(model.architecture, memory_proof.prove, model, plan, *run.batch.shape)
-        masks = " " + _("For this comparison, masks are counted as wide as activations.") if plan.fused_dropout else ""
+        masks = (
+            " " + _("For this comparison, masks have the same width as the activations.") if plan.fused_dropout else ""
+        )
         agrees, same = proof.ours == proof.theirs, _("PyTorch counts the same: {bytes:,} bytes.")
         message = same if agrees else _("PyTorch counts {theirs:,} bytes, bertcalc counts {ours:,}.")
         show_agreement(agrees, message.format(**proof._asdict(), bytes=proof.theirs) + masks)

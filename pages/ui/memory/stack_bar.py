@@ -47,7 +47,7 @@ def show_bar(choice: Choice, use: DeviceUse) -> None:
     words = (_("Bytes"), _("Size"), _("Share"), _("Formula"))
     inks = [(_(AREA_WORDS[area]), AREA_COLORS[appearance()][area]) for area, count in use.parts.items() if count]
     if device.for_tensors < device.num_bytes:
-        inks.append((_("not for tensors"), FREE[appearance()]))
+        inks.append((_("not available for tensors"), FREE[appearance()]))
     draw_chart(
         bar_frame(use, choice.preset, end),
         stacked_bar(appearance(), words, tuple(inks)),
@@ -55,7 +55,7 @@ def show_bar(choice: Choice, use: DeviceUse) -> None:
         alt=_("The parts in proportion"),
     )
     if was not in (0, total):
-        text = _("The thin mark is {preset} with the same input: {size}, a difference of {difference}.")
+        text = _("The thin mark shows {preset} with the same input: {size}, a difference of {difference}.")
         live.caption(fill(text, preset=choice.preset, size=size(was), difference=signed(total - was, size)))
 
 
@@ -82,7 +82,11 @@ def bar_frame(use: DeviceUse, preset: str, end: int) -> Columns:
     if was:
         rows.append(_mark("was", preset, was, unless_same(whole, was)))
     if room := device.num_bytes - device.for_tensors:
-        free = {"start": float(device.for_tensors), "end": float(device.num_bytes), "name": _("not for tensors")}
+        free = {
+            "start": float(device.for_tensors),
+            "end": float(device.num_bytes),
+            "name": _("not available for tensors"),
+        }
         rows.append({"free": True, **free, "exact": f"{room:,}", "size": size(room)})
     return of_rows([*rows, {"axis": end}])
 

@@ -21,9 +21,9 @@ from pages.ui.widgets.tables import show_rows
 
 _UNITS = (("MB", 10**6), ("MiB", 2**20))
 _FILES: dict[Checkpoint, str] = {
-    "weights": N_("the weights, a shared tensor once (save_pretrained, torch.save)"),
-    "every name": N_("the weights, a shared tensor under each of its names"),
-    "with states": N_("weights and AdamW's two averages, to continue training: three times the model"),
+    "weights": N_("the weights, with each shared tensor stored once (save_pretrained, torch.save)"),
+    "every name": N_("the weights, with each shared tensor stored under all of its names"),
+    "with states": N_("weights and AdamW's two moments, to continue training: three times the model"),
 }
 
 
@@ -43,11 +43,11 @@ def show_weights(choice: Choice) -> None:
         return
     sizes = live_reading(checkpoint_bytes, model)
     files = [(_(_FILES[file]), unbroken(size(num_bytes))) for file, num_bytes in sizes.items()]
-    show_rows((_("A checkpoint in float32 holds"), _("Size")), files, _("The size of a checkpoint on disk"))
+    show_rows((_("Contents of a float32 checkpoint"), _("Size")), files, _("The size of a checkpoint on disk"))
     st.caption(_("1 MB is 1,000,000 bytes, 1 MiB is 1,048,576. The scales of int8 and 4-bit formats are extra."))
     mistake = _(
-        'A common mistake: the number of parameters, divided by 1,024 · 1,024, is called "{mebi} MB". It is not a '
-        "number of bytes: in float32 the parameters take {size}."
+        'A common mistake is to divide the number of parameters by 1,024 · 1,024 and to call the result "{mebi} '
+        'MB". It is not a number of bytes: in float32, the parameters take {size}.'
     )
     mebi = fixed(quotient(count, 2**20))
     live.caption(fill(mistake, mebi=mebi, size=size(live_reading(weights_of, model, WEIGHT_BITS["float32"]))))

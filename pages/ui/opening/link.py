@@ -100,7 +100,7 @@ def show_rejected() -> None:
                 st.text(sentence(problem, str))
                 continue
             alternative = assignments(problem.remedies[0])
-            message = _("The link asks for a model that is not possible: {problem} Showing {shown} instead.")
+            message = _("The link describes an invalid model: {problem} Showing {shown} instead.")
             st.text(filled(message, problem=sentence(problem, str), shown=alternative))
         with st.container(horizontal=True):
             for remedy in (remedy for problem in stood_in for remedy in problem.remedies[1:]):

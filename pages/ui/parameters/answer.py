@@ -141,7 +141,7 @@ def _start(choice: Choice, why: tuple[SentencePart, ...]) -> str:
     preset, architecture = choice.preset, choice.architecture
     count, name = _count(preset, architecture), _named_preset(choice)
     if preset == DEFAULT_PRESET:
-        message = "" if class_of(architecture).task == "base" else _("As {architecture} it has {count:,}.")
+        message = "" if class_of(architecture).task == "base" else _("As {architecture}, it has {count:,}.")
         return message.format(architecture=architecture, count=count)
     if changes := difference_sentence(why, ("{changes}", "{changes}", *_messages())):
         return _("{name} has {count:,}: {changes}.").format(name=name, count=count, changes=changes)

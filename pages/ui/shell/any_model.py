@@ -33,7 +33,7 @@ def _check(reader: Callable[[str], object], text: str) -> Reason | None:
     try:
         reader(text)
     except InputError as error:
-        return N_("{name} in the link is not possible: {problem}"), {"problem": str(error)}
+        return N_("{name} in the link is invalid: {problem}"), {"problem": str(error)}
     return None
 
 
@@ -51,7 +51,7 @@ class _Names(Select[str]):
         if text in self.options:
             return None
         near = [*get_close_matches(text[:_LONGEST], self.options, n=1, cutoff=0.7), self.default]
-        message = N_("{name}={text} in the link is not possible: it must be one of the options, such as {nearest}.")
+        message = N_("{name}={text} in the link is invalid: it must be one of the options, such as {nearest}.")
         return message, {"nearest": near[0]}
 
 
@@ -68,7 +68,7 @@ class _Classes(_Names):
         if text in types()[kind]:
             return None
         near = get_close_matches(text[:_LONGEST], types()[kind], n=1, cutoff=0.0)
-        message = N_("{name}={text} in the link is not possible: it must be a class of {kind}, such as {nearest}.")
+        message = N_("{name}={text} in the link is invalid: it must be a class of {kind}, such as {nearest}.")
         return message, {"kind": kind, "nearest": near[0]}
 
 
@@ -243,17 +243,19 @@ def show_wrong_in_link() -> None:
     if st.session_state.get("any lost") == MODEL_TYPE.value():
         st.warning(
             _(
-                "The server has restarted and no longer has the config.json: this is the default of its type."
-                " Press Find its formula again."
+                "The server has restarted and no longer has the config.json: this page shows the default "
+                "configuration of its type. Press Find its formula again."
             )
         )
     discovery = selected().discovery
     if discovery and discovery.unexplained and st.query_params.get(SIZES.name):
-        st.text(_("The link asks for other sizes, but this model has no formula for them: showing the given sizes."))
+        st.text(
+            _("The link sets other sizes, but this model has no formula for them, so the page shows the given sizes.")
+        )
     problem: Problem | None = st.session_state.get("any wrong")
     stored: tuple[object, SizeHistory] | None = st.session_state.get("any steps")
     if problem and stored and not stored[1].can_undo:
-        message = _("The link asks for a model that is not possible: {problem} Showing {shown} instead.")
+        message = _("The link describes an invalid model: {problem} Showing {shown} instead.")
         st.text(filled(message, problem=sentence(problem, str), shown=_("the given sizes")))
 
 

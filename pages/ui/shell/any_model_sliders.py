@@ -54,7 +54,7 @@ def show(page: str) -> None:
                 placeholder=_("follows {fields}").format(fields=listed(leaders)) if leaders else _("follows others"),
                 on_change=_given,
                 args=(key, field),
-                help=_("By default, other fields determine it. If you give it a value, it becomes a size like them."),
+                help=_("By default, other fields determine this value. If you set it, it becomes an independent size."),
             )
 
 

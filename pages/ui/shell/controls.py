@@ -113,8 +113,8 @@ class Number(Control[Whole]):
             if float(text).is_integer() and abs(float(text)) < 10**15:
                 return None
             if float(text).is_integer() or re.fullmatch(r"\s*[+-]?\d+\s*", text):
-                return N_("{name}={text} in the link is not possible: a whole number here has at most 15 digits."), {}
-        return N_("{name}={text} in the link is not possible: it must be a whole number."), {}
+                return N_("{name}={text} in the link is invalid: a whole number here has at most 15 digits."), {}
+        return N_("{name}={text} in the link is invalid: it must be a whole number."), {}
 
     def show(self, **look: Any) -> Whole:
         """Draw the field and return its number, which can be outside the page's limits."""
@@ -154,7 +154,7 @@ class Decimal(Control[float]):
         with suppress(ValueError):
             if math.isfinite(float(text)):
                 return None
-        return N_("{name}={text} in the link is not possible: it must be a number."), {}
+        return N_("{name}={text} in the link is invalid: it must be a number."), {}
 
     def show(self, **look: Any) -> float:
         value: float = st.number_input(value=self.default, format="%.2f", **self._bound(look))
@@ -173,7 +173,7 @@ class Switch(Control[bool]):
     def wrong(self, text: str) -> Reason | None:
         if text.lower() in ("true", "false"):
             return None
-        return N_("{name}={text} in the link is not possible: it must be true or false."), {}
+        return N_("{name}={text} in the link is invalid: it must be true or false."), {}
 
     def show(self, **look: Any) -> bool:
         return self._draw(value=self.default, **self._bound(look))
@@ -267,7 +267,7 @@ class Select(Control[Option]):
             return self.wrong(text)
         if text in (available := self._available(link)):
             return None
-        unlike = N_("{name}={text} in the link is not possible for this model: {nearest} would be.")
+        unlike = N_("{name}={text} in the link is invalid for this model: use {nearest}.")
         return unlike if text in self.options else _NO_OPTION, {"nearest": _nearest(text, available)}
 
     def word(self, option: Option) -> str:
@@ -315,7 +315,7 @@ class Select(Control[Option]):
 
 
 # When the message is shown, Select.named adds the label to ``nearest``.
-_NO_OPTION = N_("{name}={text} in the link is not possible: it must be one of the options, such as {nearest}.")
+_NO_OPTION = N_("{name}={text} in the link is invalid: it must be one of the options, such as {nearest}.")
 
 
 def _nearest(text: str, options: Collection[str]) -> str:

@@ -10,4 +10,4 @@ from pages.ui.shell.navigation import page_at
 def say_left_out() -> None:
     """If the model has steps of the Change page, state that this page ignores them, as a link to the Change page."""
     if present_model.track().present.changes:
-        st.page_link(page_at("change"), label=_("The steps of the page Change are left out here →"))
+        st.page_link(page_at("change"), label=_("The steps of the Change page are left out here →"))

@@ -55,20 +55,21 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
         "compute": PageEntry(
             N_("Compute"),
             N_("How many operations does the model take?"),
-            N_("The FLOPs of a forward pass, step by step; how others count them; and how long training takes."),
+            N_("The FLOPs of a forward pass, step by step; other ways to count them; and how long training takes."),
         ),
         "memory": PageEntry(
             N_("Memory"),
             N_("How much memory does the model need?"),
-            N_("The bytes of weights, gradients, optimizer and activations, and what fits into a device."),
+            N_("Bytes of weights, gradients, optimizer states and activations, and what fits on a device."),
         ),
     },
     N_("Import"): {
         "bring": PageEntry(
             N_("Bring anything"),
-            N_("What have you got?"),
+            N_("What do you have?"),
             N_(
-                "A number, a text, a printed model, a config.json, a name on the Hub or a file: read, counted, checked."
+                "Paste a number, a text, a printed model or a config.json, name a model on the Hub, or open a file: "
+                "bertcalc reads, counts and checks it."
             ),
             ":material/upload_file:",
             follows_sliders=False,
@@ -76,9 +77,7 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
         "any_model": PageEntry(
             N_("Any model"),
             N_("What is the formula of any other model?"),
-            N_(
-                "Choose a model type, or bring a config.json: its formula is derived from the real class, and verified."
-            ),
+            N_("Choose a model type or paste a config.json. The formula is derived from the real class and verified."),
             ":material/travel_explore:",
         ),
     },
@@ -86,21 +85,21 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
         "change": PageEntry(
             N_("Change"),
             N_("What does a change save?"),
-            N_("LoRA, another vocabulary, fewer layers, quantization: what each step does to parameters and bytes."),
+            N_("LoRA, a different vocabulary, fewer layers, quantization: how each step changes parameters and bytes."),
             ":material/tune:",
             takes_steps=True,
         ),
         "compare": PageEntry(
             N_("Compare"),
             N_("Where does the difference come from?"),
-            N_("Models side by side, and the difference between any two as a sum over the fields that differ."),
+            N_("Compare models side by side, and break the difference between any two down by field."),
             ":material/compare_arrows:",
             takes_steps=True,
         ),
         "sweep": PageEntry(
             N_("Sweep"),
             N_("What happens when a size grows?"),
-            N_("Sweep one or two sizes through a range, and see how parameters, compute or memory grow."),
+            N_("Sweep one or two sizes over a range to see how parameters, compute or memory grow."),
             ":material/show_chart:",
         ),
         "design": PageEntry(
@@ -114,7 +113,10 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
         "verify": PageEntry(
             N_("Verify"),
             N_("Does the real model agree?"),
-            N_("The Hugging Face model of the same configuration is built here, and compared tensor by tensor."),
+            N_(
+                "This page builds the Hugging Face model with the same configuration and compares the two tensor by "
+                "tensor."
+            ),
             ":material/verified:",
         ),
         "explain": PageEntry(
@@ -128,7 +130,7 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
         "tools": PageEntry(
             N_("Other tools"),
             N_("What do other tools count?"),
-            N_("The formulas of other tools, worked out for the same model, and why each gives a different number."),
+            N_("Other tools' formulas, evaluated for the same model, and why each gives a different number."),
             ":material/calculate:",
         ),
     },
@@ -136,13 +138,13 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
         "lecture": PageEntry(
             N_("Lecture"),
             N_("Lecture"),
-            N_("Screens for the projector, with the numbers of a model that you change as you speak."),
+            N_("Screens for a projector, with the numbers of a model that you can change as you speak."),
             ":material/co_present:",
         ),
         "exercises": PageEntry(
             N_("Exercises"),
-            N_("Count for yourself"),
-            N_("A worksheet with a model for each question; a right answer shows the worked solution."),
+            N_("Count it yourself"),
+            N_("A worksheet with one model per question. A correct answer reveals the worked solution."),
             ":material/edit_note:",
             follows_sliders=False,
         ),

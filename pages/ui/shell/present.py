@@ -34,7 +34,7 @@ def choose(page: str) -> None:
     st.session_state["presenting"] = bool(present) or page in SCREENS
     if page not in SCREENS:
         st.button(
-            _("Leave") if present else _("Present"),
+            _("Exit") if present else _("Present"),
             icon=":material/close_fullscreen:" if present else ":material/present_to_all:",
             key="leave" if present else "present-switch",
             shortcut=KEY,

@@ -74,7 +74,7 @@ def show_in_words(swept: SweepChoice, trend: Growth, figures: dict[int, int]) ->
 def show_range(trend: Growth) -> None:
     """Show for which values the formula is valid; show nothing if it is valid for all values."""
     if trend.start:
-        text = _("The formula holds from {field} = {start} on.")
+        text = _("The formula holds for {field} ≥ {start}.")
         st.caption(text.format(field=label_of(trend.field), start=f"{trend.start:,}"))
     if trend.step > 1:
         text = _("The formula holds in steps of {step} layers, because local and global attention alternate.")

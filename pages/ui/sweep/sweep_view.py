@@ -40,7 +40,7 @@ RANGES: dict[str, tuple[int, int]] = {
     "batch_size": (1, 256),
     "sequence_length": (8, 512),
 }
-VIEW = view("sweep", {"one": N_("One size"), "map": N_("Map of two")})
+VIEW = view("sweep", {"one": N_("One size"), "map": N_("Contour map")})
 MEASURE = Select("measure", N_("Quantity"), QUANTITIES, QUANTITY_NAMES, label_visibility="collapsed", width=172)
 _SIZES = {control.name: control.label for control in (BATCH_SIZE, SEQUENCE_LENGTH)}
 
@@ -186,7 +186,7 @@ def _usual(field: str, present: int) -> tuple[int, int]:
 
 
 def _same(field: str) -> Problem:
-    message = N_("x and y are both {field}: a map needs two different sizes, such as {field} and {other}.")
+    message = N_("x and y are both {field}: a contour map needs two different sizes, such as {field} and {other}.")
     other = Y if field != Y else X
     return Problem("y", field, message, {"field": field, "other": other}, ({"y": other},))
 
@@ -210,7 +210,7 @@ def _range(sweep: Sweep, axis: str, field: str, ends: tuple[int, int], problems:
         return low, high
     values = {"field": field, "low_name": names[0], "low": f"{low:,}", "high_name": names[1], "high": f"{high:,}"}
     if low > high:
-        message = N_("{low_name} {low} is not below {high_name} {high}: there is nothing between them.")
+        message = N_("{low_name} {low} must be below {high_name} {high}.")
         problems.append(Problem(names[0], low, message, values, ({names[0]: high, names[1]: low},)))
         return high, low
     if problems and problems[-1].field in names:  # the cause is an invalid end, which has already been reported
@@ -239,9 +239,7 @@ def _countable(swept: SweepChoice, problems: list[Problem]) -> SweepChoice:
     ranges = sweep.fitting(swept.quantities, swept.ranges)
     if ranges == swept.ranges:
         return swept
-    message = N_(
-        "{measure} reaches 2^63 before {field} is {value}, which is too large to count here: {nearest} is possible."
-    )
+    message = N_("{measure} reaches 2^63 before {field} is {value}, which is too large to count here: use {nearest}.")
     if ranges is None:
         batch = sweep.case.batch
         shorter = Batch(1, min(BATCH["sequence_length"], batch.sequence_length))

@@ -45,9 +45,9 @@ def show_counts(model: Model) -> None:
             for name in counts
         ]
         reasons = (_main_reason(made[name], total - counts[name]) for name in counts)
-        columns[_("Mostly because")] = [f":small[{why}]" for why in reasons]
+        columns[_("Main reason")] = [f":small[{why}]" for why in reasons]
     with st.container(key="reasons-below"):
-        show_table(columns, _("Counts by the formulas of other tools"))
+        show_table(columns, _("Counts from other tools' formulas"))
 
 
 _BIASES = "layer biases"
@@ -89,9 +89,9 @@ def show_corrections(model: Model, tool: Tool) -> None:
         rows.append((sentence(miscount_in_words(REASONS[miscount])), f"${formula.latex()}$", in_numbers, *figures))
     total = bold(f"{model.num_parameters():,}")
     rows.append((bold(_("{architecture} has").format(architecture=model.architecture)), "", "", "", total))
-    titles = (_("Where it differs"), _("To be added"), _("In numbers"), _("Parameters"), _("So far"))
+    titles = (_("Where it differs"), _("Correction"), _("In numbers"), _("Parameters"), _("So far"))
     with stacked_on_a_phone():
-        show_rows(titles, rows, _("From the count of the tool to that of the model"))
+        show_rows(titles, rows, _("From the tool's count to the model's count"))
 
 
 def escaped(text: str) -> str:

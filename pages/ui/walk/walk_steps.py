@@ -36,7 +36,7 @@ from pages.ui.widgets.numbers import unbroken
 from pages.ui.widgets.tables import shape_text, show_rows, show_table
 
 LAYER = Number("layer", N_("Layer"), 0, width=66)  # the index of the layer that the walk shows step by step
-HEADS = Fold("heads", N_("Query, key and value head by head"))
+HEADS = Fold("heads", N_("Query, key and value, head by head"))
 ROWS = Fold("rows", N_("The whole forward pass, one Keras-style row for each layer"))
 
 
@@ -109,8 +109,8 @@ def show_progress(config: Config, stops: Sequence[Stop], position: int, layer: i
     stop, last = stops[position], stops[-1]
     bars = []
     if layer_now := in_layer(stops, position):
-        alike = _("Layer {number:,} of {layers:,}, all alike: {so_far:,} of {total:,}")
-        other = _("Layer {number:,} of {layers:,}, the first without one LayerNorm: {so_far:,} of {total:,}")
+        alike = _("Layer {number:,} of {layers:,}, all identical: {so_far:,} of {total:,}")
+        other = _("Layer {number:,} of {layers:,}, the first lacks one LayerNorm: {so_far:,} of {total:,}")
         place = alike if all(stop.alike for stop in stops) else other
         layers = live_sizes(config)["num_hidden_layers"]
         text = fill(place, number=layer + 1, layers=layers, **layer_now._asdict())
@@ -206,7 +206,7 @@ def show_shapes(stop: Stop, letters: Stop, layer: int, model: Model) -> None:
         (kind, _inside(name, model.body_prefix, prefix), *map(unbroken, (shape_letters(symbols), shape_text(shape))))
         for kind, (name, shape), (_name, symbols) in zip(kinds, _shapes(stop), _shapes(letters), strict=True)
     ]
-    titles = ("", _("Name"), _("In letters"), _("In numbers"))
+    titles = ("", _("Name"), _("In symbols"), _("In numbers"))
     show_rows(titles, rows, _("Inputs, outputs and parameters"))
 
 

@@ -161,7 +161,7 @@ def with_room(before: int) -> int:
 
 def show_legend(preset: str) -> None:
     """Explain how the bars show differences from the preset."""
-    legend = _("Solid up to the mark: {preset}. Lighter beyond it: added. Dashed: removed.").format(preset=preset)
+    legend = _("Mark: {preset}. Lighter: added. Dashed: removed.").format(preset=preset)
     if presenting():  # the projector view hides captions
         st.markdown(f":small[{legend}]")
     else:

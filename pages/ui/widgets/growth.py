@@ -23,7 +23,7 @@ def times(growth: FigureGrowth) -> str:
 def show_growth(growth: FigureGrowth, quantity: str, preset: str) -> None:
     """Show the growth of a quantity in one line, with a link to the Sweep page; show nothing without growth."""
     if growth.factor and not presenting():
-        message = _("{quantity} {grown}, against {preset}")
+        message = _("{quantity} {grown}, vs. {preset}")
         with st.container(horizontal=True, vertical_alignment="center"):  # a link's label would be cut off on a phone
             live.caption(fill(message, quantity=quantity, grown=grown_by(growth), preset=preset), width="content")
             show_way_to_sweep()

@@ -42,10 +42,10 @@ def sorry() -> Iterator[None]:
     except InputError as error:
         show_problem(error.problem)
     except SlowError:
-        message = _("PyTorch gave no answer within {seconds} s. Try again in a moment.")
+        message = _("PyTorch did not answer within {seconds} s. Try again in a moment.")
         st.error(message.format(seconds=fixed(WORKER.limit, 0)))
     except StoppedError:
-        st.error(_("The process that runs PyTorch was stopped, perhaps for lack of memory. Try again."))
+        st.error(_("The process that runs PyTorch was stopped, perhaps because it ran out of memory. Try again."))
     except NotImplementedError as missing:
         message = _("The installed transformers has no {architecture}: there is nothing to compare with.")
         st.error(message.format(architecture=missing))
@@ -56,7 +56,7 @@ def sorry() -> Iterator[None]:
 def ask(architecture: str, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:
     """Like ``answer``, but show a spinner on the page meanwhile."""
     tell_browser()
-    with st.spinner(_("Asking the real {architecture} ...").format(architecture=architecture)):
+    with st.spinner(_("Checking with the real {architecture} ...").format(architecture=architecture)):
         return answer(function, *arguments, **named)
 
 
@@ -94,7 +94,7 @@ def runs(model: Model, call: Call) -> bool:
     if not real_model.installed():
         st.info(_("This needs torch and transformers, which are not installed here."))
     elif real_model.buildable(model) != model:
-        message = _("transformers 5 no longer builds position_embedding_type {kind}: there is nothing to count.")
+        message = _("transformers 5 no longer supports position_embedding_type {kind}: there is nothing to count.")
         st.info(message.format(kind=model.config.position_embedding_type))
     elif problem := next(problems(model, call), None):
         show_problem(problem)

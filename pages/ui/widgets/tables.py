@@ -87,7 +87,7 @@ _LAYER = re.compile(r"\.[0-9]+\.")
 
 def show_checks(checks: Sequence[Check]) -> None:
     """Show each check as a row: bertcalc's value, the real model's value, and the verdict."""
-    titles = (_("Compared"), "bertcalc", "transformers", _("Verdict"))
+    titles = (_("Compared item"), "bertcalc", "transformers", _("Verdict"))
     rows = [(_(check.name), check.ours, check.theirs, _verdict(check.agrees)) for check in checks]
     show_rows(titles, rows, _("What was compared, and the verdicts"))
 
@@ -109,7 +109,7 @@ def show_run(run: RealRun) -> None:
 def show_published(counts: Sequence[PublishedCount]) -> None:
     """Show published counts beside bertcalc's."""
     counted = (_("Published"), _("Verdict"), "bertcalc")  # in this order, the verdict is visible on a phone
-    titles = (_("Model"), *counted, _("Which count it is"), _("Source (names as published)"))
+    titles = (_("Model"), *counted, _("Count"), _("Source (names as published)"))
     rows = []
     for count in counts:
         ours, theirs = _ours(count), count.parameters
@@ -217,7 +217,7 @@ def show_entries(entries: Sequence[Entry], letters: Sequence[Entry], are_given: 
     pairs = [pair for pair in zip(entries, letters, strict=True) if pair[0].given == are_given]
     numbers = [entry for entry, _letters in pairs]
     columns = {
-        _("Place"): [f"[{entry.position}]" for entry in numbers if entry.position is not None],
+        _("Index"): [f"[{entry.position}]" for entry in numbers if entry.position is not None],
         _("Name"): [entry.name for entry in numbers],
         _("Type"): [f"{entry.container} {entry.dtype}".lstrip() for entry in numbers],
         _("Shape"): [_shapes(symbols, shape_letters) for _numbers, symbols in pairs],
@@ -247,7 +247,7 @@ def _shapes(entry: Entry, text: Callable[[Shape], str]) -> str:
 def show_comparisons(comparisons: Sequence[ComparedOutput]) -> None:
     """Show each output of a forward pass as bertcalc and the real model return it, and the verdict."""
     rows = [(_returned(output.ours), _returned(output.theirs), _verdict(output.agrees)) for output in comparisons]
-    alt = _("The outputs of bertcalc and of the real model, and the verdicts")
+    alt = _("Outputs of bertcalc and of the real model, with verdicts")
     show_rows(("bertcalc", "transformers", _("Verdict")), rows, alt)
 
 
@@ -339,5 +339,5 @@ def show_fields(config: Config, effects: Mapping[str, Effect]) -> None:
     show_rows(
         (_("Field, meaning, *what is allowed*"), _("Default"), _("Now"), _("Changed"), *changes),
         rows,
-        _("Every field of the configuration, and what changes with it"),
+        _("Every configuration field and what it changes"),
     )

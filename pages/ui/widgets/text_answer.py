@@ -13,7 +13,7 @@ from pages.ui.shell.i18n import _
 
 def show_read_button() -> None:
     """Draw the button "Read the text". A click takes the focus from the text area, which sends its text."""
-    st.button(_("Read the text"), key="read-text", help=_("Or press Ctrl+Enter in the text"))
+    st.button(_("Read the text"), key="read-text", help=_("Or press Ctrl+Enter in the text box"))
 
 
 @contextmanager
@@ -21,6 +21,6 @@ def answering(text: str) -> Iterator[None]:
     """Context manager for the answer to ``text``; style.css marks it as outdated while the area has an unsent text."""
     with st.container(key="old-answer"):
         if text.strip():
-            st.caption(_("The answer below is for the text before your change. Press “Read the text”, or Ctrl+Enter."))
+            st.caption(_("The result below is for the text before your change. Press “Read the text”, or Ctrl+Enter."))
     with st.container(key="text-answer"):
         yield

@@ -26,9 +26,9 @@ def show_verdict(model: Model) -> Proof:
     """
     if buildable(model) != model:
         message = _(
-            "transformers 5 no longer builds position_embedding_type {kind}. The check below uses"
-            " the same model with absolute positions. What {kind} adds ({added:,} parameters) is "
-            "checked by the test suite against transformers 4.57, in a separate environment."
+            "transformers 5 no longer supports position_embedding_type {kind}. The check below uses the same model "
+            "with absolute positions. The test suite checks what {kind} adds ({added:,} parameters) against "
+            "transformers 4.57, in a separate environment."
         )
         st.warning(message.format(kind=model.config.position_embedding_type, added=not_checked(model)))
     result = verdict_of(model)
@@ -44,7 +44,7 @@ def show_verdict(model: Model) -> Proof:
 def in_words(model: Model, result: Proof, _: Translate) -> str:
     """The verdict as a sentence, with the counts of agreeing tensors and parameters, or of differing tensors."""
     if not result.agrees:
-        message = _("The real {architecture} differs. Tensors that are not the same: {count:,}.")
+        message = _("The real {architecture} differs. Tensors that differ: {count:,}.")
         return message.format(architecture=model.architecture, count=len(result.differences))
     message = _("The real {architecture} agrees: {tensors} tensors, {parameters} parameters.")
     figures = {"tensors": result.theirs("Tensors"), "parameters": result.theirs("Parameters")}
@@ -69,7 +69,7 @@ def show_weights(model: Model) -> None:
         st.error(_("The model does not fit into memory. Choose a smaller model, or run the app on a larger machine."))
     elif problem := wrong_labels(model):
         st.error(sentence(problem))
-    elif st.button(_("Build it and run it"), icon=":material/play_arrow:"):
+    elif st.button(_("Build and run it"), icon=":material/play_arrow:"):
         with sorry(), st.spinner(_("Building and running ...")):
             show_run(run(run_forward, model))
 
@@ -78,7 +78,7 @@ def show_returned(model: Model) -> None:
     """Compare the outputs of the real forward method with bertcalc's. This is slower than the rest of the page."""
     model = buildable(model)
     call = last_call(model)
-    st.caption(_("With the arguments of the page In and out: {arguments}").format(arguments=written(call)))
+    st.caption(_("With the arguments of the In and out page: {arguments}").format(arguments=written(call)))
     if runs(model, call):
         compared = ask(model.architecture, prove_forward, model, call)
         agrees = all(comparison.agrees for comparison in compared)

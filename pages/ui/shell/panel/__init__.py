@@ -125,9 +125,9 @@ def actions(undone: bool, redone: bool, plain: bool, preset: str) -> list[dict[s
     ``undone`` disables undo because there is nothing to undo; likewise ``redone`` disables redo and ``plain`` reset.
     """
     named = (
-        (_("Undo"), _("One step back (Ctrl+Z)"), "undo", ["ctrl+z"], undone),
-        (_("Redo"), _("One step forward again (Ctrl+Y)"), "redo", ["ctrl+y", "ctrl+shift+z"], redone),
-        (_("Reset"), _("Back to {preset} (0)").format(preset=preset), "reset", ["0"], plain),
+        (_("Undo"), _("Undo one step (Ctrl+Z)"), "undo", ["ctrl+z"], undone),
+        (_("Redo"), _("Redo one step (Ctrl+Y)"), "redo", ["ctrl+y", "ctrl+shift+z"], redone),
+        (_("Reset"), _("Reset to {preset} (0)").format(preset=preset), "reset", ["0"], plain),
     )
     return [
         {"label": label, "title": title, "event": {"do": action}, "keys": keys, "disabled": off}
@@ -170,7 +170,7 @@ def _note(present: ChosenModel, field: str) -> str | None:
     if field == "num_attention_heads" and not version_of(present.config).distances:
         return _("The number of heads does not change the count.")
     if field == "num_hidden_layers" and not _counts_layers(type(present.config)):
-        return _("The layers share their weights: their number does not change the count.")
+        return _("The layers share their weights, so the number of layers does not change the count.")
     return None
 
 
@@ -194,12 +194,12 @@ def _lock(steps: ModelHistory, field: str) -> dict[str, Any] | None:
     config, locks = steps.present.config, steps.present.locks
     if field == "hidden_size":
         name, closed = "heads", locks.heads
-        label = _("A follows H: {size:,} per head") if closed else _("A stays: H is a multiple of {heads:,}")
+        label = _("A follows H: {size:,} per head") if closed else _("A is fixed: H is a multiple of {heads:,}")
         keep = _("Keep the number of heads when the hidden size changes")
         follow = _("Let the heads follow the hidden size")
     elif field == "intermediate_size":
         name, closed = "intermediate", locks.intermediate
-        label = _("I follows H: {multiple} H") if closed else _("I stays: now {multiple} H")
+        label = _("I follows H: {multiple} H") if closed else _("I is fixed: currently {multiple} H")
         keep = _("Keep the feed-forward size when the hidden size changes")
         follow = _("Let the feed-forward size follow the hidden size")
     else:

@@ -94,12 +94,12 @@ def _show(choice: Choice) -> None:
         if not choice.model.add_pooling_layer:
             st.caption(_("A config.json cannot record that the pooler is left out; the Python program does."))
     with st.container(key="making"):  # style.css shows it only while a file is being made
-        st.caption(_("The file is being made. A report builds the real model first, which can take some seconds."))
+        st.caption(_("Creating the file. A report builds the real model first, which can take a few seconds."))
     st.markdown(_("**The numbers**, and the charts of this page"))
     offered = exported_tables(choice)
     if not offered:
         return
-    title = st.selectbox(_("What"), list(offered), key="taken", label_visibility="collapsed")
+    title = st.selectbox(_("Table"), list(offered), key="taken", label_visibility="collapsed")
     make, chart = offered[title]
     stem, name = (other.stem, other.stem) if other else (stem_of(choice), model_name(choice))
     if list(offered).index(title) < len(shown_elements()):  # the page's tables come first
@@ -114,7 +114,7 @@ def _chosen_rows(make: Callable[[], Table]) -> Callable[[], Table]:
     """Draw a choice of rows; return a function that makes the table with the chosen rows, or with all by default."""
     table = make()
     labels = [f"{number}. {cell_text(row[0])}" for number, row in enumerate(table.rows, 1)]
-    chosen = st.multiselect(_("Rows (all, unless some are chosen)"), labels, select_all=False, placeholder=_("all"))
+    chosen = st.multiselect(_("Rows (leave empty for all)"), labels, select_all=False, placeholder=_("all"))
     rows = tuple(row for label, row in zip(labels, table.rows, strict=True) if label in chosen)
     return lambda: table._replace(rows=rows) if rows else table
 

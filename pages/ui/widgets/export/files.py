@@ -101,14 +101,14 @@ def left_out(steps: ShownSteps) -> Iterator[str]:
     elif adapters or quantized:
         message = session_text(
             N_(
-                "The config.json leaves out {steps}. The Python program has every step; steps that it cannot "
+                "The config.json leaves out {steps}. The Python program contains every step; steps that it cannot "
                 "run are commented out."
             )
         )
         yield message.format(steps=listed([*quantized, *adapters]))
     if quantized:
         message = session_text(
-            N_("The interactive page leaves out {steps}, which does not change the number of parameters.")
+            N_("The interactive page omits {steps}, which does not change the number of parameters.")
         )
         yield message.format(steps=listed(quantized))
 
@@ -184,18 +184,20 @@ def _report(
 def _verification(model: Model, _: Translate) -> Verification:
     """Compare with the real model and return the verdict, or the reason why there was no comparison."""
     if not real_model.installed():
-        return Verification(_("Not compared with the real model, as torch and transformers are not installed here."))
+        return Verification(
+            _("Not compared with the real model, because torch and transformers are not installed here.")
+        )
     compared = real_model.buildable(model)
     try:
         result = answer(tensor_proof.prove, compared)
     except (SlowError, StoppedError, MemoryError):
-        return Verification(_("Not compared with the real model, as PyTorch gave no answer."))
+        return Verification(_("Not compared with the real model, because PyTorch returned no result."))
     versions = _(", ").join(f"{name} {version}" for name, version in result.versions.items())
     verdict = f"{in_words(model, result, _)} ({versions})"
     if compared != model:
         message = _(
-            "The comparison used the same model with absolute positions, because transformers 5 "
-            "builds no others; the {added} parameters of {kind} were not compared."
+            "The comparison used the same model with absolute positions, because transformers 5 supports no other "
+            "positions; the {added} parameters of {kind} were not compared."
         )
         added, kind = f"{real_model.not_checked(model):,}", model.config.position_embedding_type
         verdict += " " + message.format(added=added, kind=kind)
@@ -206,7 +208,7 @@ def _verification(model: Model, _: Translate) -> Verification:
         for check in result.checks
         if check.name not in kinds or not check.agrees
     )
-    columns = (_("Compared"), "bertcalc", "transformers", _("Verdict"))
+    columns = (_("Compared item"), "bertcalc", "transformers", _("Verdict"))
     return Verification(verdict, Table(_("What was compared, and the verdicts"), columns, rows))
 
 

@@ -24,7 +24,7 @@ COUNTED: dict[str, str] = {
     "num_labels": N_("{value} labels"),
     "relative_attention_num_buckets": N_("{value} distances"),
     "task_type_vocab_size": N_("{value} task types"),
-    "position_buckets": N_("{value} distances each way"),
+    "position_buckets": N_("{value} distances in each direction"),
     "embedding_size": N_("{value} embedding size"),
 }
 
