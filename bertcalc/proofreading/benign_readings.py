@@ -118,14 +118,19 @@ def _share_of_other_whole(judged: Judged, entry: WrittenNumber, context: Context
     counts = [Fraction(part.right)] if part else []
     if names_sublayer and re.search(_WHOLES["layers"], sentence, re.I):
         counts += [_count_of(name, model) for name in _IN_LAYERS]
+    if names_sublayer:
+        counts += [_count_of(name, model) for name in _IN_EMBEDDINGS]
     if any(whole and abs(count / whole - stated) <= reach for count in counts for whole in wholes):
         return Judged("conditional", counts=part_in_words(part, model) if part else None)
     return None
 
 
-_SUBLAYER = re.compile(r"attention|feed.?forward|\bffn\b|\bmlp\b|注意力|前馈", re.I)
+_SUBLAYER = re.compile(
+    r"attention|feed.?forward|\bffn\b|\bmlp\b|embeddings?\b|\bwords?\b|\bpositions?\b|注意力|前馈", re.I
+)
 _IN_LAYERS = ("attention", "feed-forward", "attention with LayerNorm", "feed-forward with LayerNorm")
-_WHOLES = {"layers": r"encoder|layers|编码器|层", "embeddings": r"embeddings?|嵌入"}
+_IN_EMBEDDINGS = ("word embeddings", "position embeddings")
+_WHOLES = {"layers": r"encoder|layers|编码器|层", "embeddings": r"\b(?:within|among) (?:the |its )?embeddings?\b"}
 
 
 def _count_of(name: str, model: Model) -> Fraction:
