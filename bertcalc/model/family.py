@@ -164,8 +164,8 @@ class Family:
     - ``buffers``: name suffixes of tensors in checkpoints that are not parameters.
     - ``remote``: model types of repositories that hold the same models with their own code.
     - ``meanings``: descriptions of inputs that have a different meaning in other families (forward/meanings.py).
-    - ``prunes``: whether its models had prune_heads in transformers 4.57, the last version with it, and whether a
-      pruned model can run.
+    - ``prunes``: whether its models have prune_heads, up to version 4.57 of transformers, and whether a pruned model
+      can run.
     - ``passes_cache``: whether its bodies pass past_key_values to attention, although it is not an input of any class.
     - ``keeps_bias``: whether the bias of an untied language-model head keeps its size if the vocabulary is resized.
 

@@ -89,10 +89,10 @@ def test_the_papers_number_is_the_one_in_two_digits_and_the_other_rounded(langua
             choice(hidden_size=1024, num_attention_heads=16, intermediate_size=4096),
             "Yours has 256 more hidden units, 1,024 more feed-forward units, +74,504,960 in all.",
         ),
-        (choice(architecture="BertForMaskedLM"), "As BertForMaskedLM it has 109,514,298."),
+        (choice(architecture="BertForMaskedLM"), "As BertForMaskedLM, it has 109,514,298."),
         (
             choice(architecture="BertForMaskedLM", tie_word_embeddings=False),
-            "As BertForMaskedLM it has 109,514,298. Yours: decoder with its own table, +23,471,418.",
+            "As BertForMaskedLM, it has 109,514,298. Yours: decoder with its own table, +23,471,418.",
         ),
         (
             choice(LARGE),

@@ -352,7 +352,7 @@ def test_a_hand_count_with_a_head_is_of_a_class_with_this_head(line: str, archit
         ("1/0", "divides by zero"),
         ("1/2", "not a whole number"),
         ("9" * 60, "too large"),
-        ("30522*(768", "a parenthesis is not closed"),
+        ("30522*(768", "unclosed parenthesis"),
         ("9**9**9**9", "too large"),
         ("768*", "incomplete"),
     ],
