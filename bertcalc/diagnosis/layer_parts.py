@@ -173,7 +173,7 @@ _ALWAYS = ("bias of the decoder", "bias of the pooler", "weight of the pooler")
 def of_layers(tensors: Sequence[Tensor], layers: Layers) -> Iterator[Tensor]:
     """Yield the tensors of one layer, or of all layers except one.
 
-    If any tensor is not repeated in several layers, there are none. A first layer that differs from the others is an
+    Nothing is yielded if any tensor is not repeated in several layers. A first layer that differs from the others is an
     exception: its tensors may be among ``tensors``, but it is never the single layer.
     """
     first_layers = [tensor for tensor in tensors if split_layer(tensor.name)[0].endswith(".0")]

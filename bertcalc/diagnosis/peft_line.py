@@ -70,7 +70,7 @@ class PeftLine(NamedTuple):
         )
 
     def meanings(self, model: Model) -> Iterator[Problem]:
-        """Yield sentences on the model and adapter for which peft prints the line, and on its "all params"."""
+        """Yield sentences about the model and adapter for which peft prints the line, and about its "all params"."""
         if self.trained == self.whole:
             yield Problem.of(_NO_ADAPTER)
             return
@@ -108,9 +108,9 @@ class PeftLine(NamedTuple):
         return self._replace(whole=self.whole + self.trained)
 
     def _usual(self, model: Model, others: Others = "all") -> Model | None:
-        """Return the model with a usual adapter that has both counts, or None.
+        """Return the model with a usual adapter that gives both counts; None if there is no such adapter.
 
-        ``others`` selects the counts that are compared for the other classes of the model's family.
+        ``others`` selects the counts that are compared for other classes of the model's family.
         """
         trained, whole = (adapter_counts(model, count, others=others) for count in (self.trained, self.whole))
         return next((count.model for count in trained if count.model in [other.model for other in whole]), None)
@@ -136,7 +136,7 @@ class PeftLine(NamedTuple):
         return next(((name, model) for name, model in models if model), None)
 
     def _same_counts(self, printed: Model) -> Iterator[Problem]:
-        """Yield a sentence on the other usual adapters of a model that have the same two counts, if there are any."""
+        """Yield a sentence about the other usual adapters of a model that have the same two counts, if there are any."""
         base = printed.changed(changes=tuple(change for change in printed.changes if change.resizes))
         same = (count.model for count in adapter_counts(base, self.trained, others="nothing"))
         others = [model for model in same if model != printed and model.num_parameters() == self.whole]

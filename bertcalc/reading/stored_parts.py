@@ -1,4 +1,4 @@
-"""Tell parameters from other stored tensors, such as scales and optimizer states.
+"""Distinguish parameters from other stored tensors, such as scales and optimizer states.
 
 >>> unpacked({"query.weight": (294912, 1), "query.bias": (768,), "query.weight.absmax": (9216,)})
 ({'query.weight': (768, 768), 'query.bias': (768,)}, 1)

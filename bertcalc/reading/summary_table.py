@@ -95,7 +95,7 @@ def table_of(text: str) -> SummaryTable:
 
 
 def _completed(rows: tuple[SummaryRow, ...], total: int) -> tuple[SummaryRow, ...]:
-    """If exactly one count is cut off, compute it from the total; other rows stay as they are."""
+    """If exactly one count is cut off, compute it from the total; otherwise return the rows unchanged."""
     if sum(row.is_cut for row in rows) != 1 or any(row.depth > 1 for row in rows):
         return rows
     rest = total - sum(row.parameters for row in rows)
