@@ -1,4 +1,4 @@
-"""The effect of each step that changes a model on parameters, bytes, FLOPs and the peak memory of a training step."""
+"""The effect of each change step on a model's parameters, bytes, FLOPs and peak memory in a training step."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -35,7 +35,7 @@ class ChangedModel:
     base: QuantizedModel | None = None
 
     def after(self, step: ChangeStep) -> "ChangedModel":
-        """Return the model after one more step. Raises InputError if the step is not possible."""
+        """Return the model after one more step. Raises InputError if the step is impossible."""
         if isinstance(step, QuantizationFormat):
             if self.base:
                 check_order((self.base.format, step))
@@ -66,15 +66,16 @@ class ChangedModel:
             raise wrong(message, "changes", format=self.base.format.title)
 
     def in_training(self, plan: Plan) -> Model:
-        """Return the model in a training step: quantized weights are packed, and others have the precision's dtype.
+        """Return the model to simulate in a training step.
 
-        Raises InputError if nothing is trained, or if training on such weights is not simulated.
+        Quantized weights are packed, and other weights have the dtype of the plan's precision. Raises InputError if
+        nothing is trained, or if training with such weights is not simulated.
         """
         self.check_trained()
         return self.adapted.packed(PRECISIONS[plan.precision].dtype) if self.adapted else self.model
 
     def in_inference(self) -> Model:
-        """Return the model in a forward pass without gradients. Raises InputError if the model is quantized."""
+        """Return the model to simulate in inference. Raises InputError if the model is quantized."""
         if self.base:
             raise wrong(_NO_INFERENCE, "changes", format=self.base.format.title)
         return self.model
@@ -87,12 +88,15 @@ class ChangedModel:
 
     @property
     def memory_bytes(self) -> int:
-        """The bytes of all weights in memory. Weights that are not quantized are in float32."""
+        """The size of all weights in memory, in bytes. Weights that are not quantized are in float32."""
         return self.adapted.memory_bytes if self.adapted else FLOAT32 * self.model.num_parameters()
 
     @property
     def file_bytes(self) -> int:
-        """The bytes of the file that transformers or the quantization library writes, plus any adapter file."""
+        """The size in bytes of the file that transformers or the quantization library writes, plus any adapter file.
+
+        Raises InputError if the library cannot save the model.
+        """
         return self.adapted.file_bytes if self.adapted else file_bytes(self.model)
 
 
@@ -116,7 +120,7 @@ class StepEffect(NamedTuple):
 
 
 def with_steps(model: Model, steps: Iterable[ChangeStep]) -> ChangedModel:
-    """Return a model after all steps. Raises InputError if a step is not possible."""
+    """Return a model after all steps. Raises InputError if a step is impossible."""
     changed = ChangedModel(model)
     for step in steps:
         changed = changed.after(step)

@@ -390,7 +390,7 @@ def _is_usual(count: KnownCount) -> bool:
 
 
 def _read_as(written: str, key: str, counted: Problem, about: int | None = None) -> Problem:
-    """Return the sentence about a count; ``about`` is the exact number of parameters if the written number is rounded."""
+    """Return the sentence about a count. If the written number is rounded, ``about`` is the exact count."""
     values = {"number": written, "known": counted, "reading": Problem.of(READINGS[key][0]), "count": f"{about or 0:,}"}
     exactly, rounded = (
         (N_("{number} is the count of {known}."), N_("{number} may mean the count of {known}: {count}."))
@@ -421,7 +421,7 @@ def _one_label(model: Model, exact: int, written: str) -> Iterator[Problem]:
 
 
 def _of_other_labels(own: type[Config], exact: int, written: str) -> Iterator[Problem]:
-    """Yield sentences about published models with a different number of labels, beginning with the family of ``own``."""
+    """Yield sentences about published models with a different number of labels, those with an ``own`` config first."""
     for name, config in sorted(PUBLISHED_CONFIGS.items(), key=lambda item: type(item[1]) is not own):
         for count in other_labels(config, exact):
             other = Problem.of(N_("{preset} as {known}"), known=known_in_words(count), preset=name)
@@ -443,7 +443,10 @@ def _twice(model: Model, number: Typed, written: str) -> Iterator[Problem]:
 
 
 def _solved(model: Model, field: str, number: Typed, written: str) -> Iterator[Problem]:
-    """Yield the sentence about the value of a field that leads to a number of parameters, or else on the nearest value."""
+    """Yield a sentence about the value of a field that gives a number of parameters, or else about the nearest value.
+
+    Nothing is yielded if the model has no such size, or if every possible hidden size is far from the number.
+    """
     config = model.config
     present = getattr(config, field, None)
     if not isinstance(present, int) or not type(config).has(field):

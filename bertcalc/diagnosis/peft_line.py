@@ -136,7 +136,7 @@ class PeftLine(NamedTuple):
         return next(((name, model) for name, model in models if model), None)
 
     def _same_counts(self, printed: Model) -> Iterator[Problem]:
-        """Yield a sentence about the other usual adapters of a model that have the same two counts, if there are any."""
+        """Yield a sentence about other usual adapters of a model with the same two counts, if there are any."""
         base = printed.changed(changes=tuple(change for change in printed.changes if change.resizes))
         same = (count.model for count in adapter_counts(base, self.trained, others="nothing"))
         others = [model for model in same if model != printed and model.num_parameters() == self.whole]

@@ -218,7 +218,7 @@ _MOST_LABELS = 100
 
 
 def _wrong_lines(report: TermsReport, model: Model) -> Iterator[Problem]:
-    """Yield a sentence about each wrong line of a hand count: the right value, and the mistakes that explain the line."""
+    """Yield a sentence about each wrong line of a hand count: the right value, and the mistakes that explain it."""
     for verdict in report.verdicts:
         is_right = verdict.is_right or verdict.is_sum or verdict.line.value is None
         name = shorten(verdict.line.name or verdict.line.text)

@@ -317,7 +317,10 @@ _ASKED: Mapping[Unit, str] = {
 
 
 def change(of: Unit, field: str, model: Model, batch: Batch) -> int:
-    """Return how much a small change of a field changes ``of``: the number of parameters, or a forward pass's FLOPs."""
+    """Return the change in ``of`` (the number of parameters, or the FLOPs of a forward pass) if a field changes.
+
+    The field changes as little as possible, but enough to make a difference if it can make one.
+    """
     field_effect = effect(field, model, *batch.shape)
     return field_effect.parameters if of == "parameters" else field_effect.flops
 
