@@ -105,7 +105,7 @@ class LiveSizes:
         return cast(int, within(lively, (staying(self._sizes["num_hidden_layers"]),))) if named else lively
 
     def replaced(self, number: int) -> int:
-        """Replace the changes' letters in a live number by the arguments, and keep the arguments within their limits.
+        """Replace the changes' letters in a live number with the arguments, and keep the arguments within their limits.
 
         A number without a formula is ``held``.
         """

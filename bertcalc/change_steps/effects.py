@@ -60,7 +60,7 @@ class ChangedModel:
         return (*changes[:before], self.base.format, *changes[before:])
 
     def check_trained(self) -> None:
-        """Raise InputError if nothing is trained, because quantized weights are frozen and there is no adapter."""
+        """Raise InputError if the model is quantized and nothing is trained, because no adapter follows."""
         if self.base and self.model == self.base.model:
             message = _NOT_TRAINED if self.base.format.takes_adapters else _FROZEN
             raise wrong(message, "changes", format=self.base.format.title)
@@ -82,7 +82,7 @@ class ChangedModel:
 
     @property
     def trained(self) -> int:
-        """The number of trained parameters. Raises InputError if there are none."""
+        """The number of trained parameters. Raises InputError if the model is quantized and has no adapter."""
         self.check_trained()
         return self.model.num_parameters(only_trainable=True)
 
@@ -142,7 +142,7 @@ def changed_models(model: Model, steps: Sequence[ChangeStep]) -> tuple[list[Chan
 
 
 def effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
-    """Compute the figures of a changed model for a batch. The peak memory is for a training step with ``plan``.
+    """Return the figures of a changed model for a batch. The peak memory is for a training step with ``plan``.
 
     >>> from bertcalc import Lora, load
     >>> bert = load("bert-base-uncased", "BertForSequenceClassification")

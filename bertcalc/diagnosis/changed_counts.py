@@ -142,7 +142,8 @@ def adapter_counts(model: Model, count: int, *, others: Others = "all") -> tuple
     """Return up to three models with a usual adapter that train ``count`` parameters, or have ``count`` in total.
 
     If the model's own class has none, the other classes of its family are tried. For them, ``others`` selects the
-    counts to compare: "all" counts, only the numbers of "trained" parameters, or "nothing".
+    counts to compare: "all" counts, only the numbers of "trained" parameters, or "nothing". Counts below ``_LEAST`` are
+    not searched, because too many models would match.
     """
     for base in bases(model, others=others != "nothing"):
         if _is_possible(base.num_parameters(), count):
@@ -165,7 +166,8 @@ def _is_possible(parameters: int, count: int) -> bool:
 def resized_counts(model: Model, count: int, *, others: bool = True) -> tuple[ChangedCount, ...]:
     """Return up to three models with this count that have another vocabulary size or fewer layers.
 
-    With ``others``, other classes of the family are tried if the model's own class never has this count.
+    With ``others``, other classes of the family are tried if the model's own class never has this count. Counts below
+    ``_LEAST`` are not searched, because too many models would match.
     """
     return next(filter(None, (_having(resized_lines(base), count) for base in bases(model, others=others))), ())
 
@@ -193,13 +195,13 @@ def bases(model: Model, *, others: bool = True) -> Iterator[Model]:
 
 @lru_cache(maxsize=64)
 def adapter_lines(base: Model) -> tuple[CountLine, ...]:
-    """Return the lines for the model with each usual adapter: of the trained parameters, and of all parameters."""
+    """Return the count lines of the model with each usual adapter: for its trained parameters, and for all of them."""
     return tuple(chain.from_iterable(_lines(base, usual, ("trained", "all")) for usual in _adapters(base)))
 
 
 @lru_cache(maxsize=64)
 def resized_lines(base: Model) -> tuple[CountLine, ...]:
-    """Return the lines for the model with other vocabulary sizes and with fewer layers."""
+    """Return the count lines of the model with other vocabulary sizes and with fewer layers."""
     tokens, layers = base.final_config.vocab_size, base.final_config.num_hidden_layers
     padded = {-(-tokens // multiple) * multiple for multiple in _MULTIPLES}
 
@@ -264,7 +266,7 @@ def _named(base: Model, chosen: str) -> Names:
 
 
 def _lines(base: Model, usual: UsualChange, amounts: Sequence[Amount]) -> Iterator[CountLine]:
-    """Yield a line for each of the ``amounts`` that the change affects; yield nothing if the change is impossible."""
+    """Yield a count line for each of the ``amounts`` that the change affects; none if the change is impossible."""
     try:
         numbers = (1, 2) if usual.is_usual else (1,)
         models = [base.changed(changes=(*base.changes, usual.with_number(number))) for number in numbers]

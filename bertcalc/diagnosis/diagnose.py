@@ -184,7 +184,7 @@ class Diagnosis(NamedTuple):
 
     @property
     def confident(self) -> bool:
-        """Whether the first explanation is hardly a coincidence: few nearby numbers have an equally simple one.
+        """Whether the first explanation is unlikely to be a coincidence: few nearby numbers have an equally simple one.
 
         An explanation of a rounded number is never more than a hint if a known count also rounds to the number.
         """
@@ -635,7 +635,7 @@ def _with_common(known_count: KnownCount, common: Mapping[str, frozenset[str]]) 
 
 
 def _mistyped(model: Model, common: Mapping[str, frozenset[str]]) -> Iterator[tuple[float, KnownCount, dict[str, int]]]:
-    """Yield the model with each size mistyped, as (bits, known count, amounts of the very common mistakes).
+    """Yield the model with each size mistyped, as (bits, known count, amounts of the very common mistakes) tuples.
 
     The count and the amounts are polynomials in a size, of degree two at most. So the function counts three sizes and
     extrapolates to the others.
@@ -680,7 +680,7 @@ def _with_size(model: Model, field: str, number: int) -> Model | None:
 
 
 _WHOLE = "whole"
-# The smallest size that may be mistyped; bits for two exchanged digits, and for a wrong digit.
+# The smallest size that may be mistyped; the bits of two exchanged digits, and the bits of a wrong digit.
 _LONG_SIZE, _EXCHANGED, _WRONG_DIGIT = 100, 6.5, 9.0
 _COUNTED = Reading("parameters", Fraction(0), Fraction(0), rounded=False)
 
@@ -777,7 +777,10 @@ _SMALL = 4.5  # maximum bits of a miscount that leaves out a small part
 
 
 def told_apart(candidates: Sequence[Miscounted]) -> list[tuple[str, tuple[int, ...]]]:
-    """Return the parts that explanations of the same number count differently, as (part, count by each explanation)."""
+    """Return the parts that explanations of the same number count differently, as (part, counts) pairs.
+
+    The counts have the order of the explanations.
+    """
     counts = []
     for candidate in candidates:
         model = candidate.known_count.model

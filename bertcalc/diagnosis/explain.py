@@ -200,7 +200,7 @@ class _TensorCounts:
             return tuple([after[number] for number in state])
 
     def real(self, state: _State) -> _State:
-        """Replace ids of tensors without elements by 0, so that adding a tensor and leaving it out again cancel."""
+        """Replace ids of tensors without elements with 0, so that adding and leaving out a tensor cancel out."""
         totals = self.totals
         return tuple([number if totals[number] else 0 for number in state])
 
@@ -365,7 +365,7 @@ def evidence(
 
 
 def is_chance(wrong: int, right: int, bits: float) -> bool:
-    """Whether a miscount explains a total hardly better than chance, among all numbers up to twice the larger total.
+    """Whether an explanation of ``bits`` bits is hardly better than chance, among numbers up to twice the larger total.
 
     This happens with tiny sizes, where nearly every number is a product of sizes: 16 is 4 H^2 for a hidden size of 2.
     """

@@ -84,7 +84,7 @@ def contents(count: KnownCount) -> Iterator[Contents]:
 
 
 def _pooler(model: Model) -> Iterator[tuple[StoredTensor, ...]]:
-    """Yield the pooler's tensors if older releases save a pooler for a class that no longer has one."""
+    """Yield the pooler's tensors if older releases saved a pooler for a class that no longer has one."""
     if family_of(model.config).base.pooler and not any(map(selector("pooler"), model.tensors())):
         base, hidden = Model(model.config), model.config.hidden_size
         if model.cls.task != "base":
@@ -98,7 +98,7 @@ def _pooler(model: Model) -> Iterator[tuple[StoredTensor, ...]]:
 
 
 def _second_bias(model: Model) -> Iterator[tuple[StoredTensor, ...]]:
-    """Yield the decoder's bias, which older releases save in addition to the head's bias."""
+    """Yield the decoder's bias, which older releases saved in addition to the head's bias."""
     shapes = dict(model.named_parameters())
     for name, owner in model.ties().items():
         if name.endswith("decoder.bias") and owner in shapes:

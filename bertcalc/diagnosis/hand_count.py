@@ -128,13 +128,13 @@ class _CountedModel(NamedTuple):
 
 @checked
 def judge(line: TypedLine, model: Model, config: Config) -> LineVerdict:
-    """Check a single line of a hand count."""
+    """Return the verdict on a single line of a hand count."""
     return _judged([line], _CountedModel.of(model, config))[0]
 
 
 @checked
 def check(model: Model, config: Config, lines: Sequence[TypedLine]) -> TermsReport:
-    """Find the part and the mistakes of each line, and the tensors that no line counts."""
+    """Return a report on the part and the mistakes of each line, and on the tensors that no line counts."""
     count = _CountedModel.of(model, config)
     verdicts = [_of_whole(verdict, count) for verdict in _judged(lines, count)]
     if not any(verdict.is_term for verdict in verdicts):
@@ -154,7 +154,10 @@ def _judged(lines: Sequence[TypedLine], count: _CountedModel) -> list[LineVerdic
 
 
 def _of_whole(verdict: LineVerdict, count: _CountedModel) -> LineVerdict:
-    """Explain an unexplained count of the whole model by more miscounts than a term may have."""
+    """Try to explain a count of the whole model with more miscounts than a term may have.
+
+    Verdicts that are already explained, or not about the whole model, are returned unchanged.
+    """
     whole, value = verdict.counted, verdict.line.exact
     is_open = verdict.explanation is None and not verdict.is_sum
     if not is_open or value is None or whole is None or whole.part != WHOLE_MODEL:

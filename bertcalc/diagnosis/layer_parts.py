@@ -161,7 +161,7 @@ def _stand_together(first: Counted, second: Counted) -> bool:
 
 
 def _is_detail(part: str) -> bool:
-    """Whether a part makes sense only in a hand count, or is a single tensor, which has a better name in the model."""
+    """Whether a part makes sense only in a hand count, or is a single tensor that has a better name in the model."""
     if part in _OF_LINES:
         return True
     return part.startswith(("weight of the", "bias of the", "gamma of the", "beta of the")) and part not in _ALWAYS

@@ -306,7 +306,7 @@ def _change(
 
 
 def _miscounts(name: str, description: str, bits: Any, **change: Any) -> Iterator[tuple[str, Miscount]]:
-    """Yield (name, miscount) for a line of the table: one pair, or a pair for each size if ``bits`` is a table."""
+    """Yield the (name, miscount) pair of a line in miscounts.toml, or a pair for each size if ``bits`` is a table."""
     drawn = change.pop("drawn", False)
     values: dict[str, str] = {key: change.pop(key) for key in ("part", "size") if key in change}
     if not isinstance(bits, dict):

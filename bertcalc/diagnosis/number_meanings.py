@@ -88,7 +88,7 @@ def meanings_of(model: Model, text: str) -> Meanings:
 
 
 class _Key:
-    """A sentence that equals any other sentence with the same words, to remove duplicates."""
+    """A key for removing duplicate sentences: keys are equal if their sentences have the same words."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem

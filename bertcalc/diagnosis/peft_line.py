@@ -116,7 +116,7 @@ class PeftLine(NamedTuple):
         return next((count.model for count in trained if count.model in [other.model for other in whole]), None)
 
     def _usual_published(self) -> tuple[str, Model] | None:
-        """Return (name, model) of a published model with a usual adapter that has both counts, or None."""
+        """Return the (name, model) pair of a published model with a usual adapter and both counts, or None."""
         # Both counts include trained copies, so their difference is the model without its adapter.
         parameters = self.whole - self.trained
         if (entry := published_counts().get(parameters)) is None:
@@ -131,7 +131,7 @@ class PeftLine(NamedTuple):
         return next(filter(None, (self._usual(model, others="nothing") for model in models)), None)
 
     def _published_with_labels(self) -> tuple[str, Model] | None:
-        """Return (name, model) of a published model with another number of labels and both counts, or None."""
+        """Return the (name, model) pair of a published model with other labels, an adapter and both counts, or None."""
         models = ((name, self._with_labels(config)) for name, config in PUBLISHED_CONFIGS.items())
         return next(((name, model) for name, model in models if model), None)
 
@@ -144,7 +144,7 @@ class PeftLine(NamedTuple):
             yield Problem.of(_SAME, adapters=", ".join(str(model.changes[-1]) for model in others[:_MOST_SAME]))
 
     def _relative(self) -> tuple[str, Model] | None:
-        """Return (name, model) of a published decoder, such as Llama, with a usual adapter and both counts, or None."""
+        """Return the (name, model) pair of a published decoder with a usual adapter and both counts, or None."""
         name = counts_of_relatives().get(self.whole - self.trained, "")
         base = RELATIVES[name].model if name else None
         printed = self._usual(base, others="nothing") if base else None

@@ -1,4 +1,4 @@
-"""Read peft's adapter_config.json, or the same configuration as Python prints it, and count the adapter.
+"""Read peft's adapter_config.json, or the configuration as Python prints it, and count the adapter's parameters.
 
 >>> print(read_adapter("LoraConfig(target_modules={'query', 'value'}, base_model_name_or_path='bert-base-uncased')"))
 Read as: an adapter_config.json (LORA).

@@ -117,7 +117,7 @@ def _block(text: str, start: int, bracket: int, share: int) -> str:
 def _with_class(call: str, text: str, written: str) -> str:
     """Add the class that the text builds, as in ``BertForMaskedLM(config)``, to the call of a configuration.
 
-    ``written`` is the call as it stands in the text.
+    ``written`` is the call as written in the text.
     """
     before, _call, after = text.partition(written)
     variable = _ASSIGNED.search(before)

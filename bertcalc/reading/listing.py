@@ -1,4 +1,4 @@
-"""Read listings of names and shapes: named_parameters(), state_dict(), the variables of a TensorFlow checkpoint.
+"""Read listings of names and shapes: named_parameters(), state_dict(), or the variables of a TensorFlow checkpoint.
 
 >>> listed("pooler.dense.weight -> torch.Size([768, 768]) -> 589,824").tensors
 (('pooler.dense.weight', (768, 768)),)
@@ -306,7 +306,7 @@ def _lines_with_shapes(text: str) -> Iterator[tuple[str, re.Match[str]]]:
             yield line, shape
 
 
-_PRINTED = re.compile(r"(?:\.data)?\.shape$")  # the ending of what a program prints, such as outputs.shape
+_PRINTED = re.compile(r"(?:\.data)?\.shape$")  # endings of printed expressions, such as outputs.shape
 # Endings of the names of model inputs and of module outputs. Parameters may have the names of outputs, too.
 _INPUT = re.compile(
     r"(?:^|[_./])(?:ids|masks?|labels?|class_labels|images?|pixel_values|bbox|boxes|logits|hidden_states?"
@@ -400,7 +400,7 @@ _LAYER_NUMBER = re.compile(r"\.([0-9]{1,3})\.")
 
 
 def _of_counts(counts: Counts, text: str) -> TextReading:
-    """Read a list of names and numbers of parameters: infer the shapes and the model, or else give only the sum."""
+    """Read a list of names and numbers of parameters: infer the shapes and the model, or else return only the sum."""
     shapes = shapes_of(counts)
     sentence = Problem.of(N_("Read as: a list of {count} tensors with their numbers of parameters."), count=len(counts))
     reading = of_tensors("listing", Listing(shapes, _buffers(dict(shapes))), text)

@@ -201,7 +201,7 @@ def _is_of_family(model: Model, kinds: Iterable[str]) -> bool:
 
 
 def _absent_biases(tree: PrintedTree, cls: str | None) -> set[str]:
-    """Return the biases that older PyTorch releases do not print, if the family has none by default."""
+    """Return the starred names of biases that may be absent if the family has none by default; otherwise empty."""
     default = CLASSES[cls].config.default() if cls else None
     has_none = default is not None and default.has("norm_bias") and not vars(default)["norm_bias"]
     return {starred(name) for name in tree.unsure()} if has_none else set()
@@ -290,7 +290,7 @@ _STACK_TABLE = re.compile(r"(?<![^.])(?:encoder|decoder)\.embed_tokens$")
 def _of_shared(tree: PrintedTree, count: int) -> tuple[PossibleCount, ...]:
     """Return the counts of an unknown class if its vocabulary-shaped matrices are separate, and if they are shared.
 
-    The result is empty if no matrix has the shape of the vocabulary's table.
+    The result is empty if no other matrix has the shape of an embedding table.
     """
     weights: dict[Shape, list[str]] = {}
     again = _shared_always(tree)

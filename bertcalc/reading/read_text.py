@@ -65,8 +65,8 @@ def read(text: str, kind: Kind | None = None, model: Model | None = None) -> Tex
     Args:
         text: Anything of at most 1,000,000 characters: a number, a calculation, a hand count, an article, a
             config.json, the name of a published model, a printed model, a listing of tensors, a summary of Keras,
-            torchinfo or torchsummary, an index or a header of safetensors files, an adapter_config.json. Nothing in it
-            is executed.
+            torchinfo or torchsummary, an index or a header of safetensors files, or an adapter_config.json. Nothing in
+            it is executed.
         kind: The kind of the text; None to recognize it.
         model: The model that numbers and hand counts are compared with; BERT-base if it is None.
 

@@ -115,7 +115,7 @@ def recognized(
 
 
 def _untied_heads(model: Model) -> Iterator[Model]:
-    """Yield the classes of a model's family with untied word embeddings."""
+    """Yield the model as each class of its family, with untied word embeddings."""
     for cls in model.family.classes:
         with suppress(ConfigError):
             yield Model(replace(model.config, tie_word_embeddings=False), cls.name)
@@ -267,7 +267,7 @@ def _renamed(model: Model, tensors: Sequence[StoredTensor]) -> Model:
 
 
 def _as(model: Model, config: Config, prefixed: set[str]) -> Model | None:
-    """Return a model of a preset's family for the same task with the same shapes; None if there is none."""
+    """Return a model with a preset's ``config``, the same task and the same shapes; None if there is none."""
     with suppress(InputError):
         other = Model(config)
         if other.family.prefix not in prefixed and model.family.prefix in prefixed:

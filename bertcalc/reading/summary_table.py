@@ -256,7 +256,7 @@ _EMPTY = N_("The table has neither a number nor rows for {names}, so its total m
 
 
 def _tree(table: SummaryTable) -> Module:
-    """Return a tree with a module for each row. The module has the row's number of parameters."""
+    """Return a tree with a module for each row. It has the row's parameters unless another row counts them."""
     first = table.rows[0] if table.rows and not table.rows[0].depth else SummaryRow("", "Model", 0, 0)
     root = ReadModule(first.kind, "")
     stack: list[tuple[int, Module]] = [(0, root)]

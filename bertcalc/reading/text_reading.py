@@ -31,7 +31,7 @@ Kind = Literal[
     "other-file",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-# The names of the kinds, for a list to choose from.
+# Names of the kinds, for a selection list.
 KIND_NAMES: dict[Kind, str] = {
     "number": N_("a number"),
     "calculation": N_("a calculation"),
@@ -157,7 +157,7 @@ _POSSIBLE = N_("Possible: {count} parameters, {condition}.")
 
 
 def of_ties(model: Model, count: int) -> Iterator[PossibleCount]:
-    """Yield the counts of a text with a tied and with an untied decoder; none if its class has only one of them.
+    """Yield the counts of a text with a tied and with an untied decoder; none if its class allows only one of them.
 
     ``count`` is the text's count if it is read as ``model``.
     """

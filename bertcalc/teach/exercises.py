@@ -54,7 +54,7 @@ _NO_FAMILY = (
 
 @lru_cache(maxsize=1024)
 def exercise(seed: int, level: Level, kind: Kind, family: str = BERT) -> Exercise:
-    """Draw one exercise of a sheet."""
+    """Return the exercise of one kind in a sheet. The same arguments always give the same exercise."""
     # With a string as seed, every machine and every version of Python draws the same numbers.
     return _KINDS[kind](Random(f"{VERSION} {level} {seed} {kind}"), level, FAMILIES[family])
 

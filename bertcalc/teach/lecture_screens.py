@@ -29,7 +29,7 @@ class Vocabulary(NamedTuple):
 
     - ``parts``: live parts. Each part's arguments are mapped to their valid options, or to None if any text is valid.
     - ``sliders``: the sliders that a screen can show.
-    - ``placeholders``: the placeholders in its texts.
+    - ``placeholders``: the placeholders that texts can contain.
     - ``presets``: the models that a screen can start from.
     """
 
