@@ -26,7 +26,9 @@ def sliding_arguments(change: Change) -> dict[str, int]:
 
 
 def argument_stops(change: Change, argument: str, model: Model) -> list[int]:
-    """Return the possible values of an argument in ascending order; ``model`` is the model before the change.
+    """Return the slider's stops in ascending order: the argument's value, and round numbers that the model allows.
+
+    ``model`` is the model before the change.
 
     >>> from bertcalc import Lora, load
     >>> argument_stops(Lora(r=8), "r", load("bert-base-uncased"))[28:36]

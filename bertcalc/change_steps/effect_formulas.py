@@ -100,12 +100,12 @@ class LiveSizes:
         if formula == number:  # a constant
             return self._bounded(number)
         lively = self.replaced(with_formula(number, formula, self._present))
-        # If layers are named, the formula has no letter for the number of layers.
+        # If a change names layers, the formula has no letter for the number of layers.
         named = any(change.by_layer for change in self._model.changes)
         return cast(int, within(lively, (staying(self._sizes["num_hidden_layers"]),))) if named else lively
 
     def replaced(self, number: int) -> int:
-        """Replace the changes' letters in a live number by the arguments, and keep the arguments within their limits.
+        """Replace the changes' letters in a live number with the arguments, and keep the arguments within their limits.
 
         A number without a formula is ``held``.
         """

@@ -1,4 +1,4 @@
-"""The effect of each step that changes a model on parameters, bytes, FLOPs and the peak memory of a training step."""
+"""The effect of each change step on a model's parameters, bytes, FLOPs and peak memory in a training step."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -35,7 +35,7 @@ class ChangedModel:
     base: QuantizedModel | None = None
 
     def after(self, step: ChangeStep) -> "ChangedModel":
-        """Return the model after one more step. Raises InputError if the step is not possible."""
+        """Return the model after one more step. Raises InputError if the step is impossible."""
         if isinstance(step, QuantizationFormat):
             if self.base:
                 check_order((self.base.format, step))
@@ -60,39 +60,43 @@ class ChangedModel:
         return (*changes[:before], self.base.format, *changes[before:])
 
     def check_trained(self) -> None:
-        """Raise InputError if nothing is trained, because quantized weights are frozen and there is no adapter."""
+        """Raise InputError if the model is quantized and nothing is trained, because no adapter follows."""
         if self.base and self.model == self.base.model:
             message = _NOT_TRAINED if self.base.format.takes_adapters else _FROZEN
             raise wrong(message, "changes", format=self.base.format.title)
 
     def in_training(self, plan: Plan) -> Model:
-        """Return the model in a training step: quantized weights are packed, and others have the precision's dtype.
+        """Return the model to simulate in a training step.
 
-        Raises InputError if nothing is trained, or if training on such weights is not simulated.
+        Quantized weights are packed, and other weights have the dtype of the plan's precision. Raises InputError if
+        nothing is trained, or if training with such weights is not simulated.
         """
         self.check_trained()
         return self.adapted.packed(PRECISIONS[plan.precision].dtype) if self.adapted else self.model
 
     def in_inference(self) -> Model:
-        """Return the model in a forward pass without gradients. Raises InputError if the model is quantized."""
+        """Return the model to simulate in inference. Raises InputError if the model is quantized."""
         if self.base:
             raise wrong(_NO_INFERENCE, "changes", format=self.base.format.title)
         return self.model
 
     @property
     def trained(self) -> int:
-        """The number of trained parameters. Raises InputError if there are none."""
+        """The number of trained parameters. Raises InputError if the model is quantized and has no adapter."""
         self.check_trained()
         return self.model.num_parameters(only_trainable=True)
 
     @property
     def memory_bytes(self) -> int:
-        """The bytes of all weights in memory. Weights that are not quantized are in float32."""
+        """The size of all weights in memory, in bytes. Weights that are not quantized are in float32."""
         return self.adapted.memory_bytes if self.adapted else FLOAT32 * self.model.num_parameters()
 
     @property
     def file_bytes(self) -> int:
-        """The bytes of the file that transformers or the quantization library writes, plus any adapter file."""
+        """The size in bytes of the file that transformers or the quantization library writes, plus any adapter file.
+
+        Raises InputError if the library cannot save the model.
+        """
         return self.adapted.file_bytes if self.adapted else file_bytes(self.model)
 
 
@@ -116,7 +120,7 @@ class StepEffect(NamedTuple):
 
 
 def with_steps(model: Model, steps: Iterable[ChangeStep]) -> ChangedModel:
-    """Return a model after all steps. Raises InputError if a step is not possible."""
+    """Return a model after all steps. Raises InputError if a step is impossible."""
     changed = ChangedModel(model)
     for step in steps:
         changed = changed.after(step)
@@ -138,7 +142,7 @@ def changed_models(model: Model, steps: Sequence[ChangeStep]) -> tuple[list[Chan
 
 
 def effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
-    """Compute the figures of a changed model for a batch. The peak memory is for a training step with ``plan``.
+    """Return the figures of a changed model for a batch. The peak memory is for a training step with ``plan``.
 
     >>> from bertcalc import Lora, load
     >>> bert = load("bert-base-uncased", "BertForSequenceClassification")

@@ -9,7 +9,7 @@ from bertcalc.text import N_
 
 
 class ChangeRecipe(NamedTuple):
-    """A title, and steps as text. If the text has only kinds, ``first_step`` chooses arguments that fit the model.
+    """A title, and steps as text. If ``steps`` has only kinds, ``first_step`` chooses arguments that fit the model.
 
     ``architecture`` is BERT's class for the recipe's task; for other families, the recipe uses their class for the same
     task. A model with fewer than ``tokens`` tokens in its vocabulary is replaced by ``preset``. ``device`` is the GPU

@@ -1,9 +1,9 @@
 """Steps as text, for links and the command line: ``lora,r=16,target_modules=query+value;bitfit``.
 
-Semicolons separate steps, and commas their arguments; arguments with default values are left out. Plus signs separate
-the members of a list; a list with a single name ends with a plus sign, because a name alone may be a pattern. A
-dictionary is a list of ``key:value``, where slashes separate the members of a value. Other signs in a text are
-percent-encoded. The annotation of an argument decides how its text is read.
+Semicolons separate steps, and commas separate their arguments. Arguments with default values are left out. Plus signs
+separate the members of a list. A list with a single name ends with a plus sign, because a single name may be a pattern.
+A dictionary is a list of ``key:value`` pairs, where slashes separate the members of a value. Other special characters
+are percent-encoded. The annotation of an argument decides how its text is parsed.
 
 >>> written([Lora(r=16, target_modules=["query", "value"])])
 'lora,r=16,target_modules=query+value'
@@ -169,8 +169,9 @@ def without_spaces(text: str) -> str:
 def read_steps(text: str) -> tuple[ChangeStep, ...]:
     """Parse a text of steps. Raises InputError if a part of the text is wrong.
 
-    Each step is checked on its own. Only building a model shows whether the steps suit it. Arguments have the names of
-    peft and transformers; short names such as ``rank``, ``alpha``, ``dropout`` and ``targets`` are also accepted.
+    Each step is checked separately. Only building a model shows whether the steps suit it. Arguments have the names
+    that peft and transformers use. Short names such as ``rank``, ``alpha``, ``dropout`` and ``targets`` are also
+    accepted.
 
     >>> written(read_steps("lora,rank=16,alpha=32"))
     'lora,r=16,lora_alpha=32'
@@ -209,7 +210,7 @@ def _step(text: str) -> ChangeStep:
 
 
 def _read(text: str, hint: Any, between: str = "+") -> Any:
-    """Convert a text to the annotated type. If this is not possible, return the text; the step's checks refuse it."""
+    """Convert a text to the annotated type. If this is not possible, return the text; the step's checks reject it."""
     if mapping := _dictionary_of(hint) if ":" in text else None:
         key, member = get_args(mapping)
         pairs = (part.partition(":") for part in text.split("+") if part)

@@ -16,7 +16,7 @@ from bertcalc.text.patterns import check_patterns
 from bertcalc.text.problem import InputError, Problem
 
 ADAPTER_NAME = ".default"  # peft's name for the adapter, which is part of the names of all adapter tensors
-COPY = f".modules_to_save{ADAPTER_NAME}"  # follows a module's name in the names of its trained copy's tensors
+COPY = f".modules_to_save{ADAPTER_NAME}"  # follows the module's name in the tensor names of a trained copy
 _ADAPTED = N_("{module} already has an adapter: remove it from target_modules or from modules_to_save.")
 _FIRST_LAYER = N_(
     "bertcalc counts the parameters of an adapter of {architecture}, but not its FLOPs or memory, because a "

@@ -28,10 +28,10 @@ _ALL = N_("All {count} heads of a layer would be pruned: keep at least one.")
 class PruneHeads(Resizing):
     """Prune attention heads.
 
-    ``heads`` is the number of heads to prune in every layer, or it maps layer numbers to lists of heads to prune.
+    ``heads`` is the number of heads to prune in every layer, or a mapping from layer numbers to the heads to prune.
 
     In transformers up to 4.57, this is ``model.prune_heads({layer: [head, ...]})``. Later versions do not have this
-    method. Cross-attention keeps its heads. ALBERT's shared layer has number 0.
+    method. Cross-attention keeps its heads. ALBERT's shared layer has the number 0.
 
     >>> from bertcalc import load
     >>> load("bert-base-uncased").adapted(PruneHeads({0: [0, 1], 11: [3]})).num_parameters()

@@ -66,7 +66,7 @@ class IA3(PeftChange):
                 raise InputError(Problem.of(_NOT_TARGETED, "feedforward_modules", name, **values))
 
     def _in_front(self, names: Names, name: str) -> bool:
-        """Whether peft scales the input of a module. Suffixes in ``names`` may begin inside a part of a path."""
+        """Whether peft scales the input of a module. Suffixes in ``names`` may begin inside a path component."""
         return bool(re.fullmatch(names, name)) if isinstance(names, str) else name.endswith(tuple(names))
 
     def _scale(self, rewriting: Rewriting, spot: Spot, *, in_front: bool) -> None:

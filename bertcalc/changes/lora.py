@@ -31,7 +31,7 @@ class Lora(PeftChange):
 
     The arguments match ``peft.LoraConfig``. ``target_modules`` defaults to peft's default for the family. The head for
     ``task_type`` is trained as a whole. peft also keeps the original head, so the head counts twice. ``lora_alpha``,
-    ``alpha_pattern`` and ``use_rslora`` set the scaling, which changes no count.
+    ``alpha_pattern`` and ``use_rslora`` set the scaling, which does not affect any count.
 
     >>> from bertcalc import load
     >>> bert = load("bert-base-uncased", "BertForSequenceClassification")

@@ -175,7 +175,7 @@ class _Encoding:
     def lstm(self, name: str, layers: int) -> None:
         """Add the steps of a bidirectional LSTM: products with every token's input and with every previous output.
 
-        For the first token, the previous output is zeros, which get no gradient.
+        For the first token, the previous output is a vector of zeros, which gets no gradient.
         """
         shapes, count = self._encoder.children[name].parameters, self.x.shape[1]
         for layer in range(layers):
@@ -373,7 +373,7 @@ class PrefixTuning(Prompts):
         config: Any = model.final_config
         self.check_width(model)
         second = config.is_decoder and config.use_cache and not (model.cls.caches or model.cls.pooler)
-        # The second output of the body is then the cache, which peft takes for the pooled vector.
+        # The second output of the body is then the cache, which peft mistakes for the pooled vector.
         if self.task_type == "SEQ_CLS" and second:
             raise InputError(Problem.of(_CACHE_AS_POOLED, "use_cache", True, **values))
         self.check_length(config, length)
@@ -435,7 +435,7 @@ class PromptEncoder(SoftPrompts):
 
 
 def _network(*sides: tuple[int, int]) -> Module:
-    """Return linear modules with ReLUs between them; ``sides`` has (in, out) for each linear module."""
+    """Return linear modules with ReLUs between them; ``sides`` has an (in, out) pair for each linear module."""
     layers: dict[str, Module] = {}
     for number, (inputs, outputs) in enumerate(sides):
         layers[str(2 * number)] = Linear(inputs, outputs)

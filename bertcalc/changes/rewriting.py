@@ -68,7 +68,7 @@ class Rewriting:
         resize: Callable[[Step], Step] = lambda step: step,
         in_front: bool = False,
     ) -> None:
-        """Replace a module by a wrapper that has the module as its child ``within`` (such as base_layer).
+        """Replace a module with a wrapper that has the module as its child ``within`` (such as base_layer).
 
         - ``resize``: changes the sizes of the module's own step, if they differ inside the wrapper.
         - ``insert``: returns the steps that the wrapper adds after the module's step. The last step outputs the value
@@ -88,7 +88,7 @@ class Rewriting:
                 self.steps[index] = step._replace(parts=tuple(chain(*more)))
 
     def change_tensors(self, change: Callable[[Tensor], Tensor | None]) -> None:
-        """Replace each tensor in the steps by ``change(tensor)``; None removes the tensor."""
+        """Replace each tensor in the steps with ``change(tensor)``, or remove it if the result is None."""
         for index, step in enumerate(self.steps or ()):
             assert self.steps
             tensors = tuple(changed for tensor in step.tensors if (changed := change(tensor)))
@@ -159,7 +159,7 @@ def _spots(parent: Module, path: str) -> Iterator[Spot]:
 
 
 def _numbered(root: Module, path: str) -> list[str]:
-    """Replace the ``*`` in a path by each layer number.
+    """Return the full names for a path, with each layer number in place of ``*``.
 
     If the number of layers is a symbol or a column, only the first name is returned.
     """
@@ -198,7 +198,7 @@ def _wrapped(
     *,
     in_front: bool,
 ) -> Steps:
-    """Move a step of the module into its wrapper, and add the wrapper's steps; other steps stay unchanged."""
+    """Move a step of the module into its wrapper, and add the wrapper's steps; return other steps unchanged."""
     if not _is_in(step, bare):
         return [step]
     name = f"{bare}.{within}{step.name.removeprefix(bare)}"
@@ -239,7 +239,7 @@ def _in_part(step: Step, group: str, part: str, length: int, base: str) -> Step:
 
 
 def _renamed(step: Step, group: str, part: str) -> Step:
-    """Replace a group of layers by one of its parts in all names of a step, except in the names of its tensors."""
+    """Replace a group of layers with one of its parts in all names of a step, except in the names of its tensors."""
     values = [value._replace(name=_in_group(value.name, group, part)) for value in (step.gives, *step.takes)]
     frame = step.variable and (_in_group(step.variable[0], group, part), step.variable[1])
     name = _in_group(step.name, group, part)
@@ -258,7 +258,7 @@ def place_in(place: Place) -> Place:
 
 
 class Recording:
-    """A recording of the steps that an adapter adds after a step."""
+    """A recorder for the steps that an adapter adds after a step of the wrapped module."""
 
     def __init__(self, step: Step, path: str) -> None:
         self.steps: list[Step] = []
@@ -271,7 +271,7 @@ class Recording:
         return f"{self._step.name.removesuffix('_again')}.{name}" + "_again" * self._step.again
 
     def call(self, name: str, module: Module, x: Value, shape: Shape) -> Value:
-        """Add the step of a module below the wrapper, and return its value."""
+        """Add the step of a module below the wrapper, and return its output."""
         operation: Operation = "dropout" if isinstance(module, Dropout) else self._step.operation
         tensors = {f"{name}.{last}": sides for last, sides in module.parameters.items()}
         return self.made(name, operation, (x,), shape, tensors, module)
@@ -285,7 +285,7 @@ class Recording:
         tensors: Mapping[str, Shape] | None = None,
         module: Module | None = None,
     ) -> Value:
-        """Add a step, and return its value. ``tensors`` maps the names of the step's new tensors to their shapes."""
+        """Add a step, and return its output. ``tensors`` maps the names of the step's new tensors to their shapes."""
         step = self._step
         place = place_in(step.place)
         named = self._named(name)

@@ -83,7 +83,7 @@ class Targets(NamedTuple):
     exclude_modules: Names | None = None
     layers_to_transform: Collection[int] | int | None = None
     layers_pattern: Names | None = None
-    saved: Collection[str] = ()  # modules that are trained as a whole, and so are not targets
+    saved: Collection[str] = ()  # modules that are trained as a whole and therefore are not targets
 
     def match(self, name: str) -> bool:
         """Whether the module with this full name is a target."""
@@ -115,7 +115,7 @@ def _matches(names: Names, name: str) -> bool:
 def matching(rewriting: Rewriting, targets: Targets, kinds: Kinds = LINEAR) -> list[Spot]:
     """Return the modules of the tree that are targets.
 
-    If there are none, the function raises an InputError that suggests modules of ``kinds``.
+    Raises InputError if there are none. The error suggests modules of ``kinds``.
     """
     spots = [spot for spot in rewriting.spots() if targets.match(rewriting.full_names(spot)[0])]
     if not spots:
@@ -141,10 +141,10 @@ def resolved(
     task_type: TaskType | None,
     kinds: Kinds = LINEAR,
 ) -> Names:
-    """Return the ``names`` in a field, with None and "all-linear" replaced by what they stand for.
+    """Return the module names in a field: ``names``, unless it is None or "all-linear".
 
     None stands for peft's default for the family, as listed in ``defaults``. "all-linear" stands for all linear modules
-    except the output layer. Without a default, the function raises an InputError that suggests modules of ``kinds``.
+    except the output layer. Raises InputError if there is no default. The error suggests modules of ``kinds``.
     """
     family = rewriting.model.family.name
     if names is None:

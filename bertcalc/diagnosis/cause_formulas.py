@@ -24,8 +24,8 @@ from bertcalc.model.modules import Tensor
 def cause_formulas(model: Model, miscounts: tuple[str, ...], count: Counted | None = None) -> tuple[Formula, ...]:
     """Return formulas for the amount that each miscount adds to the total, or to ``count`` if it is passed.
 
-    The miscounts are applied one after the other, so an amount depends on the miscounts before it. To evaluate a
-    formula with a padded vocabulary, pass ``padded_vocab_size`` to ``Formula.latex``.
+    The miscounts are keys of ``MISCOUNTS``. They are applied one after the other, so an amount depends on the miscounts
+    before it. To evaluate a formula with a padded vocabulary, pass ``padded_vocab_size`` to ``Formula.latex``.
     """
     padded = _PADDED
     # A resized vocabulary uses the same letter as a padded vocabulary, so the padded sizes are numbers here.
@@ -74,9 +74,10 @@ class ToolFormulas(NamedTuple):
 
 @once(1024)
 def tool_formulas(model: Model, tool: str) -> ToolFormulas:
-    """Return the formula of a tool, named as in ``TOOLS``, and its corrections for a model.
+    """Return the formula of another tool for a model, and the corrections to it.
 
-    To evaluate a formula with a padded vocabulary, pass ``padded_vocab_size`` to ``Formula.latex``.
+    ``tool`` is a key of ``TOOLS``. To evaluate a formula with a padded vocabulary, pass ``padded_vocab_size`` to
+    ``Formula.latex``.
     """
     undone = corrections(TOOLS[tool], symbolic_model(model), SYMBOLIC_SIZES)
     return ToolFormulas(

@@ -50,7 +50,7 @@ _TARGETS = (
 )
 _MOST_ADDED = 16  # maximum number of tokens that a user is likely to add to a vocabulary
 _MULTIPLES = (8, 16, 32, 64, 128)  # multiples to which a vocabulary is padded
-_LEAST, _MOST = 1000, 3  # smaller numbers have too many meanings; at most three meanings are returned
+_LEAST, _MOST = 1000, 3  # the minimum count, as smaller ones have too many meanings; the maximum number of results
 
 _TRAINED = N_("{number} is the number of parameters that {model}.")
 _ALL = N_("{number} is the total parameter count of {model}.")
@@ -116,7 +116,7 @@ class CountLine(NamedTuple):
     step: int
 
     def changed(self, number: int) -> Model:
-        """Return the model with the change, with ``number`` as its argument."""
+        """Return the base model with the change, whose argument is ``number``."""
         return self.base.changed(changes=(*self.base.changes, self.usual.with_number(number)))
 
     def numbers(self, low: int, high: int) -> Iterator[int]:
@@ -132,18 +132,18 @@ class CountLine(NamedTuple):
 
 
 def own_count(model: Model, count: int) -> tuple[ChangedCount, ...]:
-    """Return the model itself if it trains exactly ``count`` parameters and freezes others; otherwise ()."""
+    """Return the model as the only item if it trains exactly ``count`` parameters and freezes others; otherwise ()."""
     is_own = count == model.num_parameters(only_trainable=True) != model.num_parameters()
     return (ChangedCount(model, "trained"),) if is_own else ()
 
 
 @lru_cache(maxsize=64)
 def adapter_counts(model: Model, count: int, *, others: Others = "all") -> tuple[ChangedCount, ...]:
-    """Return the model with each usual adapter that gives this count, at most three.
+    """Return up to three models with a usual adapter that train ``count`` parameters, or have ``count`` in total.
 
-    If there is none, other classes of the model's family are tried.
-    ``others`` selects the counts that are compared for other classes: "all" counts, only the numbers of "trained"
-    parameters, or "nothing".
+    If the model's own class has none, the other classes of its family are tried. For them, ``others`` selects the
+    counts to compare: "all" counts, only the numbers of "trained" parameters, or "nothing". Counts below ``_LEAST`` are
+    not searched, because too many models would match.
     """
     for base in bases(model, others=others != "nothing"):
         if _is_possible(base.num_parameters(), count):
@@ -155,7 +155,7 @@ def adapter_counts(model: Model, count: int, *, others: Others = "all") -> tuple
 
 
 def _is_possible(parameters: int, count: int) -> bool:
-    """Whether a count may belong to an adapter alone, or to the model together with an adapter.
+    """Whether a count may be the size of an adapter, or of the model including an adapter.
 
     An adapter is assumed to have less than a tenth of the model's parameters.
     """
@@ -164,9 +164,10 @@ def _is_possible(parameters: int, count: int) -> bool:
 
 @lru_cache(maxsize=64)
 def resized_counts(model: Model, count: int, *, others: bool = True) -> tuple[ChangedCount, ...]:
-    """Return the models with this count that have another vocabulary size or fewer layers, at most three.
+    """Return up to three models with this count that have another vocabulary size or fewer layers.
 
-    With ``others``, other classes of the family are tried if the model's own class never has this count.
+    With ``others``, other classes of the family are tried if the model's own class never has this count. Counts below
+    ``_LEAST`` are not searched, because too many models would match.
     """
     return next(filter(None, (_having(resized_lines(base), count) for base in bases(model, others=others))), ())
 
@@ -177,9 +178,10 @@ def _having(lines: Sequence[CountLine], count: int) -> tuple[ChangedCount, ...]:
 
 
 def bases(model: Model, *, others: bool = True) -> Iterator[Model]:
-    """Yield the model without adapters. With ``others``, yield the other classes of its family next.
+    """Yield the model without adapters and, with ``others``, as other classes of its family.
 
-    Classes that are often adapted come first.
+    Classes with a task type in peft come first, followed by base models and masked language models. Other classes, and
+    classes that cannot be built with the model's configuration, are left out.
     """
     changes = tuple(change for change in model.changes if change.resizes)
     yield model.changed(changes=changes)
@@ -193,13 +195,13 @@ def bases(model: Model, *, others: bool = True) -> Iterator[Model]:
 
 @lru_cache(maxsize=64)
 def adapter_lines(base: Model) -> tuple[CountLine, ...]:
-    """Return the counts of the usual adapters: the trained parameters, and all parameters including the adapter."""
+    """Return the count lines of the model with each usual adapter: for its trained parameters, and for all of them."""
     return tuple(chain.from_iterable(_lines(base, usual, ("trained", "all")) for usual in _adapters(base)))
 
 
 @lru_cache(maxsize=64)
 def resized_lines(base: Model) -> tuple[CountLine, ...]:
-    """Return the counts of the model with other vocabulary sizes and with fewer layers."""
+    """Return the count lines of the model with other vocabulary sizes and with fewer layers."""
     tokens, layers = base.final_config.vocab_size, base.final_config.num_hidden_layers
     padded = {-(-tokens // multiple) * multiple for multiple in _MULTIPLES}
 
@@ -251,7 +253,10 @@ def _is_pattern(names: Names) -> bool:
 
 
 def _named(base: Model, chosen: str) -> Names:
-    """Return peft's ``target_modules`` for the modules of the chosen tensors: ends of module names, or a pattern."""
+    """Return peft's ``target_modules`` for the modules of the chosen tensors.
+
+    These are the last components of the module names, or a pattern if the components would match other modules as well.
+    """
     paths = [tensor.name.rpartition(".")[0] for tensor in filter(selector(chosen), base.tensors())]
     ends = tuple(dict.fromkeys(path.rpartition(".")[2] for path in paths))
     if all(path in paths for path, _module, _copies in base.modules() if path.rpartition(".")[2] in ends):
@@ -261,7 +266,7 @@ def _named(base: Model, chosen: str) -> Names:
 
 
 def _lines(base: Model, usual: UsualChange, amounts: Sequence[Amount]) -> Iterator[CountLine]:
-    """Yield the line of each of the ``amounts`` that the change affects; none if the change is not possible."""
+    """Yield a count line for each of the ``amounts`` that the change affects; none if the change is impossible."""
     try:
         numbers = (1, 2) if usual.is_usual else (1,)
         models = [base.changed(changes=(*base.changes, usual.with_number(number))) for number in numbers]

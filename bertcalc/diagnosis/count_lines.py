@@ -30,8 +30,8 @@ class TypedLine(NamedTuple):
     """A line of a hand count: its name, which may be empty, and the value of its calculation.
 
     ``value`` is None if the calculation cannot be parsed. A rounded value may be off by ``reach``, or by ``rough`` if
-    its trailing zeros are not significant. ``times`` is the number of layers in a line such as "x 12 layers". The value
-    of this line is computed later, from the lines above it.
+    its trailing zeros are not significant. ``times`` is the number of layers in a line such as "x 12 layers", and 0 in
+    any other line. The value of such a line is computed later, from the lines above it.
     """
 
     name: str
@@ -49,7 +49,7 @@ class TypedLine(NamedTuple):
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """The lowest and the highest count that rounds to the value."""
+        """The lowest and the highest count that round to the value, or to 0 if there is no value."""
         value = self.value or Fraction(0)
         return ceil(value - self.reach), floor(value + self.reach)
 
@@ -95,7 +95,7 @@ def problem(text: str) -> Problem | None:
 
 
 def shape_in(text: str) -> Shape | None:
-    """Return the shape in a line, as PyTorch prints it, such as torch.Size([768, 768]); None if there is none."""
+    """Return the shape in a line, such as torch.Size([768, 768]) or [768, 768]; None if there is none."""
     match = _PRINTED.search(text)
     return tuple(int(side) for side in (match[1] or match[2]).split(",") if side.strip()) if match else None
 
@@ -109,7 +109,7 @@ def written_value(value: Fraction) -> str:
 _BULLET = re.compile(r"^(?:[-*•]\s+|\(?[0-9]{1,2}[.)、]\s+)(?=\D)")
 # A dash or an arrow counts as an equals sign only between a word and a number: "word embeddings -> 23.4M".
 _EQUALS = re.compile(r"[=＝]+\s*[≈~]?|[≈≃]|(?<=[^\W\d_]{3})\s+(?:[-–—]|->|→|⇒)\s+(?=[0-9(])")
-# A name and a value without a sign between them: "word embeddings 23,440,896", "12层共 85054464",
+# A name and a value without an equals sign between them: "word embeddings 23,440,896", "12层共 85054464",
 # "query.weight torch.Size([3, 3])".
 _UNSEPARATED = re.compile(
     r"(?P<name>(?:[0-9]{1,3}\s*(?!thousand|million|billion|[百千万亿])(?=[^\W\d_]{2}|[㐀-鿿]))?"
@@ -119,7 +119,7 @@ _UNSEPARATED = re.compile(
 _COLUMNS = re.compile(r"\s{2,}|\t|(?<=[\])])\s+")
 _SHAPE = re.compile(r"(?:torch\.Size)?\s*(?:\(\[|\[|\()\s*([0-9]+(?:\s*,\s*[0-9]+)*),?\s*(?:\]\)|\]|\))")
 _PRINTED = re.compile(r"torch\.Size\s*\(\s*\[([0-9,\s]+)\]\s*\)|\[([0-9]+(?:\s*,\s*[0-9]+)+)\]")
-# LaTeX and Markdown around names and signs.
+# (pattern, replacement) pairs that simplify LaTeX and Markdown.
 _MARKUP = (
     (re.compile(r"\\(?:times|cdot|ast)\b"), "*"),
     (re.compile(r"\\approx\b"), "≈"),
@@ -202,7 +202,7 @@ def _read(text: str, names: Mapping[str, int]) -> TypedLine:
 
 
 def _parts(text: str, names: Mapping[str, int]) -> tuple[str, Sequence[str]]:
-    """Split a line into its name and the sides of its equals signs."""
+    """Split a line into its name, which may be empty, and the texts between its equals signs."""
     if "|" in text:
         return _row([cell for cell in (cell.strip() for cell in text.split("|")) if cell], names)
     first, *sides = (side.strip() for side in _EQUALS.split(text))
@@ -225,7 +225,7 @@ def _parts(text: str, names: Mapping[str, int]) -> tuple[str, Sequence[str]]:
 
 
 def _row(cells: Sequence[str], names: Mapping[str, int]) -> tuple[str, Sequence[str]]:
-    """Return the name and the sides of a table row: its calculations and shapes, then its last number."""
+    """Return the name of a table row, and its sides: the calculations and shapes, then the last number."""
     sides = [side.strip() for cell in cells for side in _EQUALS.split(cell) if _is_side(side.strip(), names)]
     words = [cell for cell in cells if re.search(r"[^\W\d]", cell) and not _is_side(cell, names)]
     products = [side for side in sides[:-1] if re.search(r"[*x×^+(\[]", side)]
@@ -238,7 +238,10 @@ def _is_written_out(text: str, names: Mapping[str, int]) -> bool:
 
 
 def _side(text: str, names: Mapping[str, int]) -> _LineSide:
-    """Parse a calculation, a tensor's shape, or an amount such as 23.8M; a note may follow. Raises InputError."""
+    """Parse a calculation, a tensor's shape, or an amount such as 23.8M, ignoring a note after it.
+
+    Raises InputError if the text is none of these.
+    """
     try:
         return _amount(text, names)
     except InputError as error:
@@ -264,12 +267,15 @@ def _amount(text: str, names: Mapping[str, int]) -> _LineSide:
 
 
 def _evaluated(text: str, names: Mapping[str, int]) -> Fraction:
-    """Evaluate a calculation, ignoring nouns after its factors (12 heads x 64). Raises InputError."""
+    """Evaluate a calculation, ignoring nouns after its factors (12 heads x 64). Raises InputError if it is invalid."""
     return evaluate(_FACTOR_NOUN.sub("", text), names)
 
 
 def _agree(value: _LineSide, other: _LineSide) -> bool:
-    """Whether a possibly rounded result equals the value, or the value's size in bytes in 32 or 16 bits."""
+    """Whether a result, within its rounding, equals the value.
+
+    A result in bytes may also be the size of that many parameters in 32 or 16 bits.
+    """
     per = (_FLOAT32, 2) if other.unit == "bytes" and value.unit != "bytes" else (1,)
     return any(abs(number * value.value - other.value) <= other.reach + number * value.reach for number in per)
 

@@ -138,7 +138,7 @@ class Miscounted(NamedTuple):
 
 
 class OtherModelMatch(NamedTuple):
-    """A published model with a known count that fits the number, or with a part that fits it."""
+    """A published model with a known count or a part that fits the number."""
 
     reading: Reading
     preset: str
@@ -184,7 +184,7 @@ class Diagnosis(NamedTuple):
 
     @property
     def confident(self) -> bool:
-        """Whether the first explanation is hardly a coincidence: few nearby numbers have an equally simple one.
+        """Whether the first explanation is unlikely to be a coincidence: few nearby numbers have an equally simple one.
 
         An explanation of a rounded number is never more than a hint if a known count also rounds to the number.
         """
@@ -200,7 +200,7 @@ class Diagnosis(NamedTuple):
 
     @property
     def miscounts_first(self) -> bool:
-        """Whether the explanations are likelier than another model's count or part, and than a typing error."""
+        """Whether to show the explanations before the matches with other models and before typing errors."""
         return self.usual or (bool(self.elsewhere) and not any(count.is_whole for count in self.elsewhere))
 
     @property
@@ -228,9 +228,10 @@ class Diagnosis(NamedTuple):
 
 @checked
 def diagnose(present: KnownCount, number: Typed) -> Diagnosis:
-    """Explain a number by known counts, or by miscounts if no known count fits. ``present`` is the model's own count.
+    """Explain a number by known counts, or by miscounts if no known count fits.
 
-    Miscounts explain a rounded number only if it has enough digits to rule out most other explanations.
+    ``present`` is the known count of the present model: its right parameter count. Miscounts explain a rounded number
+    only if it has enough digits to rule out most other explanations.
     """
     flops = flops_of(present.model, number)
     if number.unit in ("FLOPs", "MACs"):
@@ -285,7 +286,7 @@ def _diagnose(present: KnownCount, number: Typed) -> Diagnosis:
     for group in (first, others):
         matches = tuple(_matches(group, present.model))
         parts = _own_parts(present.model, group) if present.model.changes or not matches else ()
-        if matches:  # known counts ignore changes, but the whole changed model stays
+        if matches:  # known counts ignore the model's changes, so keep the count of the whole changed model
             parts = tuple(part for part in parts if part.counted.part == WHOLE_MODEL)
         if group is first and rounding and not parts and _is_vague(matches):
             precise = tuple(_without_embeddings(rounding, present.model))
@@ -409,7 +410,8 @@ def _rounded(meanings: Sequence[Reading], *, parts: bool = True) -> Iterator[Oth
 def _precisely_elsewhere(reading: Reading) -> Iterator[OtherModelMatch]:
     """Yield published models with a count that rounds to all digits of the number.
 
-    If there is none, yield the models for which the count without word embeddings does so.
+    If there is none, yield the models for which the count without word embeddings does so. A reading in which trailing
+    zeros are not significant yields nothing.
     """
     if not reading.rounded:
         yield from list(_rounded([reading], parts=False)) or (
@@ -435,7 +437,7 @@ def _halved(meanings: Sequence[Reading], config: Config) -> Iterator[OtherModelM
 
 
 def _own_parts(model: Model, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
-    """Return the model's parts with this count, in the first reading that fits.
+    """Return the model's parts with this count, in the first reading that fits; () if there are none.
 
     A rounded number is only read as a number of parameters.
     """
@@ -494,7 +496,7 @@ class _Assumption(NamedTuple):
 
 
 def _miscounted(present: KnownCount, meanings: Sequence[Reading]) -> Diagnosis:
-    """Explain a number by miscounts: as a diagnosis with equally likely, rarer and merely possible explanations."""
+    """Return a diagnosis with explanations by miscounts: equally likely, rarer and merely possible explanations."""
     places, candidates = _explained(present, meanings)
     first, exactly = meanings[0], meanings[0].exact
     likely = [
@@ -574,7 +576,7 @@ def _least(candidates: Iterable[Miscounted]) -> float:
     return min([candidate.bits for candidate in candidates], default=MOST_BITS)
 
 
-@lru_cache(maxsize=8)  # an entry takes up to 3.5 MB
+@lru_cache(maxsize=8)  # entries take up several megabytes
 def _mixed(model: Model) -> Mapping[int, Miscounted]:
     """Map the counts that result from wrong sizes to their likeliest explanations.
 
@@ -633,7 +635,7 @@ def _with_common(known_count: KnownCount, common: Mapping[str, frozenset[str]]) 
 
 
 def _mistyped(model: Model, common: Mapping[str, frozenset[str]]) -> Iterator[tuple[float, KnownCount, dict[str, int]]]:
-    """Yield the model with each size mistyped, as (bits, known count, amounts of the very common mistakes).
+    """Yield the model with each size mistyped, as (bits, known count, amounts of the very common mistakes) tuples.
 
     The count and the amounts are polynomials in a size, of degree two at most. So the function counts three sizes and
     extrapolates to the others.
@@ -662,7 +664,10 @@ def _mistyped(model: Model, common: Mapping[str, frozenset[str]]) -> Iterator[tu
 
 
 def _runs(number: int) -> list[str]:
-    """Return the digits without repetitions. They stay the same if a user doubles the wrong digit: 122 for 112."""
+    """Return the digits with runs of equal digits collapsed.
+
+    The result is the same if a user doubles the wrong digit: 122 for 112.
+    """
     return [digit for digit, _same in groupby(f"{number}")]
 
 
@@ -675,7 +680,7 @@ def _with_size(model: Model, field: str, number: int) -> Model | None:
 
 
 _WHOLE = "whole"
-# The smallest size that may be mistyped; bits for two exchanged digits, and for a wrong digit.
+# The smallest size that may be mistyped; the bits of two exchanged digits, and the bits of a wrong digit.
 _LONG_SIZE, _EXCHANGED, _WRONG_DIGIT = 100, 6.5, 9.0
 _COUNTED = Reading("parameters", Fraction(0), Fraction(0), rounded=False)
 
@@ -749,7 +754,7 @@ def _miscount(place: _Assumption, combination: Combination) -> Miscounted:
 def _is_equal(candidate: Miscounted, first: Miscounted, present: KnownCount) -> bool:
     """Whether an explanation is about as likely as the first one.
 
-    The limit is stricter if the explanation takes more mistakes or belongs to another class.
+    The limit is stricter if the explanation needs more mistakes or belongs to another class.
     """
     for_more_ideas = _EQUAL_OF_MORE if candidate.bits <= _USUAL_PAIR else _EQUAL / 2
     reach = _EQUAL if candidate.ideas == first.ideas or first.ideas > 1 else for_more_ideas
@@ -758,9 +763,9 @@ def _is_equal(candidate: Miscounted, first: Miscounted, present: KnownCount) -> 
 
 
 def _is_far_fetched(candidate: Miscounted) -> bool:
-    """Whether an explanation takes several unrelated mistakes.
+    """Whether an explanation needs three or more unrelated mistakes.
 
-    Three mistakes that each leave out a small part are related: together they are one way of counting.
+    Three mistakes that each leave out a small part are related: together, they are one way of counting.
     """
     if candidate.ideas < _UNRELATED:
         return False
@@ -772,7 +777,10 @@ _SMALL = 4.5  # maximum bits of a miscount that leaves out a small part
 
 
 def told_apart(candidates: Sequence[Miscounted]) -> list[tuple[str, tuple[int, ...]]]:
-    """Return the parts that explanations of the same number count differently, as (part, count by each explanation)."""
+    """Return the parts that explanations of the same number count differently, as (part, counts) pairs.
+
+    The counts have the order of the explanations.
+    """
     counts = []
     for candidate in candidates:
         model = candidate.known_count.model
@@ -785,7 +793,10 @@ def told_apart(candidates: Sequence[Miscounted]) -> list[tuple[str, tuple[int, .
 
 
 def _matches(meanings: Sequence[Reading], model: Model) -> Iterator[Match]:
-    """Yield the known counts that the number may mean, each in the first reading that fits."""
+    """Yield the known counts that the number may mean, each in the first reading that fits.
+
+    If there are none, yield rarer counts that equal the number exactly.
+    """
     by_total = _by_total(model.config, known_counts)
     # A count with small buffers is listed only for an exact number.
     bare = {
@@ -821,7 +832,7 @@ def _without_embeddings(reading: Reading, model: Model) -> Iterator[Match]:
     """Yield the counts without embeddings that round to the number.
 
     For a number of at least two digits, these are counts without word embeddings. For a number that is precise to one
-    part in 40, they include every class without any embedding table.
+    part in 40, counts without any embedding table follow, for every class.
     """
     part = (reading.high - reading.low) / reading.low if reading.low else Fraction(1)
     if reading.key == "parameters" and part <= _TWO_DIGITS:

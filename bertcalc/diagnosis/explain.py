@@ -77,7 +77,7 @@ class Evidence(NamedTuple):
 
 @checked
 def explain(model: Model, config: Config, wrong: Single) -> list[Explanation]:
-    """Find the shortest explanations of the total ``wrong``, the likeliest first.
+    """Return the shortest explanations of the total ``wrong``, the likeliest first.
 
     The right total has only the empty explanation. Raises ArgumentError if ``config`` is not the configuration of the
     model.
@@ -88,9 +88,9 @@ def explain(model: Model, config: Config, wrong: Single) -> list[Explanation]:
 def explain_tensors(
     tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: int, most: int = MOST_MISCOUNTS, *, chance: bool = True
 ) -> list[Explanation]:
-    """Find the shortest explanations, of at most ``most`` miscounts, for a wrong count of these tensors.
+    """Return the shortest explanations, of at most ``most`` miscounts, for a wrong count of these tensors.
 
-    ``chance=False`` leaves out explanations that may well be coincidences of tiny sizes.
+    ``chance=False`` leaves out explanations that may be coincidences, which are common at tiny sizes.
     """
     among = search(tuple(tensors), sizes, MOST_BITS)
     likely = [
@@ -113,7 +113,7 @@ def combinations(tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: Single)
 
 
 def likeliest(tensors: Sequence[Tensor], sizes: MiscountSizes, wrong: int) -> tuple[str, ...]:
-    """Return the miscounts that most likely lead to a total; () if there are none, or if they may be chance.
+    """Return the miscounts that most likely lead to a total; () if there are none, or only coincidences.
 
     There may be more than MOST_MISCOUNTS of them, as in the rule of thumb VH + 12LH².
     """
@@ -200,7 +200,7 @@ class _TensorCounts:
             return tuple([after[number] for number in state])
 
     def real(self, state: _State) -> _State:
-        """Replace ids of tensors without elements by 0, so that adding a tensor and leaving it out again cancel."""
+        """Replace ids of tensors without elements with 0, so that adding and leaving out a tensor cancel out."""
         totals = self.totals
         return tuple([number if totals[number] else 0 for number in state])
 
@@ -234,7 +234,7 @@ class Search:
         for state, combination in sorted(self._cheapest.items(), key=lambda item: item[1]):
             self._combinations.setdefault(self._counted.total(state), []).append(combination)
         self.size = len(self._cheapest)
-        self._cheapest.clear()  # frees nine tenths of the memory
+        self._cheapest.clear()  # frees most of the memory
         self.right = self._counted.total(self._start)
         self._totals = sorted(self._combinations)
         self._bits = [self._combinations[amount][0].bits for amount in self._totals]
@@ -263,13 +263,13 @@ class Search:
         return sorted(by_state.values())
 
     def near(self, low: int, high: int, bits: float) -> Iterator[int]:
-        """Yield the wrong totals from ``low`` to ``high`` that a combination of at most ``bits`` leads to."""
+        """Yield the wrong totals from ``low`` to ``high`` that result from a combination of at most ``bits`` bits."""
         for index in range(bisect_left(self._totals, low), bisect_right(self._totals, high)):
             if self._bits[index] <= bits and self._totals[index] != self.right:
                 yield self._totals[index]
 
     def _applicable(self) -> list[tuple[float, int]]:
-        """Return the miscounts that change any of the tensors, as (bits, number), the most frequent first.
+        """Return the miscounts that change any of the tensors, as (bits, number) pairs, the most frequent first.
 
         A miscount also applies if it changes only tensors that another miscount adds.
         """
@@ -329,7 +329,7 @@ class Search:
             self._cheapest[real] = combination._replace(miscounts=names)
 
     def _forced(self, number: int, state: _State, names: tuple[str, ...]) -> tuple[_State, tuple[str, ...]]:
-        """Apply a miscount of a habit; its name is added only if the miscount still changes something."""
+        """Apply a miscount of a habit, and add its name if the miscount still has an effect."""
         after = self._counted.make(number, state)
         return after, names if after == state else (*names, _NAMES[number])
 
@@ -365,7 +365,7 @@ def evidence(
 
 
 def is_chance(wrong: int, right: int, bits: float) -> bool:
-    """Whether a miscount explains a total hardly better than chance, among all numbers up to twice the larger total.
+    """Whether an explanation of ``bits`` bits is hardly better than chance, among numbers up to twice the larger total.
 
     This happens with tiny sizes, where nearly every number is a product of sizes: 16 is 4 H^2 for a hidden size of 2.
     """
@@ -376,6 +376,6 @@ _LIKELIER = 3
 
 
 # Searches are cached, because users type several numbers for the same model, and a hand count searches all of its
-# parts. A search has five to five thousand combinations of about 300 bytes.
+# parts. The limit is a number of combinations, because searches differ widely in size.
 MOST_COMBINATIONS = 50_000
 search = WeightedCache(Search, MOST_COMBINATIONS, lambda search: search.size)

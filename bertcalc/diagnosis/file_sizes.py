@@ -34,7 +34,7 @@ from bertcalc.text.problem import Problem
 # Bytes that torch.save adds per tensor in addition to its name, including record and padding: before PyTorch 1.6, and
 # since then.
 _PER_TENSOR = (115, 285)
-_PER_MODULE = 25  # bytes per module besides its name, for its version: a state_dict has versions, a dict does not
+_PER_MODULE = 25  # bytes per module, besides its name, for the version that a state_dict stores, unlike a plain dict
 
 
 class Contents(NamedTuple):
@@ -50,12 +50,12 @@ class Contents(NamedTuple):
     extras: int = 0  # the number of kinds of added tensors: pooler, bias, buffers
 
     def size(self, dtype: str) -> int:
-        """Return the bytes of all tensors if the weights have a dtype, given by its safetensors code."""
+        """Return the size of all tensors in bytes if the weights have ``dtype``, a safetensors code such as "F32"."""
         weights = self.known_count.model.num_parameters() * DTYPES[dtype] // 8
         return weights + data_bytes(_with_dtype(self.added, dtype))
 
     def tensors(self, dtype: str) -> list[StoredTensor]:
-        """Return all tensors of the file if the weights have a dtype, given by its safetensors code."""
+        """Return all tensors of the file if the weights have ``dtype``, a safetensors code such as "F32"."""
         parameters = self.known_count.model.named_parameters()
         return [*(StoredTensor(name, dtype, shape) for name, shape in parameters), *_with_dtype(self.added, dtype)]
 
@@ -66,7 +66,7 @@ def _with_dtype(tensors: Iterable[StoredTensor], dtype: str) -> list[StoredTenso
 
 
 def contents(count: KnownCount) -> Iterator[Contents]:
-    """Yield the possible contents of a class's file: its own tensors alone, then with tensors from older releases."""
+    """Yield the possible contents of a class's file: first its own tensors, then also tensors from older releases."""
     model = count.model
     for pooler, bias, buffers in product(
         [(), *_pooler(model)], [(), *_second_bias(model)], [(), *_positions(model), *_masks(model)]
@@ -84,7 +84,7 @@ def contents(count: KnownCount) -> Iterator[Contents]:
 
 
 def _pooler(model: Model) -> Iterator[tuple[StoredTensor, ...]]:
-    """Yield the pooler's tensors if older releases save a pooler for a class that no longer has one."""
+    """Yield the pooler's tensors if older releases saved a pooler for a class that no longer has one."""
     if family_of(model.config).base.pooler and not any(map(selector("pooler"), model.tensors())):
         base, hidden = Model(model.config), model.config.hidden_size
         if model.cls.task != "base":
@@ -98,7 +98,7 @@ def _pooler(model: Model) -> Iterator[tuple[StoredTensor, ...]]:
 
 
 def _second_bias(model: Model) -> Iterator[tuple[StoredTensor, ...]]:
-    """Yield the decoder's bias, which older releases save in addition to the head's bias."""
+    """Yield the decoder's bias, which older releases saved in addition to the head's bias."""
     shapes = dict(model.named_parameters())
     for name, owner in model.ties().items():
         if name.endswith("decoder.bias") and owner in shapes:
@@ -113,7 +113,7 @@ def _positions(model: Model) -> Iterator[tuple[StoredTensor, ...]]:
 
 
 def _masks(model: Model) -> Iterator[tuple[StoredTensor, ...]]:
-    """Yield the causal masks of all layers, once in float32 and once as booleans."""
+    """Yield the causal masks of all layers, once in float32 and once as booleans, if older files contain masks."""
     length = model.config.max_position_embeddings
     layers = [path for path, module, _copies in model.modules(folded=False) if isinstance(module, Attention)]
     for dtype in ("F32", "BOOL") if model.config.stores_masks else ():
@@ -146,7 +146,7 @@ _BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 def file_sizes(model: Model, size: int, *, pickled: bool = True, published: bool = True) -> Iterator[Problem]:
-    """Yield sentences on the weight files that may have ``size`` bytes.
+    """Yield sentences about weight files that may have ``size`` bytes.
 
     The files belong to the classes of the model's family with its configuration. If none of these fits and
     ``published`` is true, they belong to published models.
@@ -165,7 +165,7 @@ def file_sizes(model: Model, size: int, *, pickled: bool = True, published: bool
 
 
 def _plainest(files: Sequence["_SizedFile"]) -> Iterator[Problem]:
-    """Yield the sentences on each configuration's files with the fewest kinds of added tensors."""
+    """Yield the sentences about each configuration's files with the fewest kinds of added tensors."""
     fewest: dict[Config, int] = {}
     for file in files:
         fewest[file.config] = min(file.extras, fewest.get(file.config, file.extras))
@@ -248,7 +248,7 @@ def _published() -> tuple[KnownCount, ...]:
 
 
 def buffers(model: Model, size: int) -> Iterator[Problem]:
-    """Yield sentences on buffers of a forward pass with exactly ``size`` bytes, the smallest batch first."""
+    """Yield sentences about buffers of a forward pass with exactly ``size`` bytes, the smallest batch first."""
     by_batch: list[tuple[int, Problem]] = []
     for length, width in product(_LENGTHS, (4, 2)):
         for elements, message, values in _buffers_of_one(model.config, length):

@@ -20,7 +20,7 @@ from bertcalc.model.runnable import cannot_run
 from bertcalc.text.amounts import Typed
 from bertcalc.text.problem import InputError
 
-# The lengths and batch sizes that users and tools measure, the most common first.
+# The sequence lengths and batch sizes that users and tools measure, the most common first.
 _LENGTHS, _BATCH_SIZES = (128, 512, 256, 384, 64, 1024), (1, 8, 16, 32, 64)
 # Minimum ratios of a number to its uncertainty: about three digits are needed for the cost of any batch, and two digits
 # for the cost of a usual batch.
@@ -50,10 +50,11 @@ class FlopCount(NamedTuple):
 
 
 def flops_of(model: Model, number: Typed) -> tuple[FlopCount, ...]:
-    """Return the costs that a number of at least two digits may mean, the most common batch first.
+    """Return up to ``_MOST`` costs that a number of at least two digits may mean, the most common batch first.
 
-    A number of parameters or bytes means no cost. A number in FLOPs or MACs is compared in its unit only. A number with
-    only two digits means a single sequence. If it has no unit either, it means PyTorch's count for a usual length.
+    A number of parameters or bytes is never a cost. A number in FLOPs or MACs is compared only in its own unit. A
+    number with only two digits means a single sequence. If it has no unit either, it means PyTorch's count for a usual
+    length.
     """
     if number.unit in ("parameters", "bytes") or _uncertainty(number) * _ROUGH > 1:
         return ()
@@ -110,7 +111,7 @@ def _of_one(model: Model, length: int) -> Iterator[FlopCount]:
     for name, rule in RULES.items():
         flops = rule.flops(model.config, *batch.shape, steps)
         yield FlopCount(flops, "FLOPs", rule.phase, batch, name)
-        if name == "calflops":  # it prints training as 3 × forward, and counts MACs only in matrix products
+        if name == "calflops":  # calflops prints training as 3 × forward, and counts MACs only in matrix products
             yield FlopCount(3 * flops, "FLOPs", "training", batch, name)
         else:
             yield FlopCount(flops / 2, "MACs", rule.phase, batch, name)

@@ -106,8 +106,8 @@ class Gap(NamedTuple):
 class TermsReport(NamedTuple):
     """The verdicts on all lines, the gaps, the sum of the typed terms, and the right sum.
 
-    The right sum is the right counts of the terms plus the gaps. If no line is a term, both sums are 0 and there are no
-    gaps.
+    The right sum is the model's parameter count: the right counts of the terms plus the gaps. If no line is a term,
+    both sums are 0 and there are no gaps.
     """
 
     verdicts: tuple[LineVerdict, ...]
@@ -128,13 +128,13 @@ class _CountedModel(NamedTuple):
 
 @checked
 def judge(line: TypedLine, model: Model, config: Config) -> LineVerdict:
-    """Check a single line of a hand count."""
+    """Return the verdict on a single line of a hand count."""
     return _judged([line], _CountedModel.of(model, config))[0]
 
 
 @checked
 def check(model: Model, config: Config, lines: Sequence[TypedLine]) -> TermsReport:
-    """Find the part and the mistakes of each line, and the tensors that no line counts."""
+    """Return a report on the part and the mistakes of each line, and on the tensors that no line counts."""
     count = _CountedModel.of(model, config)
     verdicts = [_of_whole(verdict, count) for verdict in _judged(lines, count)]
     if not any(verdict.is_term for verdict in verdicts):
@@ -154,7 +154,10 @@ def _judged(lines: Sequence[TypedLine], count: _CountedModel) -> list[LineVerdic
 
 
 def _of_whole(verdict: LineVerdict, count: _CountedModel) -> LineVerdict:
-    """Explain an unexplained count of the whole model by more miscounts than a term may have."""
+    """Try to explain a count of the whole model with more miscounts than a term may have.
+
+    Verdicts that are already explained, or not about the whole model, are returned unchanged.
+    """
     whole, value = verdict.counted, verdict.line.exact
     is_open = verdict.explanation is None and not verdict.is_sum
     if not is_open or value is None or whole is None or whole.part != WHOLE_MODEL:
@@ -182,7 +185,10 @@ def _verdicts(lines: Sequence[TypedLine], count: _CountedModel, *, walk: bool) -
 
 
 def _multiplied(line: TypedLine, above: Sequence[LineVerdict]) -> TypedLine:
-    """Set the value of a line such as "x 12 layers": 12 times the sum of the lines about layers directly above it."""
+    """Set the value of a line such as "x 12 layers": 12 times the sum of the lines about layers directly above it.
+
+    If there are no such lines, the line is returned unchanged.
+    """
     layer = Fraction(0)
     for verdict in reversed(above):
         value, part = verdict.line.value, verdict.counted
@@ -228,7 +234,7 @@ def _names(verdict: LineVerdict) -> set[str]:
 
 
 def _with_sums(verdicts: Sequence[LineVerdict]) -> Iterator[LineVerdict]:
-    """Set the sum of the lines above each total. A wrong total that equals this sum is not a mistake of its own.
+    """Set the sum of the lines above each total. A wrong total that equals this sum is not an additional mistake.
 
     If a total is about one layer or head, the sum is taken over its steps, which a later line multiplies. A total in
     the first line is the sum of all lines.
@@ -412,7 +418,7 @@ def _wrong(
     called: bool,
     walk: bool,
 ) -> LineVerdict:
-    """Explain a line that is right for no part by the likeliest miscounts of the parts that it may mean.
+    """Explain a line that is right for no part by the likeliest miscounts of a part that it may mean.
 
     Miscounts that change tensors in ``counted_right`` are less likely, because other lines count them correctly.
     """
@@ -428,7 +434,7 @@ def _wrong(
         usual = single
     options = [[*single, *usual] if walk else usual]
     if called and not walk and count.sizes.hidden_size >= _TINY:
-        # A line that is wrong for all layers may be about one layer. The word "layers" alone means all layers.
+        # A line that is wrong for all layers may be about one layer. The word "layers" by itself means all layers.
         options.append([part for part in single if part.part != "layers"])
     for parts in options:
         if verdict := _likeliest(line, parts, count, counted_right, called=called):
@@ -439,7 +445,7 @@ def _wrong(
 def _likeliest(
     line: TypedLine, parts: Sequence[Counted], count: _CountedModel, counted_right: Collection[str], *, called: bool
 ) -> LineVerdict | None:
-    """Return the verdict with the likeliest miscounts that lead to a line; None if no miscounts do."""
+    """Return the verdict with the likeliest miscounts that lead to a line's value; None if no miscounts do."""
     # If the name does not say which part is meant, only a single miscount is a reliable explanation.
     most = MOST_MISCOUNTS if called else 1
     tiny = count.sizes.hidden_size < _TINY
@@ -550,7 +556,7 @@ def _weights_or_biases(name: str, count: _CountedModel) -> Iterator[Counted]:
     called = _called(rest)
     specific = [part for part, pattern in SPECIFIC.items() if part not in called and re.search(pattern, name, re.I)]
     if specific and not _DETAIL.search(rest):
-        return  # "attention weights" means all weights of the attention
+        return  # "attention weights" means all parameters of the attention
     for part in _candidates(rest, called, count) if rest else ():
         if part.part in PARTS and part.part not in called:
             continue
@@ -609,9 +615,9 @@ def _of_path(name: str, count: _CountedModel) -> Iterator[Counted]:
 
 
 def _at(path: str, name: str, tensors: Sequence[Tensor]) -> Iterator[Counted]:
-    """Yield the tensors with a path in their names, as whole pieces.
+    """Yield the tensors whose names contain a path as whole components.
 
-    If there are none, a path that looks like code may also match parts of pieces.
+    If there are none, a path with a dot or an underscore may also match parts of components.
     """
     folded = _NUMBER.sub(".*", f".{path}")[1:]
     numbers = re.findall(r"(?<=\.)[0-9]+(?=\.|$)", f".{path}")
@@ -657,7 +663,7 @@ def _sums(name: str, count: _CountedModel) -> Iterator[Counted]:
             yield Counted(name, tensors, *place)
 
 
-# Names of sizes in papers and other libraries. Letters and Hugging Face's field names are accepted as well.
+# Maps names of sizes in papers and other libraries to letters. Letters and Hugging Face's field names are accepted too.
 _LETTERS = {
     **dict.fromkeys(("d", "d_model", "dim", "hidden_dim", "emb_dim", "隐藏层维度", "隐藏维度"), "H"),
     **dict.fromkeys(("d_ff", "dff", "ffn_dim", "d_inner", "n_inner"), "I"),

@@ -37,7 +37,7 @@ TRAINING = tuple(key for key in READINGS if key.startswith(("moments", "training
 _GIBI = tuple(key for key in READINGS if key.startswith("gibi"))
 # Readings that are compared only with known counts, not with parts of a model or with miscounts.
 KNOWN_ONLY = ("half", *TRAINING, *_GIBI)
-_NUMBERS = ("half", "moments", "training")  # readings as numbers of elements, not of bytes
+_NUMBERS = ("half", "moments", "training")  # readings that count elements, not bytes
 
 
 class Mix(NamedTuple):
@@ -72,9 +72,9 @@ class KnownCount(NamedTuple):
         return self.mix.right if self.mix else self.parameters
 
     def beyond(self, model: Model) -> dict[str, int]:
-        """Return the difference of this count from another model's parameters, by component, and the buffers.
+        """Return by how much this count exceeds another model's parameter count, for each component and for buffers.
 
-        The result is empty if the convention of this count leaves out or adds tensors.
+        Differences of 0 are left out. The result is empty if the convention of this count leaves out or adds tensors.
 
         >>> from bertcalc import BertConfig, build
         >>> bert, masked = (build(BertConfig(), name) for name in ("BertModel", "BertForMaskedLM"))
@@ -245,7 +245,7 @@ def every_count(config: Config, counts: Callable[[Config], Iterator[KnownCount]]
 
 
 def other_labels(config: Config, count: int) -> Iterator[KnownCount]:
-    """Yield the classes that have this count with a different number of labels."""
+    """Yield a known count for each class that has this count with a different number of labels."""
     for name, first, per_label in _by_labels(config):
         labels, rest = divmod(count - first, per_label)
         if not rest and 1 <= labels + 2 <= _MOST_LABELS and labels + 2 != config.num_labels:
@@ -270,10 +270,10 @@ def _by_labels(config: Config) -> tuple[tuple[str, int, int], ...]:
 
 @lru_cache(maxsize=1)
 def published_parts() -> Mapping[int, tuple[str, Counted]]:
-    """Map counts to parts, modules and tensors of published base models, as (model's name, part).
+    """Map counts to parts, modules and tensors of published base models, as (model's name, part) pairs.
 
-    If several parts have the same count, the first one is kept.
-    Parts that consist only of vectors are left out, because small numbers would match some model by chance.
+    If several parts have the same count, the first one is kept. Parts that consist only of vectors are left out,
+    because small numbers would match some model by chance.
     """
     by_count: dict[int, tuple[str, Counted]] = {}
     for name, config in PUBLISHED_CONFIGS.items():
@@ -309,18 +309,18 @@ def published_backbones() -> tuple[tuple[str, KnownCount], ...]:
 
 @lru_cache(maxsize=1)
 def published_counts() -> Mapping[int, tuple[str, KnownCount]]:
-    """Map the counts of published models without buffers to (name, known count).
+    """Map the counts of published models, without buffers, to (name, known count) pairs.
 
-    For equal counts, the first one is kept.
+    If several models have the same count, the first one is kept.
     """
     return _published(lambda config: (count for count in known_counts(config) if not count.buffers))
 
 
 @lru_cache(maxsize=1)
 def published_otherwise() -> Mapping[int, tuple[str, KnownCount]]:
-    """Map all counts of published models, including buffers and other conventions, to (name, known count).
+    """Map all counts of published models, including buffers and other conventions, to (name, known count) pairs.
 
-    For equal counts, the first one is kept.
+    If several models have the same count, the first one is kept.
     """
     return _published(lambda config: chain(known_counts(config), more_counts(config)))
 
@@ -334,9 +334,9 @@ def _published(counts: Callable[[Config], Iterable[KnownCount]]) -> dict[int, tu
 
 
 def readings(number: Typed) -> list[Reading]:
-    """Return the meanings of a number, the most literal first.
+    """Return the possible meanings of a number, the most literal first.
 
-    First come the meanings in all units, then the meanings with insignificant trailing zeros.
+    Readings in which every digit is significant come first, followed by readings in which trailing zeros are not.
     """
     meanings = []
     # 8-bit and training have the same factors as other readings, so they would only repeat them.

@@ -161,7 +161,7 @@ def _stand_together(first: Counted, second: Counted) -> bool:
 
 
 def _is_detail(part: str) -> bool:
-    """Whether a part makes sense only in a hand count, or is a single tensor, which has a better name in the model."""
+    """Whether a part makes sense only in a hand count, or is a single tensor that has a better name in the model."""
     if part in _OF_LINES:
         return True
     return part.startswith(("weight of the", "bias of the", "gamma of the", "beta of the")) and part not in _ALWAYS
@@ -173,7 +173,7 @@ _ALWAYS = ("bias of the decoder", "bias of the pooler", "weight of the pooler")
 def of_layers(tensors: Sequence[Tensor], layers: Layers) -> Iterator[Tensor]:
     """Yield the tensors of one layer, or of all layers except one.
 
-    If any tensor is not repeated in several layers, there are none. A first layer that differs from the others is an
+    Nothing is yielded if any tensor is not repeated in several layers. A first layer that differs from the others is an
     exception: its tensors may be among ``tensors``, but it is never the single layer.
     """
     first_layers = [tensor for tensor in tensors if split_layer(tensor.name)[0].endswith(".0")]

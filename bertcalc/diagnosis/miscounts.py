@@ -1,8 +1,8 @@
 """Typical mistakes in counting parameters by hand, as changes of the counted tensors.
 
-A count is a list of tensors. A miscount replaces each tensor by nothing, by the tensor with other dimensions or copies,
-or by several tensors. So miscounts can be applied one after the other. Applied to symbolic tensors, they give the
-formula of the change. ``miscounts.toml`` lists them.
+A count is a list of tensors. A miscount removes a tensor, changes its dimensions or copies, or replaces it with several
+tensors. So miscounts can be applied one after the other. Applied to symbolic tensors, they give the formula of the
+change. ``miscounts.toml`` lists them.
 
 >>> from bertcalc import BertConfig, build
 >>> after = MISCOUNTS["positions"].make(counted(build(BertConfig())), MiscountSizes.of(BertConfig()))
@@ -83,7 +83,7 @@ class Miscount(NamedTuple):
 
 
 class Habit(NamedTuple):
-    """A way of counting that leads to several miscounts at once, with its rarity in bits."""
+    """A way of counting that leads to several miscounts, with its rarity in bits."""
 
     description: str
     miscounts: tuple[str, ...]  # miscounts that do not change a model are skipped
@@ -100,9 +100,9 @@ def counted(model: Model) -> tuple[Tensor, ...]:
 
 
 def _lacking(tensors: Sequence[Tensor], config: Any) -> Iterator[Tensor]:
-    """Yield the tensors that a hand count may add although the model lacks them, with brackets around their names.
+    """Yield the tensors that a hand count may add although the model lacks them, with their names in parentheses.
 
-    A last dimension of 0 is appended to the shape that a hand count would use, so they have no elements.
+    Each shape is the shape that a hand count would use, followed by a dimension of 0. So the tensors have no elements.
     """
     hidden, words = config.hidden_size, next(filter(selector("word"), tensors)).shape
     wide = words[1:]
@@ -145,7 +145,7 @@ def is_lacking(tensor: Tensor) -> bool:
 
 
 def total(tensors: Iterable[Tensor]) -> int:
-    """Return the number of elements in all tensors, with their copies."""
+    """Return the number of elements in all tensors, including their copies."""
     return sum([tensor.copies * prod(tensor.shape) for tensor in tensors])
 
 
@@ -160,7 +160,7 @@ def _size(text: str, sizes: MiscountSizes) -> Any:
 
 
 def _part(tensor: Tensor, parts: int, sizes: MiscountSizes) -> Shape:
-    """Return the shape of a slice if a projection's output is split into equal ``parts``.
+    """Return the shape of one slice if a projection's output is split into a number of equal ``parts``.
 
     Weights are (out, in), where in is the hidden size. GPT-2's weights are (in, out).
     """
@@ -178,7 +178,7 @@ def _roles(tensor: Tensor) -> list[str]:
 
 
 def slices(tensor: Tensor, sizes: MiscountSizes) -> tuple[Tensor, ...]:
-    """Split a fused matrix or bias into its parts, such as query, key and value; other tensors stay whole."""
+    """Split a fused matrix or bias into its parts, such as query, key and value; return other tensors unchanged."""
     roles = _roles(tensor)
     shape = _part(tensor, len(roles), sizes) if len(roles) > 1 else tensor.shape
     return tuple(tensor._replace(shape=shape, place=tensor.place._replace(role=role)) for role in roles)
@@ -306,7 +306,7 @@ def _change(
 
 
 def _miscounts(name: str, description: str, bits: Any, **change: Any) -> Iterator[tuple[str, Miscount]]:
-    """Yield (name, miscount) for a line of the table: one pair, or a pair for each size if ``bits`` is a table."""
+    """Yield the (name, miscount) pair of a line in miscounts.toml, or a pair for each size if ``bits`` is a table."""
     drawn = change.pop("drawn", False)
     values: dict[str, str] = {key: change.pop(key) for key in ("part", "size") if key in change}
     if not isinstance(bits, dict):

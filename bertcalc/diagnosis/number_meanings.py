@@ -88,7 +88,7 @@ def meanings_of(model: Model, text: str) -> Meanings:
 
 
 class _Key:
-    """A sentence that equals any other sentence with the same words; it serves to remove duplicates."""
+    """A key for removing duplicate sentences: keys are equal if their sentences have the same words."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -226,7 +226,9 @@ def number_asked(text: str) -> str:
 
 
 def only_number(text: str) -> str:
-    """Return the only exact number in a sentence, or else its only rounded number; empty if there is a calculation.
+    """Return the only exact number in a sentence, or else its only rounded number.
+
+    The result is empty if there is no such number, or if the text has a calculation or several lines.
 
     >>> only_number("My program gives 108853248. Why not 110M?"), only_number("12 x 7,087,872 = 85,054,464")
     ('108853248', '')
@@ -302,7 +304,7 @@ def _of_diagnosis(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[
 
 
 def _of_others(written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
-    """Yield sentences on published numbers, counts of other models, and counts that may have been mistyped."""
+    """Yield sentences about published numbers, counts of other models, and counts that may have been mistyped."""
     for claim in diagnosis.claims:
         message = N_("{number} is published for {preset} ({source}).")
         yield Problem.of(message, number=written, preset=claim.preset, source=claim.source)
@@ -319,7 +321,7 @@ def _of_miscounts(written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
 
 
 def _of_matches(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
-    """Yield sentences on known counts; for a rounded number, the count of the present model comes first."""
+    """Yield sentences about known counts; for a rounded number, the count of the present model comes first."""
     entries = [(match, count) for match in diagnosis.matches for count in match.known_counts[:2]]
     if any(match.reading.exact is None for match, _count in entries):
         entries.sort(key=lambda entry: not (entry[1].model == model and entry[1].right == model.num_parameters()))
@@ -367,7 +369,7 @@ _ANOTHER = N_("another model: {preset}")
 
 
 def _of_relatives(number: Typed, written: str) -> Iterator[Problem]:
-    """Yield sentences on published decoders, such as Llama, with a count that equals or rounds to the number."""
+    """Yield sentences about published decoders, such as Llama, with a count that equals or rounds to the number."""
     for count, name in counts_of_relatives().items():
         if number.low == number.high == count:
             yield Problem.of(N_("{number} is the count of another model: {preset}."), number=written, preset=name)
@@ -376,11 +378,11 @@ def _of_relatives(number: Typed, written: str) -> Iterator[Problem]:
             yield Problem.of(message, number=written, preset=name, count=count)
 
 
-_LEAST_RELATIVE = 10**9  # parameters; all published decoders are larger
+_LEAST_RELATIVE = 10**9  # parameters; every decoder in RELATIVES has more
 
 
 def _is_usual(count: KnownCount) -> bool:
-    """Whether a model's name alone stands for this count: the family's base class, with its pooler if it has one.
+    """Whether a model's name is enough to describe this count: the family's base class, with its pooler if it has one.
 
     A count by a special convention is not usual.
     """
@@ -388,7 +390,7 @@ def _is_usual(count: KnownCount) -> bool:
 
 
 def _read_as(written: str, key: str, counted: Problem, about: int | None = None) -> Problem:
-    """Return the sentence on a count; ``about`` is the exact number of parameters if the written number is rounded."""
+    """Return the sentence about a count. If the written number is rounded, ``about`` is the exact count."""
     values = {"number": written, "known": counted, "reading": Problem.of(READINGS[key][0]), "count": f"{about or 0:,}"}
     exactly, rounded = (
         (N_("{number} is the count of {known}."), N_("{number} may mean the count of {known}: {count}."))
@@ -408,7 +410,7 @@ def _explained(written: str, count: KnownCount, explanation: Explanation) -> Pro
 
 
 def _one_label(model: Model, exact: int, written: str) -> Iterator[Problem]:
-    """Yield sentences on sequence classifiers with one label, such as cross-encoders.
+    """Yield sentences about sequence classifiers with one label, such as cross-encoders.
 
     Other classes with the same count, such as multiple choice, are left out.
     """
@@ -419,7 +421,7 @@ def _one_label(model: Model, exact: int, written: str) -> Iterator[Problem]:
 
 
 def _of_other_labels(own: type[Config], exact: int, written: str) -> Iterator[Problem]:
-    """Yield sentences on published models with a different number of labels, beginning with the family of ``own``."""
+    """Yield sentences about published models with a different number of labels, those with an ``own`` config first."""
     for name, config in sorted(PUBLISHED_CONFIGS.items(), key=lambda item: type(item[1]) is not own):
         for count in other_labels(config, exact):
             other = Problem.of(N_("{preset} as {known}"), known=known_in_words(count), preset=name)
@@ -441,7 +443,10 @@ def _twice(model: Model, number: Typed, written: str) -> Iterator[Problem]:
 
 
 def _solved(model: Model, field: str, number: Typed, written: str) -> Iterator[Problem]:
-    """Yield the sentence on the value of a field that leads to a number of parameters, or else on the nearest value."""
+    """Yield a sentence about the value of a field that gives a number of parameters, or else about the nearest value.
+
+    Nothing is yielded if the model has no such size, or if every possible hidden size is far from the number.
+    """
     config = model.config
     present = getattr(config, field, None)
     if not isinstance(present, int) or not type(config).has(field):

@@ -31,9 +31,9 @@ class Tool(NamedTuple):
 
     name: str
     terms: tuple[str, ...]  # terms of the sum, in the order of the source; ``letters`` explains their letters
-    miscounts: tuple[str, ...]  # names in REASONS, besides the miscounts that every tool makes
+    miscounts: tuple[str, ...]  # keys of REASONS, in addition to the miscounts that every tool makes
     source: str
-    notes: tuple[str, ...] = ()  # the arguments that the evaluation uses, and surprises
+    notes: tuple[str, ...] = ()  # the arguments used in the evaluation, and peculiarities of the formula
     output_matrix: bool = False  # whether the tool always counts a separate decoder
 
     def count(self, config: Config) -> int:
@@ -45,12 +45,12 @@ class Tool(NamedTuple):
 class Correction(NamedTuple):
     """The amount to add to undo one miscount of a tool: a number, or a SymPy expression."""
 
-    miscount: str  # a name in REASONS
+    miscount: str  # a key of REASONS
     amount: int
 
 
 def tool_counts(config: Config) -> list[tuple[str, int]]:
-    """Return (tool's name, count) for each tool. The tools do not distinguish Hugging Face's classes."""
+    """Return a (tool's name, count) pair for each tool. The tools do not distinguish Hugging Face's classes."""
     return [(tool.name, tool.count(config)) for tool in TOOLS.values()]
 
 
@@ -80,7 +80,7 @@ def padded_vocab_size(config: Config) -> int:
 
 
 def _miscounts(tool: Tool, tensors: Sequence[Tensor]) -> tuple[str, ...]:
-    """Return the miscounts of a tool for a model. Miscounts that leave out a part come first, to remove all of it."""
+    """Return the miscounts of a tool for a model. Miscounts that leave out a whole part come first."""
     if not tool.output_matrix:
         head: tuple[str, ...] = ("head",)
     elif any(map(_is_decoder, tensors)):

@@ -70,7 +70,7 @@ class PeftLine(NamedTuple):
         )
 
     def meanings(self, model: Model) -> Iterator[Problem]:
-        """Yield sentences on the model and adapter for which peft prints the line, and on its "all params"."""
+        """Yield sentences about the model and adapter for which peft prints the line, and about its "all params"."""
         if self.trained == self.whole:
             yield Problem.of(_NO_ADAPTER)
             return
@@ -108,15 +108,15 @@ class PeftLine(NamedTuple):
         return self._replace(whole=self.whole + self.trained)
 
     def _usual(self, model: Model, others: Others = "all") -> Model | None:
-        """Return the model with a usual adapter that has both counts, or None.
+        """Return the model with a usual adapter that gives both counts; None if there is no such adapter.
 
-        ``others`` selects the counts that are compared for the other classes of the model's family.
+        ``others`` selects the counts that are compared for other classes of the model's family.
         """
         trained, whole = (adapter_counts(model, count, others=others) for count in (self.trained, self.whole))
         return next((count.model for count in trained if count.model in [other.model for other in whole]), None)
 
     def _usual_published(self) -> tuple[str, Model] | None:
-        """Return (name, model) of a published model with a usual adapter that has both counts, or None."""
+        """Return the (name, model) pair of a published model with a usual adapter and both counts, or None."""
         # Both counts include trained copies, so their difference is the model without its adapter.
         parameters = self.whole - self.trained
         if (entry := published_counts().get(parameters)) is None:
@@ -131,12 +131,12 @@ class PeftLine(NamedTuple):
         return next(filter(None, (self._usual(model, others="nothing") for model in models)), None)
 
     def _published_with_labels(self) -> tuple[str, Model] | None:
-        """Return (name, model) of a published model with another number of labels and both counts, or None."""
+        """Return the (name, model) pair of a published model with other labels, an adapter and both counts, or None."""
         models = ((name, self._with_labels(config)) for name, config in PUBLISHED_CONFIGS.items())
         return next(((name, model) for name, model in models if model), None)
 
     def _same_counts(self, printed: Model) -> Iterator[Problem]:
-        """Yield a sentence on the other usual adapters of a model that have the same two counts, if there are any."""
+        """Yield a sentence about other usual adapters of a model with the same two counts, if there are any."""
         base = printed.changed(changes=tuple(change for change in printed.changes if change.resizes))
         same = (count.model for count in adapter_counts(base, self.trained, others="nothing"))
         others = [model for model in same if model != printed and model.num_parameters() == self.whole]
@@ -144,7 +144,7 @@ class PeftLine(NamedTuple):
             yield Problem.of(_SAME, adapters=", ".join(str(model.changes[-1]) for model in others[:_MOST_SAME]))
 
     def _relative(self) -> tuple[str, Model] | None:
-        """Return (name, model) of a published decoder, such as Llama, with a usual adapter and both counts, or None."""
+        """Return the (name, model) pair of a published decoder with a usual adapter and both counts, or None."""
         name = counts_of_relatives().get(self.whole - self.trained, "")
         base = RELATIVES[name].model if name else None
         printed = self._usual(base, others="nothing") if base else None

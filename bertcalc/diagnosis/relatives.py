@@ -120,7 +120,7 @@ def counts_of_relatives() -> Mapping[int, str]:
 
 @lru_cache(maxsize=64)
 def relative_of(config: Config) -> Relative | None:
-    """Return the published decoder with this configuration, or None."""
+    """Return the published decoder with this configuration; None if there is none."""
     return next((relative for relative in RELATIVES.values() if relative.config == config), None)
 
 
@@ -138,7 +138,7 @@ def nominal_count(config: Config) -> int | None:
 
 
 def renamed(problem: Problem, model: Model | None) -> Problem:
-    """Replace the family's class names in a sentence about a published decoder by the decoder's real class names.
+    """Replace the family's class names in a sentence about a published decoder with the decoder's real class names.
 
     A sentence about any other model is returned unchanged.
     """

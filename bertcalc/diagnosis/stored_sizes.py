@@ -30,7 +30,7 @@ from bertcalc.text.amounts import Typed
 from bertcalc.text.problem import InputError, Problem
 
 _PRECISE = Fraction(1, 200)  # a less precise number may mean too many files
-_MEASURED = Fraction(2, 1000)  # tolerance for the graph of an ONNX file, as its size is measured
+_MEASURED = Fraction(2, 1000)  # tolerance for ONNX files: the size of their graph is estimated from measurements
 _LARGEST_HEADER = 200_000  # maximum number of bytes before the data of a safetensors file
 # Minimum bytes per parameter (in a 2-bit file), and maximum (in a file that repeats shared parameters in each layer).
 _LEAST, _MOST = Fraction(1, 4), 64
@@ -68,7 +68,7 @@ class StoredSize(NamedTuple):
         return number.low * (1 - near) <= self.bytes <= number.high * (1 + near)
 
     def in_words(self, written: str, number: Typed) -> Problem:
-        """Return a sentence on the file or the quantized model of this size. ``written`` is the number as typed."""
+        """Return a sentence about the file or the quantized model of this size. ``written`` is the typed number."""
         exactly = number.low == number.high == self.bytes
         values = {"number": written, "model": changed_in_words(self.model), "bytes": self.bytes}
         if self.file:
@@ -81,8 +81,8 @@ def stored_sizes(model: Model, number: Typed, written: str, *, others: bool = Tr
     """Yield sentences that explain a number as the size of a model's files, or of its weights in memory.
 
     With ``others``, other classes of the family are tried if the model has no such size. ``written`` is the typed
-    number. If a quantized model has this size, the last sentence says why it is not smaller. Only an exact number is
-    compared with changed models and other classes, because many files have nearly the same size.
+    number. If a quantized model has this size, the last sentence explains why it is not smaller. Only an exact number
+    is compared with changed models and other classes, because many files have nearly the same size.
     """
     if number.high - number.low > _PRECISE * number.value:
         return
@@ -134,7 +134,7 @@ def _of_file(model: Model) -> StoredSize:
     return StoredSize(file_bytes(model), model, Problem.of(_FORMATS["safetensors"]))
 
 
-@lru_cache(maxsize=8)  # an entry takes up to 2 MB
+@lru_cache(maxsize=8)  # entries take up several megabytes
 def _of_whole(model: Model) -> tuple[StoredSize, ...]:
     """Return the sizes of a model's files, and of the quantized model on disk and in memory."""
     return tuple(chain(_of_files(model), *(_of_quantized(model, format) for format in USUAL_FORMATS.values())))
@@ -162,7 +162,10 @@ def _of_quantized(model: Model, format: QuantizationFormat) -> Iterator[StoredSi
 
 
 def _of_changed(changed: ChangedModel) -> Iterator[StoredSize]:
-    """Yield the sizes of a quantized model, with any adapter, on disk and in memory. Raises InputError."""
+    """Yield the sizes of a quantized model, with any adapter, on disk and in memory.
+
+    Raises InputError if the library cannot save the model.
+    """
     stored = changed.base
     assert stored
     margin = Fraction(stored.format.file_margin(stored.model), changed.file_bytes)
@@ -175,9 +178,10 @@ def _of_changed(changed: ChangedModel) -> Iterator[StoredSize]:
 
 
 def sizes_of_steps(changed: ChangedModel, number: Typed, written: str) -> Iterator[Problem]:
-    """Yield sentences that explain a number of bytes as a size of the quantized model; none if it is not.
+    """Yield sentences that explain a number of bytes as a size of the quantized model, on disk or in memory.
 
-    ``written`` is the number as typed. The last sentence says why the model is not smaller.
+    ``written`` is the typed number. The last sentence explains why the model is not smaller. If the model is not
+    quantized or has no such size, nothing is yielded.
     """
     sizes: list[StoredSize] = []
     if changed.base and number.unit in (None, "bytes"):

@@ -31,7 +31,8 @@ _SHAPE = N_("{name} has the shape {shape}, not {written}.")
 def tensors_called(name: str, model: Model, tensors: Sequence[Tensor]) -> tuple[Tensor, ...] | None:
     """Return the tensors with names that equal ``name`` or end in it; None if it does not look like a tensor's name.
 
-    ``tensors`` are the counted tensors. The result also includes tied tensors, which are counted under another name.
+    ``tensors`` are the counted tensors. The result also includes tied tensors, which are counted under another name. It
+    is empty if the model has no such tensor.
     """
     if not _NAME.fullmatch(name):
         return None
@@ -55,7 +56,7 @@ def _is_end(path: str, name: str, names: Iterable[str], model: Model) -> bool:
 
 
 def no_tensor(name: str, model: Model) -> Problem:
-    """Return a problem stating that the model has no tensor of this name. It suggests a similar name, if any."""
+    """Return a problem stating that the model has no tensor with this name. It suggests a similar name, if any."""
     numbers = [int(number) for number in re.findall(r"(?<=\.)[0-9]+(?=\.)", name)]
     layer = min([*numbers[:1], model.final_config.num_hidden_layers - 1])
     names = [tensor.name.replace("*", f"{layer}") for tensor in model.tensors()]

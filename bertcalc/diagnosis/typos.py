@@ -25,7 +25,10 @@ class Slip(NamedTuple):
 
 
 def slips_to(present: KnownCount, number: int) -> list[Slip]:
-    """Return known counts that differ from a number by a typing error or by 1, the likeliest first."""
+    """Return up to ``_MOST_SLIPS`` known counts that differ from a number by a typing error or by 1.
+
+    The likeliest come first. Counts below a million are left out.
+    """
     digits = len(str(number))  # a published count with more or fewer digits belongs to a model of another size
     by_count: dict[int, Slip] = {}
     for slip in (Slip(present.total, present), *_candidates(present.model.config)):

@@ -1,4 +1,4 @@
-"""Read peft's adapter_config.json, or the same configuration as Python prints it, and count the adapter.
+"""Read peft's adapter_config.json, or the configuration as Python prints it, and count the adapter's parameters.
 
 >>> print(read_adapter("LoraConfig(target_modules={'query', 'value'}, base_model_name_or_path='bert-base-uncased')"))
 Read as: an adapter_config.json (LORA).
@@ -56,8 +56,8 @@ _NOT_COUNTED: Mapping[str, tuple[Any, ...]] = {
 def adapter_content(text: str) -> Mapping[str, Any] | None:
     """Parse an adapter's configuration: JSON, a dictionary, or a call such as LoraConfig(r=8, ...).
 
-    Returns None for other texts. If a call names no base model, the first preset that the text has in
-    quotation marks is its base model.
+    Returns None for other texts. If a call names no base model, the first preset that the text mentions in quotation
+    marks is used.
     """
     if len(text) > LARGEST:
         return None
@@ -98,7 +98,7 @@ def _completed(content: Mapping[str, Any], name: str, text: str) -> Mapping[str,
 
 
 def read_adapter(text: str) -> TextReading:
-    """Read the configuration of an adapter and count the adapter. Raises InputError for other texts."""
+    """Read an adapter's configuration and count its parameters. Raises InputError for other texts."""
     content = adapter_content(text)
     if content is None:
         raise wrong(N_("This is not an adapter_config.json: it has no peft_type."))

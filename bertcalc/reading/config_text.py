@@ -117,7 +117,7 @@ def _block(text: str, start: int, bracket: int, share: int) -> str:
 def _with_class(call: str, text: str, written: str) -> str:
     """Add the class that the text builds, as in ``BertForMaskedLM(config)``, to the call of a configuration.
 
-    ``written`` is the call as it stands in the text.
+    ``written`` is the call as written in the text.
     """
     before, _call, after = text.partition(written)
     variable = _ASSIGNED.search(before)
@@ -179,12 +179,12 @@ _LINE = re.compile(r"[-*]? {0,4}[\"']?([A-Za-z_]{1,60})[\"']?[ \t]{0,20}[:=][ \t
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,20})?(?:[eE][+-]?[0-9]{1,3})?")
 _WORDS = {"true": "true", "false": "false", "null": "null", "none": "null"}
 _FEWEST_SIZES, _FEWEST_LINES = 2, 3  # minimum number of sizes in an object, and in lines without braces
-_LEAST_CALL, _MOST_CALLS = 4, 20  # a call has to be at least a quarter of the text; the first 20 calls are tried
+_LEAST_CALL, _MOST_CALLS = 4, 20  # a call has to be at least a quarter of the text; only the first calls are tried
 
 
 @checked
 def looks_like_config(text: str) -> bool:
-    """Whether a text is probably a configuration: an object with a typical key. This check takes microseconds.
+    """Whether a text is probably a configuration: an object with a typical key. The text is not parsed.
 
     Example:
         >>> looks_like_config("Model config BertConfig {}"), looks_like_config('{"cells": [], "nbformat": 4}')

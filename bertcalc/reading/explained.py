@@ -218,7 +218,7 @@ _MOST_LABELS = 100
 
 
 def _wrong_lines(report: TermsReport, model: Model) -> Iterator[Problem]:
-    """Yield a sentence on each wrong line of a hand count: the right value, and the mistakes that explain the line."""
+    """Yield a sentence about each wrong line of a hand count: the right value, and the mistakes that explain it."""
     for verdict in report.verdicts:
         is_right = verdict.is_right or verdict.is_sum or verdict.line.value is None
         name = shorten(verdict.line.name or verdict.line.text)
@@ -241,7 +241,7 @@ def _wrong_lines(report: TermsReport, model: Model) -> Iterator[Problem]:
 
 
 def _gaps(report: TermsReport) -> Iterator[Problem]:
-    """Yield a sentence on the tensors of each component that no line counts, or that lines count twice."""
+    """Yield a sentence about the tensors of each component that no line counts, or that lines count twice."""
     for gap in report.gaps:
         yield gap.in_words()
 
@@ -277,7 +277,7 @@ def read_program(text: str, _model: Model) -> TextReading:
 
 
 def read_article(text: str, _model: Model) -> TextReading:
-    """Proofread an article. The article shows which model it is about. Raises InputError if it is too long."""
+    """Proofread an article. The text itself determines its model. Raises InputError if the article is too long."""
     report = proofread(text)
     message = N_("Read as: an article. Characters: {characters}. Numbers and calculations: {claims}.")
     sentence = Problem.of(message, characters=len(text), claims=len(report.claims))

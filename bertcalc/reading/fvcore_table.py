@@ -73,8 +73,8 @@ def rows_of(text: str) -> FvcoreTable | None:
 def read_fvcore(table: FvcoreTable) -> TextReading:
     """Read a table and recognize its model.
 
-    If the table shows all tensors, their shapes determine the model. Otherwise, the model is the first published
-    model that agrees with every row.
+    If the table shows all tensors, their shapes determine the model. Otherwise, the model is the first published model
+    that agrees with every row. If there is none, the result has the tensors and the total, but no model.
     """
     sentence = Problem.of(N_("Read as: an fvcore table with {count} rows."), count=_rows(table))
     tensors = tuple(Tensor(name, shape, 1) for name, shape in table.tensors)
@@ -108,7 +108,7 @@ def _rounds_to(count: int, rounded: str) -> bool:
 
 
 def _value(rounded: str) -> tuple[float, float]:
-    """Return the value of a printed count and the unit of its last digit; the unit is 0 if the count is exact."""
+    """Return the value of a printed count and the place value of its last digit, which is 0 if the count is exact."""
     match = _COUNT.fullmatch(rounded)
     if match is None:
         return math.nan, 0
@@ -126,7 +126,7 @@ def _has_all_tensors(table: FvcoreTable) -> bool:
 
 
 def _published(table: FvcoreTable) -> Iterator[Model]:
-    """Yield the published models that have the table's tensors and counts, and nothing that the table does not show."""
+    """Yield the published models that have the table's tensors and counts, and no tensors outside its rows."""
     for preset in PRESETS.values():
         for cls, pooler in product(Model(preset.config).family.classes, (True, False)):
             with suppress(InputError):

@@ -89,7 +89,7 @@ def read_config(text: str) -> TextReading:
 
 
 def _index(content: Mapping[str, Any], _text: str) -> TextReading:
-    """Read an index: tensor names without shapes, the total bytes and, in recent files, the number of parameters."""
+    """Read an index: tensor names without shapes, the size in bytes and, in recent files, the number of parameters."""
     names, metadata = content["weight_map"], content.get("metadata")
     files = {file for file in names.values() if isinstance(file, str)}
     sentence = Problem.of(

@@ -255,7 +255,7 @@ _ENDS: dict[str, Callable[[Arguments], LeafTensors]] = {
     "Embedding": _embedding,
     "EmbeddingBag": _embedding,
 }
-# Modules have no tensors if their class names end like this, in PyTorch and in most other programs.
+# Endings of the class names of modules without tensors, in PyTorch and in most other programs.
 _QUIET = (
     *("Activation", "RotaryEmbedding", "Dropout", "Dropout1d", "Dropout2d", "DropPath", "Identity", "Loss"),
     *("Softmax", "LogSoftmax", "Pool1d", "Pool2d", "Flatten", "Unflatten", "ReLU", "GELU", "SiLU", "ELU", "SELU"),

@@ -132,7 +132,7 @@ def _most(shown: str) -> int:
 
 
 def _of_size(shown: str, width: int) -> range:
-    """Return the counts with this size in MB, a number with three decimals, if a parameter takes ``width`` bytes."""
+    """Return the counts with a size that rounds to ``shown``, in MB with three decimals, at ``width`` bytes each."""
     size = Decimal(shown.replace(",", "").rstrip(" KMBT")) * 10**6
     return range(ceil((size - 500) / width), floor((size + 500) / width) + 1)
 

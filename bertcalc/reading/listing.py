@@ -1,4 +1,4 @@
-"""Read listings of names and shapes: named_parameters(), state_dict(), the variables of a TensorFlow checkpoint.
+"""Read listings of names and shapes: named_parameters(), state_dict(), or the variables of a TensorFlow checkpoint.
 
 >>> listed("pooler.dense.weight -> torch.Size([768, 768]) -> 589,824").tensors
 (('pooler.dense.weight', (768, 768)),)
@@ -195,7 +195,10 @@ def _column(before: str) -> str:
 
 
 def _sizes(text: str) -> Shape | None:
-    """Parse a shape. A comma without a space separates thousands only if × or a comma with a space separates sizes."""
+    """Parse a shape; return None if a size has too many digits.
+
+    A comma without a space separates thousands only if × or a comma with a space separates sizes.
+    """
     if re.search(r"[x×]|, ", text):
         parts = re.split(r" ?[x×] ?|,? +", text)
         if any("," in part.rstrip(",") and not _GROUPED.fullmatch(part.rstrip(",")) for part in parts):
@@ -241,7 +244,7 @@ _OF_TENSORFLOW = ("kernel", "bias", "gamma", "beta", "weights", "weight", "embed
 
 
 def _written(text: str, shape: Shape) -> int | None:
-    """Return the count that a line gives after a shape, or None.
+    """Return the count that a line states after a shape; None if there is none.
 
     If several numbers follow, only the product of the shape can be the count.
     """
@@ -283,7 +286,7 @@ _SHAPES_OF_DATA = N_(
 
 
 def _data_in(text: str, names: Sequence[str]) -> list[str]:
-    """Return the inputs and activations if a listing consists of them; empty if it lists a model."""
+    """Return the names of inputs and activations if a listing consists of them; empty if it lists a model."""
     if names and all(name.startswith(f"{_NAMELESS} ") for name in names):
         labels = [
             line[: shape.start()].removesuffix("torch.Size(").strip(" :：=") for line, shape in _lines_with_shapes(text)
@@ -303,7 +306,7 @@ def _lines_with_shapes(text: str) -> Iterator[tuple[str, re.Match[str]]]:
             yield line, shape
 
 
-_PRINTED = re.compile(r"(?:\.data)?\.shape$")  # the ending of what a program prints, such as outputs.shape
+_PRINTED = re.compile(r"(?:\.data)?\.shape$")  # endings of printed expressions, such as outputs.shape
 # Endings of the names of model inputs and of module outputs. Parameters may have the names of outputs, too.
 _INPUT = re.compile(
     r"(?:^|[_./])(?:ids|masks?|labels?|class_labels|images?|pixel_values|bbox|boxes|logits|hidden_states?"
@@ -372,7 +375,10 @@ def _of_names(names: tuple[str, ...]) -> TextReading:
 
 
 def _named_model(names: set[str]) -> Model | None:
-    """Return the model of default sizes with these tensor names, or None. The names of tied tensors are optional."""
+    """Return a model with default sizes and these tensor names; None if there is none.
+
+    The names of tied tensors are optional.
+    """
     family = family_of_names(names)
     layers = max((int(number) for name in names for number in _LAYER_NUMBER.findall(name)), default=0) + 1
     for cls in family.classes:
@@ -394,7 +400,7 @@ _LAYER_NUMBER = re.compile(r"\.([0-9]{1,3})\.")
 
 
 def _of_counts(counts: Counts, text: str) -> TextReading:
-    """Read a list of names and numbers of parameters: infer the shapes and the model, or else give only the sum."""
+    """Read a list of names and numbers of parameters: infer the shapes and the model, or else return only the sum."""
     shapes = shapes_of(counts)
     sentence = Problem.of(N_("Read as: a list of {count} tensors with their numbers of parameters."), count=len(counts))
     reading = of_tensors("listing", Listing(shapes, _buffers(dict(shapes))), text)
@@ -475,7 +481,7 @@ _TELLING = (*(field for field in TELLING if field != "num_hidden_layers"), "inte
 def _under_other_names(listing: Listing) -> Recognition | None:
     """Recognize a model with a tied matrix that is listed only under the head's name.
 
-    PyTorch lists it like this in families that register the head first.
+    PyTorch lists it like this in families that register the head first. Returns None if no such matrix is listed.
     """
     for head, table in _tables_of_heads():
         if head in dict(listing.tensors):

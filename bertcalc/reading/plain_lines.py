@@ -29,9 +29,9 @@ def checked_length(text: str) -> None:
 
 
 def without_ansi(text: str) -> str:
-    """Remove terminal colors from a text, and normalize its spaces and line ends.
+    """Remove terminal colors from a text, and normalize its spaces and line breaks.
 
-    In a text from a notebook's source, the escapes \\n become line ends.
+    In a text from a notebook's source, the escapes \\n become line breaks.
     """
     if text.count("\\n") > max(3, text.count("\n")):
         text = text.replace('\\"', '"').replace("\\n", "\n")
@@ -132,7 +132,7 @@ def _without_prefix(line: str) -> str:
 
 
 def is_fence(line: str) -> bool:
-    """Whether a line begins or ends code in Markdown."""
+    """Whether a line begins or ends a code block in Markdown."""
     return line.lstrip().startswith(("```", "~~~"))
 
 

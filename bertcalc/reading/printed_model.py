@@ -104,7 +104,7 @@ def _reading(tree: PrintedTree, trees: Sequence[PrintedTree]) -> TextReading:
 
 
 def _completed(tree: PrintedTree, recognition: Recognition) -> Recognition:
-    """Complete a shortened print from a preset with the same sizes. Without such a preset, parts stay missing."""
+    """Complete a shortened printout from a preset with the same sizes, if there is one."""
     if tree.is_complete or recognition.additional or recognition.reshaped:
         return recognition
     model = recognition.model
@@ -193,15 +193,15 @@ def _recognized(tree: PrintedTree, printed: Mapping[str, Shape]) -> Recognition 
 
 
 def _is_of_family(model: Model, kinds: Iterable[str]) -> bool:
-    """Whether a print of an unknown class has modules of the model's family.
+    """Whether a printed model of an unknown class has modules of the model's family.
 
-    Names of tensors alone do not show this: Llama's tensors have the same names as EuroBERT's.
+    The tensors' names do not show this: Llama's tensors have the same names as EuroBERT's.
     """
     return any(kind.startswith(model.family.kind) for kind in kinds)
 
 
 def _absent_biases(tree: PrintedTree, cls: str | None) -> set[str]:
-    """Return the biases that older PyTorch releases do not print, if the family has none by default."""
+    """Return the starred names of biases that may be absent if the family has none by default; otherwise empty."""
     default = CLASSES[cls].config.default() if cls else None
     has_none = default is not None and default.has("norm_bias") and not vars(default)["norm_bias"]
     return {starred(name) for name in tree.unsure()} if has_none else set()
@@ -288,7 +288,10 @@ _STACK_TABLE = re.compile(r"(?<![^.])(?:encoder|decoder)\.embed_tokens$")
 
 
 def _of_shared(tree: PrintedTree, count: int) -> tuple[PossibleCount, ...]:
-    """Return the counts of an unknown class if its vocabulary-shaped matrices are separate, and if they are shared."""
+    """Return the counts of an unknown class if its vocabulary-shaped matrices are separate, and if they are shared.
+
+    The result is empty if no other matrix has the shape of an embedding table.
+    """
     weights: dict[Shape, list[str]] = {}
     again = _shared_always(tree)
     for path, module, copies in tree.root.modules():
@@ -348,7 +351,7 @@ def _with_printed_values(model: Model, modules: Mapping[str, Module], tree: Prin
         config = usual.config if usual.num_parameters() == model.changed(config=config).num_parameters() else config
     for field in fields(config):
         votes = Counter(_printed_values(model.changed(config=config), field.name, modules))
-        for value, _number in votes.most_common():  # the first valid one: a classifier may have its own dropout
+        for value, _number in votes.most_common():  # use the most common valid value: a classifier may differ
             with suppress(ConfigError):
                 config = replace(config, **{field.name: value})
                 break

@@ -61,7 +61,7 @@ class PrintedTree:
     left_out: tuple[str, ...] = ()
     cut: tuple[str, ...] = ()
     filled: tuple[str, ...] = ()
-    headless: bool = False  # the first line of the print is missing
+    headless: bool = False  # whether the first line of the printout is missing
 
     @property
     def is_complete(self) -> bool:
@@ -78,7 +78,7 @@ class PrintedTree:
         }
 
     def unsure(self) -> list[str]:
-        """Return the names of the tensors that may not exist. Old releases of PyTorch do not print this."""
+        """Return the names of tensors that may be absent, because their modules' arguments do not show them."""
         return [
             f"{path}.{name}" if path else name
             for path, module, _copies in self.root.modules()
@@ -129,7 +129,7 @@ def _single_module(lines: Sequence[str]) -> list[PrintedTree]:
 class _Reader:
     """Reads the printed models in one pass over the lines.
 
-    Parentheses show the nesting, and so does the indentation if the text has one.
+    Parentheses show the nesting, and so does the indentation if the text is indented.
     """
 
     def __init__(self, lines: Sequence[str]) -> None:

@@ -41,7 +41,7 @@ class PublishedName(NamedTuple):
 
     @property
     def preset(self) -> str | None:
-        """The preset with this name, or None."""
+        """The preset with this name; None if there is none."""
         return preset_named(self.name)
 
     @property

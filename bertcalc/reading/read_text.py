@@ -65,8 +65,8 @@ def read(text: str, kind: Kind | None = None, model: Model | None = None) -> Tex
     Args:
         text: Anything of at most 1,000,000 characters: a number, a calculation, a hand count, an article, a
             config.json, the name of a published model, a printed model, a listing of tensors, a summary of Keras,
-            torchinfo or torchsummary, an index or a header of safetensors files, an adapter_config.json. Nothing in it
-            is executed.
+            torchinfo or torchsummary, an index or a header of safetensors files, or an adapter_config.json. Nothing in
+            it is executed.
         kind: The kind of the text; None to recognize it.
         model: The model that numbers and hand counts are compared with; BERT-base if it is None.
 
@@ -94,7 +94,7 @@ def read(text: str, kind: Kind | None = None, model: Model | None = None) -> Tex
 
 
 def _uncommented(text: str) -> str:
-    """Remove the comment signs if every line of an object is a comment; other texts stay as they are."""
+    """Uncomment a JSON object in which every line starts with #; return other texts unchanged."""
     lines = [line.lstrip() for line in text.split("\n") if line.strip()]
     is_object = len(lines) > 1 and lines[0].startswith("#") and lines[0].lstrip("# ").startswith("{")
     return _COMMENT.sub("", text) if is_object and all(line.startswith("#") for line in lines) else text
@@ -141,7 +141,7 @@ def kind_of(text: str, model: Model) -> Kind:
     if len(text) <= _LONGEST_CALCULATION and whole_line_of_peft(text):
         return "peft-line"
     if _ARITHMETIC.fullmatch(text.strip()) and not _SEVERAL.search(text):
-        return "calculation"  # the reader of calculations says what is wrong with the text
+        return "calculation"  # the reader of calculations explains what is wrong with the text
     if (name := name_in(text)) and name.preset:
         return "config"
     kind = json_kind(text)
@@ -165,7 +165,7 @@ def kind_of(text: str, model: Model) -> Kind:
     ):
         return "article"
     if text.lstrip()[:1] == "{":
-        return "config"  # the reader of configurations says what is wrong with the text
+        return "config"  # the reader of configurations explains what is wrong with the text
     if (name := name_in(text)) and name.is_repository:
         raise wrong(NO_PRESET, name=name.name)
     raise wrong(_NOTHING)
@@ -209,4 +209,4 @@ _BRACKETS = re.compile(r"[\[(x]")
 _NAMED_SHAPE = re.compile(r"\.(?:weight|bias)\b[^\n]{1,80}×")
 _SHAPES = re.compile(r"[\[(x×]")
 _BESIDE = 3  # number of tensors that are stored beside a quantized weight
-_SHARE = 4  # at least 1/4 of the lines have to be modules or tensors; half of a print may be parentheses
+_SHARE = 4  # at least 1/4 of the lines have to be modules or tensors; half of a printout may be parentheses

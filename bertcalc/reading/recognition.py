@@ -90,7 +90,7 @@ def recognized(
     kinds: Mapping[str, str] | None = None,
     prepare: Callable[[Model], Model] = lambda model: model,
 ) -> Recognition | None:
-    """Return the model that is most similar to some tensors; None if they fit no family.
+    """Return the model that is most similar to ``tensors``, and the differences; None if no model fits.
 
     ``architecture`` is the class that the text names for the whole model, and ``body`` a class that it names for a
     part. ``kinds`` has the classes of modules, keyed by path. ``prepare`` corrects fields that no shape shows.
@@ -115,7 +115,7 @@ def recognized(
 
 
 def _untied_heads(model: Model) -> Iterator[Model]:
-    """Yield the classes of a model's family with untied word embeddings."""
+    """Yield the model as each class of its family, with untied word embeddings."""
     for cls in model.family.classes:
         with suppress(ConfigError):
             yield Model(replace(model.config, tie_word_embeddings=False), cls.name)
@@ -197,14 +197,14 @@ def _parts(matched: Iterable[TensorMatch], kinds: Mapping[str, str]) -> tuple[Un
 
 
 def _difference(matched: TensorMatch) -> int:
-    """Return the elements of a tensor. If text and model have it, return the text's elements minus the model's."""
+    """Return a tensor's number of elements; if text and model have it, the text's number minus the model's."""
     if matched.entry is None:
         return prod(matched.shape or ())
     return matched.entry.numbers() - (prod(matched.shape) if matched.shape is not None else 0)
 
 
 def starred(path: str) -> str:
-    """Replace every layer number in a path by ``*``; a number at the end stays, as it is the name of a module.
+    """Replace every layer number in a path with ``*``; keep a number at the end, because it is the name of a module.
 
     >>> starred("encoder.layer.11.output"), starred("classifier.0")
     ('encoder.layer.*.output', 'classifier.0')
@@ -252,7 +252,10 @@ _FEWEST, _MOST = 3, 2_000  # minimum and maximum number of tensors in an excerpt
 
 
 def _renamed(model: Model, tensors: Sequence[StoredTensor]) -> Model:
-    """Return the same model in the family that published these sizes, if its tensors have the same names there."""
+    """Return the same model in the family of a preset with its sizes, if its tensors have the same names there.
+
+    Otherwise, return the model unchanged.
+    """
     prefixed = {tensor.name.partition(".")[0] for tensor in tensors}
     for preset in PRESETS.values():
         if any(getattr(preset.config, name) != getattr(model.config, name) for name in TELLING):
@@ -264,7 +267,7 @@ def _renamed(model: Model, tensors: Sequence[StoredTensor]) -> Model:
 
 
 def _as(model: Model, config: Config, prefixed: set[str]) -> Model | None:
-    """Return a model of a preset's family for the same task with the same shapes; None if there is none."""
+    """Return a model with a preset's ``config``, the same task and the same shapes; None if there is none."""
     with suppress(InputError):
         other = Model(config)
         if other.family.prefix not in prefixed and model.family.prefix in prefixed:

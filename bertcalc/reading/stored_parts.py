@@ -1,4 +1,4 @@
-"""Tell parameters from other stored tensors, such as scales and optimizer states.
+"""Distinguish parameters from other stored tensors, such as scales and optimizer states.
 
 >>> unpacked({"query.weight": (294912, 1), "query.bias": (768,), "query.weight.absmax": (9216,)})
 ({'query.weight': (768, 768), 'query.bias': (768,)}, 1)
@@ -13,7 +13,7 @@ from bertcalc.model.modules import Shape
 
 # Names of optimizer states in PyTorch, apex and bitsandbytes.
 _STATES = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "exp_inf", "momentum_buffer", "square_avg", "acc_delta")
-# These names mean optimizer states only directly below a number.
+# These names denote optimizer states only directly below a number.
 _NUMBERED = ("state1", "state2", "qmap1", "qmap2", "absmax1", "absmax2", "exp_avg_sq_row", "exp_avg_sq_col", "sum")
 # Keys of a checkpoint that contain the optimizer.
 _OPTIMIZERS = ("optimizer", "optimizers", "optimizer_states", "optimizer_state_dict", "optim")

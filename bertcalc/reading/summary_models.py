@@ -28,7 +28,8 @@ SummaryKind = Literal["keras-summary", "torchinfo", "torchsummary"]
 class SummaryRow(NamedTuple):
     """A row: its name if the table has names, its class, its depth in the tree, and its own parameters.
 
-    A ``repeated`` row is another use of a module that an earlier row counts. ``is_cut`` says that the count is cut off.
+    A ``repeated`` row is another use of a module that an earlier row counts. ``is_cut`` says whether the count is cut
+    off.
     """
 
     name: str
@@ -126,7 +127,7 @@ def published_models(architecture: str) -> Iterator[Model]:
 
 
 def _has(model: Model, count: int) -> bool:
-    """Whether a model has this count, possibly because tied tensors are counted in each module that uses them."""
+    """Whether a model has this count, possibly with tied tensors counted in each module that uses them."""
     return any(count - model.num_parameters() == again for again in _counted_again(model))
 
 
@@ -154,10 +155,11 @@ def _has_rows(model: Model, rows: Sequence[SummaryRow]) -> bool:
 
 
 def _with_head(body: Model, total: int, outside: Sequence[SummaryRow], own_head: bool) -> Model | None:
-    """Return the class with this total; the last row outside the body shows the number of labels.
+    """Return the body with a head of its family for which the model has this total; None if there is none.
 
-    Of several classes, the function returns the class with the most modules named like rows. ``own_head`` means that
-    the rows may be a custom head. In this case, at least one name has to match.
+    The last row outside the body shows the number of labels. If several classes fit, the class with the most modules
+    named like rows is chosen. ``own_head`` means that the rows may be a custom head. In this case, at least one name
+    has to match.
     """
     labels = outside[-1].parameters // (body.config.hidden_size + 1)
     names = {row.name for row in outside}
@@ -175,7 +177,11 @@ _MOST_LABELS = 1000
 
 
 def _solved(architecture: str, rows: Sequence[SummaryRow], count: int) -> Model | None:
-    """Compute the sizes from the rows: tables from their counts, layers from their number, the rest from the total."""
+    """Return a model with sizes computed from the rows; None if no model fits.
+
+    The rows of embedding tables and norms show their sizes, and the number of layer rows shows the number of layers.
+    The remaining size follows from the total.
+    """
     default = Model(CLASSES[architecture].config.default(), architecture)
     norm = next((module for _path, module, _copies in default.modules() if isinstance(module, Norm)), None)
     norms = [row.parameters for row in rows if row.kind.endswith("Norm") and row.parameters]

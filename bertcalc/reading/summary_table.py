@@ -95,7 +95,7 @@ def table_of(text: str) -> SummaryTable:
 
 
 def _completed(rows: tuple[SummaryRow, ...], total: int) -> tuple[SummaryRow, ...]:
-    """If exactly one count is cut off, compute it from the total; other rows stay as they are."""
+    """If exactly one count is cut off, compute it from the total; otherwise return the rows unchanged."""
     if sum(row.is_cut for row in rows) != 1 or any(row.depth > 1 for row in rows):
         return rows
     rest = total - sum(row.parameters for row in rows)
@@ -256,7 +256,7 @@ _EMPTY = N_("The table has neither a number nor rows for {names}, so its total m
 
 
 def _tree(table: SummaryTable) -> Module:
-    """Return a tree with a module for each row. The module has the row's number of parameters."""
+    """Return a tree with a module for each row. It has the row's parameters unless another row counts them."""
     first = table.rows[0] if table.rows and not table.rows[0].depth else SummaryRow("", "Model", 0, 0)
     root = ReadModule(first.kind, "")
     stack: list[tuple[int, Module]] = [(0, root)]

@@ -32,7 +32,8 @@ _ENTRY = re.compile(
     r"[`'\"]?[ \t]*[|:=,>\-]*[ \t]*[|:=>]?[ \t]*"
     r"(?P<count>[0-9]{1,3}(?:[,_][0-9]{3}){1,5}|[0-9]{1,18})(?![\w.%]|[,_][0-9]| ?[-+*/^x×(\[] ?[0-9])"
 )
-_BUCKETS = "relative_attention_num_buckets"  # its default is assumed, as the table also depends on the unknown heads
+# This size has its default, because the size of its table also depends on the unknown number of heads.
+_BUCKETS = "relative_attention_num_buckets"
 _LARGEST = 2**40  # maximum value of a size
 
 Sizes = Mapping[str, int]  # keyed by letter

@@ -31,7 +31,7 @@ Kind = Literal[
     "other-file",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-# The names of the kinds, for a list to choose from.
+# Names of the kinds, for a selection list.
 KIND_NAMES: dict[Kind, str] = {
     "number": N_("a number"),
     "calculation": N_("a calculation"),
@@ -67,9 +67,9 @@ class TextReading:
     - ``kind`` and ``sentence``: what the text is, as a key and as a sentence.
     - ``model``: the supported model that the text describes, or that is most similar to it.
     - ``modules`` and ``tensors``: the modules and tensors in the text.
-    - ``num_parameters``: the text's count. If ``is_at_least`` is true, parts of the count are not known.
+    - ``num_parameters``: the text's count. If ``is_at_least`` is true, parts of the count are unknown.
     - ``possible_counts``: all counts that the text may mean if it leaves something open.
-    - ``missing``, ``additional`` and ``reshaped``: the differences of the text from the model.
+    - ``missing``, ``additional`` and ``reshaped``: the differences between the text and the model.
     - ``guessed``: fields of the configuration that the text does not show.
     - ``preset``: the preset that completes a text without all sizes.
     - ``notes``: further sentences.
@@ -157,7 +157,7 @@ _POSSIBLE = N_("Possible: {count} parameters, {condition}.")
 
 
 def of_ties(model: Model, count: int) -> Iterator[PossibleCount]:
-    """Yield the counts of a text with a tied and with an untied decoder; none if its class has only one of them.
+    """Yield the counts of a text with a tied and with an untied decoder; none if its class allows only one of them.
 
     ``count`` is the text's count if it is read as ``model``.
     """
@@ -179,7 +179,7 @@ def of_tie(tied: int, untied: int, name: str) -> tuple[PossibleCount, ...]:
 
 
 def sizes_of(model: Model) -> str:
-    """Return the sizes of a model with their letters as text: V = 30,522, H = 768, ..."""
+    """Return the sizes of a model and their letters as text: V = 30,522, H = 768, ..."""
     return ", ".join(f"{letter} = {size:,}" for letter, size in letters(model.config).items())
 
 

@@ -33,7 +33,10 @@ State = Literal["right", "rounded", "wrong", "unreadable"]
 
 
 class Verdict(NamedTuple):
-    """The state of an answer, remarks, and explanations if it is wrong; an explanation has a sentence per mistake."""
+    """The state of an answer, remarks, and explanations if it is wrong.
+
+    Each explanation in ``because`` has one sentence per mistake.
+    """
 
     state: State
     remarks: tuple[Sentence, ...] = ()
@@ -51,7 +54,7 @@ def check(exercise: Exercise, answer: str | Collection[str], names: Mapping[str,
     try:
         if isinstance(right, frozenset):
             return _fields(right, frozenset(answer))
-        text = str(answer)[: LONGEST + 1]  # one character over the limit suffices for the refusal
+        text = str(answer)[: LONGEST + 1]  # with one character over the limit, the answer is rejected
         if isinstance(right, tuple):
             return _shape(right, list(_read_shapes(text, names or {})))
         return _number(exercise, right, text, amount(text, exercise.unit, names))
@@ -91,7 +94,10 @@ _TOO_SMALL, _TOO_LARGE = Sentence(N_("It is too small.")), Sentence(N_("It is to
 
 
 def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Sentence, ...]]:
-    """Explain a wrong number by the exercise's own mistakes, then by the fewest miscounts that lead to it."""
+    """Explain a wrong number by the exercise's own mistakes, then by the fewest miscounts that lead to it.
+
+    At most ``_MOST_TOLD`` explanations are returned, and none for a number that is not positive.
+    """
     if read.value <= 0:
         return []  # no miscount leads to such a number
     reasons: list[tuple[Sentence, ...]] = [

@@ -54,7 +54,7 @@ _NO_FAMILY = (
 
 @lru_cache(maxsize=1024)
 def exercise(seed: int, level: Level, kind: Kind, family: str = BERT) -> Exercise:
-    """Draw one exercise of a sheet."""
+    """Return the exercise of one kind in a sheet. The same arguments always give the same exercise."""
     # With a string as seed, every machine and every version of Python draws the same numbers.
     return _KINDS[kind](Random(f"{VERSION} {level} {seed} {kind}"), level, FAMILIES[family])
 
@@ -317,7 +317,10 @@ _ASKED: Mapping[Unit, str] = {
 
 
 def change(of: Unit, field: str, model: Model, batch: Batch) -> int:
-    """Return how much a small change of a field changes ``of``: the number of parameters, or a forward pass's FLOPs."""
+    """Return the change in ``of`` (the number of parameters, or the FLOPs of a forward pass) if a field changes.
+
+    The field changes as little as possible, but enough to make a difference if it can make one.
+    """
     field_effect = effect(field, model, *batch.shape)
     return field_effect.parameters if of == "parameters" else field_effect.flops
 

@@ -27,9 +27,9 @@ from bertcalc.text.suggestions import nearest
 class Vocabulary(NamedTuple):
     """The names that a lecture can use.
 
-    - ``parts``: live parts. Each maps its arguments to their valid options, or to None if any text is valid.
+    - ``parts``: live parts. Each part's arguments are mapped to their valid options, or to None if any text is valid.
     - ``sliders``: the sliders that a screen can show.
-    - ``placeholders``: the placeholders in its texts.
+    - ``placeholders``: the placeholders that texts can contain.
     - ``presets``: the models that a screen can start from.
     """
 
@@ -49,7 +49,7 @@ class Show(NamedTuple):
 class Screen(NamedTuple):
     """A screen: its name in the link, texts with placeholders, live parts, sliders and speaker's notes.
 
-    A screen with a preset starts from this model. Without a preset, the present model stays.
+    A screen with a preset starts from this model. Without a preset, the present model is kept.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Screen(NamedTuple):
 
 
 class Lecture(NamedTuple):
-    """A title, and one or more screens with distinct names; ``preset`` is the model that its texts are about."""
+    """A title, and one or more screens with distinct names; ``preset`` is the model that the texts are about."""
 
     title: str
     screens: tuple[Screen, ...]

@@ -54,7 +54,7 @@ class TrainingMemory(NamedTuple):
     parts: tuple[Part, ...]
 
     def num_bytes(self) -> dict[Part, int]:
-        """Return the bytes of each selected part."""
+        """Return the size of each selected part in bytes."""
         sizes = parts(self.parameters, StateSizes(elements=self.parameters), self.precision, self.optimizer)
         return {part: sizes[part] for part in self.parts}
 
@@ -68,7 +68,7 @@ class Exercise(NamedTuple):
     right: int | Shape | frozenset[str]  # a number, a shape, or the fields of ``options`` that change something
     unit: Unit | None = None  # the unit of a number
     batch: Batch | None = None  # the batch, if the exercise is about a forward pass
-    path: str = ""  # the path in the tree of the module or step in question
+    path: str = ""  # the path of the module, tensor or step in question
     tensors: tuple[Tensor, ...] = ()  # the counted tensors
     mistakes: tuple[Mistake, ...] = ()  # searched in addition to MISCOUNTS
     options: tuple[str, ...] = ()  # fields to choose from
@@ -88,7 +88,7 @@ class Exercise(NamedTuple):
         return values | (self.batch.sizes() if self.batch else {})
 
     def published(self) -> str | None:
-        """Return the name of the preset with these sizes, or None."""
+        """Return the name of the preset with this configuration, regardless of its labels; None if there is none."""
         labels = self.config.num_labels
         return next(
             (name for name, preset in PRESETS.items() if replace(preset.config, num_labels=labels) == self.config), None

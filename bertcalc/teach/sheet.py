@@ -76,7 +76,7 @@ _PIECES = re.compile(r"(`[^`]*`|\$[^$]*\$|\*\*[^*]*\*\*)")
 
 
 def _tex(text: str) -> str:
-    """Convert Markdown to LaTeX. Formulas stay unchanged, and lines may break in code after dots and underscores."""
+    """Convert Markdown to LaTeX. Formulas are kept unchanged. In code, lines may break after dots and underscores."""
     return "".join(map(_piece, _PIECES.split(text)))
 
 
