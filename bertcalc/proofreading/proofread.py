@@ -222,23 +222,7 @@ class _Verdicts:
 
     def _add(self, entry: WrittenNumber) -> None:
         context = self._continued(entry, self._around.of(entry))
-        owner = _OWNED.match(self._text, entry.end)
-        place = owner.end() if owner else 0
-        model = self._about.model_at(entry.start, entry.line, context.names, owner=place)
-        if size := _OWNED_BY_SIZE.match(self._text, entry.end):
-            model = self._about.named_first(size["size"]) or model
-        model = self._after_arrow(entry, model)
-        if entry.stated.text.endswith("%") and any(map(names_part_but_whole, context.names[:1])):
-            of_model = _OF_MODEL.match(entry.after)
-            model = self._about.named_first(entry.after[of_model.end() :]) or model if of_model else model
-        if entry.cells:
-            is_named = self._about.is_named_on(entry.line)
-            read_row = self._about.model_in_named_row if is_named else self._about.model_in_table
-            model = read_row(self._written_around.row(entry), model)
-            if on_hub := _ON_THE_HUB.search("|".join(self._written_around.row(entry).cells)):
-                model = self._about.named_first(on_hub["name"]) if is_model_name(on_hub["name"]) else None
-        operands = [int(operand.value) for side in entry.sides for operand in side.operands]
-        model = self._about.for_operands(operands, model) if entry.computes else model
+        model = self._model_of(entry, context)
         published = self._about.published_of(model)
         if self._is_too_much(entry, context):
             self._earlier.add(Finding(entry, model, _NOT_JUDGED), is_result=False)
@@ -289,39 +273,66 @@ class _Verdicts:
             self._names = (entry.line, context.names)
         finding = Finding(entry, model, judged)
         if judged.verdict in ("unknown", "wrong", None) and not is_arithmetic(finding):
-            finding = self._earlier.carried_forward(finding, context)
-            is_open = finding.judged.verdict == "unknown" or is_total_of_model(finding.judged)
-            if is_open and model and not self._about.assumed:
-                is_of_layer = _OF_LAYER.search(" ".join(context.names[:2]))
-                summed = judge_sum_of_parts(entry, model) or judge_whole_sum(entry, model)
-                summed = summed or (judge_layer_sum(entry, model) if is_of_layer else None)
-                finding = finding._replace(judged=summed or finding.judged)
-            finding = finding._replace(judged=self._searched(finding, context) or finding.judged)
-            is_count = entry.best.value >= _LEAST_OF_OTHERS and entry.best.unit in (None, "parameters")
-            is_wrong = finding.judged.verdict == "wrong" and is_count
-            if (
-                model
-                and is_wrong
-                and (
-                    has_added_tokens(finding.judged, entry.best.value, context, model)
-                    or (not entry.computes and is_of_variant(finding.judged, context, model))
-                    or (not entry.computes and is_of_unlisted_model(entry, context))
-                )
-            ):
-                finding = finding._replace(judged=UNKNOWN)
-        if model and finding.judged.verdict == "wrong" and not is_arithmetic(finding):
-            finding = finding._replace(judged=benign_reading(finding.judged, entry, context, model) or finding.judged)
-        if model and finding.judged.verdict == "wrong" and entry.best.value.denominator == 1:
-            with_causes = with_possible_causes(
-                finding.judged, int(entry.best.value), self._counted_right(entry, model), model
-            )
-            finding = finding._replace(judged=with_causes)
+            finding = self._carried(finding, context)
+        if finding.judged.verdict == "wrong":
+            finding = self._without_false_mark(finding, context)
         before = self._text[max(0, entry.start - _MOST_BEFORE_SIMPLIFIED) : entry.start]
         words = before.rpartition("\n\n")[2] + context.sentence
         finding = finding._replace(judged=_simplified(finding, words))
         if finding.judged.verdict == "conditional" and _is_sum_of_sentence(entry, context):
             finding = finding._replace(judged=finding.judged._replace(verdict="right", right_value=None, reasons=()))
         self._earlier.add(finding, is_result=entry.computes or judged.counted is not None)
+
+    def _model_of(self, entry: WrittenNumber, context: Context) -> Model | None:
+        """The model that a number is about, according to the words, the table and the sizes around it."""
+        owner = _OWNED.match(self._text, entry.end)
+        place = owner.end() if owner else 0
+        model = self._about.model_at(entry.start, entry.line, context.names, owner=place)
+        if size := _OWNED_BY_SIZE.match(self._text, entry.end):
+            model = self._about.named_first(size["size"]) or model
+        model = self._after_arrow(entry, model)
+        if entry.stated.text.endswith("%") and any(map(names_part_but_whole, context.names[:1])):
+            of_model = _OF_MODEL.match(entry.after)
+            model = self._about.named_first(entry.after[of_model.end() :]) or model if of_model else model
+        if entry.cells:
+            is_named = self._about.is_named_on(entry.line)
+            read_row = self._about.model_in_named_row if is_named else self._about.model_in_table
+            model = read_row(self._written_around.row(entry), model)
+            if on_hub := _ON_THE_HUB.search("|".join(self._written_around.row(entry).cells)):
+                model = self._about.named_first(on_hub["name"]) if is_model_name(on_hub["name"]) else None
+        operands = [int(operand.value) for side in entry.sides for operand in side.operands]
+        return self._about.for_operands(operands, model) if entry.computes else model
+
+    def _carried(self, finding: Finding, context: Context) -> Finding:
+        """The finding with the verdict that follows from earlier numbers, from a sum of parts, or from a search."""
+        entry, model = finding.entry, finding.model
+        finding = self._earlier.carried_forward(finding, context)
+        is_open = finding.judged.verdict == "unknown" or is_total_of_model(finding.judged)
+        if is_open and model and not self._about.assumed:
+            is_of_layer = _OF_LAYER.search(" ".join(context.names[:2]))
+            summed = judge_sum_of_parts(entry, model) or judge_whole_sum(entry, model)
+            summed = summed or (judge_layer_sum(entry, model) if is_of_layer else None)
+            finding = finding._replace(judged=summed or finding.judged)
+        return finding._replace(judged=self._searched(finding, context) or finding.judged)
+
+    def _without_false_mark(self, finding: Finding, context: Context) -> Finding:
+        """The finding of a wrong number with its possible causes, or with another verdict if it may be right."""
+        entry, model, value = finding.entry, finding.model, finding.entry.best.value
+        if model is None:
+            return finding
+        if not is_arithmetic(finding):
+            is_count = value >= _LEAST_OF_OTHERS and entry.best.unit in (None, "parameters")
+            is_of_other = not entry.computes and (
+                is_of_variant(finding.judged, context, model) or is_of_unlisted_model(entry, context)
+            )
+            if is_count and (is_of_other or has_added_tokens(finding.judged, value, context, model)):
+                return finding._replace(judged=UNKNOWN)
+            if benign := benign_reading(finding.judged, entry, context, model):
+                return finding._replace(judged=benign)
+        if value.denominator == 1:
+            right = self._counted_right(entry, model)
+            return finding._replace(judged=with_possible_causes(finding.judged, int(value), right, model))
+        return finding
 
     def _of_named_elsewhere(self, entry: WrittenNumber, context: Context) -> Judged | None:
         """Judge an exact total by all models of the text, because "BERT-base" alone may mean any of its variants."""
