@@ -43,9 +43,9 @@ class BertConfig(DecoderConfig):
 
     @property
     def ones_matter(self) -> bool:
-        """Whether positions are relative.
+        """Whether a size of 1 changes which tensors autograd saves: only with relative positions.
 
-        Their matrix products copy their inputs, but not if there is a single sequence, head or token.
+        The matrix products of relative positions copy their inputs, except for a single sequence, head or token.
         """
         return self.position_embedding_type != "absolute"
 
@@ -253,7 +253,7 @@ def masked_lm(kind: str, t: Trace, c: Config, hidden: Hidden, *, prefix: str = "
 
 
 def next_sentence(kind: str, t: Trace, c: Config, hidden: Hidden) -> None:
-    """Two scores: the second text follows the first text, or it does not."""
+    """Two scores: one if the second text follows the first, and one if it does not."""
     with t.module("cls", f"{kind}OnlyNSPHead"):
         t.output("logits", _relationship(t, c, hidden))
 

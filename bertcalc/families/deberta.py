@@ -51,7 +51,7 @@ class DebertaConfig(deberta_v2.Disentangled):
 
     @property
     def ones_matter(self) -> bool:
-        """True, because matrix products do not copy their inputs if there is a single sequence, head or token."""
+        """True: matrix products copy their inputs, except for a single sequence, head or token."""
         return True
 
     @classmethod

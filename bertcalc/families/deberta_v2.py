@@ -153,9 +153,9 @@ class DebertaV2Config(Disentangled):
 
     @property
     def ones_matter(self) -> bool:
-        """Whether there is a convolution.
+        """Whether a size of 1 changes which tensors autograd saves: only with a convolution.
 
-        Its input is transposed, which needs a copy if there are several tokens, but none for a single token.
+        The transposed input of the convolution is copied, except for a single token.
         """
         return self.convolves
 

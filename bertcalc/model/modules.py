@@ -61,7 +61,7 @@ class Tensor(NamedTuple):
 
 
 class Packed4Bits(NamedTuple):
-    """A layer's weight stored in 4 bits, which is unpacked for each product.
+    """A layer's 4-bit weight, which is unpacked for each matrix product.
 
     - ``num_bytes``: the size of each stored tensor in bytes.
     - ``shape``: (out_features, in_features).
@@ -76,7 +76,7 @@ class Packed4Bits(NamedTuple):
 
 
 class Packed8Bits(NamedTuple):
-    """A layer's weight stored in int8; inputs are quantized from float16 to int8 before the product.
+    """A layer's int8 weight; its inputs are quantized from float16 to int8 before the matrix product.
 
     - ``num_bytes``: the size of each stored tensor in bytes.
     - ``shape``: (out_features, in_features).
@@ -289,7 +289,7 @@ class Module:
         """
         text("path", path)
         flag("folded", folded)
-        waiting = [(path, self, copies)]  # an explicit stack: nested generators take several times as long
+        waiting = [(path, self, copies)]  # an explicit stack: nested generators are several times slower
         while waiting:
             path, module, copies = waiting.pop()
             yield path, module, copies
@@ -317,7 +317,7 @@ class Module:
     def get_submodule(self, path: str) -> "Module":
         """Return the module at a dotted path, with layers as numbers or ``*``.
 
-        Raises UnknownNameError, which is a KeyError as well, if there is none.
+        Raises UnknownNameError, which is also a KeyError, if there is none.
 
         >>> from bertcalc import load
         >>> load("bert-base-uncased").get_submodule("encoder.layer.0.attention")

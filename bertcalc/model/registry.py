@@ -62,7 +62,7 @@ def family_of(config: Config) -> Family:
 
 
 def class_of(architecture: str) -> Class:
-    """The class with this name. Raises UnknownNameError, which is a KeyError as well, if there is none."""
+    """The class with this name. Raises UnknownNameError, which is also a KeyError, if there is none."""
     try:
         return _DECLARED[architecture]
     except (KeyError, TypeError):  # TypeError: a list cannot be a key

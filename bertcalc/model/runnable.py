@@ -94,5 +94,5 @@ def cannot_run(model: Model, *, training: bool = False) -> Problem | None:
 
 
 def scores_of_answers(model: Model) -> int:
-    """The number of answer scores per token."""
+    """The number of answer scores per token of a question-answering model."""
     return next(step.takes[0].shape[-1] for step in model.steps(Batch()) if step.output == "start_logits")

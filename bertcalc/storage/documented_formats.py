@@ -105,8 +105,8 @@ class AwqConfig(_Packed):
 class Int4WeightOnlyConfig(QuantizationFormat):
     """torchao's ``Int4WeightOnlyConfig``: two weights per byte.
 
-    Each group of weights has a scale and a zero point in the model's dtype. Every torch.nn.Linear is quantized if
-    ``group_size`` divides its columns. The format needs a GPU and bfloat16.
+    Each group of weights has a scale and a zero point in the model's dtype. A torch.nn.Linear is quantized if
+    ``group_size`` divides its number of columns. The format needs a GPU and bfloat16.
     """
 
     group_size: int = 128

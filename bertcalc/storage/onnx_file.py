@@ -43,8 +43,7 @@ def onnx_bytes(model: Module, dtype: str, exporter: Exporter = "dynamo") -> int:
     """The size in bytes of the file that torch.onnx.export writes, with dynamic batch and sequence axes.
 
     ``dtype`` is safetensors' code, such as F32. With ``external_data``, the default of "dynamo", this is the total size
-    of both files. The size of the graph was
-    measured for each family: see onnx_graphs.toml.
+    of both files. The size of the graph was measured for each family: see onnx_graphs.toml.
     """
     data = sum(initializer.num_bytes() for initializer in initializers(model, dtype, exporter))
     return data + graph_bytes(model, exporter)
@@ -100,7 +99,7 @@ def _weight(step: Step) -> _Use | None:
 
 
 def _of_modules(model: Module) -> Iterator[_Use]:
-    """The initializers of a module tree without a forward pass: every module is used once."""
+    """Yield the initializers of a module tree without a forward pass, in which every module is used once."""
     for path, module, copies in model.modules():
         kind: Operation = ""
         if isinstance(module, Linear | Conv1D):

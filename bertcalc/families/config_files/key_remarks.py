@@ -11,14 +11,14 @@ from bertcalc.text.arguments import quoted
 from bertcalc.text.problem import Problem
 from bertcalc.transformers4.config_remarks import of_labels
 
-# Sizes that every real file has.
+# Sizes that every published file has.
 _SIZES = (
     *("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size"),
     *("max_position_embeddings", "type_vocab_size"),
 )
 _CHUNK = "chunk_size_feed_forward"
 _NAMED = 8  # the maximum number of unused keys to list
-_COMPARED = 100  # the maximum number of unused keys to compare with the fields' spelling
+_COMPARED = 100  # the maximum number of unused keys to compare with the names of fields
 DEFAULTS = N_("Missing, so set to Hugging Face's defaults: {fields}.")
 MISSPELLED = N_("{key} is unknown: did you mean {field}?")
 WITHOUT_EFFECT = N_("Ignored keys, which do not affect any count: {keys}.")
@@ -52,7 +52,7 @@ def misnamed(
 
 
 def _meant(kind: type[Config], key: str, content: Mapping[str, Any]) -> str | None:
-    """The shared name of the field that a key probably means; None if no field is similar or the file has it, too."""
+    """The shared name of the field that a key probably means; None if no field is similar or the file already has it."""
     near = near_field(kind, key)
     return None if near is None or (content.keys() - {key}) & {near, kind.own_name(near)} else near
 
@@ -82,7 +82,7 @@ def _chunked(kind: type[Config], content: Mapping[str, Any]) -> bool:
 
 
 def _of_chunks(kind: type[Config], content: Mapping[str, Any]) -> Iterator[Problem]:
-    """A remark on a feed-forward that processes a sequence in chunks."""
+    """A remark on feed-forward networks that process a sequence in chunks."""
     if _chunked(kind, content):
         chunk = content[_CHUNK]
         message = N_("{field} {value}: the real forward pass fails for sequences whose length is not a multiple of it.")
