@@ -143,7 +143,7 @@ class Model(core.Model):
     ) -> ModelComparison:
         """The difference between this model and another, as a sum over the fields that differ.
 
-        Takes the same arguments and raises the same errors as ``bertcalc.compare``.
+        Accepts the same arguments and raises the same errors as ``bertcalc.compare``.
 
         >>> load("bert-base-uncased").compare(load("bert-large-uncased"), "forward", sequence_length=512).difference
         238371602432
@@ -302,7 +302,7 @@ def of_another_type(error: InputError, more: str) -> InputError:
     The new message suggests the nearest type or, if there is none, appends ``more``. Other errors are returned
     unchanged.
     """
-    from bertcalc.families import hf_json  # imported here, because it takes a tenth of the library's import time
+    from bertcalc.families import hf_json  # imported here, because the import is slow
 
     if not hf_json.is_of_another_type(error.problems):
         return error

@@ -62,14 +62,14 @@ class Members(NamedTuple):
 
     @classmethod
     def of(cls, matches: Sequence[TensorMatch]) -> "Members":
-        """Summarize the tensors of a group and keep only the first few, because a header can have 60,000 tensors."""
+        """Summarize the tensors of a group and keep only the first few, because a header can have very many tensors."""
         in_checkpoint = sum(matched.entry.numbers() for matched in matches if matched.entry)
         in_model = sum(prod(matched.shape) for matched in matches if matched.shape is not None)
         return cls(len(matches), in_checkpoint, in_model, tuple(matches[:_SHOWN]))
 
 
 class Matching(NamedTuple):
-    """The comparison of a checkpoint with a model: each tensor of either is in exactly one group."""
+    """The comparison of a checkpoint with a model: every tensor of both is in exactly one group."""
 
     model: Model
     groups: dict[Group, Members]
@@ -253,9 +253,10 @@ def _tied(model: Model) -> dict[str, Shape]:
 
 @checked
 def best_class(tensors: Iterable[StoredTensor], config: Config, architecture: str | None = None) -> Model:
-    """Return the model of the class with the head tensors most similar to the checkpoint's; of several, the first.
+    """Return the model of the class that has the most similar head tensors to a checkpoint's.
 
-    The shapes give the number of labels. If the class is known already, pass it as ``architecture``.
+    If several classes are equally similar, the first is returned. The shapes give the number of labels. If the class is
+    already known, pass it as ``architecture``.
     """
     family = family_of(config)
     tensors = tuple(tensors)
@@ -293,7 +294,7 @@ _LABELLED = ("classifier", "answer span", "sentence order")
 
 @checked
 def family_of_names(names: Collection[str]) -> Family:
-    """The family that has the most of these names in its body or heads; of several, the first."""
+    """The family that has the most of these names in its body or heads; if there are several, the first."""
 
     def count(family: Family) -> int:
         family_names = _names_of(family.config)
@@ -319,8 +320,9 @@ def model_of_shapes(
 ) -> tuple[Model, tuple[str, ...]]:
     """Identify the model of a checkpoint from its shapes.
 
-    Returns the model and the names of its guessed fields, which no shape shows. If the family or the class is known
-    already, pass it as ``family`` or ``architecture``. Raises InputError if the shapes do not determine a model.
+    Returns the model, and the names of the fields that are guessed because no shape shows them. If the family or the
+    class is already known, pass it as ``family`` or ``architecture``. Raises InputError if the shapes do not determine
+    a model.
     """
     wrapper = wrapper_of(tensors)
     names_inside = [entry.name.removeprefix(wrapper) for entry in tensors]

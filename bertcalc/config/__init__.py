@@ -222,7 +222,7 @@ class Config(metaclass=_WithSharedNames):
 
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        """Yield problems with combinations of fields that are valid on their own; ``values`` has shared names as keys."""
+        """Yield problems with combinations of individually valid fields; ``values`` is keyed by shared name."""
         hidden_size, heads = values["hidden_size"], values["num_attention_heads"]
         if hidden_size % (heads * cls.heads_of):
             yield _not_divisible(cls, hidden_size, heads)
@@ -238,7 +238,7 @@ class Config(metaclass=_WithSharedNames):
 
     @classmethod
     def own_relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        """Yield problems with combinations of fields that only this family checks; a derived family extends the checks."""
+        """Yield problems with combinations of fields that only this family checks; derived families extend them."""
         yield from ()
 
     @classmethod

@@ -64,7 +64,7 @@ def letters_and_numbers(formula: Formula, model: Model, **sizes: int) -> tuple[M
     values = {**model.letter_values(), **sizes}
     beside = {field: size for field, size in values.items() if field not in model.config.shared()}
     dotted = mathml(formula.expression, printer="presentation", mul_symbol="dot")
-    written = dotted.replace("&#xB7;", "&InvisibleTimes;")  # not printed again, which would take SymPy milliseconds
+    written = dotted.replace("&#xB7;", "&InvisibleTimes;")  # reuses ``dotted``, because SymPy's printer is slow
     numbers = _IDENTIFIER.sub(lambda match: f"<mn>{values[FIELD_OF[match[1]]]:,}</mn>", dotted)
     return (
         Math(formula.latex(), f"<math>{written}</math>"),

@@ -57,7 +57,7 @@ _OTHERS = ("model_type", "architectures", "id2label", "label2id")
 class ConfigReading(NamedTuple):
     """The model that a config.json describes, and remarks on ignored, replaced or missing keys.
 
-    ``architecture`` is None if the family has no class for the class that the file names, or if the file names no class.
+    ``architecture`` is None if the file names no class, or a class without a counterpart in the family.
     """
 
     config: Config
@@ -247,7 +247,7 @@ def _with_vocabulary(content: dict[str, Any]) -> tuple[dict[str, Any], list[Prob
 
 
 def _values(kind: type[Config], content: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of all fields, from the file or by default; a shared name takes precedence over a family's own name."""
+    """The values of all fields, from the file or by default; shared names take precedence over a family's own."""
     defaults = {**vars(kind.default()), **kind.if_missing(content)}
     names = {name: kind.shared_name(name) for name in defaults}
     values = {

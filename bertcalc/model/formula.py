@@ -235,7 +235,7 @@ def in_numbers(expression: Any, values: Mapping[str, int]) -> str:
 @checked
 @once(1024)
 def count_formulas(model: Model) -> dict[str, Formula]:
-    """Formulas for the number of modules of each kind in the inventory, and of modules named ``dense``, keyed by name."""
+    """Formulas for the number of modules of each kind, and of modules named ``dense``, keyed by kind or name."""
     groups = [*inventory(model), named(model, "dense")]
     return {group.name: write(sympy.sympify(group.modules)) for group in groups}
 

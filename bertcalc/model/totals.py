@@ -49,7 +49,7 @@ PARTS: dict[str, str] = {
 
 
 class Bar(NamedTuple):
-    """A bar of a chart: its name, the path that a click opens ("" for a single tensor), its component, and its count."""
+    """A bar of a chart: its name, the path that a click opens ("" for a single tensor), its component, and its size."""
 
     name: str
     path: str
@@ -108,7 +108,8 @@ def comparable_totals(model: Module) -> dict[tuple[Component, str], int]:
 def parts_inside(model: Model, path: str) -> dict[tuple[Component, str], int]:
     """The parameters of each (component, part) pair in the module at ``path``.
 
-    The path has no body prefix. A layer is counted once, not once per copy. Raises KeyError if there is no module at ``path``.
+    The path has no body prefix. A layer is counted once, not once per copy. Raises KeyError if there is no module at
+    ``path``.
 
     >>> from bertcalc import BertConfig, build
     >>> parts_inside(build(BertConfig()), "encoder.layer.*")[("encoder", "attention")]
@@ -140,7 +141,8 @@ def over_layers(model: Module) -> list[Tensor]:
 def openable(model: Model) -> list[str]:
     """The paths that ``breakdown`` can open.
 
-    These are "" (the model), top-level modules, single layers, and modules with several tensors. Paths have no body prefix, so links stay valid if the class changes.
+    These are "" (the model), top-level modules, single layers, and modules with several tensors. Paths have no body
+    prefix, so links stay valid if the class changes.
     """
     leaves = [(model.without_prefix(path), module) for path, module, _ in model.modules() if module.parameters]
     paths = {"": None}

@@ -491,7 +491,10 @@ class Trace:
         return self.step(name, "add", *takes, shape=takes[0].shape, role=role, in_place=in_place, tensors=using)
 
     def divide(self, name: str, x: Value, *, wide: bool = False) -> Value:
-        """Record a division by a tensor with one element, which is float32 with ``wide``, whatever the model's dtype."""
+        """Record a division by a tensor with one element.
+
+        With ``wide``, this tensor is float32, whatever the model's dtype.
+        """
         return self.step(name, "divide", x, shape=x.shape, wide=wide)
 
     def multiply(self, name: str, *takes: Value) -> Value:

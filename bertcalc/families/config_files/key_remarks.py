@@ -52,7 +52,7 @@ def misnamed(
 
 
 def _meant(kind: type[Config], key: str, content: Mapping[str, Any]) -> str | None:
-    """The shared name of the field that a key probably means; None if no field is similar or the file already has it."""
+    """The shared name of the field that a key probably means; None if no field is similar or the file has it."""
     near = near_field(kind, key)
     return None if near is None or (content.keys() - {key}) & {near, kind.own_name(near)} else near
 
