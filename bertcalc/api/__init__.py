@@ -58,7 +58,7 @@ _NO_DISCOVERY = (
 class Model(core.Model):
     """A model: a configuration, its class, and the tree of its modules.
 
-    ``load`` and ``build`` create models. Methods take a batch as ``batch_size`` and ``sequence_length``, and return
+    ``load`` and ``build`` create models. Methods accept a batch as ``batch_size`` and ``sequence_length``, and return
     numbers of parameters, FLOPs or bytes. Notebooks show the modules with their parameters.
 
     >>> bert = load("bert-base-uncased")
@@ -177,9 +177,10 @@ class Model(core.Model):
 
     @checked
     def interactive_page(self, url: str = "") -> str:
-        """A single HTML file with sliders, the formula and bars, which needs no server; ``url`` is a link in the file.
+        """A single HTML file with sliders, the formula and bars, which needs no server.
 
-        Needs SymPy. Raises ArgumentError for a model of columns.
+        ``url`` is the address to which the page links; "" means no link. Needs SymPy. Raises ArgumentError for a model
+        of columns.
 
         >>> page = load("bert-base-uncased").interactive_page()
         >>> page.startswith("<!DOCTYPE html>"), len(page) < 100_000

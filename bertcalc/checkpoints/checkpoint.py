@@ -99,9 +99,10 @@ class Matching(NamedTuple):
 
     @property
     def differences(self) -> dict[Group, int]:
-        """Map each group to its elements in the checkpoint minus its elements in the model, if this is not 0.
+        """Map each group to its number of elements in the checkpoint minus its number of elements in the model.
 
-        The sum of these numbers is the checkpoint's number of elements minus the model's number of parameters.
+        Groups without a difference are left out. The sum of the differences is the checkpoint's number of elements
+        minus the model's number of parameters.
         """
         sums = {group: members.in_checkpoint - members.in_model for group, members in self.groups.items()}
         return {group: difference for group, difference in sums.items() if difference}
@@ -113,7 +114,7 @@ class Matching(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether the checkpoint is complete, and has nothing else except buffers and copies of tied tensors.
+        """Whether the checkpoint is complete and has no other tensors except buffers and copies of tied tensors.
 
         Tensors may have the names of older releases.
         """
@@ -397,7 +398,7 @@ _SIZES = {
 
 
 def _sizes(full: Config, shapes: Mapping[str, Shape]) -> tuple[dict[str, int], dict[str, str]]:
-    """Read the sizes from the matrices of a checkpoint; also return the name of a matrix that should show each size."""
+    """Read the sizes from a checkpoint's matrices; also map each size to the name of a matrix that should show it."""
     sizes: dict[str, int] = {}
     tellers: dict[str, str] = {}
     for tensor in build(unchecked(full, **_SIZES)).tensors():

@@ -391,7 +391,7 @@ def sizes_of(kind: type[Config]) -> Mapping[str, str]:
 
 
 def letters(config: Config) -> dict[str, int]:
-    """The values of a configuration's sizes, keyed by the letters that users type: H is 768."""
+    """The values of a configuration's sizes, except values below 1, keyed by the letters that users type: H is 768."""
     fields_with = {**sizes_of(type(config)), **config.letters_of_sizes()}
     return {EVERY_LETTER[field]: size for field in fields_with if (size := getattr(config, field)) is None or size > 0}
 
@@ -491,7 +491,7 @@ class _ValuesRead(Mapping[str, Any]):
 
 
 def _distinct(columns: Sequence[Any]) -> Iterator[tuple[int, ...]]:
-    """The distinct rows of columns of equal length, in order of first appearance."""
+    """Yield the distinct rows of columns of equal length, in order of first appearance."""
     yield from dict.fromkeys(zip(*(column.tolist() for column in columns), strict=True))
 
 
@@ -580,7 +580,7 @@ def _lacking(kind: type[Config], field: str, value: object) -> Problem:
 
 
 def no_field(kind: type[Config], name: str, value: object) -> Problem:
-    """The problem with a field that a configuration class lacks; the remedy is the field that was probably meant."""
+    """The problem with a field that a configuration class lacks; the remedy, if any, is the field probably meant."""
     near = near_field(kind, name)
     if near is None:
         message = N_("{config} has no {field}: its fields are {fields}.")
@@ -695,7 +695,7 @@ def _not_in_vocabulary(pad: int, vocab_size: int) -> Problem:
 
 
 def _show(value: object) -> str:
-    """A value as text for a message, shortened if it is long. For an object without its own ``__repr__``, the type."""
+    """A value as text for a message, shortened if it is long. An object without its own ``__repr__`` is its type."""
     if type(value).__repr__ is object.__repr__:
         return quoted(value)
     try:

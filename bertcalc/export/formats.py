@@ -135,8 +135,9 @@ def _markdown(text: str) -> str:
 
 
 def _markdown_code(text: str) -> str:
-    """A name in a table. A vertical bar ends the cell even in code, unless exactly one backslash precedes it.
+    """Write a name as code in a table cell.
 
+    A vertical bar ends the cell even in code, unless exactly one backslash precedes it.
     See https://github.github.com/gfm/#tables-extension-.
     """
     return code(text).replace(r"\|", r"\x7c").replace("|", r"\|")

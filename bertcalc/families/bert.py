@@ -105,7 +105,7 @@ def summed_embeddings(
 
 
 def id_buffers(t: Trace, c: Config) -> None:
-    """Declare the buffers of the embeddings: position ids, and token type ids of 0."""
+    """Declare the buffers of the embeddings: position ids and, if there are token types, token type ids of 0."""
     for name in ("position_ids", "token_type_ids")[: 1 + c.has("type_vocab_size")]:
         t.buffer(name, (1, c.max_position_embeddings), ids=True)
 

@@ -46,7 +46,7 @@ class DebertaConfig(deberta_v2.Disentangled):
 
     @property
     def whole(self) -> int | None:
-        """The length of a sequence that uses all rows of the table; None without relative positions."""
+        """The length of a sequence that uses the whole table of distances; None without relative positions."""
         return self.max_position_embeddings if self.relative_attention else None
 
     @property

@@ -211,9 +211,8 @@ def _body(t: Trace, c: DebertaV2Config, pooler: bool) -> Hidden:
 def embedded(t: Trace, c: Any, kind: str, norm: str = "LayerNorm") -> Value:
     """The normalized sum of word and position embeddings, with 0 for padding tokens.
 
-    If there is no table of position embeddings, only word embeddings are normalized.
-
-    ``kind`` is the prefix of the module class names, ``norm`` the class of LayerNorms.
+    If there is no table of position embeddings, only word embeddings are normalized. ``kind`` is the prefix of the
+    module class names, ``norm`` the class of LayerNorms.
     """
     with t.module("embeddings", f"{kind}Embeddings", component="embeddings"):
         bert.id_buffers(t, c)

@@ -66,7 +66,7 @@ class ConfigReading(NamedTuple):
 
     @property
     def doubts(self) -> list[Problem]:
-        """The remarks on keys that may change the model; remarks on defaults and ineffective keys are left out."""
+        """The remarks on keys that may change the model, not on defaults, ineffective keys or a recognized family."""
         calm = (key_remarks.DEFAULTS, key_remarks.WITHOUT_EFFECT, RECOGNIZED, LIKE_BERT)
         return [remark for remark in self.remarks if remark.message not in calm]
 
@@ -234,7 +234,7 @@ def _raise(refusals: Iterable[Problem]) -> None:
 
 
 def _with_vocabulary(content: dict[str, Any]) -> tuple[dict[str, Any], list[Problem]]:
-    """Rename the vocabulary size of a file from 2019 to vocab_size; return the new content, and a remark on it."""
+    """Rename the vocabulary size of a file from 2019 to vocab_size; return the content, and a remark if renamed."""
     if OLD_VOCABULARY not in content:
         return content, []
     content = dict(content)

@@ -125,7 +125,7 @@ class Class(NamedTuple):
 
     @property
     def caches(self) -> bool:
-        """Whether the class takes past_key_values. It also returns them, unless they are in ``withholds``."""
+        """Whether the class accepts past_key_values. It also returns them, unless they are in ``withholds``."""
         return "past_key_values" in self.inputs
 
     @property
@@ -157,7 +157,7 @@ class Preset(NamedTuple):
 class Family:
     """The models of one architecture.
 
-    - ``prefix``: the attribute under which a class with a head holds the body (bert).
+    - ``prefix``: the attribute under which a class with a head holds the body, such as bert.
     - ``head_first``: whether the head is registered before the body, so that its tensors come first.
     - ``cross_cache``: whether the cache of layers with cross attention has room for an encoder's keys and values even
       if no encoder output is given.

@@ -156,8 +156,7 @@ def window_in_letters(config: Config, sequence_length: int) -> dict[str, int]:
     """A dictionary with the ``local_attention`` for a symbolic sequence length; empty without local attention.
 
     Symbols have no order, so the window is a number: 0 if ``sequence_length`` needs a mask for local attention,
-    otherwise 8. A window of 8 is larger than every sequence with a numeric length, which has at most one token and one
-    virtual token.
+    otherwise 8. No numeric sequence length reaches 8: it is at most 2, for one token and one virtual token.
     """
     return {} if config.window is None else {"local_attention": 0 if config.masks_window(sequence_length) else 8}
 

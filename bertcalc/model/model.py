@@ -46,7 +46,7 @@ class Model(Module):
     config: Config
     add_pooling_layer: bool  # True if the class has no such option
     changes: tuple[Change, ...] = ()
-    _no_tree = ""  # the reason why there is no module tree; "" if there is a tree
+    _no_tree = ""  # why there is no module tree; "" if there is one
 
     @checked
     def __init__(

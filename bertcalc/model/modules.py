@@ -54,7 +54,7 @@ class Tensor(NamedTuple):
     shape: Shape
     copies: int
     place: Place = NOWHERE
-    frozen: bool = False  # whether the model never trains it: see Module.frozen
+    frozen: bool = False  # whether it is never trained (see Module.frozen)
 
     def num_parameters(self) -> int:
         return self.copies * prod(self.shape)
@@ -108,7 +108,7 @@ class PrintedLine(NamedTuple):
 
 
 class Module:
-    """A node of the tree: its class, its own tensors, its children.
+    """A node of the tree: its class, its own tensors, and its children.
 
     Tensors are keyed by the last part of their names, such as ``weight``.
 
@@ -259,7 +259,7 @@ class Module:
         return names
 
     def named_parameters(self) -> Iterator[tuple[str, Shape]]:
-        """The name and shape of every parameter tensor, as the real model's ``named_parameters()`` lists them.
+        """Yield the name and shape of every parameter tensor, as the real model's ``named_parameters()`` lists them.
 
         Raises InputError for columns, which have no single number of layers.
 
@@ -355,7 +355,7 @@ class Module:
     def printed_lines(
         self, path: str = "", copies: int = 1, label: str = "", indent: str = ""
     ) -> Iterator[PrintedLine]:
-        """The lines of ``print(model)``, each with its module.
+        """Yield the lines of ``print(model)``, each with its module.
 
         ``path``, ``copies``, ``label`` and ``indent`` place this module in a larger printed tree.
 

@@ -80,7 +80,7 @@ _roles = lru_cache(maxsize=1024)(_Roles)
 
 
 class Value(NamedTuple):
-    """A value between two steps, named after the step that produces it; ids are int64, everything else is float."""
+    """A value between two steps, named after the step that produces it; it is int64 if ``ids``, otherwise float."""
 
     name: str
     shape: Shape
@@ -97,7 +97,7 @@ class Step(NamedTuple):
     - ``takes``, ``gives``: the inputs and the result.
     - ``runs``: how often it runs.
     - ``place``: its component, block and role.
-    - ``core``: whether it belongs to the attention proper, from query, key and value to their context.
+    - ``core``: whether it belongs to the attention core, from query, key and value to the context.
     - ``output``: the name under which the model returns its result.
     - ``variable``: (module, variable name) if the forward method of the module holds the result in a variable.
     - ``in_place``: whether the result reuses the memory of the first input.
@@ -306,7 +306,7 @@ class Trace:
 
     @contextmanager
     def core(self) -> Iterator[None]:
-        """Mark the steps within as part of the attention from query, key and value to their context."""
+        """Mark the steps within as part of the attention core, from query, key and value to the context."""
         self._core = True
         yield
         self._core = False
@@ -574,11 +574,12 @@ class Trace:
         - ``distances``: a function of scores, query and key that adds position-dependent scores.
         - ``bias``: a bias that is added to the scores after the division.
         - ``angles``: the rotary angles for query and key.
-        - ``wide``, ``wide_angles``: compute the softmax and the rotation in float32, whatever the model's dtype.
-        - ``cached``: keys and values are copied into the cache and read from it. BERT's programs leave this out because
-          their keys and values are in memory only once, with or without a cache.
+        - ``wide``, ``wide_angles``: whether the softmax and the rotation are computed in float32, whatever the model's
+          dtype.
+        - ``cached``: whether keys and values are copied into the cache and read from it. BERT's programs leave this out
+          because their keys and values are in memory only once, with or without a cache.
         - ``mask``: the name of the attention mask.
-        - ``written_out``: scores and weights are variables of the module's own forward method.
+        - ``written_out``: whether scores and weights are variables of the module's own forward method.
         - ``shared_by``: the number of key/value heads, each shared by several query heads (Ainslie et al. 2023,
           arXiv:2305.13245); None if every query head has its own.
         """
@@ -652,9 +653,9 @@ class Trace:
     def aside(self, value: Value, *done: str) -> Value:
         """Record operations of the body's forward method before the step of ``value``, for the memory simulation.
 
-        ``done`` are words: "padding" (it checks for padding, to warn), "positions" (it creates position ids),
-        "positions for layers" (it also passes them to all layers), "masks" (it creates attention masks), or a word that
-        only the family's overrides use. By default, position ids are in a buffer of the embeddings, and masks are
+        ``done`` names the operations: "padding" (checks for padding, to warn), "positions" (creates position ids),
+        "positions for layers" (also passes them to all layers), "masks" (creates attention masks), or a word that only
+        the family's overrides use. By default, position ids are in a buffer of the embeddings, and masks are
         created before the encoder.
         """
         self._set_fields(value, asides=done)

@@ -1,4 +1,4 @@
-"""The size of ONNX files: the initializers that PyTorch's exporters write, and a graph of measured size.
+"""The size of ONNX files: the initializers that PyTorch's exporters write, and the measured size of the graph.
 
 A matrix of torch.nn.Linear becomes the second operand of a MatMul: its transpose, under a new name. Vectors keep their
 names and are written once. The exporters differ in how often they write a matrix:
@@ -87,7 +87,7 @@ def _of_steps(steps: list[Step]) -> Iterator[_Use]:
 
 
 def _weight(step: Step) -> _Use | None:
-    """The matrix of a linear layer, which may be tied."""
+    """The matrix of a linear layer, owned or tied; None if the step is not a linear layer."""
     module = step.module
     if not isinstance(module, Linear | Conv1D):
         return None

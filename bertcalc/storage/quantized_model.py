@@ -281,5 +281,5 @@ class AdaptedModel:
 
     @property
     def file_bytes(self) -> int:
-        """The total size of both files: the quantized model and adapter_model.safetensors."""
+        """The total size of both files in bytes: the quantized model and adapter_model.safetensors."""
         return self.base.file_bytes + adapter_file_bytes(self.model, self.base.dtype)

@@ -70,7 +70,7 @@ def _is_layer_type(name: Any) -> bool:
 
 
 def _second_names(kind: type[Config], content: Mapping[str, Any]) -> Iterator[Problem]:
-    """Problems with sizes under the family's own names, in files that also have the shared names.
+    """Yield problems with sizes under the family's own names, in files that also have the shared names.
 
     The shared name takes precedence, but transformers checks both values.
     """
