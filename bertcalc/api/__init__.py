@@ -194,9 +194,9 @@ class Model(core.Model):
 
     @checked
     def adapted(self, adapter: Change) -> "Model":
-        """A copy with an adapter or a different change.
+        """A copy with an adapter or another change.
 
-        Adapters take peft's arguments: ``Lora``, ``IA3``, ``PromptTuning``, ``PrefixTuning``, ``PromptEncoder``,
+        Adapters have peft's arguments: ``Lora``, ``IA3``, ``PromptTuning``, ``PrefixTuning``, ``PromptEncoder``,
         ``LNTuning`` and ``BitFit``. Other changes must come before an adapter: ``ResizeVocabulary``, ``DropLayers``,
         ``PruneHeads``, ``NarrowFeedForward`` and ``FactorizeEmbeddings``. Raises InputError if the change is not
         possible.

@@ -125,7 +125,7 @@ _FORMULA = re.compile(r"(^|[;\t\r\n])(?=\s*[=+@＝＋＠－-])")
 
 
 def _guarded(text: str) -> str:
-    """The text, with an apostrophe before anything that a spreadsheet would take for a formula."""
+    """The text, with an apostrophe before anything that a spreadsheet would interpret as a formula."""
     return text if _SIGNED.fullmatch(text) else _FORMULA.sub(r"\1'", text)
 
 

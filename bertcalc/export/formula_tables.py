@@ -73,6 +73,6 @@ def letters_and_numbers(formula: Formula, model: Model, **sizes: int) -> tuple[M
 
 
 def _percent(part: int, whole: int) -> float:
-    """A share in percent with three significant digits, such as 21.8 or 0.0014; 100 only for the whole."""
+    """A share in percent with three significant digits, such as 21.8 or 0.0014; 100 only if the part is the whole."""
     share = rounded(100 * part / whole)
     return min(share, 99.9) if part < whole else share

@@ -30,7 +30,7 @@ class Batch(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The shape of input_ids: batch_size and sequence_length."""
+        """The shape of input_ids: (batch_size, sequence_length)."""
         return self.batch_size, self.sequence_length
 
     def sizes(self) -> dict[str, int]:

@@ -33,7 +33,7 @@ class ModuleChange(NamedTuple):
 
 @checked
 def differences(first: Model, second: Model) -> list[ModuleChange]:
-    """Every difference between two models, in module order; the ``parameters`` sum to the difference of the totals."""
+    """Every difference between two models, in module order; the ``parameters`` add up to the difference of totals."""
     old, new = ({name: (module, 1) for name, module in top_level(model).items()} for model in (first, second))
     return list(_compare(old, new, "", 1))
 

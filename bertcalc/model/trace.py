@@ -255,7 +255,7 @@ class Trace:
         start: int | None = None,
         alike: bool = False,
     ) -> "Trace":
-        """Declare a ModuleList with ``copies`` of the layer declared within, run ``runs`` times in all.
+        """Declare a ModuleList with ``copies`` of the layer declared within, run ``runs`` times in total.
 
         By default, there are as many runs as copies; ALBERT runs a single layer many times. If the first layer differs
         from the others, declare it with ``start=0`` (its name is then 0) and the others with ``start=1`` (named *).

@@ -33,7 +33,7 @@ class Initializer(NamedTuple):
     tensor: StoredTensor
     copies: int
     operation: Operation = ""
-    uses: int = 1  # the number of uses of each copy
+    uses: int = 1  # how often the graph uses each copy
 
     def num_bytes(self) -> int:
         return self.copies * self.tensor.num_bytes()
