@@ -254,7 +254,7 @@ def _tied(model: Model) -> dict[str, Shape]:
 
 @checked
 def best_class(tensors: Iterable[StoredTensor], config: Config, architecture: str | None = None) -> Model:
-    """Return the model of the class that has the most similar head tensors to a checkpoint's.
+    """Return the model of the class with the head tensors most similar to the checkpoint's.
 
     If several classes are equally similar, the first is returned. The shapes give the number of labels. If the class is
     already known, pass it as ``architecture``.

@@ -695,7 +695,10 @@ def _not_in_vocabulary(pad: int, vocab_size: int) -> Problem:
 
 
 def _show(value: object) -> str:
-    """A value as text for a message, shortened if it is long. An object without its own ``__repr__`` is its type."""
+    """A value as text for a message, shortened if it is long.
+
+    For an object without its own ``__repr__``, the text is its type.
+    """
     if type(value).__repr__ is object.__repr__:
         return quoted(value)
     try:

@@ -253,7 +253,7 @@ def masked_lm(kind: str, t: Trace, c: Config, hidden: Hidden, *, prefix: str = "
 
 
 def next_sentence(kind: str, t: Trace, c: Config, hidden: Hidden) -> None:
-    """Two scores: one if the second text follows the first, and one if it does not."""
+    """Two scores: for a second text that follows the first, and for a second text that does not."""
     with t.module("cls", f"{kind}OnlyNSPHead"):
         t.output("logits", _relationship(t, c, hidden))
 

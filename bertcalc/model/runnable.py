@@ -17,7 +17,7 @@ ORDER = N_(
 
 
 def unpadded(cls: Class, config: Config, batch_size: int) -> Problem | None:
-    """The problem with a batch of several sequences if the class needs a missing pad_token_id; otherwise None.
+    """The problem with a batch of several sequences if the class needs a pad_token_id and has none; otherwise None.
 
     A symbolic batch size counts as several sequences.
     """

@@ -1,7 +1,7 @@
 """Run functions that need too much time or memory for the server in a separate process.
 
-Importing PyTorch is slow and needs much memory. With a separate process, only the sessions that need PyTorch wait, and
-its memory is freed after the process has been idle for a while.
+Importing PyTorch is slow and needs a lot of memory. With a separate process, only the sessions that need PyTorch wait,
+and its memory is freed after the process has been idle for a while.
 """
 
 import atexit

@@ -97,7 +97,7 @@ def _of_labels(content: Mapping[str, Any], values: Mapping[str, Any]) -> Iterato
 
 
 def _unread(kind: type[Config], keys: Mapping[str, Any], content: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield remarks on unread keys: misspelled, unknown, affecting only memory, and without effect.
+    """Yield remarks on unread keys: misspelled or unknown keys, and keys that affect only memory or nothing.
 
     The remedy for a key that is probably misspelled is the intended field.
     """
