@@ -167,7 +167,7 @@ def _with_heads(item: ModelRef, start: Model) -> ModelRef:
 
 
 def _described(path: Path) -> Model:
-    """Read the model that a config.json describes. If the file names no class, this is the family's base class.
+    """Read the model that a config.json describes. If the file names no class, the model has no head.
 
     Prints remarks on the file. Raises InputError if the file cannot be read.
     """

@@ -40,7 +40,7 @@ from bertcalc.text.suggestions import nearest
 PRESENT = "present"
 MOST = 12  # the maximum number of models in a comparison
 LONGEST = 8_000  # the maximum length of a comparison in characters: any server accepts URLs of this length
-_CONFIG = "config"  # the name under which a text has the fields of a config.json
+_CONFIG = "config"  # the name under which a text contains the fields of a config.json
 _Assignment = tuple[str, str, str]  # name, dash, value
 _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "none": None}
 
@@ -92,13 +92,13 @@ class ModelRef(NamedTuple):
 
     @property
     def steps(self) -> tuple[ChangeStep, ...] | None:
-        """The steps in the reference, or None. If it is None, ``present`` has the present model's steps."""
+        """The steps in the reference; None if it has none. ``present`` then has the steps of the present model."""
         steps: tuple[ChangeStep, ...] | None = dict(self.changes).get(STEPS)
         return steps
 
     @property
     def has_steps_of_present(self) -> bool:
-        """Whether the reference takes the present model's steps."""
+        """Whether the reference uses the steps of the present model."""
         return self.base == PRESENT and self.steps is None
 
     def with_steps(self, steps: Sequence[ChangeStep]) -> "ModelRef":
@@ -292,7 +292,7 @@ def _check(kind: type[Config], field: str, value: Any) -> Problem | None:
         options = exact or similar
         return _unknown(field, str(value), N_("there is no architecture {name}: did you mean {nearest}?"), options)
     if field == "add_pooling_layer":
-        # The configuration has no such field, so the check is for use_cache, which is of the same type.
+        # The configuration has no such field, so the check is for use_cache, which has the same type.
         problem = check_field(kind, "use_cache", value)
         return problem and problem._replace(field=field, values={**problem.values, "field": field})
     return check_field(kind, field, value)

@@ -47,7 +47,7 @@ class FormulaWidget(anywidget.AnyWidget):
 
     @property
     def model(self) -> Any:
-        """The model at the present sizes. Raises ConfigError if Python code has set invalid sizes."""
+        """The model with the current sizes. Raises ConfigError if Python code has set invalid sizes."""
         sizes = {**self.sizes}
         vocabulary = sizes.pop("vocab_size")
         config = replace(self._start.config, **sizes)

@@ -58,7 +58,7 @@ _NO_DISCOVERY = (
 class Model(core.Model):
     """A model: a configuration, its class, and the tree of its modules.
 
-    ``load`` and ``build`` create models. Methods take a batch as ``batch_size`` and ``sequence_length``, and return
+    ``load`` and ``build`` create models. Methods accept a batch as ``batch_size`` and ``sequence_length``, and return
     numbers of parameters, FLOPs or bytes. Notebooks show the modules with their parameters.
 
     >>> bert = load("bert-base-uncased")
@@ -143,7 +143,7 @@ class Model(core.Model):
     ) -> ModelComparison:
         """The difference between this model and another, as a sum over the fields that differ.
 
-        Takes the same arguments and raises the same errors as ``bertcalc.compare``.
+        Accepts the same arguments and raises the same errors as ``bertcalc.compare``.
 
         >>> load("bert-base-uncased").compare(load("bert-large-uncased"), "forward", sequence_length=512).difference
         238371602432
@@ -177,9 +177,10 @@ class Model(core.Model):
 
     @checked
     def interactive_page(self, url: str = "") -> str:
-        """A single HTML file with sliders, the formula and bars, which needs no server; ``url`` is a link in the file.
+        """A single HTML file with sliders, the formula and bars, which needs no server.
 
-        Needs SymPy. Raises ArgumentError for a model of columns.
+        ``url`` is the address to which the page links; "" means no link. Needs SymPy. Raises ArgumentError for a model
+        of columns.
 
         >>> page = load("bert-base-uncased").interactive_page()
         >>> page.startswith("<!DOCTYPE html>"), len(page) < 100_000
@@ -193,9 +194,9 @@ class Model(core.Model):
 
     @checked
     def adapted(self, adapter: Change) -> "Model":
-        """A copy with an adapter or a different change.
+        """A copy with an adapter or another change.
 
-        Adapters take peft's arguments: ``Lora``, ``IA3``, ``PromptTuning``, ``PrefixTuning``, ``PromptEncoder``,
+        Adapters have peft's arguments: ``Lora``, ``IA3``, ``PromptTuning``, ``PrefixTuning``, ``PromptEncoder``,
         ``LNTuning`` and ``BitFit``. Other changes must come before an adapter: ``ResizeVocabulary``, ``DropLayers``,
         ``PruneHeads``, ``NarrowFeedForward`` and ``FactorizeEmbeddings``. Raises InputError if the change is not
         possible.
@@ -302,7 +303,7 @@ def of_another_type(error: InputError, more: str) -> InputError:
     The new message suggests the nearest type or, if there is none, appends ``more``. Other errors are returned
     unchanged.
     """
-    from bertcalc.families import hf_json  # imported here, because it takes a tenth of the library's import time
+    from bertcalc.families import hf_json  # imported here, because the import is slow
 
     if not hf_json.is_of_another_type(error.problems):
         return error

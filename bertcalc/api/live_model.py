@@ -47,9 +47,9 @@ def of(real_model: Any) -> Model | UnknownModel:
     """Read a ``torch.nn.Module`` on any device, such as a model loaded by transformers.
 
     If bertcalc knows the class, and all tensors have the expected names and shapes, the result is the same ``Model`` as
-    ``load`` returns for the configuration. Otherwise it is an ``UnknownModel`` with the parameters of the modules; its
-    ``reason`` is a sentence on what bertcalc does not know, or on the first tensor that differs. Like ``load``, this
-    function warns about keys in a known model's configuration that are ignored but may change FLOPs or memory.
+    ``load`` returns for the configuration. Otherwise, it is an ``UnknownModel`` with the parameters of the modules. Its
+    ``reason`` is a sentence about what bertcalc does not know, or about the first tensor that differs. Like ``load``,
+    this function warns about keys in a known model's configuration that are ignored but may change FLOPs or memory.
 
     Raises ArgumentError for anything but a ``torch.nn.Module``, and InputError for a lazy module that has not run yet,
     because its tensors have no shape.
@@ -104,7 +104,7 @@ def _known(real: Any, tensors: Mapping[str, Shape]) -> tuple[Model, list[Problem
 
 
 def _difference(model: Model, tensors: Mapping[str, Shape]) -> str:
-    """A sentence on the first tensor that differs from the model's; empty if no tensor differs."""
+    """A sentence about the first tensor that differs from the model's; empty if no tensor differs."""
     expected, name = dict(model.named_parameters()), f"{model.architecture} with its configuration"
     # If the head is registered after the body, as in older releases, PyTorch lists a tied tensor under its other name.
     listed = {other: tensor for other, tensor in model.ties().items() if tensor not in tensors}

@@ -48,7 +48,7 @@ class ModelComparison(NamedTuple):
 
     @property
     def rows(self) -> list[ComparisonRow]:
-        """The first model, the parts of the difference, and the second model with the whole difference."""
+        """The first model, the parts of the difference, and the second model with the total difference."""
         whole = self.explanation
         effective = [part for part in whole.parts if part.has_effect]
         parts = [ComparisonRow(_words(part.named), part.total, part.difference) for part in effective]

@@ -22,7 +22,7 @@ from bertcalc.text.digits import share
 
 
 class TreeRow(NamedTuple):
-    """A module with parameters: its name and kind, its own tensors, the parameters of a copy, the number of copies."""
+    """A module with parameters: its name, class, own tensors, parameters per copy, and number of copies."""
 
     name: str
     kind: str
@@ -61,7 +61,7 @@ def _children(module: Module) -> Iterator[tuple[str, Module, int]]:
 
 
 def _tensors(module: Module) -> str:
-    """The shapes of a module's own tensors, and the names of its tied tensors, which count where they are owned."""
+    """The shapes of a module's own tensors, and the names of its tied tensors, which are counted with their owners."""
     own = [_sides(shape) for shape in module.parameters.values()]
     return " + ".join([*own, *(f"tied {name}" for name in module.tied)])
 
@@ -100,7 +100,7 @@ def _percent(part: int, whole: int) -> str:
 def mime_bundle(tree: Module, remark: str = "") -> dict[str, str]:
     """The text and HTML that a notebook shows for a tree, below a remark, keyed by media type.
 
-    A tree with columns or symbols as sizes has only a text, its repr.
+    For a tree with columns or symbols as sizes, there is only a text: its repr.
     """
     if not isinstance(tree.num_parameters(), int):
         return {"text/plain": repr(tree)}

@@ -62,14 +62,14 @@ class Members(NamedTuple):
 
     @classmethod
     def of(cls, matches: Sequence[TensorMatch]) -> "Members":
-        """Summarize the tensors of a group and keep only the first few, because a header can have 60,000 tensors."""
+        """Summarize the tensors of a group and keep only the first few, because a header can have very many tensors."""
         in_checkpoint = sum(matched.entry.numbers() for matched in matches if matched.entry)
         in_model = sum(prod(matched.shape) for matched in matches if matched.shape is not None)
         return cls(len(matches), in_checkpoint, in_model, tuple(matches[:_SHOWN]))
 
 
 class Matching(NamedTuple):
-    """The comparison of a checkpoint with a model: each tensor of either is in exactly one group."""
+    """The comparison of a checkpoint with a model: every tensor of both is in exactly one group."""
 
     model: Model
     groups: dict[Group, Members]
@@ -99,9 +99,10 @@ class Matching(NamedTuple):
 
     @property
     def differences(self) -> dict[Group, int]:
-        """Map each group to its elements in the checkpoint minus its elements in the model, if this is not 0.
+        """Map each group to its number of elements in the checkpoint minus its number of elements in the model.
 
-        The sum of these numbers is the checkpoint's number of elements minus the model's number of parameters.
+        Groups without a difference are left out. The sum of the differences is the checkpoint's number of elements
+        minus the model's number of parameters.
         """
         sums = {group: members.in_checkpoint - members.in_model for group, members in self.groups.items()}
         return {group: difference for group, difference in sums.items() if difference}
@@ -113,7 +114,7 @@ class Matching(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether the checkpoint is complete, and has nothing else except buffers and copies of tied tensors.
+        """Whether the checkpoint is complete and has no other tensors except buffers and copies of tied tensors.
 
         Tensors may have the names of older releases.
         """
@@ -253,9 +254,10 @@ def _tied(model: Model) -> dict[str, Shape]:
 
 @checked
 def best_class(tensors: Iterable[StoredTensor], config: Config, architecture: str | None = None) -> Model:
-    """Return the model of the class with the head tensors most similar to the checkpoint's; of several, the first.
+    """Return the model of the class with the head tensors most similar to the checkpoint's.
 
-    The shapes give the number of labels. If the class is known already, pass it as ``architecture``.
+    If several classes are equally similar, the first is returned. The shapes give the number of labels. If the class is
+    already known, pass it as ``architecture``.
     """
     family = family_of(config)
     tensors = tuple(tensors)
@@ -293,7 +295,7 @@ _LABELLED = ("classifier", "answer span", "sentence order")
 
 @checked
 def family_of_names(names: Collection[str]) -> Family:
-    """The family that has the most of these names in its body or heads; of several, the first."""
+    """The family that has the most of these names in its body or heads; if there are several, the first."""
 
     def count(family: Family) -> int:
         family_names = _names_of(family.config)
@@ -319,8 +321,9 @@ def model_of_shapes(
 ) -> tuple[Model, tuple[str, ...]]:
     """Identify the model of a checkpoint from its shapes.
 
-    Returns the model and the names of its guessed fields, which no shape shows. If the family or the class is known
-    already, pass it as ``family`` or ``architecture``. Raises InputError if the shapes do not determine a model.
+    Returns the model, and the names of the fields that are guessed because no shape shows them. If the family or the
+    class is already known, pass it as ``family`` or ``architecture``. Raises InputError if the shapes do not determine
+    a model.
     """
     wrapper = wrapper_of(tensors)
     names_inside = [entry.name.removeprefix(wrapper) for entry in tensors]
@@ -395,7 +398,7 @@ _SIZES = {
 
 
 def _sizes(full: Config, shapes: Mapping[str, Shape]) -> tuple[dict[str, int], dict[str, str]]:
-    """Read the sizes from the matrices of a checkpoint; also return the name of a matrix that should show each size."""
+    """Read the sizes from a checkpoint's matrices; also map each size to the name of a matrix that should show it."""
     sizes: dict[str, int] = {}
     tellers: dict[str, str] = {}
     for tensor in build(unchecked(full, **_SIZES)).tensors():

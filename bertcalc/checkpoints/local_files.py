@@ -48,7 +48,10 @@ class CutOff(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """The tensors of the chosen files, and the files that are cut off."""
+    """The tensors of the chosen files, and the files that are cut off.
+
+    ``name`` is the name of the file; for several files, it has the first and the last name.
+    """
 
     name: str
     tensors: tuple[StoredTensor, ...]

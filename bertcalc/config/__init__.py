@@ -108,7 +108,7 @@ class Config(metaclass=_WithSharedNames):
     undeclared: ClassVar[tuple[str, ...]] = ()  # fields that transformers reads but does not declare
     turns_pairs: ClassVar[bool] = False  # whether positions are rotary: pairs of activations are rotated
     heads_of: ClassVar[int] = 1  # the head size must be a multiple of this number
-    chunks: ClassVar[bool] = False  # whether the feed-forward can process a sequence in chunks
+    chunks: ClassVar[bool] = False  # whether the feed-forward networks can process a sequence in chunks
     whole_numbers: ClassVar[tuple[str, ...]] = ()  # keys of a config.json that are not fields but must be integers
     numbers: ClassVar[tuple[str, ...]] = ()  # keys of a config.json that are not fields but must be numbers
     decimal_numbers: ClassVar[tuple[str, ...]] = ()  # fields that a config.json must have as decimals: 0.0, not 0
@@ -222,7 +222,7 @@ class Config(metaclass=_WithSharedNames):
 
     @classmethod
     def relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        """Problems between fields that are valid on their own; ``values`` is keyed by shared name."""
+        """Yield problems with combinations of individually valid fields; ``values`` is keyed by shared name."""
         hidden_size, heads = values["hidden_size"], values["num_attention_heads"]
         if hidden_size % (heads * cls.heads_of):
             yield _not_divisible(cls, hidden_size, heads)
@@ -238,12 +238,12 @@ class Config(metaclass=_WithSharedNames):
 
     @classmethod
     def own_relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:
-        """Problems between fields that only this family checks; a derived family extends the checks of its base."""
+        """Yield problems with combinations of fields that only this family checks; derived families extend them."""
         yield from ()
 
     @classmethod
     def if_missing(cls, content: Mapping[str, Any]) -> dict[str, Any]:
-        """The values of fields that are missing from a config.json, if these values are not the fields' defaults."""
+        """The values of fields that are missing from a config.json, if they differ from the fields' defaults."""
         return {}
 
     @classmethod
@@ -253,7 +253,7 @@ class Config(metaclass=_WithSharedNames):
 
     @classmethod
     def refused(cls, content: Mapping[str, Any]) -> Iterator[Problem]:
-        """Problems with keys of a config.json that are not fields of the class but change the model.
+        """Yield problems with keys of a config.json that are not fields of the class but change the model.
 
         With rotary positions, this includes a head size other than hidden_size / num_attention_heads, which
         transformers accepts.
@@ -269,7 +269,7 @@ class Config(metaclass=_WithSharedNames):
     def letters_of_sizes(self) -> dict[str, str]:
         """Map each of the family's sizes to the size that provides its letter.
 
-        This is the size itself, unless two sizes must be equal. If the present value of a size gives the model a
+        This is the size itself, unless two sizes must be equal. If the current value of a size gives the model a
         special structure, the size is left out.
         """
         return {field: field for field in sizes_of(type(self))}
@@ -311,7 +311,7 @@ class Config(metaclass=_WithSharedNames):
 
     @property
     def whole(self) -> int | None:
-        """The sequence length at which layers use the whole table of distances, not a slice; None without one."""
+        """The sequence length at which layers use the whole table of distances, not a slice; None without a table."""
         return None
 
     @property
@@ -391,13 +391,13 @@ def sizes_of(kind: type[Config]) -> Mapping[str, str]:
 
 
 def letters(config: Config) -> dict[str, int]:
-    """The values of a configuration's sizes, keyed by the letters that users type: H is 768."""
+    """The values of a configuration's sizes, except values below 1, keyed by the letters that users type: H is 768."""
     fields_with = {**sizes_of(type(config)), **config.letters_of_sizes()}
     return {EVERY_LETTER[field]: size for field in fields_with if (size := getattr(config, field)) is None or size > 0}
 
 
 def unchecked(config: Kind, **changes: Any) -> Kind:
-    """``config`` with some fields replaced by symbols or columns, without checks.
+    """Return a copy of ``config`` with some fields replaced by symbols or columns, without checks.
 
     Fields that the family lacks are ignored.
     """
@@ -416,7 +416,7 @@ def columns(config: Kind, **arrays: Any) -> Kind:
     ``build(columns(...)).num_parameters()`` is an int64 array of their common shape. Every row is checked like a single
     configuration.
 
-    Raises ConfigError for the first row that is not valid, ArgumentError for a field that is not a dimension.
+    Raises ConfigError for the first invalid row, and ArgumentError for a field that is not a dimension.
 
     >>> from bertcalc import BertConfig, build
     >>> build(columns(BertConfig(), num_hidden_layers=[12, 24])).num_parameters()
@@ -491,7 +491,7 @@ class _ValuesRead(Mapping[str, Any]):
 
 
 def _distinct(columns: Sequence[Any]) -> Iterator[tuple[int, ...]]:
-    """The distinct rows of columns of equal length, in order of first appearance."""
+    """Yield the distinct rows of columns of equal length, in order of first appearance."""
     yield from dict.fromkeys(zip(*(column.tolist() for column in columns), strict=True))
 
 
@@ -509,7 +509,7 @@ def _check_rows(config: Config, columns: Mapping[str, Any], zeros: Any) -> None:
 
 
 def problems(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:
-    """The problems with a configuration's values.
+    """Yield the problems with a configuration's values.
 
     Relations between fields are checked only if each field is valid by itself. ``values`` is keyed by the family's own
     names, which the messages show; the problems' ``field`` is the shared name.
@@ -580,7 +580,7 @@ def _lacking(kind: type[Config], field: str, value: object) -> Problem:
 
 
 def no_field(kind: type[Config], name: str, value: object) -> Problem:
-    """The problem with a field that a configuration class lacks; the remedy is the field that was probably meant."""
+    """The problem with a field that a configuration class lacks; the remedy, if any, is the field probably meant."""
     near = near_field(kind, name)
     if near is None:
         message = N_("{config} has no {field}: its fields are {fields}.")
@@ -620,7 +620,7 @@ OTHER_NAMES = {
 
 
 def allowed(field: str) -> tuple[str, dict[str, str]]:
-    """The valid values of a field as (English phrase with placeholders, values of the placeholders)."""
+    """The valid values of a field, as an (English phrase with placeholders, values of the placeholders) pair."""
     about = field_named(field)
     return about.wanted, {"low": f"{about.low:,}", "high": f"{about.high:,}"} if about.high else {}
 
@@ -695,7 +695,10 @@ def _not_in_vocabulary(pad: int, vocab_size: int) -> Problem:
 
 
 def _show(value: object) -> str:
-    """A value as text for a message, shortened if it is long. For an object without its own ``__repr__``, the type."""
+    """A value as text for a message, shortened if it is long.
+
+    For an object without its own ``__repr__``, the text is its type.
+    """
     if type(value).__repr__ is object.__repr__:
         return quoted(value)
     try:
@@ -706,7 +709,7 @@ def _show(value: object) -> str:
 
 
 def other_heads(kind: type[Config], content: Mapping[str, Any], key: str = "head_dim") -> Iterator[Problem]:
-    """Yield the problem if a config.json has a head size other than hidden_size / num_attention_heads under ``key``."""
+    """Yield a problem if a config.json has a head size other than hidden_size / num_attention_heads under ``key``."""
     hidden_size, heads = (content.get(field, getattr(kind, field)) for field in ("hidden_size", "num_attention_heads"))
     size = content.get(key)
     if size is None or (is_int(size) and is_int(heads) and size * heads == hidden_size):

@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 
 class TensorsForBackward(NamedTuple):
-    """The tensors that autograd saves for an activation: its input, its output, and the number of further tensors.
+    """The tensors that autograd saves for an activation: its input, its output, and numbers of further tensors.
 
-    - ``same_size``: tensors of the input's size and dtype.
-    - ``learning``: further tensors of the input's size and dtype, saved only if its parameters are trained.
-    - ``bools``: tensors of the input's size with one byte per element.
-    - ``scalars``: tensors with one element.
+    - ``same_size``: the number of tensors of the input's size and dtype.
+    - ``learning``: the number of further such tensors, which are saved only if the activation's parameters are trained.
+    - ``bools``: the number of tensors of the input's size with one byte per element.
+    - ``scalars``: the number of tensors with one element.
     """
 
     input: bool = False

@@ -125,7 +125,7 @@ _FORMULA = re.compile(r"(^|[;\t\r\n])(?=\s*[=+@＝＋＠－-])")
 
 
 def _guarded(text: str) -> str:
-    """The text, with an apostrophe before anything that a spreadsheet would take for a formula."""
+    """The text, with an apostrophe before anything that a spreadsheet would interpret as a formula."""
     return text if _SIGNED.fullmatch(text) else _FORMULA.sub(r"\1'", text)
 
 
@@ -135,8 +135,9 @@ def _markdown(text: str) -> str:
 
 
 def _markdown_code(text: str) -> str:
-    """A name in a table. A vertical bar ends the cell even in code, unless exactly one backslash precedes it.
+    """Write a name as code in a table cell.
 
+    A vertical bar ends the cell even in code, unless exactly one backslash precedes it.
     See https://github.github.com/gfm/#tables-extension-.
     """
     return code(text).replace(r"\|", r"\x7c").replace("|", r"\|")

@@ -151,7 +151,7 @@ def content_of(view: View, _: Translate = str) -> dict[str, Any]:
 def _slider(model: Model, field: str, _: Translate) -> dict[str, Any]:
     """A slider: the stops at which the formula is valid, and the other sizes that change at each stop.
 
-    A slider for the heads has no stops: on this page, their number only changes with the hidden size.
+    A slider for the heads has no stops: on this page, their number changes only with the hidden size.
     """
     config = model.config
     is_moved = config.has(field) and field != "num_attention_heads"

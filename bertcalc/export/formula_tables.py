@@ -64,7 +64,7 @@ def letters_and_numbers(formula: Formula, model: Model, **sizes: int) -> tuple[M
     values = {**model.letter_values(), **sizes}
     beside = {field: size for field, size in values.items() if field not in model.config.shared()}
     dotted = mathml(formula.expression, printer="presentation", mul_symbol="dot")
-    written = dotted.replace("&#xB7;", "&InvisibleTimes;")  # not printed again, which would take SymPy milliseconds
+    written = dotted.replace("&#xB7;", "&InvisibleTimes;")  # reuses ``dotted``, because SymPy's printer is slow
     numbers = _IDENTIFIER.sub(lambda match: f"<mn>{values[FIELD_OF[match[1]]]:,}</mn>", dotted)
     return (
         Math(formula.latex(), f"<math>{written}</math>"),
@@ -73,6 +73,6 @@ def letters_and_numbers(formula: Formula, model: Model, **sizes: int) -> tuple[M
 
 
 def _percent(part: int, whole: int) -> float:
-    """A share in percent with three significant digits, such as 21.8 or 0.0014; 100 only for the whole."""
+    """A share in percent with three significant digits, such as 21.8 or 0.0014; 100 only if the part is the whole."""
     share = rounded(100 * part / whole)
     return min(share, 99.9) if part < whole else share

@@ -36,7 +36,7 @@ Part = Heading | Program | Link | Table | str | tuple[str | Math, ...]
 
 
 class TwoColumns(NamedTuple):
-    """Two columns on paper; Markdown has one after the other."""
+    """Two columns on paper; in Markdown, the right column follows the left."""
 
     left: tuple[Part, ...]
     right: tuple[Part, ...]
@@ -73,7 +73,7 @@ class ReportFormulas(NamedTuple):
 class Changes(NamedTuple):
     """The steps that change the model, in words, and the program that runs them.
 
-    ``quantized`` is whether the weights are not in float32. If so, bytes are only in the results that the page shows.
+    ``quantized``: whether the weights are quantized. If so, the report gives bytes only in ``Settings.results``.
     """
 
     words: str
@@ -86,7 +86,7 @@ class Settings(NamedTuple):
 
     words: str
     plan: Plan = Plan()
-    inference: Inference | None = None  # None means in the dtype of training
+    inference: Inference | None = None  # None means inference in the dtype of training
     results: Table | None = None  # the results that the page shows
 
 
@@ -218,7 +218,7 @@ def _fields_sentence(model: Model) -> str:
 def _costs(case: Case, settings: Settings, _: Translate, *, quantized: bool) -> Table:
     """The costs of the case. For a quantized model, only costs that quantization does not change are listed."""
     trained, run = case._replace(plan=settings.plan), case._replace(plan=_as_plan(settings))
-    # A meaning without the optimizer, which the words of the settings name.
+    # This meaning leaves out the optimizer, because the words of the settings name it.
     meanings = {"training_memory": N_("peak memory of a training step")}
     rows: list[tuple[Cell, ...]] = [
         (_(meanings.get(name, quantity.meaning)), figure, quantity.unit)
@@ -231,7 +231,7 @@ def _costs(case: Case, settings: Settings, _: Translate, *, quantized: bool) -> 
 
 
 def _as_plan(settings: Settings) -> Plan:
-    """A plan with the dtype and attention of inference; both 16-bit dtypes take the same bytes."""
+    """A plan with the dtype and attention of inference, or else of training; both 16-bit dtypes have the same size."""
     if settings.inference is None:
         return settings.plan
     return Plan("fp32" if settings.inference.dtype == "float32" else "bf16", attention=settings.inference.attention)

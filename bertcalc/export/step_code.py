@@ -27,7 +27,7 @@ from bertcalc.storage.torchao_format import Int8WeightOnlyConfig, IntxWeightOnly
 from bertcalc.text.problem import InputError
 from bertcalc.text.records import arguments, in_python
 
-# What a user can do for the steps that no library supports.
+# What users can do instead of a step that no library supports.
 _BY_HAND: Mapping[type[ChangeStep], str] = {
     PruneHeads: "Up to version 4.57, transformers had model.prune_heads for it.",
     NarrowFeedForward: "Build the model with this size, and copy the rows and columns to keep.",
@@ -82,7 +82,7 @@ def _asserts(changed: ChangedModel) -> list[str]:
 def _lines(model: Model, step: ChangeStep) -> Iterator[str]:
     """The lines of a step; ``model`` is the model after the step."""
     kind, values = kind_of(step), arguments(step)
-    if isinstance(step, Prompts):  # peft has no default number, and knows only some names of the sizes
+    if isinstance(step, Prompts):  # peft has no default for num_virtual_tokens, and knows only some names of sizes
         values = {"num_virtual_tokens": step.num_virtual_tokens} | values
         config: Any = model.config
         if config.own_name("hidden_size") not in NAMES_OF_WIDTH:
@@ -111,7 +111,7 @@ def _lines(model: Model, step: ChangeStep) -> Iterator[str]:
             yield "# What follows is for the model after it."
 
 
-# The formats that a Python library can write on a CPU; for others, the program only has comments.
+# The formats that a Python library can write on a CPU; for other formats, the program has only comments.
 RUNS_ON_CPU = (
     *(BitsAndBytesConfig, Int8WeightOnlyConfig, IntxWeightOnlyConfig, TorchQuantizeDynamic),
     OnnxQuantizeDynamic,

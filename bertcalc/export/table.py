@@ -53,7 +53,7 @@ class TableOrChart(NamedTuple):
     data: Mapping[str, Sequence[Any]]
     marked: bool = False  # whether its texts are Markdown
     spec: Mapping[str, Any] | None = None  # the Vega-Lite specification of a chart
-    numbers: Mapping[str, str] | None = None  # maps the columns of a chart to export to their titles
+    numbers: Mapping[str, str] | None = None  # maps the exported columns of a chart to their titles
 
     def table(self) -> Table:
         """The data for export: a whole table, or the numbers of a chart.
@@ -80,7 +80,7 @@ def _cell(value: object, marked: bool) -> Cell:
         return int(value)  # a count that is a float only for the chart
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value
-    cell = plain(str(value)) if marked else str(value).replace("\n", " ")  # charts have names with line breaks
+    cell = plain(str(value)) if marked else str(value).replace("\n", " ")  # names in charts can have line breaks
     # Other programs recognize a negative number only if it starts with a hyphen.
     return cell.replace(MINUS, "-") if isinstance(cell, str) and cell.startswith(MINUS) else cell
 
@@ -168,7 +168,7 @@ _BLOCK = re.compile(
     r"^ *(?:#|>|(?:[-+*]|\d+[.)])(?: |$)|=|\||```|~~~|[-*_][-*_ ]*$|    |\[[^\]]+\]:)|\t|\\ *\n|\A\s*\n|\n *(?:\n|\Z)",
     re.MULTILINE,
 )
-# Links, directives, entities, HTML, emphasis with underscores, and symbols that Streamlit makes of signs.
+# Links, directives, entities, HTML, emphasis with underscores, and signs that Streamlit turns into symbols.
 _RENDERED = re.compile(r"[`$]|\]\(|://|www\.|@\w|:[\w+-]+[:\[]|&#?\w+;|<[/!?a-zA-Z]|<-|->|--|[<>~]=|~|(?<!\w)_(?=\S)")
 
 

@@ -43,9 +43,9 @@ class BertConfig(DecoderConfig):
 
     @property
     def ones_matter(self) -> bool:
-        """Whether positions are relative.
+        """Whether a size of 1 changes which tensors autograd saves: only with relative positions.
 
-        Their matrix products copy their inputs, but not if there is a single sequence, head or token.
+        The matrix products of relative positions copy their inputs, except for a single sequence, head or token.
         """
         return self.position_embedding_type != "absolute"
 
@@ -105,7 +105,7 @@ def summed_embeddings(
 
 
 def id_buffers(t: Trace, c: Config) -> None:
-    """Declare the buffers of the embeddings: position ids, and token type ids of 0."""
+    """Declare the buffers of the embeddings: position ids and, if there are token types, token type ids of 0."""
     for name in ("position_ids", "token_type_ids")[: 1 + c.has("type_vocab_size")]:
         t.buffer(name, (1, c.max_position_embeddings), ids=True)
 
@@ -253,7 +253,7 @@ def masked_lm(kind: str, t: Trace, c: Config, hidden: Hidden, *, prefix: str = "
 
 
 def next_sentence(kind: str, t: Trace, c: Config, hidden: Hidden) -> None:
-    """Two scores: the second text follows the first text, or it does not."""
+    """Two scores: for a second text that follows the first, and for a second text that does not."""
     with t.module("cls", f"{kind}OnlyNSPHead"):
         t.output("logits", _relationship(t, c, hidden))
 

@@ -46,12 +46,12 @@ class DebertaConfig(deberta_v2.Disentangled):
 
     @property
     def whole(self) -> int | None:
-        """The length of a sequence that uses all rows of the table; None without relative positions."""
+        """The length of a sequence that uses the whole table of distances; None without relative positions."""
         return self.max_position_embeddings if self.relative_attention else None
 
     @property
     def ones_matter(self) -> bool:
-        """True, because matrix products do not copy their inputs if there is a single sequence, head or token."""
+        """True: matrix products copy their inputs, except for a single sequence, head or token."""
         return True
 
     @classmethod

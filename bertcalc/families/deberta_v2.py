@@ -153,9 +153,9 @@ class DebertaV2Config(Disentangled):
 
     @property
     def ones_matter(self) -> bool:
-        """Whether there is a convolution.
+        """Whether a size of 1 changes which tensors autograd saves: only with a convolution.
 
-        Its input is transposed, which needs a copy if there are several tokens, but none for a single token.
+        The transposed input of the convolution is copied, except for a single token.
         """
         return self.convolves
 
@@ -211,9 +211,8 @@ def _body(t: Trace, c: DebertaV2Config, pooler: bool) -> Hidden:
 def embedded(t: Trace, c: Any, kind: str, norm: str = "LayerNorm") -> Value:
     """The normalized sum of word and position embeddings, with 0 for padding tokens.
 
-    If there is no table of position embeddings, only word embeddings are normalized.
-
-    ``kind`` is the prefix of the module class names, ``norm`` the class of LayerNorms.
+    If there is no table of position embeddings, only word embeddings are normalized. ``kind`` is the prefix of the
+    module class names, ``norm`` the class of LayerNorms.
     """
     with t.module("embeddings", f"{kind}Embeddings", component="embeddings"):
         bert.id_buffers(t, c)

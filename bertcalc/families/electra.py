@@ -39,7 +39,7 @@ class ElectraConfig(DecoderConfig):
 
     @property
     def projects(self) -> bool:
-        """Whether the embeddings are projected to the hidden size, which is needed only if their size differs."""
+        """Whether the embeddings are projected to the hidden size: only if their size differs from it."""
         return all_or_none(self.embedding_size != self.hidden_size)
 
     @property

@@ -56,7 +56,7 @@ class EuroBertConfig(Config):
         # transformers has the following fields under the family's names only.
         "layer_norm_eps": "rms_norm_eps",
         "attention_probs_dropout_prob": "attention_dropout",
-        # A shared name of its own, because ModernBERT's classifier_pooling has other valid values.
+        # A separate shared name, because ModernBERT's classifier_pooling has different valid values.
         "score_pooling": "classifier_pooling",
     }
     heads_of = 2  # transformers rotates pairs of entries, and refuses an odd head size

@@ -65,7 +65,7 @@ class GPT2Config(Config):
         "hidden_dropout_prob": "resid_pdrop",
         "attention_probs_dropout_prob": "attn_pdrop",
         "layer_norm_eps": "layer_norm_epsilon",
-        # Shared names of their own, because other families' summary_* fields have other valid values.
+        # Separate shared names, because other families' summary_* fields have different valid values.
         "choice_token": "summary_type",
         "choice_activation": "summary_activation",
     }

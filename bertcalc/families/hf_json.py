@@ -48,7 +48,7 @@ from bertcalc.transformers4 import pruned_heads
 from bertcalc.transformers4.config_remarks import of_distances
 from bertcalc.transformers4.version import FIVE, version_of
 
-LARGEST = 1_000_000  # maximum length in characters; real files have fewer than 2,000, or 60,000 with 1,000 labels
+LARGEST = 1_000_000  # maximum length in characters; even files with 1,000 labels are far shorter
 PASTED = LARGEST + 100_000  # maximum length in an input field; higher, so that a text that is too long gets an error
 # Known keys that are not fields of the configuration. label2id adds nothing to id2label.
 _OTHERS = ("model_type", "architectures", "id2label", "label2id")
@@ -57,7 +57,7 @@ _OTHERS = ("model_type", "architectures", "id2label", "label2id")
 class ConfigReading(NamedTuple):
     """The model that a config.json describes, and remarks on ignored, replaced or missing keys.
 
-    ``architecture`` is None if the family has no class for the class that the file names, or if it names none.
+    ``architecture`` is None if the file names no class, or a class without a counterpart in the family.
     """
 
     config: Config
@@ -66,7 +66,7 @@ class ConfigReading(NamedTuple):
 
     @property
     def doubts(self) -> list[Problem]:
-        """The remarks on keys that may change the model; remarks on defaults and ineffective keys are left out."""
+        """The remarks on keys that may change the model, not on defaults, ineffective keys or a recognized family."""
         calm = (key_remarks.DEFAULTS, key_remarks.WITHOUT_EFFECT, RECOGNIZED, LIKE_BERT)
         return [remark for remark in self.remarks if remark.message not in calm]
 
@@ -110,7 +110,7 @@ def _with_changes(model: Model) -> Config:
 
 
 def _steps(model: Model) -> list[Step]:
-    """The steps of a forward pass, in a form in which those of two models can be compared with ==."""
+    """The steps of a forward pass, normalized so that the steps of two models can be compared with ==."""
     layers = range(model.final_config.num_hidden_layers)
     return [
         step._replace(module=None, turns=tuple(step.turns[layer % len(step.turns)] for layer in layers if step.turns))
@@ -120,7 +120,7 @@ def _steps(model: Model) -> list[Step]:
 
 @checked
 def text_of(data: bytes, size: int = 0) -> str:
-    """Decode a config.json file; ``size`` is the size of the whole file if ``data`` is only its beginning.
+    """Decode a config.json file; ``size`` is the file's size in bytes if ``data`` is only its beginning.
 
     Raises InputError if the file is too long or not UTF-8.
     """
@@ -132,7 +132,7 @@ def text_of(data: bytes, size: int = 0) -> str:
 
 
 def text_of_file(path: Path) -> str:
-    """The text of a config.json on this machine. Raises InputError if it cannot be read, is too long or not UTF-8."""
+    """The text of a local config.json. Raises InputError if it cannot be read, is too long, or is not UTF-8."""
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST + 1)
@@ -209,7 +209,7 @@ def read(text: str) -> ConfigReading:
 def _refusals(
     kind: type[Config], content: Mapping[str, Any], unread: Mapping[str, Any], values: Mapping[str, Any]
 ) -> Iterator[Problem]:
-    """The problems with the values of a file, and with unread keys that would change the model."""
+    """Yield problems with the values of a file, and with unread keys that would change the model."""
     yield from (_not_counted(kind, problem) for problem in problems(kind, values))
     yield from kind.refused(content)
     yield from refused_values(kind, content, values)
@@ -234,7 +234,7 @@ def _raise(refusals: Iterable[Problem]) -> None:
 
 
 def _with_vocabulary(content: dict[str, Any]) -> tuple[dict[str, Any], list[Problem]]:
-    """Rename the vocabulary size of a file from 2019 to vocab_size; return the new content, and a remark on it."""
+    """Rename the vocabulary size of a file from 2019 to vocab_size; return the content, and a remark if renamed."""
     if OLD_VOCABULARY not in content:
         return content, []
     content = dict(content)
@@ -247,14 +247,14 @@ def _with_vocabulary(content: dict[str, Any]) -> tuple[dict[str, Any], list[Prob
 
 
 def _values(kind: type[Config], content: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a file, or their defaults; the shared name takes precedence over a family's own name."""
+    """The values of all fields, from the file or by default; shared names take precedence over a family's own."""
     defaults = {**vars(kind.default()), **kind.if_missing(content)}
     names = {name: kind.shared_name(name) for name in defaults}
     values = {
         name: content.get(shared if shared in MAPPED else name, content.get(name, defaults[name]))
         for name, shared in names.items()
     }
-    if "num_labels" not in content:  # which takes precedence over id2label in transformers
+    if "num_labels" not in content:  # in transformers, num_labels takes precedence over id2label
         values["num_labels"] = _label_count(kind, content)
     return values | kind.converted(content)
 
@@ -265,7 +265,7 @@ def _label_count(kind: type[Config], content: Mapping[str, Any]) -> int:
 
 
 def _factorized(kind: type[Config], unread: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Problem]:
-    """Problems with an embedding size other than the hidden size, in families without such a field."""
+    """Yield problems with embedding sizes that differ from the hidden size, in families without such a field."""
     for key in ("embedding_size", "emb_size"):
         size = unread.get(key)
         if is_int(size) and size != values[kind.own_name("hidden_size")]:
@@ -320,7 +320,7 @@ def _not_counted(kind: type[Config], problem: Problem) -> Problem:
     """The problem, with a different message if transformers accepts the value, but bertcalc does not support it."""
     field, value = problem.field, problem.value
     of_a_kind = field in _OTHERWISE and type(value) is type(getattr(kind, kind.own_name(field)))
-    of_a_kind = of_a_kind and "wanted" in problem.values  # with a single field, not a relation between fields
+    of_a_kind = of_a_kind and "wanted" in problem.values  # not a problem with a relation between fields
     is_direction = field == "pos_att_type" and value in (["c2p"], ["p2c"], "c2p", "p2c")
     if is_direction or (of_a_kind and (isinstance(value, bool | str) or (isinstance(value, int) and value > 1))):
         message = N_("{field} {value}: transformers accepts this value, but bertcalc needs {wanted}.")

@@ -1,4 +1,4 @@
-"""ModernBERT (Warner et al. 2024, arXiv:2412.13663): rotary positions, a gated feed-forward, no biases.
+"""ModernBERT (Warner et al. 2024, arXiv:2412.13663): rotary positions, gated feed-forward networks, no biases.
 
 The program follows Hugging Face's modeling_modernbert.py. Two of every three layers attend only to neighboring tokens.
 This changes the mask and the angles, but no parameters or matrix products.
@@ -170,7 +170,7 @@ def _body(t: Trace, c: ModernBertConfig, pooler: bool) -> Hidden:
 
 
 def _in_turn(t: Trace, c: ModernBertConfig, kinds: list[Value]) -> tuple[Value, ...]:
-    """The angles of each layer in one period of layers; if layers were dropped, the angles of all remaining layers."""
+    """The angles for each layer of one period, or for all remaining layers if layers were dropped."""
     period = c.layer_period
     if not t.drops or not is_int(c.num_hidden_layers):
         return (kinds[0], *kinds[1:] * (period - 1))

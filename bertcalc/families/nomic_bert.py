@@ -1,4 +1,4 @@
-"""NomicBERT (Nussbaum et al. 2024, arXiv:2402.01613): BERT with rotary positions and a gated feed-forward.
+"""NomicBERT (Nussbaum et al. 2024, arXiv:2402.01613): BERT with rotary positions and gated feed-forward networks.
 
 The program follows Hugging Face's modeling_nomic_bert.py: token types and LayerNorms after each block as in BERT, but
 no position table and no biases in the layers.
@@ -86,9 +86,9 @@ def _gated(t: Trace, c: Config, x: Value) -> Value:
 def layers(
     t: Trace, c: Config, x: Value, kind: str, gated: Callable[[Trace, Config, Value], Value], *, bias: bool
 ) -> Value:
-    """Run the rotary positions and all layers.
+    """Compute the rotary angles and run all layers.
 
-    ``kind`` is the prefix of the module class names. ``gated`` runs the feed-forward network of a layer. ``bias`` is
+    ``kind`` is the prefix of the module class names. ``gated`` runs the feed-forward network of a layer. ``bias``:
     whether the attention's dense layers have biases.
     """
     with t.block("", component="encoder"):

@@ -1,7 +1,7 @@
 """RoBERTa (Liu et al. 2019, arXiv:1907.11692): BERT's layers with different embeddings and heads.
 
 The program follows Hugging Face's modeling_roberta.py and reuses parts of BERT's program. XLM-RoBERTa and CamemBERT run
-the same program under other names (``family``).
+the same program under different names (see ``family``).
 """
 
 from collections.abc import Iterator, Mapping

@@ -44,7 +44,7 @@ _ELSEWHERE = (
 _ANGLES = ("rope_theta", "global_rope_theta", "local_rope_theta")
 NEUTRAL = frozenset((*_GENERATION, *_ORIGIN, *_TOKENS, *_OLD, *_ELSEWHERE, *_ANGLES))
 
-# Keys that change nothing while they are empty: null, false, {}.
+# Keys that change nothing if they are empty: null, false, {}.
 EMPTY = ("pruned_heads", "torchscript", "rope_scaling", "quantization_config")
 # Keys that change neither parameters nor FLOPs but may change the memory, unless these conditions hold.
 OF_MEMORY: Mapping[str, Callable[[Any], bool]] = {

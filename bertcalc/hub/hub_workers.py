@@ -21,7 +21,7 @@ from bertcalc.text.problem import InputError, wrong
 
 Answer = TypeVar("Answer")
 
-SECONDS = 30.0  # maximum number of seconds for all requests of a reader together
+SECONDS = 30.0  # maximum number of seconds for all requests of a reader in total
 PATIENCE = 20.0  # maximum number of seconds that a reader waits for a free process
 
 PLACES = [Worker(SECONDS, nice=10) for _place in range(2)]

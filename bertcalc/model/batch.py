@@ -30,7 +30,7 @@ class Batch(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The shape of input_ids: batch_size and sequence_length."""
+        """The shape of input_ids: (batch_size, sequence_length)."""
         return self.batch_size, self.sequence_length
 
     def sizes(self) -> dict[str, int]:
@@ -44,7 +44,7 @@ LARGEST = 1_000_000  # the upper limit of both sizes
 
 
 def rows_for(config: Config, length: int) -> int:
-    """Return a max_position_embeddings large enough for sequences of ``length`` tokens.
+    """Return the max_position_embeddings that sequences of ``length`` tokens need, or the current value if it suffices.
 
     RoBERTa and MPNet need additional rows, which no token uses as its position.
     """
@@ -52,7 +52,7 @@ def rows_for(config: Config, length: int) -> int:
 
 
 def batch_problems(config: Config, values: Mapping[str, object]) -> Iterator[Problem]:
-    """Yield the first problem, if any, with the batch_size and sequence_length in ``values`` for a model."""
+    """Yield the first problem, if any, with the batch_size and sequence_length in ``values`` for a configuration."""
     for field, default in BATCH.items():
         if problem := check_whole_number(field, values[field], 1, LARGEST, default):
             yield problem

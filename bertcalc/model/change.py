@@ -13,7 +13,7 @@ from bertcalc.text.problem import Problem, wrong
 from bertcalc.text.records import call
 
 Twin = Callable[["Change"], tuple[Module, list[Step] | None]]
-Model = Any  # stands for bertcalc.model.model.Model, because this import would be circular
+Model = Any  # stands for bertcalc.model.model.Model, because importing it would be circular
 
 ADAPTER = "adapter"  # the block and role of the modules that an adapter adds
 WRAPPER = "PeftModel"  # stands for peft's wrapper around the model in ``Step.variable``
@@ -63,7 +63,7 @@ def check_order(steps: Sequence[Any]) -> None:
 class Limit(NamedTuple):
     """The lowest and highest possible value of a number in a change.
 
-    ``field`` and ``value`` are the number's name and present value. ``message`` is the error message if the number is
+    ``field`` and ``value`` are the number's name and current value. ``message`` is the error message if the number is
     too high; "" stands for a general message.
     """
 

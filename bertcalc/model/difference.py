@@ -33,7 +33,10 @@ class ModuleChange(NamedTuple):
 
 @checked
 def differences(first: Model, second: Model) -> list[ModuleChange]:
-    """Every difference between two models, in module order; their ``parameters`` sum to the difference of totals."""
+    """Every difference between two models, in module order.
+
+    The ``parameters`` of all differences sum to the difference between the models' parameter counts.
+    """
     old, new = ({name: (module, 1) for name, module in top_level(model).items()} for model in (first, second))
     return list(_compare(old, new, "", 1))
 

@@ -46,7 +46,7 @@ _PER_TOKEN = ("pretraining", "replaced-tokens", "masked-lm", "causal-lm", "token
 
 
 class Hidden(NamedTuple):
-    """The outputs of a body that heads take: one vector per token, and one per sequence if there is a pooler."""
+    """The outputs of a body, which heads use: one vector per token, and one per sequence if there is a pooler."""
 
     states: Value
     pooled: Value | None
@@ -62,7 +62,7 @@ class Class(NamedTuple):
     - ``caches_with_labels``: whether the cache is filled even if labels are given.
     - ``finds_last_token``: whether it searches each sequence for its last token that is not padding.
     - ``flattens_regression``: whether a single score per sequence loses its axis if labels are given.
-    - ``widens_scores``: whether the loss takes the scores in float32.
+    - ``widens_scores``: whether the loss is computed from the scores in float32.
     - ``withholds``: outputs of the body that the class does not return.
     - ``builds_with``: (field, value) pairs: transformers builds the class only with these values.
     - ``by_labels``: the field, if any, that makes the head skip tokens without a label when labels are given.
@@ -125,7 +125,7 @@ class Class(NamedTuple):
 
     @property
     def caches(self) -> bool:
-        """Whether the class takes past_key_values. It also returns them, unless they are in ``withholds``."""
+        """Whether the class accepts past_key_values. It also returns them, unless they are in ``withholds``."""
         return "past_key_values" in self.inputs
 
     @property
@@ -157,7 +157,7 @@ class Preset(NamedTuple):
 class Family:
     """The models of one architecture.
 
-    - ``prefix``: the attribute under which a class with a head holds the body (bert).
+    - ``prefix``: the attribute under which a class with a head holds the body, such as bert.
     - ``head_first``: whether the head is registered before the body, so that its tensors come first.
     - ``cross_cache``: whether the cache of layers with cross attention has room for an encoder's keys and values even
       if no encoder output is given.

@@ -66,8 +66,8 @@ COUNT_SYMBOLS = {
     "trained_parameters": sympy.Symbol("N_t", positive=True),
 }
 
-# SymPy prints each symbol as a placeholder. Letters or numbers are filled in later, because printing a formula takes
-# SymPy a millisecond, but replacing placeholders takes microseconds.
+# SymPy prints each symbol as a placeholder. Letters or numbers are filled in later, because SymPy's printers are slow,
+# but replacing placeholders is fast.
 _PLACEHOLDERS = {symbol: rf"\{{{field}\}}" for field, symbol in (ALL_SYMBOLS | COUNT_SYMBOLS).items()}
 _PLACEHOLDER = re.compile(r"\\\{(\w+)\\\}")
 _DOT = re.compile(r" \\cdot (?![0-9])")  # a multiplication dot that a formula with letters does not need
@@ -156,8 +156,7 @@ def window_in_letters(config: Config, sequence_length: int) -> dict[str, int]:
     """A dictionary with the ``local_attention`` for a symbolic sequence length; empty without local attention.
 
     Symbols have no order, so the window is a number: 0 if ``sequence_length`` needs a mask for local attention,
-    otherwise 8. A window of 8 is larger than every sequence with a numeric length, which has at most one token and one
-    virtual token.
+    otherwise 8. No numeric sequence length reaches 8: it is at most 2, for one token and one virtual token.
     """
     return {} if config.window is None else {"local_attention": 0 if config.masks_window(sequence_length) else 8}
 
@@ -235,7 +234,7 @@ def in_numbers(expression: Any, values: Mapping[str, int]) -> str:
 @checked
 @once(1024)
 def count_formulas(model: Model) -> dict[str, Formula]:
-    """The number of modules of each kind in the inventory, and of all modules named ``dense``, as formulas."""
+    """Formulas for the number of modules of each kind, and of modules named ``dense``, keyed by kind or name."""
     groups = [*inventory(model), named(model, "dense")]
     return {group.name: write(sympy.sympify(group.modules)) for group in groups}
 
@@ -312,7 +311,7 @@ def exact(expression: Any) -> Any:
 
 
 def in_whole_periods(expression: Any, layers: int) -> Any:
-    """Remove floors; the result is valid for numbers of layers that differ from ``layers`` by whole periods."""
+    """Remove floors; the result is valid only if the number of layers differs from ``layers`` by whole periods."""
     letter = SYMBOLS["num_hidden_layers"]
     return expression.replace(
         sympy.floor, lambda quotient: quotient - (quotient - sympy.floor(quotient)).subs(letter, layers)

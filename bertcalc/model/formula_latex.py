@@ -38,7 +38,7 @@ def _text_latex(text: str) -> str:
 def count_in_numbers(formula: Formula, sizes: Mapping[str, int], count: int) -> str:
     """The number of modules of a kind as text: its formula with numbers, and the result ``count``.
 
-    ``sizes`` is keyed by field. If the formula is a single number or letter, the text is only the count.
+    ``sizes`` is keyed by field. If the formula is a single number or letter, the text contains only the count.
     """
     if not formula.expression.args:
         return grouped(count)

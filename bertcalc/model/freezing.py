@@ -35,7 +35,7 @@ class Freezing(CheckedRecord):
     """The choice of frozen tensors.
 
     These are the embeddings (with ``embeddings``), the first ``layers`` layers, and all tensors that ``train``
-    excludes. Tensors that an adapter froze stay frozen. A tied tensor is frozen if its owner's tensor is.
+    excludes. Tensors that an adapter froze stay frozen. A tied tensor is frozen if the tensor that it shares is frozen.
     """
 
     embeddings: bool = False
@@ -43,7 +43,7 @@ class Freezing(CheckedRecord):
     train: Train = "all"
 
     def is_frozen(self, tensor: Tensor, layer: int = 0) -> bool:
-        """Whether a tensor is frozen; ``layer`` selects the copy of a tensor that every layer has."""
+        """Whether a tensor is frozen; for a tensor in a layer, ``layer`` is the number of the layer."""
         component, block, role = tensor.place
         return (
             tensor.frozen

@@ -23,7 +23,7 @@ class ModuleGroup(NamedTuple):
 
 @checked
 def inventory(model: Module) -> list[ModuleGroup]:
-    """Group by kind the modules that own tensors or have no children. The groups' parameters sum to the model's."""
+    """Group the modules that own tensors or have no children by kind; every parameter is counted in one group."""
     entries = [
         entry for entry in model.modules() if entry[1].parameters or not any(entry[1].named_children(folded=True))
     ]

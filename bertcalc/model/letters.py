@@ -1,4 +1,4 @@
-"""The letters of sizes in formulas; numbers in place of letters in a text; models with symbols as sizes."""
+"""Letters for sizes in formulas: fill numbers into texts with letters, and build models with symbols as sizes."""
 
 import re
 from collections.abc import Mapping
@@ -32,7 +32,8 @@ LETTER = "|".join(sorted(FIELD_OF, reverse=True))  # a regular expression, in wh
 def model_in_symbols(model: Model, symbols: Mapping[str, Any]) -> Model:
     """The model with symbols as sizes; models with the same structure share one object.
 
-    ``symbols`` is keyed by field. Raises MixedError for columns of depths if a change selects layers by number.
+    ``symbols`` is keyed by field. Raises MixedError for columns with several numbers of layers if a change
+    selects layers by number.
     """
     config = _structure(model.config, symbols)
     if any(change.by_layer for change in model.changes):
@@ -65,7 +66,7 @@ def _with_symbols(kind: type[Config], sizes: tuple[tuple[str, Any], ...], **shap
 
 
 def filled(text: str, values: Mapping[str, int]) -> str:
-    """Replace letters in the text of a term or bracket by ``values``, keyed by field; the text is live if a value is.
+    """Replace the letters in a term or bracket by ``values``, keyed by field; the text is live if a value is.
 
     >>> filled("L (4H² + I)", {"num_hidden_layers": 12, "hidden_size": 768, "intermediate_size": 3072})
     '12 · (4 · 768² + 3,072)'

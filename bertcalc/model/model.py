@@ -46,7 +46,7 @@ class Model(Module):
     config: Config
     add_pooling_layer: bool  # True if the class has no such option
     changes: tuple[Change, ...] = ()
-    _no_tree = ""  # the reason why there is no module tree; "" if there is a tree
+    _no_tree = ""  # why there is no module tree; "" if there is one
 
     @checked
     def __init__(
@@ -159,7 +159,7 @@ class Model(Module):
 
     @property
     def reads_encoder(self) -> bool:
-        """Whether the layers have cross attention and the class takes encoder_hidden_states."""
+        """Whether the layers have cross attention and the class accepts encoder_hidden_states."""
         return self.config.add_cross_attention and self.cls.sees_encoder
 
     def encoder_length(self, sequence_length: int) -> int | None:
@@ -196,7 +196,7 @@ class Model(Module):
         add_pooling_layer: bool | None = None,
         changes: tuple[Change, ...] | None = None,
     ) -> Self:
-        """A copy with a different configuration, class, pooler option or changes; None keeps the present value."""
+        """A copy with a different configuration, class, pooler option or changes; None keeps the current value."""
         if changes is None:
             changes = self.changes if config is None else self._changes_for(config)
         return type(self)(
@@ -209,7 +209,7 @@ class Model(Module):
     def _changes_for(self, config: Config) -> tuple[Change, ...]:
         """The changes for a new configuration.
 
-        If its sizes are letters, the changes keep the numbers that they read from the present configuration.
+        If its sizes are letters, the changes keep the numbers that they read from the current configuration.
         """
         if isinstance(config.vocab_size, int):
             return self.changes
@@ -306,7 +306,7 @@ def config_of_class(config: Config, architecture: str) -> Config:
 
 
 def not_taken(model: Model, batch: Batch) -> Problem | None:
-    """The problem if a batch has inputs that the model's forward method does not take; otherwise None."""
+    """The problem if a batch has inputs that the model's forward method does not accept; otherwise None."""
     values: dict[str, Any] = {"architecture": model.architecture}
     choices, length = batch.num_choices, batch.encoder_sequence_length
     if not model.cls.takes_choices and (not isinstance(choices, int) or choices != 1):

@@ -54,14 +54,14 @@ class Tensor(NamedTuple):
     shape: Shape
     copies: int
     place: Place = NOWHERE
-    frozen: bool = False  # whether the model never trains it: see Module.frozen
+    frozen: bool = False  # whether it is never trained (see Module.frozen)
 
     def num_parameters(self) -> int:
         return self.copies * prod(self.shape)
 
 
 class Packed4Bits(NamedTuple):
-    """A layer's weight stored in 4 bits, which is unpacked for each product.
+    """A layer's 4-bit weight, which is unpacked for each matrix product.
 
     - ``num_bytes``: the size of each stored tensor in bytes.
     - ``shape``: (out_features, in_features).
@@ -76,7 +76,7 @@ class Packed4Bits(NamedTuple):
 
 
 class Packed8Bits(NamedTuple):
-    """A layer's weight stored in int8; inputs are quantized from float16 to int8 before the product.
+    """A layer's int8 weight; its inputs are quantized from float16 to int8 before the matrix product.
 
     - ``num_bytes``: the size of each stored tensor in bytes.
     - ``shape``: (out_features, in_features).
@@ -108,7 +108,7 @@ class PrintedLine(NamedTuple):
 
 
 class Module:
-    """A node of the tree: its class, its own tensors, its children.
+    """A node of the tree: its class, its own tensors, and its children.
 
     Tensors are keyed by the last part of their names, such as ``weight``.
 
@@ -259,7 +259,7 @@ class Module:
         return names
 
     def named_parameters(self) -> Iterator[tuple[str, Shape]]:
-        """The name and shape of every parameter tensor, as the real model's ``named_parameters()`` lists them.
+        """Yield the name and shape of every parameter tensor, as the real model's ``named_parameters()`` lists them.
 
         Raises InputError for columns, which have no single number of layers.
 
@@ -289,7 +289,7 @@ class Module:
         """
         text("path", path)
         flag("folded", folded)
-        waiting = [(path, self, copies)]  # an explicit stack: nested generators take several times as long
+        waiting = [(path, self, copies)]  # an explicit stack: nested generators are several times slower
         while waiting:
             path, module, copies = waiting.pop()
             yield path, module, copies
@@ -317,7 +317,7 @@ class Module:
     def get_submodule(self, path: str) -> "Module":
         """Return the module at a dotted path, with layers as numbers or ``*``.
 
-        Raises UnknownNameError, which is a KeyError as well, if there is none.
+        Raises UnknownNameError, which is also a KeyError, if there is none.
 
         >>> from bertcalc import load
         >>> load("bert-base-uncased").get_submodule("encoder.layer.0.attention")
@@ -355,7 +355,7 @@ class Module:
     def printed_lines(
         self, path: str = "", copies: int = 1, label: str = "", indent: str = ""
     ) -> Iterator[PrintedLine]:
-        """The lines of ``print(model)``, each with its module.
+        """Yield the lines of ``print(model)``, each with its module.
 
         ``path``, ``copies``, ``label`` and ``indent`` place this module in a larger printed tree.
 

@@ -1,6 +1,6 @@
 """Polynomials in letters: the sizes of tensors when a program runs on symbolic sizes.
 
-Exponents may be negative. SymPy can do more, but importing SymPy takes longer than the rest of a count.
+Exponents may be negative. SymPy could do the same, but importing it takes longer than the rest of a count.
 
 >>> hidden, heads = LetterPolynomial.letter("H"), LetterPolynomial.letter("A")
 >>> print(4 * hidden * hidden, (2 * hidden - 1) * hidden // heads)

@@ -23,7 +23,7 @@ _NO_CLASS = (
 
 
 def register(family: Family) -> None:
-    """Register a family, its classes and its presets. Raises ValueError if a name is taken.
+    """Register a family, its classes and its presets. Raises ValueError if a name or configuration class is taken.
 
     The family is not run; ``bertcalc.completeness.missing_parts`` checks whether it is complete.
     """
@@ -42,7 +42,7 @@ def register(family: Family) -> None:
 
 
 def _taken(family: Family) -> Iterator[str]:
-    """An error message for each name that another family already has."""
+    """Yield an error message for the configuration class and for each name, if another family already has it."""
     if other := _OF_CONFIG.get(family.config):
         yield f"{family.name}: {family.config.__name__} is the configuration of {other.name} already."
     declared = {"family": [family.name], "class": [cls.name for cls in family.classes], "preset": [*family.presets]}
@@ -62,7 +62,7 @@ def family_of(config: Config) -> Family:
 
 
 def class_of(architecture: str) -> Class:
-    """The class with this name. Raises UnknownNameError, which is a KeyError as well, if there is none."""
+    """The class with this name. Raises UnknownNameError, which is also a KeyError, if there is none."""
     try:
         return _DECLARED[architecture]
     except (KeyError, TypeError):  # TypeError: a list cannot be a key
@@ -81,7 +81,7 @@ def preset_named(name: str) -> str | None:
 
 
 def _hub_names(name: str, preset: Preset) -> Iterator[str]:
-    """The names of a preset's Hub repository, with and without owner; they usually come from the source's URL."""
+    """Yield the names of a preset's Hub repository, with and without owner; usually, they are from the source's URL."""
     _before, hub, repository = preset.source.url.partition("https://huggingface.co/")
     if not hub:
         repository = f"{'google' if name.startswith('bert_uncased_') else 'google-bert'}/{name}"
@@ -100,7 +100,7 @@ def _family_named(name: str) -> Family:
 
 
 def _by_name(entry: Any) -> Any:
-    """Reduce a registered family or class to its name, for pickle and copy."""
+    """Reduce a registered family or class to its name, for pickle and copy; other entries are reduced as usual."""
     name = entry.name
     if entry is FAMILIES.get(name):
         return _family_named, (name,)

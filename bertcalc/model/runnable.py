@@ -17,7 +17,7 @@ ORDER = N_(
 
 
 def unpadded(cls: Class, config: Config, batch_size: int) -> Problem | None:
-    """The problem with a batch of several sequences if the class cannot handle padding; otherwise None.
+    """The problem with a batch of several sequences if the class needs a pad_token_id and has none; otherwise None.
 
     A symbolic batch size counts as several sequences.
     """
@@ -94,5 +94,5 @@ def cannot_run(model: Model, *, training: bool = False) -> Problem | None:
 
 
 def scores_of_answers(model: Model) -> int:
-    """The number of answer scores per token."""
+    """The number of answer scores per token of a question-answering model."""
     return next(step.takes[0].shape[-1] for step in model.steps(Batch()) if step.output == "start_logits")

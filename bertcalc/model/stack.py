@@ -58,7 +58,7 @@ class Stack(NamedTuple):
         return self.groups[-1].start + self.groups[-1].copies
 
     def group(self, layer: int) -> Layers:
-        """The group that a layer is in. Raises NoLayerError, which is an IndexError as well, if there is none."""
+        """The group that a layer is in. Raises NoLayerError, which is also an IndexError, if there is none."""
         for layers in self.groups:
             if layers.start <= layer < layers.start + layers.copies:
                 return layers
@@ -85,7 +85,7 @@ def stack(steps: Sequence[Step]) -> Stack:
 
 
 def in_layers(step: Step, layers: Sequence[int] | None) -> Step:
-    """The step with the angles that it takes in ``layers``, or in all layers if ``layers`` is None."""
+    """The step with the rotary angles that it uses in ``layers``, or in all layers if ``layers`` is None."""
     if not step.turns:
         return step
     turns = step.turns if layers is None else [step.turns[layer % len(step.turns)] for layer in layers]

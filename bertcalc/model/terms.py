@@ -139,7 +139,8 @@ def _brackets(copies: Any, terms: list[Term]) -> list[Bracket]:
 def _common_letter(whole: LetterPolynomial) -> str:
     """The letter to factor out of a sum; "" if there is none.
 
-    VH + PH has H. VH + H has none, because factoring would not shorten it, and H² + VH has none either.
+    For VH + PH, it is H. For VH + H, there is none, because factoring would not shorten the sum. For H² + VH, there is
+    none either, because H is squared.
     """
     for letter in EVERY_LETTER.values():
         alone = sum(monomial == ((letter, 1),) and number == 1 for monomial, number in whole.terms.items())

@@ -16,7 +16,7 @@ from bertcalc.text.arguments import checked
 Key = TypeVar("Key")
 COMPONENTS: tuple[Component, ...] = (N_("embeddings"), N_("encoder"), N_("pooler"), N_("head"))
 
-# Blocks of the encoder with a LayerNorm outside the layers.
+# Blocks of the encoder that have a LayerNorm outside the layers.
 OUTSIDE_OF_LAYERS = (AFTER_LAYERS, "relative positions", "convolution")
 
 # Maps a role (in layers, a block) to the name of its part.
@@ -49,7 +49,7 @@ PARTS: dict[str, str] = {
 
 
 class Bar(NamedTuple):
-    """A bar of a chart: its name, the path that a click opens ("" for a single tensor), component, and parameters."""
+    """A bar of a chart: its name, the path that a click opens ("" for a single tensor), its component, and its size."""
 
     name: str
     path: str
@@ -65,7 +65,7 @@ def place_of(tensor: Tensor) -> tuple[Component, str]:
 def part_of(place: Place) -> str:
     """The key of a place in PARTS: its block in the encoder, otherwise its role.
 
-    LayerNorms of layers have their role as key.
+    The key of a LayerNorm in a layer is its role.
     """
     if place.component == "encoder" and (place.role != "norm" or place.block in OUTSIDE_OF_LAYERS):
         return place.block
@@ -86,7 +86,7 @@ def totals_by_component(model: Module) -> dict[Component, int]:
 
 @checked
 def totals_by_part(model: Module) -> dict[tuple[Component, str], int]:
-    """The parameters of each (component, part), all layers together."""
+    """The parameters of each (component, part) pair, summed over all layers."""
     sums = summed((place_of(tensor), tensor.num_parameters()) for tensor in model.tensors())
     return dict(sorted(sums.items(), key=lambda item: COMPONENTS.index(item[0][0])))
 
@@ -106,9 +106,10 @@ def comparable_totals(model: Module) -> dict[tuple[Component, str], int]:
 
 @checked
 def parts_inside(model: Model, path: str) -> dict[tuple[Component, str], int]:
-    """The parameters of each (component, part) in the module at ``path``, without body prefix.
+    """The parameters of each (component, part) pair in the module at ``path``.
 
-    A layer is counted once, not once per copy. Raises KeyError if there is no module at ``path``.
+    The path has no body prefix. A layer is counted once, not once per copy. Raises KeyError if there is no module at
+    ``path``.
 
     >>> from bertcalc import BertConfig, build
     >>> parts_inside(build(BertConfig()), "encoder.layer.*")[("encoder", "attention")]
@@ -127,7 +128,7 @@ def summed(pairs: Iterable[tuple[Key, Any]]) -> dict[Key, Any]:
 
 @checked
 def over_layers(model: Module) -> list[Tensor]:
-    """The tensors of the folded tree; the tensors of a different first layer are merged with the other layers'."""
+    """The tensors of the folded tree. If the first layer differs, tensors that all layers have are merged."""
     merged: dict[str, Tensor] = {}
     for tensor in model.tensors():
         in_layers = tensor.name.replace(".0.", ".*.", 1) if tensor.place.component == "encoder" else tensor.name
@@ -138,9 +139,10 @@ def over_layers(model: Module) -> list[Tensor]:
 
 @checked
 def openable(model: Model) -> list[str]:
-    """The paths that ``breakdown`` can open: "" (the model), components, single layers, modules with several tensors.
+    """The paths that ``breakdown`` can open.
 
-    Paths have no body prefix, so links stay valid if the class changes.
+    These are "" (the model), top-level modules, single layers, and modules with several tensors. Paths have no body
+    prefix, so links stay valid if the class changes.
     """
     leaves = [(model.without_prefix(path), module) for path, module, _ in model.modules() if module.parameters]
     paths = {"": None}
@@ -180,7 +182,7 @@ def breakdown(model: Model, path: str = "") -> list[Bar]:
 
 @checked
 def submodule(model: Model, path: str) -> Module:
-    """The module at a path without body prefix, in any class. Raises KeyError if there is none."""
+    """The module at a path without body prefix, in the body or head. Raises KeyError if there is none."""
     body = model.body()
     return (body if path.split(".")[0] in body.children else model).get_submodule(path)
 

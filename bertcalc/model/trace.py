@@ -80,7 +80,7 @@ _roles = lru_cache(maxsize=1024)(_Roles)
 
 
 class Value(NamedTuple):
-    """A value between two steps, named after the step that produces it; ids are int64, everything else is float."""
+    """A value between two steps, named after the step that produces it; it is int64 if ``ids``, otherwise float."""
 
     name: str
     shape: Shape
@@ -97,12 +97,12 @@ class Step(NamedTuple):
     - ``takes``, ``gives``: the inputs and the result.
     - ``runs``: how often it runs.
     - ``place``: its component, block and role.
-    - ``core``: whether it belongs to the attention proper, from query, key and value to their context.
+    - ``core``: whether it belongs to the attention core, from query, key and value to the context.
     - ``output``: the name under which the model returns its result.
     - ``variable``: (module, variable name) if the forward method of the module holds the result in a variable.
     - ``in_place``: whether the result reuses the memory of the first input.
-    - ``turns``: the values of the last input if layers differ in it. Layer n takes the value at index n modulo their
-      number.
+    - ``turns``: the values of the last input, if it differs between layers. Layer n uses the value at index
+      n % len(turns).
     - ``wide``: whether it is computed in float32, whatever the model's dtype.
     - ``again``: whether it is a further call of a module, which adds no parameters.
     - ``asides``: operations before this step in the body's forward method that are not steps (see ``Trace.aside``).
@@ -174,7 +174,7 @@ def any_is_one(*sides: int) -> bool:
 class Trace:
     """The API with which a family's program declares and runs its modules.
 
-    ``steps`` is None if only the modules are needed, which is twice as fast.
+    ``steps`` is None if only the modules are needed, which is faster.
 
     Parameters mean the same in all methods, unless a method describes them: ``name`` is the name of a module or
     operation, ``kind`` the class name of a module, ``role`` the last part of its place, and ``x`` its input. ``using``
@@ -208,7 +208,7 @@ class Trace:
                 layer += number <= layer
         return layer
 
-    # Modules with children: each method returns a context manager, inside which the children are declared.
+    # Modules with children: each method returns a context manager. The children are declared inside it.
 
     def module(
         self, name: str, kind: str, *, component: Component | None = None, block: str = "", order: Iterable[str] = ()
@@ -235,7 +235,7 @@ class Trace:
         return self._enter(name, module, _roles(self._roles.component, block) if block else self._roles)
 
     def _units(self, role: str, out_features: int) -> int:
-        """The output units of a matrix; a projection to query, key or value has none for pruned heads."""
+        """The number of output units of a dense layer; query, key and value have no units for pruned heads."""
         attention = self._module
         if not (self.pruned_heads and isinstance(attention, Attention) and self._roles.block == "attention"):
             return out_features
@@ -255,9 +255,9 @@ class Trace:
         start: int | None = None,
         alike: bool = False,
     ) -> "Trace":
-        """Declare a ModuleList with ``copies`` of the layer declared within, run ``runs`` times in all.
+        """Declare a ModuleList with ``copies`` of the layer declared within, run ``runs`` times in total.
 
-        By default there are as many runs as copies; ALBERT runs a single layer twelve times. If the first layer differs
+        By default, there are as many runs as copies; ALBERT runs a single layer many times. If the first layer differs
         from the others, declare it with ``start=0`` (its name is then 0) and the others with ``start=1`` (named *).
         With ``alike``, the layers do not differ, but a different module runs after the first layer. In the tree, all
         layers are then named *.
@@ -306,7 +306,7 @@ class Trace:
 
     @contextmanager
     def core(self) -> Iterator[None]:
-        """Mark the steps within as part of the attention from query, key and value to their context."""
+        """Mark the steps within as part of the attention core, from query, key and value to the context."""
         self._core = True
         yield
         self._core = False
@@ -355,7 +355,7 @@ class Trace:
         return self._call(name, module, "linear", x, shape, role, using)
 
     def conv1d(self, name: str, x: Value, out_features: int, *, role: str) -> Value:
-        """Declare and call GPT-2's Conv1D (transformers.pytorch_utils): y = x W + b with a weight of (in, out)."""
+        """Declare and call GPT-2's Conv1D (transformers.pytorch_utils): y = x W + b; W is (in, out)."""
         shape = x.shape
         out_features = self._units(role, out_features)
         return self._call(name, Conv1D(shape[-1], out_features), "linear", x, (*shape[:-1], out_features), role)
@@ -372,7 +372,7 @@ class Trace:
         return self._call(name, Embedding(rows, width, padding_idx), "lookup", ids, (*ids.shape, width), role)
 
     def table(self, name: str, rows: int, width: int, *, role: str) -> Value:
-        """Declare an embedding and return all its rows: the weight is read directly, the module is not called."""
+        """Declare an embedding and return all its rows: the weight is read directly, without calling the module."""
         self._module.children[name] = module = Embedding(rows, width)
         module.place = place = self._roles[role]
         weight = Tensor(f"{self._path}.{name}.weight", (rows, width), self._copies, place)
@@ -381,7 +381,7 @@ class Trace:
     def product(
         self, name: str, x: Value, out_features: int, *, role: str, table: str, using: tuple[Tensor, ...] = ()
     ) -> Value:
-        """A matrix product with the tensor named ``table``, which another module owns; the product is not a module."""
+        """Record a matrix product with the tensor named ``table``, which another module owns; it is not a module."""
         shape = (*x.shape[:-1], out_features)
         module = Linear(x.shape[-1], out_features, {"weight": table}, bias=False)
         return self.step(name, "linear", x, shape=shape, role=role, module=module, tensors=using)
@@ -430,7 +430,7 @@ class Trace:
     # Operations that are not modules.
 
     def inputs(self, *names: str) -> tuple[Value, ...]:
-        """The id inputs of the model; the choices of a sequence are flattened into the batch axis."""
+        """Declare the model's id inputs; the choices of a sequence are flattened into the batch axis."""
         batch, length, _encoder, choices, *_flags = self.batch
         if self.steps is None:
             return (Value("ids", (batch, length), ids=True),) * len(names)
@@ -482,7 +482,7 @@ class Trace:
     def add(
         self, name: str, *takes: Value, role: str = "", in_place: bool = False, using: tuple[Tensor, ...] = ()
     ) -> Value:
-        """A sum with the shape of its first term.
+        """Record a sum with the shape of its first term.
 
         ``in_place``: whether it is computed with Python's +=. ``using``: a bias that is added.
         """
@@ -491,11 +491,14 @@ class Trace:
         return self.step(name, "add", *takes, shape=takes[0].shape, role=role, in_place=in_place, tensors=using)
 
     def divide(self, name: str, x: Value, *, wide: bool = False) -> Value:
-        """A division by a tensor with one element; with ``wide``, the tensor is float32, whatever the model's dtype."""
+        """Record a division by a tensor with one element.
+
+        With ``wide``, this tensor is float32, whatever the model's dtype.
+        """
         return self.step(name, "divide", x, shape=x.shape, wide=wide)
 
     def multiply(self, name: str, *takes: Value) -> Value:
-        """An elementwise product, as in a gated feed-forward."""
+        """Record an elementwise product, as in a gated feed-forward network."""
         return self.step(name, "multiply", *takes, shape=takes[0].shape)
 
     def angles(self, name: str, kind: str, x: Value, head_size: int) -> Value:
@@ -516,15 +519,16 @@ class Trace:
         return self.step(called, "angles", x, shape=(2, 1, length, head_size), role="angles", module=module)
 
     def rotate(self, name: str, x: Value, angles: Sequence[Value] = (), *, wide: bool = False) -> Value:
-        """Rotary positions (Su et al. 2021, arXiv:2104.09864): pairs of entries rotated by an angle; no parameters.
+        """Record a rotation of pairs of entries by the angle of their position (Su et al. 2021, arXiv:2104.09864).
 
-        With several ``angles``, the layers take them in turn. ``wide``: in float32, whatever the model's dtype.
+        With several ``angles``, the layers use them in turn. ``wide``: whether the rotation is computed in float32,
+        whatever the model's dtype.
         """
         turns = tuple(angles) if len(angles) > 1 else ()
         return self.step(name, "rotate", x, *angles[:1], shape=x.shape, turns=turns, wide=wide)
 
     def mean(self, name: str, x: Value, mask: Value, *, in_place: bool = False) -> Value:
-        """The mean over the unmasked tokens of a sequence; with ``in_place``, the sum is divided in place (/=)."""
+        """Record the mean over the unmasked tokens; with ``in_place``, the sum is divided in place (/=)."""
         batch, _length, width = x.shape
         return self.step(name, "mean", x, mask, shape=(batch, width), in_place=in_place)
 
@@ -570,11 +574,12 @@ class Trace:
         - ``distances``: a function of scores, query and key that adds position-dependent scores.
         - ``bias``: a bias that is added to the scores after the division.
         - ``angles``: the rotary angles for query and key.
-        - ``wide``, ``wide_angles``: compute the softmax and the rotation in float32, whatever the model's dtype.
-        - ``cached``: keys and values are copied into the cache and read from it. BERT's programs leave this out because
-          their keys and values are in memory only once, with or without a cache.
+        - ``wide``, ``wide_angles``: whether the softmax and the rotation are computed in float32, whatever the model's
+          dtype.
+        - ``cached``: whether keys and values are copied into the cache and read from it. BERT's programs leave this out
+          because their keys and values are in memory only once, with or without a cache.
         - ``mask``: the name of the attention mask.
-        - ``written_out``: scores and weights are variables of the module's own forward method.
+        - ``written_out``: whether scores and weights are variables of the module's own forward method.
         - ``shared_by``: the number of key/value heads, each shared by several query heads (Ainslie et al. 2023,
           arXiv:2305.13245); None if every query head has its own.
         """
@@ -648,9 +653,9 @@ class Trace:
     def aside(self, value: Value, *done: str) -> Value:
         """Record operations of the body's forward method before the step of ``value``, for the memory simulation.
 
-        ``done`` are words: "padding" (it checks for padding, to warn), "positions" (it creates position ids),
-        "positions for layers" (it also passes them to all layers), "masks" (it creates attention masks), or a word that
-        only the family's overrides use. By default, position ids are in a buffer of the embeddings, and masks are
+        ``done`` names the operations: "padding" (checks for padding, to warn), "positions" (creates position ids),
+        "positions for layers" (also passes them to all layers), "masks" (creates attention masks), or a word that only
+        the family's overrides use. By default, position ids are in a buffer of the embeddings, and masks are
         created before the encoder.
         """
         self._set_fields(value, asides=done)

@@ -19,7 +19,7 @@ class WeightedCache(Generic[R]):
     """A thread-safe cache for a function of hashable arguments; the total weight of its results is at most ``most``.
 
     ``weigh`` returns the weight of a result, such as its bytes. The least recently used results are dropped first. The
-    latest result always stays, even if it alone exceeds the limit.
+    latest result always stays, even if it exceeds the limit by itself.
     """
 
     def __init__(self, function: Callable[..., R], most: int, weigh: Callable[[R], int]) -> None:

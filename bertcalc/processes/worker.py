@@ -1,7 +1,7 @@
-"""Run functions that take too much time or memory for the server in another process.
+"""Run functions that need too much time or memory for the server in a separate process.
 
-Importing PyTorch takes a second and 300 MB. With a separate process, only the sessions that need it wait, and its
-memory is freed after the process has been idle for a while.
+Importing PyTorch is slow and needs a lot of memory. With a separate process, only the sessions that need PyTorch wait,
+and its memory is freed after the process has been idle for a while.
 """
 
 import atexit
@@ -36,7 +36,7 @@ IDLE = 120.0  # seconds without work after which the process ends
 LIMIT = 60.0  # maximum number of seconds that a caller waits, including the time for earlier calls
 LOOK = 0.1  # seconds between two calls of ``wanted``
 _ROOT = Path(__file__).parents[2]
-_STOPPING = (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGKILL", 9))  # signals that stop it from outside
+_STOPPING = (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGKILL", 9))  # signals with which other processes stop it
 _OUT_OF_TIME = getattr(signal, "SIGXCPU", 24)
 # Files with a line "oom_kill COUNT", for the whole machine and for this container.
 _MEMORY_EVENTS = (Path("/proc/vmstat"), Path("/sys/fs/cgroup/memory.events"))
@@ -171,7 +171,7 @@ class Worker:
 
 
 def _out_of_memory_kills() -> int:
-    """Return the number of processes that Linux has killed because memory ran out; 0 if it cannot be read."""
+    """Return the number of processes that Linux has killed because memory ran out; 0 if the number cannot be read."""
     lines: list[str] = []
     for file in _MEMORY_EVENTS:
         with suppress(OSError):

@@ -78,7 +78,7 @@ def _kept_bytes(real: Any, arguments: dict[str, Any], masks: list[Any]) -> int:
     storages = {tensor.untyped_storage()._cdata: tensor.untyped_storage().nbytes() for tensor in held}
     for tensor in (*real.parameters(), *real.buffers(), *masks):
         storages.pop(tensor.untyped_storage()._cdata, None)
-    del returned  # not earlier, because it refers to the graph
+    del returned  # not earlier, because it keeps the graph alive
     return sum(storages.values())
 
 

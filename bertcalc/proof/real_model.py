@@ -19,7 +19,10 @@ FORWARD_TOKENS = 8
 
 
 class RealRun(NamedTuple):
-    """The result of a forward pass of a model with random weights."""
+    """The result of a forward pass of a model with random weights.
+
+    ``outputs`` are (name, shape) pairs. ``seconds`` includes the time for building the model.
+    """
 
     parameters: int
     weight_bytes: int
@@ -68,8 +71,8 @@ def real_model(model: Model) -> Any:
 def empty_model(model: Model) -> Any:
     """Return the model that transformers builds on the meta device: shapes without weights.
 
-    PyTorch initializes weights even on the meta device. transformers 5.23 can skip the initialization, which saves a
-    third of the time. But it then does not tie the weights either, so this function calls ``tie_weights``.
+    PyTorch initializes weights even on the meta device. transformers 5.23 can skip the initialization to save
+    time, but then does not tie the weights either, so this function calls ``tie_weights``.
     """
     import torch
     from transformers.initialization import no_init_weights

@@ -41,7 +41,7 @@ class BitsAndBytesConfig(QuantizationFormat):
     outliers are not quantized. A threshold of 0 means no outliers.
 
     The 4-bit types have a float32 scale for every 64 weights and a table of the 16 values. With
-    ``bnb_4bit_use_double_quant``, each scale takes a byte, and every 256 scales have a float32 scale.
+    ``bnb_4bit_use_double_quant``, each scale is stored in a byte, and every 256 scales have a float32 scale.
     ``bnb_4bit_compute_dtype`` is the dtype of matrix products, to which 4-bit layers cast their inputs and biases.
 
     The modules in ``llm_int8_skip_modules`` are not quantized; by default, these are modules with tied tensors and the

@@ -1,7 +1,7 @@
 """4-bit formats that need a GPU, counted by their documented layout and not compared with real files.
 
-Eight weights are packed into an int32, and each group of a column's weights has a float16 scale and a packed zero
-point. Only linear layers of the repeated layers are quantized.
+GPTQ and AWQ pack eight 4-bit weights into an int32. Each group of weights in a row has a float16 scale and a packed
+zero point. Only linear layers of the repeated layers are quantized.
 """
 
 from typing import Literal
@@ -105,8 +105,8 @@ class AwqConfig(_Packed):
 class Int4WeightOnlyConfig(QuantizationFormat):
     """torchao's ``Int4WeightOnlyConfig``: two weights per byte.
 
-    Each group of weights has a scale and a zero point in the model's dtype. Every torch.nn.Linear is quantized if
-    ``group_size`` divides its columns. The format needs a GPU and bfloat16.
+    Each group of weights has a scale and a zero point in the model's dtype. A torch.nn.Linear is quantized if
+    ``group_size`` divides its number of columns. The format needs a GPU and bfloat16.
     """
 
     group_size: int = 128

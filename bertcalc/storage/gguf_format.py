@@ -71,12 +71,12 @@ def block_type_of(name: str) -> BlockType:
 class Gguf(QuantizationFormat):
     """A GGUF file as llama.cpp writes it: convert_hf_to_gguf.py, then llama-quantize with a type.
 
-    Most types are mixes: Q4_K_M uses Q6_K for the word table, and for attn_v and ffn_down in half of the layers.
+    Most types are mixes: Q4_K_M uses Q6_K for word embeddings, and for attn_v and ffn_down in half of the layers.
     Vectors and tables of positions and segments stay in float32, and a head with a single row in float16. If a block
     does not divide a row, llama-quantize uses the type's fallback, or float16 if the fallback does not fit either. The
-    pooler and the head of a language model are left out, because llama.cpp does not use them. The rules are valid since
-    March 2026. In files from early 2024, such as nomic-embed-text-v1.5's, the word table has the same type as the other
-    matrices.
+    pooler and the head of a language model are left out, because llama.cpp does not use them. The rules have been
+    valid since March 2026. In files from early 2024, such as nomic-embed-text-v1.5's, the word embeddings have the same
+    type as the other matrices.
 
     With ``pure``, all matrices have the same type, as with llama-quantize's --pure. Models that llama.cpp does not
     convert are then counted as well, with all their tensors under the names in transformers. ``metadata_bytes`` is the

@@ -1,4 +1,4 @@
-"""The size of ONNX files: the initializers that PyTorch's exporters write, and a graph of measured size.
+"""The size of ONNX files: the initializers that PyTorch's exporters write, and the measured size of the graph.
 
 A matrix of torch.nn.Linear becomes the second operand of a MatMul: its transpose, under a new name. Vectors keep their
 names and are written once. The exporters differ in how often they write a matrix:
@@ -33,7 +33,7 @@ class Initializer(NamedTuple):
     tensor: StoredTensor
     copies: int
     operation: Operation = ""
-    uses: int = 1  # the number of uses of each copy
+    uses: int = 1  # how often the graph uses each copy
 
     def num_bytes(self) -> int:
         return self.copies * self.tensor.num_bytes()
@@ -43,8 +43,7 @@ def onnx_bytes(model: Module, dtype: str, exporter: Exporter = "dynamo") -> int:
     """The size in bytes of the file that torch.onnx.export writes, with dynamic batch and sequence axes.
 
     ``dtype`` is safetensors' code, such as F32. With ``external_data``, the default of "dynamo", this is the total size
-    of both files. The size of the graph was
-    measured for each family: see onnx_graphs.toml.
+    of both files. The size of the graph was measured for each family: see onnx_graphs.toml.
     """
     data = sum(initializer.num_bytes() for initializer in initializers(model, dtype, exporter))
     return data + graph_bytes(model, exporter)
@@ -88,7 +87,7 @@ def _of_steps(steps: list[Step]) -> Iterator[_Use]:
 
 
 def _weight(step: Step) -> _Use | None:
-    """The matrix of a linear layer, which may be tied."""
+    """The matrix of a linear layer, owned or tied; None if the step is not a linear layer."""
     module = step.module
     if not isinstance(module, Linear | Conv1D):
         return None
@@ -100,7 +99,7 @@ def _weight(step: Step) -> _Use | None:
 
 
 def _of_modules(model: Module) -> Iterator[_Use]:
-    """The initializers of a module tree without a forward pass: every module is used once."""
+    """Yield the initializers of a module tree without a forward pass, in which every module is used once."""
     for path, module, copies in model.modules():
         kind: Operation = ""
         if isinstance(module, Linear | Conv1D):

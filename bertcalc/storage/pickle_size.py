@@ -1,7 +1,7 @@
 """Count the bytes that Python's pickler writes for a value with protocol 2, without creating the pickled objects.
 
 The rules are from CPython's Modules/_pickle.c: the pickler memoizes strings, tuples, dictionaries and globals under a
-number, which takes two bytes up to 255, and five bytes above.
+number, which needs two bytes if it is at most 255, and five bytes otherwise.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence

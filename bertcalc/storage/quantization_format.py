@@ -84,7 +84,7 @@ class QuantizationFormat(CheckedRecord):
 
     @property
     def is_unpacked(self) -> bool:
-        """Whether a weight with fewer than 8 bits takes a whole byte."""
+        """Whether a weight with fewer than 8 bits is stored in a whole byte."""
         return False
 
     @property
@@ -94,7 +94,7 @@ class QuantizationFormat(CheckedRecord):
 
     @property
     def alike_layers(self) -> bool:
-        """Whether all layers take the same number of bytes, except possibly the first layer."""
+        """Whether all layers have the same number of bytes, except possibly the first layer."""
         return True
 
     @property

@@ -144,12 +144,15 @@ class QuantizedModel:
 
     @property
     def repeated_parameters(self) -> int:
-        """The number of stored parameters beyond the model's, because tied or shared ones are stored more than once."""
+        """The number of stored duplicates of tied or shared parameters."""
         return max(0, self.quantized_weights + self.kept_parameters - self.model.num_parameters())
 
     @property
     def bits_per_weight(self) -> float:
-        """The effective bits of a quantized weight in memory, including scales, zero points and tables."""
+        """The effective bits of a quantized weight in memory; 0.0 if no weight is quantized.
+
+        Scales, zero points and tables are included.
+        """
         quantized = self.memory_bytes - self.bytes_by_kind.get("unchanged", 0)
         return 8 * quantized / self.quantized_weights if self.quantized_weights else 0.0
 
@@ -224,7 +227,7 @@ class AdaptedModel:
                 raise wrong(_TRAINED, "changes", None, change=change.title, module=module)
 
     def _trained_and_quantized(self) -> Iterator[str]:
-        """Yield the modules that would be trained as a whole, but are quantized."""
+        """Yield the paths of quantized modules that would be trained as a whole."""
         quantized = {piece.source for piece in self.base.pieces if piece.kind == "weights"}
         for tensor in self.model.tensors(folded=False):
             name = tensor.name.replace(COPY, "")
@@ -278,5 +281,5 @@ class AdaptedModel:
 
     @property
     def file_bytes(self) -> int:
-        """The total size of both files: the quantized model and adapter_model.safetensors."""
+        """The total size of both files in bytes: the quantized model and adapter_model.safetensors."""
         return self.base.file_bytes + adapter_file_bytes(self.model, self.base.dtype)

@@ -1,7 +1,7 @@
 """The exact size of safetensors files.
 
 A file starts with the length of its header in eight bytes. The header is JSON with the name, dtype, shape and offsets
-of each tensor, padded with spaces to a multiple of 8. The data follow
+of each tensor, padded with spaces to a multiple of 8 bytes. The data of the tensors follows
 (https://github.com/huggingface/safetensors#format).
 
 >>> from bertcalc.model.model import build

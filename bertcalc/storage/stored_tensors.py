@@ -43,7 +43,7 @@ class StoredTensor(NamedTuple):
 
 
 class StateEntry(NamedTuple):
-    """An entry of a state_dict; ``owner`` is the name of the tensor with its data, which differs if it is tied."""
+    """An entry of a state_dict; ``owner`` is the name of the tensor that owns the data: another name if it is tied."""
 
     name: str
     shape: Shape
@@ -71,9 +71,9 @@ def state_dict(model: Module) -> list[StateEntry]:
 
 
 def dtype_of(name: str, dtype: str) -> str:
-    """The dtype of a tensor in a model of ``dtype``, which is float32 for tensors that peft added.
+    """The dtype of a tensor in a model of ``dtype``, as a safetensors code: F32 for tensors that peft added.
 
-    Tensors in a copy that peft makes of a module keep ``dtype``.
+    Other tensors have ``dtype``, including tensors in a copy that peft makes of a module.
     """
     copy = COPY in name or f".ln_tuning_layers{ADAPTER_NAME}" in name
     return "F32" if ADAPTER_NAME in name and not copy else dtype

@@ -45,7 +45,7 @@ def is_of_albert(name: str) -> bool:
 def pytorch_tensor(name: str, shape: Shape, albert: bool = False) -> tuple[str, Shape]:
     """The name and shape of the same tensor in PyTorch; matrices are transposed.
 
-    ``albert`` says that the variable is from a checkpoint of ALBERT.
+    ``albert``: whether the variable is from an ALBERT checkpoint.
     """
     path = name.removesuffix(":0")
     if path in OF_CLASSIFIER:

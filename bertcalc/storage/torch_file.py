@@ -19,7 +19,7 @@ from bertcalc.storage.stored_tensors import DTYPES, dtype_of, state_dict
 
 _ALIGNMENT = 64
 _LOCAL, _CENTRAL, _DESCRIPTOR, _END = 30, 46, 16, 98  # header sizes; the end includes a zip64 record and its locator
-_LARGE = 2**32 - 1  # from here on, a zip archive needs fields of 8 bytes
+_LARGE = 2**32 - 1  # from this size on, a zip archive needs fields of 8 bytes
 _STORAGES = {
     "F32": "FloatStorage",
     "F16": "HalfStorage",

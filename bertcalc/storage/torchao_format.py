@@ -106,7 +106,7 @@ class Int8WeightOnlyConfig(_WeightOnly):
 class IntxWeightOnlyConfig(_WeightOnly):
     """torchao's ``IntxWeightOnlyConfig``: integers of 1 to 8 bits, each stored in a whole byte.
 
-    This is the default packing format, "unpacked_to_int8": int4 takes as much memory as int8. Each row or group has a
+    This is the default packing format, "unpacked_to_int8": int4 needs as much memory as int8. Each row or group has a
     scale in the model's dtype and an int8 zero point.
 
     >>> from bertcalc.storage.quantized_model import QuantizedModel

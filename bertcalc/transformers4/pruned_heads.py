@@ -28,7 +28,7 @@ def heads_by_layer(content: Mapping[str, Any]) -> dict[int, list[int]]:
 
 
 def refused(content: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield the problem with a file that removes heads: its other fields describe the model with all heads."""
+    """Yield a problem if a file removes heads, because its other fields describe the model with all heads."""
     if heads := heads_by_layer(content):
         message = N_(
             "pruned_heads {value}: transformers 4 removes {count} heads from the layers, transformers 5 ignores "

@@ -21,15 +21,15 @@ class Version(NamedTuple):
     - ``lacks``: fields that the version's configurations do not have.
     - ``unknown``: activation functions that the version does not have.
     - ``need_weights``: activation functions that cannot be built on the meta device.
-    - ``distances``: every self-attention module has a table of distances, as wide as a head. The table of position
-      embeddings exists but is not used.
+    - ``distances``: whether every self-attention module has a table of distances, as wide as a head. The table of
+      position embeddings then exists but is not used.
     - ``cache``: the container of keys and values in a model without cross-attention.
-    - ``whole_tuples``: with ``return_dict=False``, a class returns all outputs of its body, and None for a missing
-      pooler.
-    - ``states_first``: the body returns hidden_states before past_key_values.
-    - ``empty_cross_attentions``: a decoder returns cross_attentions even without encoder_hidden_states.
-    - ``empty_attentions``: with the default attention, the tuples of attention weights are empty; with eager attention,
-      they are not.
+    - ``whole_tuples``: whether a class with ``return_dict=False`` returns all outputs of its body, and None for a
+      missing pooler.
+    - ``states_first``: whether the body returns hidden_states before past_key_values.
+    - ``empty_cross_attentions``: whether a decoder returns cross_attentions even without encoder_hidden_states.
+    - ``empty_attentions``: whether the tuples of attention weights are empty with the default attention. With eager
+      attention, they never are.
     """
 
     requirement: str = "transformers>=5"
@@ -68,7 +68,7 @@ def version_of(config: Config) -> Version:
 
 
 def unknown_activation(values: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield the problem if ``values`` combine relative positions with an activation that only transformers 5 has."""
+    """Yield a problem if ``values`` combine relative positions with an activation that only transformers 5 has."""
     kind, hidden_act = values["position_embedding_type"], values["hidden_act"]
     if kind != "absolute" and hidden_act in FOUR.unknown:
         message = N_(
@@ -80,7 +80,7 @@ def unknown_activation(values: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def only_absolute(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield the problem if ``values`` request relative positions in a family that has only absolute positions.
+    """Yield a problem if ``values`` request relative positions in a family that has only absolute positions.
 
     ``values`` can be the content of a config.json. transformers 4 builds tables of distances for these families, too,
     but bertcalc does not support them. transformers 5 ignores the field.

@@ -11,14 +11,14 @@ from bertcalc.text.arguments import quoted
 from bertcalc.text.problem import Problem
 from bertcalc.transformers4.config_remarks import of_labels
 
-# Sizes that every real file has.
+# Sizes that every published file has.
 _SIZES = (
     *("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size"),
     *("max_position_embeddings", "type_vocab_size"),
 )
 _CHUNK = "chunk_size_feed_forward"
 _NAMED = 8  # the maximum number of unused keys to list
-_COMPARED = 100  # the maximum number of unused keys to compare with the fields' spelling
+_COMPARED = 100  # the maximum number of unused keys to compare with the names of fields
 DEFAULTS = N_("Missing, so set to Hugging Face's defaults: {fields}.")
 MISSPELLED = N_("{key} is unknown: did you mean {field}?")
 WITHOUT_EFFECT = N_("Ignored keys, which do not affect any count: {keys}.")
@@ -27,7 +27,7 @@ WITHOUT_EFFECT = N_("Ignored keys, which do not affect any count: {keys}.")
 def remarks(
     config: Config, content: Mapping[str, Any], unread: Mapping[str, Any], values: Mapping[str, Any]
 ) -> Iterator[Problem]:
-    """Remarks on the keys of a file.
+    """Yield remarks on the keys of a file.
 
     ``content`` has all keys, and ``unread`` the keys that are not fields. ``values`` has the values of the fields.
     """
@@ -52,7 +52,7 @@ def misnamed(
 
 
 def _meant(kind: type[Config], key: str, content: Mapping[str, Any]) -> str | None:
-    """The shared name of the field that a key probably means; None if no field is similar or the file has it, too."""
+    """The shared name of the field that a key probably means; None if no field is similar or the file has it."""
     near = near_field(kind, key)
     return None if near is None or (content.keys() - {key}) & {near, kind.own_name(near)} else near
 
@@ -67,7 +67,7 @@ def _asked(kind: type[Config], key: str, value: Any, near: str) -> Problem:
 
 
 def _missing(config: Config, content: Mapping[str, Any]) -> Iterator[Problem]:
-    """A remark on the sizes that are missing from a file."""
+    """Yield a remark if sizes are missing from a file."""
     kind = type(config)
     wanted = {kind.own_name(field): field for field in (*_SIZES, *OWN_DIMENSIONS) if kind.has(field)}
     wanted = {name: field for name, field in wanted.items() if name not in kind.undeclared}
@@ -82,7 +82,7 @@ def _chunked(kind: type[Config], content: Mapping[str, Any]) -> bool:
 
 
 def _of_chunks(kind: type[Config], content: Mapping[str, Any]) -> Iterator[Problem]:
-    """A remark on a feed-forward that processes a sequence in chunks."""
+    """Yield a remark if feed-forward networks process a sequence in chunks."""
     if _chunked(kind, content):
         chunk = content[_CHUNK]
         message = N_("{field} {value}: the real forward pass fails for sequences whose length is not a multiple of it.")
@@ -90,14 +90,14 @@ def _of_chunks(kind: type[Config], content: Mapping[str, Any]) -> Iterator[Probl
 
 
 def _of_labels(content: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Problem]:
-    """A remark if num_labels differs from the number of names in id2label."""
+    """Yield a remark if num_labels differs from the number of names in id2label."""
     labels, count = content.get("id2label"), values["num_labels"]
     if labels is not None and count != len(labels):
         yield of_labels(count, len(labels))
 
 
 def _unread(kind: type[Config], keys: Mapping[str, Any], content: Mapping[str, Any]) -> Iterator[Problem]:
-    """Remarks on unread keys: misspelled keys, unknown keys, keys that affect only memory, and keys without effect.
+    """Yield remarks on unread keys: misspelled or unknown keys, and keys that affect only memory or nothing.
 
     The remedy for a key that is probably misspelled is the intended field.
     """

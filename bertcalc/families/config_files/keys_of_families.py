@@ -230,7 +230,7 @@ def _family_names() -> str:
 
 
 def listed(names: Any) -> list[str]:
-    """The class names in ``architectures``, which may be a single name instead of a list."""
+    """The class names in ``architectures``, which can be a list or a single name; other values are ignored."""
     return [name for name in (names if isinstance(names, list) else [names]) if isinstance(name, str)]
 
 

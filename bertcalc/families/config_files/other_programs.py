@@ -1,7 +1,7 @@
-"""Refuse configurations of models that need their own code, even if their model type is a type of transformers.
+"""Refuse configurations of models that need their own code, even if transformers has their model type.
 
-A repository with its own code names it in auto_map. Its model type is often bert, although positions, feed-forwards or
-embeddings differ from BERT's. bertcalc does not run such code. It refuses these models with a message that names them.
+A repository with its own code names it in auto_map. Its model type is often bert, although its positions, feed-forward
+networks or embeddings differ from BERT's. bertcalc does not run such code. Its error message names the model.
 
 >>> [problem] = refused({"model_type": "bert", "alibi_starting_size": 512})
 >>> print(problem)
@@ -81,7 +81,7 @@ _PROGRAMS = (
 
 
 def refused(content: Mapping[str, Any]) -> Iterator[Problem]:
-    """The problem with a configuration if its keys identify a program that transformers does not have."""
+    """Yield a problem if the keys of a configuration identify a program that transformers does not have."""
     for program in _PROGRAMS:
         for key in program.keys:
             if program.is_its(value := content.get(key)):
@@ -96,7 +96,7 @@ GUESS = N_(
 
 
 def guess(content: Mapping[str, Any]) -> Iterator[Problem]:
-    """The remark on a configuration with an auto_map: its repository has its own code for the model."""
+    """Yield a remark if a configuration has an auto_map: its repository has its own code for the model."""
     programs = content.get("auto_map")
     if isinstance(programs, Mapping):
         named = [name for key, name in programs.items() if str(key).startswith(("AutoModel", "AutoConfig"))]

@@ -32,7 +32,7 @@ _NO_SECOND = N_("{field} {value} is invalid even though {other} is also given: t
 
 
 def refused_values(kind: type[Config], content: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Problem]:
-    """The problems with values that transformers does not load; ``values`` has the values of the family's fields."""
+    """Yield problems with values that transformers does not load; ``values`` has the values of the family's fields."""
     yield from _of_rope(kind, content)
     yield from _of_layers(kind, content, values)
     yield from _second_names(kind, content)
@@ -70,7 +70,7 @@ def _is_layer_type(name: Any) -> bool:
 
 
 def _second_names(kind: type[Config], content: Mapping[str, Any]) -> Iterator[Problem]:
-    """Problems with sizes under the family's own names, in files that also have the shared names.
+    """Yield problems with sizes under the family's own names, in files that also have the shared names.
 
     The shared name takes precedence, but transformers checks both values.
     """
