@@ -1,7 +1,7 @@
 """Building blocks of all charts.
 
-Altair builds each chart once per appearance; after that, the server sends only data. Altair validates each chart
-against its whole schema, which takes ten times as long as anything else on a page.
+Altair builds each chart only once per appearance, because it validates each chart against its whole schema, which takes
+longer than anything else on a page. After that, the server sends only data.
 """
 
 import json
@@ -54,7 +54,7 @@ def colored(field: str, colors: Mapping[Any, str], *, channel: str = "Color", le
 
 
 def tooltip(*fields: str, **titled: str) -> list[Any]:
-    """A tooltip with a line for each field. The first field is the heading; ``titled`` maps more fields to titles."""
+    """A tooltip with a line for each field. The first field is the heading; ``titled`` maps other fields to titles."""
     # Vega shows the field with the title "title" as a heading.
     titles = {field: " " if index else "title" for index, field in enumerate(fields)} | titled
     return [alt.Tooltip(f"{field}:N", title=title) for field, title in titles.items()]
@@ -90,7 +90,7 @@ def short_expression(unit: str) -> str:
 
 
 def figures_axis(appearance: str, unit: str, **look: Any) -> Any:
-    """An axis with abbreviated figures of a unit, and faint grid lines."""
+    """An axis with abbreviated figures in ``unit``, and with faint grid lines."""
     words: dict[str, Any] = {"labelExpr": short_expression(unit), "labelFontSize": SMALL, "labelPadding": 5}
     lines: dict[str, Any] = {"grid": True, "gridColor": INK[appearance], "gridOpacity": 0.12}
     return alt.Axis(title=None, labelColor=INK[appearance], **words, **lines, **look)

@@ -114,7 +114,7 @@ def _wrapped(title: str) -> str:
 
 @lru_cache
 def glance_bars(appearance: str, rows: int, columns: int, phone_column: int, *, linked: bool) -> Spec:
-    """The chart of models at a glance, with this number of models (``rows``) and quantities (``columns``).
+    """The chart of models at a glance, with ``rows`` models and ``columns`` quantities.
 
     A phone shows only the column with the index ``phone_column``. If the chart is ``linked``, a click opens a model's
     link.

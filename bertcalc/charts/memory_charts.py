@@ -71,7 +71,7 @@ def stacked_bar(look: str, words: tuple[str, ...], inks: tuple[tuple[str, str], 
         )
     ]
     end = having("axis").mark_rule(opacity=0, aria=False).encode(x=x("axis"))
-    # With "fit-x" the bar keeps its height, however many lines the legend takes.
+    # With "fit-x", the bar keeps its height, however many lines the legend has.
     grown = alt.AutoSizeParams(type="fit-x", contains="padding")
     return spec_of(alt.layer(free, pieces, labels, *marks, end), _HEIGHT, autosize=grown)
 

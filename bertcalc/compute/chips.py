@@ -80,7 +80,7 @@ class PublishedRun(NamedTuple):
         return self.sequences * 9 // 10 * cost(128) + self.sequences // 10 * cost(512)
 
     def seconds(self, convention: Convention, utilisation: Fraction) -> Fraction:
-        """The duration of the run in seconds, if the chips reach this fraction of their peak."""
+        """The duration of the run in seconds, if the chips reach the fraction ``utilisation`` of their peak."""
         duration: Fraction = seconds(
             self.flops(convention), DEVICES[self.device].peak["16bit"], utilisation, self.devices
         )

@@ -151,7 +151,7 @@ def training_flops(
 
     One of the two is for the gradient of the input, one for the gradient of the weight. A product with
     ``encoder_hidden_states`` needs only one, because the encoder is not trained. A frozen weight needs no product for
-    its gradient, and neither does an input with nothing trained before it. ``recompute`` runs layers, or their
+    its gradient, and neither does an input if nothing before it is trained. ``recompute`` runs layers, or their
     attention cores, forward a second time if a gradient flows in them. With transformers' gradient checkpointing, a
     gradient always flows to the embeddings unless the user calls ``disable_input_require_grads()``. Raises InputError
     if the model's family does not support this ``recompute``, if the model cannot be trained, or if the FLOPs depend on

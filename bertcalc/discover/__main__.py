@@ -3,9 +3,9 @@
     python -m bertcalc.discover bert roberta.RobertaModel
     python -m bertcalc.discover --all --write bertcalc/discover/results/formulas.json
 
-Without --classes, one class of each type is used: its sequence-to-sequence, masked or causal language model, else its
-base model, else the first that transformers lists. With --missing, classes that are already in the files are skipped,
-so that an interrupted run can be continued.
+Without --classes, one class of each type is used: its sequence-to-sequence, masked or causal language model, or else
+its base model, or else the first class that transformers lists. With --missing, classes that are already in the files
+are skipped, so that an interrupted run can be continued.
 """
 
 import argparse

@@ -63,7 +63,7 @@ def effect(field: str, model: Model, batch_size: int, sequence_length: int) -> E
     return first or Effect(present, present, 0, 0, 0)
 
 
-# Cached: every field is compared with the same model, and sliders return to neighboring values.
+# Cached, because every field is compared with the same model, and sliders return to neighboring values.
 @lru_cache(maxsize=2048)
 def _cost(model: Model, batch_size: int, sequence_length: int) -> tuple[tuple[int, int, int], frozenset[str]]:
     """Return the parameters, FLOPs and bytes, and the names of the fields that they depend on."""
@@ -115,7 +115,7 @@ def _neighbors(field: str, config: Config) -> Iterator[tuple[Config, Config]]:
             others = [remedy for remedy in error.problem.remedies if not remedy.keys() & {field, *DIMENSIONS}]
             base = _repaired(config, others[0], field) if others else None
             if base:
-                with suppress(ConfigError):  # the family may have its own rule against it
+                with suppress(ConfigError):  # the family may not allow it
                     yield base, replace(base, **{field: value})
         else:
             if field in sizes_of(type(config)):

@@ -164,8 +164,8 @@ QUANTITIES: Mapping[str, Quantity] = {
     "inference_memory": Quantity("bytes", N_("peak memory of inference"), partial(peak, "inference_memory")),
 }
 
-# The last two are for a single model at a time: columns have no file size, and only a model with steps trains fewer
-# parameters than it has.
+# The last two are for a single model at a time: columns have no file size, and only a model with change steps can train
+# fewer parameters than it has.
 EVERY_QUANTITY: Mapping[str, Quantity] = {
     **QUANTITIES,
     "file": Quantity("bytes", N_("size of the file"), lambda case: case.changed.file_bytes),

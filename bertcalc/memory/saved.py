@@ -207,7 +207,7 @@ def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Save
 
 
 def _outside(steps: Sequence[Step]) -> set[str]:
-    """The names of the values that steps before the layers compute and layers read, except the hidden states."""
+    """The names of values that are computed before the layers and read in a layer, except the hidden states."""
     names: set[str] = set()
     before, groups, _after = stack(steps)
     earlier = {step.gives.name for step in before}
@@ -365,7 +365,7 @@ def _kept_besides(
             yield "mean", (*shape[:-1], 1), 4
             yield "rstd", (*shape[:-1], 1), 4
         case "dropout", Dropout(p=p) if p:
-            # With p = 1 PyTorch multiplies by a single 0.
+            # With p = 1, PyTorch multiplies by a single 0.
             yield ("mask", shape, mask) if p < 1 else ("zero", (), width)
         case "activation", Activation(kept=kept):
             yield from (

@@ -27,8 +27,8 @@ from bertcalc.text.problem import InputError, Problem
 class Kernels:
     """Evaluates operations on meta tensors and caches the results for repeated operations, as in equal layers.
 
-    The result of an operation depends only on shapes and dtypes. Without this cache, PyTorch takes longer for these
-    operations than for the rest of a forward pass.
+    The result of an operation depends only on shapes and dtypes. Without this cache, PyTorch spends more time on these
+    operations than on the rest of a forward pass.
     """
 
     def __init__(self) -> None:

@@ -30,7 +30,7 @@ class Filled(NamedTuple):
 
 
 def filled_in(lab: Lab, fields: Iterable[str]) -> Filled:
-    """Return the fields of nested configurations that change as soon as other fields beside them are given.
+    """Return the fields of nested configurations that change if other fields of the same configuration are given.
 
     ``fields`` are the sizes in the formulas.
     """

@@ -164,7 +164,7 @@ def _by_area(moments: TopMoments, period: int) -> list[dict[Area, _LivePolynomia
 
 @lru_cache(maxsize=16)
 def _by_power(moments: TopMoments, period: int) -> list[list[_LivePolynomial | None]]:
-    """The bytes at each point in time as coefficients of the first free size: constant, linear, square."""
+    """The bytes at each point in time: the constant, linear and quadratic coefficients in the first free size."""
     coefficients = []
     for areas in moments:
         powers: tuple[dict[Monomial, int], ...] = ({}, {}, {})

@@ -684,14 +684,14 @@ def _types(run: Pass, _step: Step) -> SimulatedTensor:
 
 
 def _windowed(steps: Sequence[Step]) -> set[str]:
-    """The names of the attention modules with a window: they do not rotate query and key by the first angles."""
+    """The names of attention modules with a local window, recognized by their rotary angles: never the first ones."""
     angles = [step.gives.name for step in steps if step.operation == "angles"]
     return {step.within for step in steps if step.operation == "rotate" and step.takes[1].name not in angles[:1]}
 
 
 @frame
 def _in_window(tape: Tape, v: Frame, square: tuple[int, ...]) -> SimulatedTensor:
-    """The boolean mask of a window: pairs of tokens that are near each other, and not before the first token."""
+    """The boolean mask of a window: pairs of nearby tokens, without positions before the first token."""
     v.flag = tape.new((), BOOL)
     v.near = tape.made(square, BOOL, tape.like(tape.new(square, INT64)))
     v.allowed = tape.like(v.near)

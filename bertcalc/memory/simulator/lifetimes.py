@@ -79,7 +79,7 @@ class Lifetimes(NamedTuple):
 
 
 def held_until(steps: Sequence[Step], *, pooler: bool) -> Lifetimes:
-    """Determine how long variables hold each value; ``pooler`` is whether the body has a pooler.
+    """Determine how long variables hold each value; ``pooler`` says whether the body has a pooler.
 
     The caller's frame holds a module's argument while the module runs. A variable of a forward method holds its value
     until it is overwritten or the method returns.
