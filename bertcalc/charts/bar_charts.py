@@ -48,7 +48,7 @@ _KINDS = {
 
 @lru_cache
 def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], *, low: bool = False) -> Spec:
-    """The chart with a horizontal bar for each of ``count`` parts of a model, in order, with a label at its end.
+    """The chart with a horizontal bar, labeled at its end, for each of ``count`` parts of a model.
 
     A bar is solid up to the preset's figure, which is marked. Additions are lighter; removals are dashed outlines.
     ``unit`` is the unit of the figures. ``words`` are the titles of the tooltip's lines: exact figure, share, formula,

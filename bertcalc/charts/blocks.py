@@ -116,7 +116,7 @@ def svg(chart: Mapping[str, Any], data: Columns) -> str:
 
     vl-convert draws it on the server, without network access.
     """
-    import vl_convert  # imported late: it takes 65 MB, and half a second for the first chart
+    import vl_convert  # imported late: it needs 65 MB, and half a second for the first chart
 
     return str(vl_convert.vegalite_to_svg(_on_paper(chart, data), allowed_base_urls=[]))
 

@@ -126,7 +126,8 @@ def glance_bars(appearance: str, rows: int, columns: int, phone_column: int, *, 
     ends = [either(f"{-phone_column} * width", 0), either(f"{columns - phone_column} * width", "width")]
     scale = alt.Scale(domain=[0, columns], range=ends, nice=False, zero=False)
 
-    # Columns are narrow on a tablet: titles take two lines, fonts are smaller, and bars leave room for their labels.
+    # Columns are narrow on a tablet, so titles can have two lines, fonts are smaller, and bars leave room for their
+    # labels.
     column = f"(width / {columns})"
     font = f"({column} < 150 ? {_SMALL_FONT} : {_FONT})"
     bar = f"1 - ({2 * _GAP} + {font} * datum.widest) / {column}"

@@ -130,7 +130,7 @@ def _mark_heights(
 
 _NARROW = 300  # pixels: the width of the chart on a phone
 _MARK_DY = -14  # pixels from a point to its text
-_TOP = 0.75  # above this height there is no room for two lines of text
+_TOP = 0.75  # above this height, there is no room for two lines of text
 
 
 def _part(figure: float, low: float, high: float, *, logs: bool) -> float:
@@ -281,7 +281,7 @@ def _around_here(
 _ABOVE_RING = (0.08, 0.1)
 _BESIDE_POINT, _BESIDE_RING = 9, 17  # pixels from the middle of a point to its name
 _LETTER = (0.01, 0.035)  # the width of a letter as a fraction of the chart's width, on a screen and on a phone
-_LABEL_HEIGHT = 0.06  # the height of a label as a fraction of the chart's, on the projector, where charts are lowest
+_LABEL_HEIGHT = 0.06  # height of a label as a fraction of the chart's height on the projector, the smallest one
 
 
 @lru_cache(maxsize=256)

@@ -49,7 +49,8 @@ DEVICES: dict[str, Chip] = {
 def seconds(flops: Any, peak: Any, utilisation: Any, devices: Any) -> Any:
     """The training time in seconds, for numbers or symbols.
 
-    ``peak`` is the peak FLOP/s of one device, and ``utilisation`` the fraction of this peak that training reaches.
+    ``peak`` is the peak FLOP/s of each of the ``devices`` devices, and ``utilisation`` is the fraction of this peak
+    that training reaches.
     """
     return flops / (devices * peak * utilisation)
 
@@ -87,7 +88,7 @@ class PublishedRun(NamedTuple):
         return duration
 
     def utilisation(self, convention: Convention) -> Fraction:
-        """The fraction of the chips' peak at which the run takes the reported time."""
+        """The fraction of the chips' peak at which the run lasts as long as reported."""
         return self.seconds(convention, Fraction(1)) / (3600 * self.hours)
 
 

@@ -149,7 +149,7 @@ def training_flops(
 ) -> int:
     """FLOPs of one forward and backward pass; the backward pass runs two products for each forward product.
 
-    One of the two is for the gradient of the input, one for the gradient of the weight. A product with
+    One of the two is for the gradient of the input, the other for the gradient of the weight. A product with
     ``encoder_hidden_states`` needs only one, because the encoder is not trained. A frozen weight needs no product for
     its gradient, and neither does an input if nothing before it is trained. ``recompute`` runs layers, or their
     attention cores, forward a second time if a gradient flows in them. With transformers' gradient checkpointing, a

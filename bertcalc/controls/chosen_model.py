@@ -50,7 +50,7 @@ class ChosenModel(NamedTuple):
     changes: str = ""
 
     def model(self, architecture: str = "") -> Model:
-        """The model as an ``architecture``, by default the chosen class."""
+        """The model in the class ``architecture``, by default the chosen class."""
         architecture = architecture or self.architecture
         return Model(config_of_class(self.config, architecture), architecture, self.add_pooling_layer)
 
@@ -73,7 +73,7 @@ class ChosenModel(NamedTuple):
         Raises ConfigError if the values are not valid together.
         """
         family = CLASSES.get(values.get("architecture", ""), family_of(self.config))
-        if family is not family_of(self.config):  # start from the new family's first preset
+        if family is not family_of(self.config):
             return self.reset(next(iter(family.presets))).changed(values)
         config = {field: value for field, value in values.items() if field in FIELDS}
         locks = {lock: values[name] for name, lock in _LOCKS.items() if name in values}
@@ -154,7 +154,7 @@ def _of_other_families(link: Mapping[str, str], kind: type[Config]) -> Iterator[
 
 
 def _back(model: ChosenModel, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The last remedy: the preset's hidden_size and heads or, if the link changes neither, all values of the preset."""
+    """The last remedy: the preset's hidden_size and heads or, if neither differs, its values of all changed fields."""
     start = model.values()
     differ = {name: start[name] for name, value in values.items() if name in FIELDS and value != start[name]}
     return {name: differ[name] for name in ("hidden_size", "num_attention_heads") if name in differ} or differ

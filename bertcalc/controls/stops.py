@@ -184,7 +184,7 @@ def alike(config: Config, field: str, value: int, locks: Locks = LOCKS) -> bool:
 
 
 def followers(config: Config, field: str, value: int, locks: Locks = LOCKS) -> dict[str, int]:
-    """The sizes that follow another size, with their new values.
+    """The sizes that follow another size, mapped to their new values; empty for any size except hidden_size.
 
     >>> from bertcalc import BertConfig
     >>> followers(BertConfig(), "hidden_size", 1024)

@@ -198,7 +198,7 @@ class Breakdown(NamedTuple):
 
     @property
     def fields_without_effect(self) -> list[str]:
-        """The fields that differ without an effect on the quantity."""
+        """The fields that differ but do not affect the quantity."""
         return [change.field for part in self.parts if not part.has_effect for change in part.changes]
 
     @property
@@ -356,8 +356,8 @@ Steps = tuple[ChangeStep, ...]
 def _replaced_steps(before: Steps, after: Steps) -> Iterator[tuple[Steps, Steps, Steps]]:
     """Yield the replacements one by one, as (replaced steps, their replacements, all steps afterwards) triples.
 
-    Steps at corresponding positions replace each other. Steps without a counterpart are removed first, from the last to
-    the first. Then the other steps are replaced or added.
+    A new step replaces the old step at the corresponding position. Steps without a counterpart are removed first, from
+    the last to the first. Then the other steps are replaced or added.
     """
     matcher = SequenceMatcher(a=[*map(type, before)], b=[*map(type, after)], autojunk=False)
     pairs: list[tuple[Steps, Steps]] = []

@@ -314,7 +314,7 @@ def _values(case: Case, budget: Budget, constraints: Constraints) -> Callable[[i
         ]
 
         def deep(layers: int) -> int:
-            if layers == 1:  # a single layer of ModernBERT needs one kind of rotary angles, more layers need two
+            if layers == 1:  # a single layer of ModernBERT needs one set of rotary angles; more layers need two
                 return shallow[0]
             periods, place = divmod(layers - 2, period)
             return shallow[place + 1] + periods * (shallow[place + period + 1] - shallow[place + 1])

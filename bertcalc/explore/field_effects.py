@@ -39,7 +39,7 @@ class Effect(NamedTuple):
 
 @checked
 def effect(field: str, model: Model, batch_size: int, sequence_length: int) -> Effect:
-    """Return the effect of the smallest valid change of a field, or of the first change that makes a difference.
+    """Return the effect of a field's first valid change that makes a difference, or else of its first valid change.
 
     If the change requires a change of another field (cross-attention needs a decoder), both models have that other
     change. If the field has no other valid value (a single hidden unit allows only one head), the effect is zero.

@@ -119,7 +119,7 @@ def training(case: Case) -> int:
 
 @checked
 def weights(case: Case) -> int:
-    """Return the bytes of the weights in the dtype of computation, or in the quantization format."""
+    """Return the bytes of the weights, in the dtype of the plan's precision or in the quantization format."""
     if case.base:
         return case.changed.memory_bytes
     return ITEM_BYTES[PRECISIONS[case.plan.precision].dtype] * parameters(case)

@@ -119,7 +119,7 @@ class Sweep(NamedTuple):
         return {**values, **{field: along[field] for field in self.following}}
 
     def at(self, **values: Any) -> Case:
-        """Return the model with numbers, columns or symbols for the dimensions, without checks."""
+        """Return the case with numbers, columns or symbols for the dimensions, without checks."""
         fields = self.fields(**{field: whole(field, value) for field, value in values.items()})
         sizes = {field: fields.pop(field) for field in BATCH if field in fields}
         return self.case._replace(batch=self.case.batch._replace(**sizes)).replace(**fields)
@@ -163,8 +163,8 @@ class Sweep(NamedTuple):
     def values(self, field: str, low: Single, high: Single, most: Single = 200) -> list[int]:
         """Return up to about ``most`` possible values from ``low`` to ``high``, which must lie within the limits.
 
-        The values are the two ends and round numbers in between. If no value in the range is possible, the nearest
-        value below it is returned.
+        The values are the two ends and round numbers in between. If no value in the range is possible, the result is
+        the nearest value below it, or the present value if none fits the model's key/value heads.
         """
         if field == "num_attention_heads" and "hidden_size" not in self.dimensions:
             possible = divisors(self.config.hidden_size // self.config.heads_of)

@@ -47,7 +47,7 @@ class TensorCopies(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A named input or output: one tensor, or a container of tensors, which may be empty.
+    """A named input or output: one tensor, or a container of any number of tensors.
 
     An output without tensors and container is None. An input without tensors is a flag, or its shape is unknown.
     ``given`` says whether the call passes the input. ``position`` is the index in the tuple that the model returns with

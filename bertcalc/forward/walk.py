@@ -68,7 +68,7 @@ class Stop(NamedTuple):
 
     @property
     def inside(self) -> str:
-        """The name relative to the layer, such as attention.self.query; outside of layers the name itself."""
+        """The name relative to the layer, such as attention.self.query; outside of layers, the name itself."""
         return split_layer(self.name)[1]
 
     @property

@@ -188,8 +188,8 @@ def _evaluated(
 ) -> Data:
     """Evaluate the cached template at other sizes.
 
-    If there is no template yet, it is built from the data. If it has no formula at these sizes, only the data are
-    built.
+    If there is no template yet, the data are built and stored as the template. If the template has no formula at these
+    sizes, the data are only built.
     """
     if not made:
         data = build()

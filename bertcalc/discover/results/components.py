@@ -176,7 +176,7 @@ def _is_in(name: str, path: str) -> bool:
 def _names(paths: Iterable[str]) -> dict[str, str]:
     """Map each path to a shorter name.
 
-    The names lack the common prefix of all paths. Without a common prefix, they lack the name of the model's body if
+    The names omit the common prefix of all paths. Without a common prefix, they omit the name of the model's body if
     everything outside the body is a head.
     """
     listed = list(paths)

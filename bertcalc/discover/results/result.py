@@ -181,10 +181,10 @@ class Discovered(Formulas):
     seconds: float
     transformers: str  # the version of transformers
     compute: Computed | None = None
-    no_flops: Problem | None = NOT_ASKED  # why there is no formula for FLOPs
+    no_flops: Problem | None = NOT_ASKED  # why there is no formula for FLOPs; None if there is one
     # Fields that the class derives unless they are given, mapped to the fields from which they are derived, if known.
     derived: dict[str, list[str]] = field(default_factory=dict)
-    no_run: Problem | None = None  # why the class cannot run with the given fields, although it can be built
+    no_run: Problem | None = None  # why the class can be built but not run with the given fields; None if it can run
     # Fields of nested configurations that transformers sets to these values if another field of the same nested
     # configuration is given.
     filled: dict[str, int] = field(default_factory=dict)

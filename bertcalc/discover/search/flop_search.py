@@ -203,7 +203,7 @@ def compare_flops(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping
 def still_agree(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[str, int]]) -> Problem | None:
     """Compare earlier formulas with PyTorch's FlopCounterMode. Return the problem, or None if they agree.
 
-    Long inputs come after the ``drawn`` sizes. They are skipped if time is short, as for recurrent models, which take
+    Long inputs come after the ``drawn`` sizes. They are skipped if time is short, as for recurrent models, which run
     one step per token.
     """
     start, compared = thread_time(), 0

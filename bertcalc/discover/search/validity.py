@@ -134,7 +134,7 @@ class _Inspector:
         return self._judged[id(sample)]
 
     def learn(self) -> None:
-        """Add a condition against each bad configuration that is still allowed, those with the fewest changes first."""
+        """Add a condition against each bad configuration that is still allowed, the least changed one first."""
         for _turn in range(_TURNS):
             self.open, self.wrong, before = [], [], len(self.conditions)
             bad = [sample for sample in self.lab.built.values() if self.inside(sample) and not self.agrees(sample)]

@@ -455,7 +455,7 @@ def frozen_layers(how: Plan | Inference) -> int:
 
 
 def _by_layer(model: Model) -> bool:
-    """Whether a change names layers by number: a model with fewer layers may lack a named layer."""
+    """Whether a change names layers by number: a model with fewer layers may not have a named layer."""
     return any(change.by_layer or change.dropped for change in model.changes)
 
 
@@ -479,7 +479,7 @@ def period_of(model: Model, how: Plan | Inference, sequence_length: int) -> int:
     config = model.config
     if _all_layers(model):
         return config.num_hidden_layers
-    # Layers differ in their masks, and the last layer that needs one kind of angles differs from the others.
+    # Layers differ in their masks, and the last layer that uses a set of rotary angles differs from the others.
     masks = config.masks_window(sequence_length + model.virtual_tokens)
     differ = frozen_layers(how) or (how.attention == "fused" and masks)
     return config.layer_period if differ else 1

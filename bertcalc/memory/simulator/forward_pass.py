@@ -129,7 +129,7 @@ class Pass:
             if packed := self._packed.get(name):
                 self._unnamed += [tape.new((count,), 1, "weights").own() for count in packed.num_bytes]
                 continue
-            xielu = name.endswith((".alpha_p", ".alpha_n"))  # bfloat16, whatever the model's dtype
+            xielu = name.endswith((".alpha_p", ".alpha_n"))  # bfloat16, regardless of the model's dtype
             item = 2 if xielu else FLOAT32 if place.block == ADAPTER else self.width
             self.parameters[name] = tape.leaf(name, shape, item, trained=name not in frozen)
             if xielu:
@@ -656,7 +656,7 @@ class Pass:
 
 
 def _called(step: Step) -> Step:
-    """Replace the wrapper of a step by its module if the wrapper only calls it."""
+    """Replace the wrapper of a step with its module if the wrapper only calls it."""
     return step._replace(tensors=step.parts[0].tensors, parts=()) if len(step.parts) == 1 else step
 
 
@@ -684,7 +684,7 @@ def _types(run: Pass, _step: Step) -> SimulatedTensor:
 
 
 def _windowed(steps: Sequence[Step]) -> set[str]:
-    """The names of attention modules with a local window, recognized by their rotary angles: never the first ones."""
+    """The names of attention modules with a local window, which use rotary angles other than the first ones."""
     angles = [step.gives.name for step in steps if step.operation == "angles"]
     return {step.within for step in steps if step.operation == "rotate" and step.takes[1].name not in angles[:1]}
 

@@ -70,8 +70,8 @@ def _in_order(steps: Sequence[Step]) -> list[Step]:
 class Lifetimes(NamedTuple):
     """The steps after which values are released and modules return.
 
-    For each step, ``after`` lists the values that no variable holds after the step. ``returns`` maps each module to the
-    index of its last step; the module "" is the body.
+    For each step, ``after`` lists the values that no variable holds any longer after the step. ``returns`` maps each
+    module to the index of its last step; the module "" is the body.
     """
 
     after: Sequence[list[str]]

@@ -662,9 +662,10 @@ class Tape:
 
     @operation
     def changed_in_view(self, base: SimulatedTensor, x: SimulatedTensor, by: SimulatedTensor) -> SimulatedTensor:
-        """Fill or divide ``x``, a full view of ``base``, in place, by a tensor that requires no gradient.
+        """Fill ``x``, a full view of ``base``, in place, or divide it; ``by`` is the mask or the divisor.
 
-        The backward pass copies the gradient of the base, and overwrites the part that belongs to the view: all of it.
+        ``by`` requires no gradient. The backward pass copies the gradient of the base, and overwrites the part that
+        belongs to the view: all of it.
         """
 
         def rule(grad: SimulatedTensor, _by: SimulatedTensor) -> Gradients:
