@@ -34,7 +34,10 @@ def axis_look(appearance: str) -> dict[str, Any]:
 
 
 def names_axis(appearance: str, font: int, name: str = "datum.label", **look: Any) -> Any:
-    """The axis with bar names, which are the values of the Vega expression ``name``; hidden on narrow charts."""
+    """The axis with bar names, which are the values of the Vega expression ``name``; hidden on narrow charts.
+
+    ``font`` is the font size.
+    """
     look |= {"labelColor": INK[appearance], "labelFontSize": font, "labelExpr": f"{NARROW} ? '' : {name}"}
     return alt.Axis(labelOverlap=False, ticks=False, **look)
 
@@ -48,7 +51,10 @@ def in_order(field: str, axis: Any) -> Any:
 
 
 def colored(field: str, colors: Mapping[Any, str], *, channel: str = "Color", legend: Any = None) -> Any:
-    """The encoding that gives each value of a column its color; ``channel`` is Color, Fill or Stroke."""
+    """The encoding that gives each value of a column its color; ``channel`` is Color, Fill or Stroke.
+
+    ``legend`` is an Altair legend, or None for no legend.
+    """
     scale = alt.Scale(domain=list(colors), range=list(colors.values()))
     return getattr(alt, channel)(f"{field}:N", legend=legend, scale=scale)
 
@@ -102,7 +108,10 @@ def either(narrow: object, wide: object) -> Any:
 
 
 def spec_of(chart: Any, height: Any, **look: Any) -> Spec:
-    """The Vega-Lite specification of a chart without data and without padding."""
+    """The Vega-Lite specification of a chart without data and without padding.
+
+    ``height`` is the height in pixels, or an ``alt.Step`` for the height of a row.
+    """
     padding = dict.fromkeys(("left", "top", "right", "bottom"), 0)
     spec: Spec = chart.properties(width="container", height=height, padding=padding, **look).to_dict()
     spec.pop("data", None)

@@ -79,7 +79,10 @@ def text_inside(text: str, length: int, whole: int) -> str:
 
 @mirrored
 def part_of_column(column: int, figure: int, longest: int, most: float) -> float:
-    """The end of a bar in a column that is one unit wide; the longest bar fills the fraction ``most`` of the column."""
+    """The end of the bar for ``figure`` in a column that is one unit wide and starts at ``column``.
+
+    The bar for the largest figure, ``longest``, fills the fraction ``most`` of the column.
+    """
     return column + most * figure / (longest or 1)
 
 

@@ -247,7 +247,10 @@ def summary(rows: list[ClassOutcome]) -> str:
 
 
 def report(rows: list[ClassOutcome], seconds: int, groups: Sequence[str] = ()) -> str:
-    """Return the report: an explanation, a summary, and the table."""
+    """Return the report as Markdown: an explanation, a summary, and the table.
+
+    ``seconds`` is the time limit per class, and ``groups`` are the groups of types in the run.
+    """
     import transformers
 
     def within(group: str) -> str:

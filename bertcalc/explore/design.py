@@ -88,7 +88,7 @@ class Budget(NamedTuple):
         return self.kind.of(case)
 
     def excess(self, value: int) -> tuple[bool, int]:
-        """Return the distance of a value from the budget as a sort key; values that exceed a limit come last."""
+        """Return the sort key (whether the value exceeds a limit, its distance from the budget)."""
         return self.is_limit and value > self.amount, abs(value - self.amount)
 
 

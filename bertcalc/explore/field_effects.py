@@ -43,6 +43,7 @@ def effect(field: str, model: Model, batch_size: int, sequence_length: int) -> E
 
     If the change requires a change of another field (cross-attention needs a decoder), both models have that other
     change. If the field has no other valid value (a single hidden unit allows only one head), the effect is zero.
+    Raises ConfigError if the family does not have the field.
     """
     if not hasattr(model.config, field) or not model.config.has(field):
         raise ConfigError(no_field(type(model.config), field, None))

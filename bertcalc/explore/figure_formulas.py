@@ -49,7 +49,7 @@ class LiveCase(NamedTuple):
 
 
 def live_figure(measure: str, side: LiveCase) -> int:
-    """Return a quantity of a case; it is a live number if at least one size follows the sliders.
+    """Return the quantity ``measure`` of a case; it is a live number if at least one size follows the sliders.
 
     Raises InputError if the quantity cannot be computed.
     """
@@ -97,7 +97,7 @@ class _State(NamedTuple):
 
 
 def live_explanation(first: LiveCase, second: LiveCase, measure: str) -> Breakdown:
-    """Explain a difference as ``explain`` does, with live numbers.
+    """Explain the difference in the quantity ``measure`` as ``explain`` does, with live numbers.
 
     A size that differs only after a slider has moved is a part with difference 0.
     """

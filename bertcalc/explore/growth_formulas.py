@@ -52,7 +52,7 @@ class Growth(NamedTuple):
         return sum((coefficient * Fraction(place) ** power for power, coefficient in powers), Fraction())
 
     def numeric_terms(self, case: Case) -> tuple[tuple[int, str], ...]:
-        """Return the terms, with numbers for all letters except the swept letter."""
+        """Return the (power, LaTeX) pair of each term, with numbers for all letters except the swept letter."""
         coefficients = self.coefficients(case).items()
         return tuple(
             (power, _term(latex_fraction(coefficient), self.field, power)) for power, coefficient in coefficients
@@ -138,6 +138,8 @@ def _has_letters(sweep: Sweep, field: str, place: int) -> bool:
 
 def local_exponent(coefficients: Mapping[int, Fraction], place: int) -> Fraction:
     """Return the local exponent: the quantity's relative growth at a value, divided by the dimension's relative growth.
+
+    ``coefficients`` maps each power of the dimension to its coefficient. ``place`` is the value of the dimension.
 
     >>> local_exponent({2: Fraction(1), 0: Fraction(9)}, 3)
     Fraction(1, 1)

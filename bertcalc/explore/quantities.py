@@ -127,7 +127,10 @@ def weights(case: Case) -> int:
 
 @checked
 def activations(case: Case) -> int:
-    """Return the bytes of the tensors that autograd saves for backward."""
+    """Return the bytes of the tensors that autograd saves for backward.
+
+    Raises InputError if the model is quantized, and in the same cases as ``saved_activations``.
+    """
     if case.base:
         raise wrong(_NOT_QUANTIZED, "changes", format=case.base.format.title)
     return total_bytes(kept(case.model, case.plan, *case.batch.shape))

@@ -202,7 +202,8 @@ class Sweep(NamedTuple):
     def row(self, name: str, values: Sequence[int], array: Array) -> list[int | None]:
         """Return a quantity at each value of the only dimension; None where the class cannot run.
 
-        Raises InputError for a value that is outside the limits or not a multiple of ``unit``.
+        ``array`` creates the columns (see ``Array``). Raises InputError for a value that is outside the limits or not a
+        multiple of ``unit``.
         """
         if len(self.dimensions) != 1:
             raise wrong(_ONE_DIMENSION, "dimensions")
@@ -214,7 +215,8 @@ class Sweep(NamedTuple):
     def table(self, name: str, xs: Sequence[int], ys: Sequence[int], array: Array) -> list[list[int | None]]:
         """Return a quantity for every model of a map: a list for each x, with a figure for each y.
 
-        A figure is None if there is no such model (see ``exists``) or if the model cannot run.
+        A figure is None if there is no such model (see ``exists``) or if the model cannot run. ``array`` and the errors
+        are the same as for ``row``.
         """
         if len(self.dimensions) != 2:
             raise wrong(_TWO_DIMENSIONS, "dimensions")
@@ -272,13 +274,13 @@ class Sweep(NamedTuple):
         return table
 
     def fits(self, names: Sequence[str], ranges: Mapping[str, tuple[int, int]]) -> bool:
-        """Whether the quantities of all models in these ranges fit into int64; only the corners are counted."""
+        """Whether the quantities ``names`` of all models in these ranges fit into int64; counts only the corners."""
         corners = [dict(zip(ranges, corner, strict=True)) for corner in product(*ranges.values())]
         figures = (QUANTITIES[name].known(self.at(**corner)) for name in names for corner in corners)
         return all((figure or 0) <= _INT64 for figure in figures)
 
     def fitting(self, names: Sequence[str], ranges: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]] | None:
-        """Return the ranges, with upper ends lowered until the quantities of all models fit into int64.
+        """Return the ranges, with upper ends lowered until the quantities ``names`` of all models fit into int64.
 
         Returns None if the quantities of the smallest model do not fit.
         """
@@ -317,7 +319,10 @@ class PublishedModels(NamedTuple):
 
 @checked
 def published(dimensions: Sequence[str]) -> list[PublishedModels]:
-    """Return the presets at their places on a map; none unless both dimensions are fields that all families share."""
+    """Return the presets at their places on a map; none unless both dimensions are fields that all families share.
+
+    Raises InputError unless there are two dimensions.
+    """
     if len(dimensions) != 2:
         raise wrong(_TWO_DIMENSIONS, "dimensions")
     places: dict[tuple[int, int], list[str]] = {}

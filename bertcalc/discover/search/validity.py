@@ -82,7 +82,7 @@ def regime_again(lab: Lab, findings: Findings, conditions: Sequence[Condition]) 
 
 
 def draw_sizes(lab: Lab, names: Sequence[str], conditions: Sequence[Condition]) -> Iterator[Values]:
-    """Yield random sizes that meet the conditions: in turn for all fields, and for some fields over a wide range."""
+    """Yield random sizes that meet the conditions: in turn for all fields ``names``, and for some over a wide range."""
     base, random = lab.base_sizes, lab.random
     conditions = [condition for condition in conditions if condition.kind != "share"]
     complete = {**lab.sizes, **base}
@@ -213,7 +213,8 @@ class _Inspector:
     def _stricter(self, values: Values, good: Sequence[Values], *, only_multiples: bool) -> Condition | None:
         """Return a condition that excludes these values and few good configurations, but not the given sizes.
 
-        A condition on several sizes is preferred to a bound on one size if it excludes few good configurations.
+        A condition on several sizes is preferred to a bound on one size if it excludes few good configurations. Returns
+        None if there is no condition.
         """
         originals = [self.lab.full_sample.values, self.lab.base_sample.values]
         conditions = candidates(values, originals, self.names, self.lab.base_sizes)

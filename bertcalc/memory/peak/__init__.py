@@ -74,7 +74,9 @@ def training_peak_bytes(
     encoder_sequence_length: Single | None = None,
     padded: bool = False,
 ) -> int:
-    """The peak bytes of all tensors in a training step, weights included; ``changes_in`` describes the step.
+    """The peak bytes of all tensors in a training step, weights included.
+
+    ``changes_in`` describes the step and its settings.
 
     ``autocast`` is the dtype of torch.autocast on CUDA; the weights are then float32. With ``recompute`` "full",
     transformers' gradient checkpointing recomputes each layer in the backward pass. With ``fused_dropout``, dropout

@@ -280,7 +280,10 @@ class Pass:
         return [self.values[value.name] for value in step.takes if value.name in self.values]
 
     def usual(self, step: Step) -> SimulatedTensor | None:
-        """Run a step as its operation and role require; None if it needs an input that the caller has not passed."""
+        """Run a step as its operation and role require; None if it needs an input that the caller has not passed.
+
+        Raises NotImplementedError if there is no rule for the step.
+        """
         tape, values, shape = self.tape, self.values, step.gives.shape
         if step.operation == "mean":
             return self._mean(step)

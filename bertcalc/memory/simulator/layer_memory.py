@@ -17,7 +17,10 @@ from bertcalc.model.modules import Activation
 def simulate_activation(
     tape: Tape, module: Activation, x: SimulatedTensor, learned: Sequence[SimulatedTensor]
 ) -> SimulatedTensor:
-    """Run an activation with the parameters ``learned``. What it saves and its class name determine its operations."""
+    """Run an activation with the parameters ``learned``. What it saves and its class name determine its operations.
+
+    Raises NotImplementedError if there is no rule for it.
+    """
     if module.kept in (INPUT, OUTPUT) and not learned:  # a single kernel
         return tape.kernel(x, "input" if module.kept == INPUT else "output")
     if module.class_name in _WRITTEN_OUT:
