@@ -76,13 +76,11 @@ def training_peak_bytes(
 ) -> int:
     """The peak bytes of all tensors in a training step, weights included.
 
-    ``changes_in`` describes the step and its settings.
-
-    ``autocast`` is the dtype of torch.autocast on CUDA; the weights are then float32. With ``recompute`` "full",
-    transformers' gradient checkpointing recomputes each layer in the backward pass. With ``fused_dropout``, dropout
-    masks have one byte per element, as on CUDA; otherwise they are as wide as the activations, as on a CPU. Raises
-    InputError if there are no labels, if ``dtype`` is not float32 under autocast, or if the class cannot run, and
-    NotSimulatedError if the model's memory is not simulated.
+    ``changes_in`` describes the step and its settings. ``autocast`` is the dtype of torch.autocast on CUDA; the weights
+    are then float32. With ``recompute`` "full", transformers' gradient checkpointing recomputes each layer in the
+    backward pass. With ``fused_dropout``, dropout masks have one byte per element, as on CUDA; otherwise they are as
+    wide as the activations, as on a CPU. Raises InputError if there are no labels, if ``dtype`` is not float32 under
+    autocast, or if the class cannot run, and NotSimulatedError if the model's memory is not simulated.
 
     >>> from bertcalc import build
     >>> training_peak_bytes(build("bert-base-uncased"), 1, 128)
@@ -124,7 +122,8 @@ def inference_peak_bytes(
 ) -> int:
     """The peak bytes of all tensors in a forward pass under ``torch.no_grad()``, weights included.
 
-    Raises InputError if the class cannot run, and NotSimulatedError if the model's memory is not simulated.
+    ``changes_in`` describes the pass and its settings. Raises InputError if the class cannot run, and NotSimulatedError
+    if the model's memory is not simulated.
 
     >>> from bertcalc import build
     >>> inference_peak_bytes(build("bert-base-uncased"), 1, 128)
