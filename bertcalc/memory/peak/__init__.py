@@ -205,8 +205,9 @@ def changes_in(model: Model, how: Plan | Inference, batch: Batch) -> list[Memory
         optimizer.zero_grad(set_to_none=True)
 
     The loss of GPT2DoubleHeadsModel is ``outputs.loss + outputs.mc_loss``. A body such as BertModel accepts no labels
-    and has no loss; the simulation uses the sum of all its outputs, without a cache: ``loss = sum(output.sum() for
-    output in outputs.to_tuple())``. All sequences have labels (DeBERTa's loss selects the sequences that have labels).
+    and has no loss; the simulation uses the sum of all its outputs, without a cache:
+    ``loss = sum(output.sum() for output in outputs.to_tuple())``. All sequences have labels (DeBERTa's loss selects
+    the sequences that have labels).
 
     The batch consists of input_ids and labels. A ``padded`` batch also has token_type_ids, if the family has them, and
     an attention_mask that contains zeros, which makes the model build an additive mask. With an

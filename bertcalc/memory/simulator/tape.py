@@ -725,7 +725,7 @@ class Tape:
     def mean_squared_error(self, scores: SimulatedTensor, labels: SimulatedTensor) -> SimulatedTensor:
         """The mean of (score - label)^2.
 
-        PyTorch allocates room for the squares of all sequences and makes it a tensor with one element with ``resize_``,
+        PyTorch allocates room for the squares of all sequences and resizes it to a single element with ``resize_``,
         which keeps the storage. The CPU and CUDA share this code (TORCH_META_FUNC(mse_loss) in ATen/native/Loss.cpp);
         only the meta device, which replaces this code, has a storage for one element. A second tensor of squares is
         released when the kernel returns; like any workspace of a kernel, it is not counted.
