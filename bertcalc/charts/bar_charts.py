@@ -48,11 +48,11 @@ _KINDS = {
 
 @lru_cache
 def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], *, low: bool = False) -> Spec:
-    """The chart with a horizontal bar for each of ``count`` parts of a model, in order, with a label at its end.
+    """The chart with a horizontal bar, labeled at its end, for each of ``count`` parts of a model.
 
     A bar is solid up to the preset's figure, which is marked. Additions are lighter; removals are dashed outlines.
     ``unit`` is the unit of the figures. ``words`` are the titles of the tooltip's lines: exact figure, share, formula,
-    and the preset's figure. A ``low`` chart takes less height.
+    and the preset's figure. A ``low`` chart has thinner bars.
     """
     few, ink = count <= _MANY, INK[appearance]
     step, font, thin = ((18, FONT, 4) if low else (22, FONT, 6)) if few else (14 if low else 17, SMALL, 3)
@@ -186,7 +186,7 @@ def pieces_frame(bars: Sequence[PieceBar], step: int) -> Columns:
 def piece_bars(look: str, step: int, named: tuple[tuple[str, str], ...]) -> Spec:
     """The chart of horizontal bars, ``step`` pixels per bar; on a phone, each name is above its bar.
 
-    ``named`` has the (kind of piece, name) pairs of the legend; without any, there is no legend.
+    ``named`` are the (kind of piece, name) pairs of the legend; if it is empty, there is no legend.
     """
     paper, ink, font = BACKGROUND[look], INK[look], FONT if step >= _TWO_LINES else SMALL
     axis = names_axis(look, font, "split(datum.label, '\\n')", labelLimit=330, labelBaseline="middle", domain=False)

@@ -1,7 +1,7 @@
 """Building blocks of all charts.
 
-Altair builds each chart once per appearance; after that, the server sends only data. Altair validates each chart
-against its whole schema, which takes ten times as long as anything else on a page.
+Altair builds each chart only once per appearance, because it validates each chart against its whole schema, which takes
+longer than anything else on a page. After that, the server sends only data.
 """
 
 import json
@@ -34,7 +34,10 @@ def axis_look(appearance: str) -> dict[str, Any]:
 
 
 def names_axis(appearance: str, font: int, name: str = "datum.label", **look: Any) -> Any:
-    """The axis with bar names, which are the values of the Vega expression ``name``; hidden on narrow charts."""
+    """The axis with bar names, which are the values of the Vega expression ``name``; hidden on narrow charts.
+
+    ``font`` is the font size.
+    """
     look |= {"labelColor": INK[appearance], "labelFontSize": font, "labelExpr": f"{NARROW} ? '' : {name}"}
     return alt.Axis(labelOverlap=False, ticks=False, **look)
 
@@ -48,13 +51,16 @@ def in_order(field: str, axis: Any) -> Any:
 
 
 def colored(field: str, colors: Mapping[Any, str], *, channel: str = "Color", legend: Any = None) -> Any:
-    """The encoding that gives each value of a column its color; ``channel`` is Color, Fill or Stroke."""
+    """The encoding that gives each value of a column its color; ``channel`` is Color, Fill or Stroke.
+
+    ``legend`` is an Altair legend, or None for no legend.
+    """
     scale = alt.Scale(domain=list(colors), range=list(colors.values()))
     return getattr(alt, channel)(f"{field}:N", legend=legend, scale=scale)
 
 
 def tooltip(*fields: str, **titled: str) -> list[Any]:
-    """A tooltip with a line for each field. The first field is the heading; ``titled`` maps more fields to titles."""
+    """A tooltip with a line for each field. The first field is the heading; ``titled`` maps other fields to titles."""
     # Vega shows the field with the title "title" as a heading.
     titles = {field: " " if index else "title" for index, field in enumerate(fields)} | titled
     return [alt.Tooltip(f"{field}:N", title=title) for field, title in titles.items()]
@@ -90,7 +96,7 @@ def short_expression(unit: str) -> str:
 
 
 def figures_axis(appearance: str, unit: str, **look: Any) -> Any:
-    """An axis with abbreviated figures of a unit, and faint grid lines."""
+    """An axis with abbreviated figures in ``unit``, and with faint grid lines."""
     words: dict[str, Any] = {"labelExpr": short_expression(unit), "labelFontSize": SMALL, "labelPadding": 5}
     lines: dict[str, Any] = {"grid": True, "gridColor": INK[appearance], "gridOpacity": 0.12}
     return alt.Axis(title=None, labelColor=INK[appearance], **words, **lines, **look)
@@ -102,7 +108,10 @@ def either(narrow: object, wide: object) -> Any:
 
 
 def spec_of(chart: Any, height: Any, **look: Any) -> Spec:
-    """The Vega-Lite specification of a chart without data and without padding."""
+    """The Vega-Lite specification of a chart without data and without padding.
+
+    ``height`` is the height in pixels, or an ``alt.Step`` for the height of a row.
+    """
     padding = dict.fromkeys(("left", "top", "right", "bottom"), 0)
     spec: Spec = chart.properties(width="container", height=height, padding=padding, **look).to_dict()
     spec.pop("data", None)
@@ -116,7 +125,7 @@ def svg(chart: Mapping[str, Any], data: Columns) -> str:
 
     vl-convert draws it on the server, without network access.
     """
-    import vl_convert  # imported late: it takes 65 MB, and half a second for the first chart
+    import vl_convert  # imported late: it needs 65 MB, and half a second for the first chart
 
     return str(vl_convert.vegalite_to_svg(_on_paper(chart, data), allowed_base_urls=[]))
 

@@ -1,8 +1,8 @@
 """One color for each component, in all charts and formulas, for a light and a dark page.
 
-The hues come from Okabe and Ito's color-blind-safe palette (https://jfly.uni-koeln.de/color/), darkened or
-lightened until text in them has a contrast of at least 4.5 : 1 on the page, which a test measures. Color is never the
-only cue: bars and terms have names.
+The hues come from Okabe and Ito's color-blind-safe palette (https://jfly.uni-koeln.de/color/), darkened or lightened
+until text in them has a contrast of at least 4.5 : 1 on the page. A test checks the contrast. Color is never the only
+cue: bars and terms have names.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ COLORS: dict[str, dict[Component, str]] = {
 }
 NEUTRAL = {"light": "#5b4bb5", "dark": "#b5a6ff"}  # for bars that are not components
 # Colors of the parts of the encoder's compute, based on Okabe and Ito's palette. The other parts of a model's compute
-# are components and have their colors.
+# are components, and have the components' colors.
 ENCODER = {
     "light": ("#7a6200", "#5b4bb5", "#b34700", "#5f6673"),
     "dark": ("#e3d04f", "#b5a6ff", "#f0a050", "#a9b0bd"),
@@ -42,7 +42,7 @@ _LIGHT: dict[str, str] = {
 
 
 def for_paper(part: Any) -> Any:
-    """Replace the colors of a dark page by the colors of a light page, in a chart's specification or data."""
+    """Replace the colors of a dark page with the colors of a light page, in a chart's specification or data."""
     if isinstance(part, str):
         return _LIGHT.get(part[:7], part[:7]) + part[7:] if part.startswith("#") else part
     if isinstance(part, dict):

@@ -15,7 +15,7 @@ def of_rows(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 def number(count: int) -> int | float:
-    """Return a count, as a float if it does not fit into 64 bits; numbers in a browser are not more precise."""
+    """Return ``count``, as a float if it does not fit into 64 bits; numbers in a browser are no more precise."""
     return count if count < 2**63 else float(count)
 
 

@@ -114,7 +114,7 @@ def _wrapped(title: str) -> str:
 
 @lru_cache
 def glance_bars(appearance: str, rows: int, columns: int, phone_column: int, *, linked: bool) -> Spec:
-    """The chart of models at a glance, with this number of models (``rows``) and quantities (``columns``).
+    """The chart of models at a glance, with ``rows`` models and ``columns`` quantities.
 
     A phone shows only the column with the index ``phone_column``. If the chart is ``linked``, a click opens a model's
     link.
@@ -126,7 +126,8 @@ def glance_bars(appearance: str, rows: int, columns: int, phone_column: int, *, 
     ends = [either(f"{-phone_column} * width", 0), either(f"{columns - phone_column} * width", "width")]
     scale = alt.Scale(domain=[0, columns], range=ends, nice=False, zero=False)
 
-    # Columns are narrow on a tablet: titles take two lines, fonts are smaller, and bars leave room for their labels.
+    # Columns are narrow on a tablet, so titles can have two lines, fonts are smaller, and bars leave room for their
+    # labels.
     column = f"(width / {columns})"
     font = f"({column} < 150 ? {_SMALL_FONT} : {_FONT})"
     bar = f"1 - ({2 * _GAP} + {font} * datum.widest) / {column}"

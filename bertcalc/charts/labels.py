@@ -73,13 +73,16 @@ def span(least: int, most: int) -> int:
 
 @mirrored
 def text_inside(text: str, length: int, whole: int) -> str:
-    """The text if it fits into a piece of ``length`` on an axis of length ``whole``; otherwise an empty text."""
+    """The text if it fits into a piece of ``length`` on an axis of length ``whole``; otherwise ""."""
     return text if length > whole * 0.013 * (len(text) + 1) else ""
 
 
 @mirrored
 def part_of_column(column: int, figure: int, longest: int, most: float) -> float:
-    """The end of a bar in a column that is one unit wide; the longest bar takes the fraction ``most`` of the column."""
+    """The end of the bar for ``figure`` in a column that is one unit wide and starts at ``column``.
+
+    The bar for the largest figure, ``longest``, fills the fraction ``most`` of the column.
+    """
     return column + most * figure / (longest or 1)
 
 

@@ -28,8 +28,8 @@ def length_frame(
 ) -> Columns:
     """The data of ``length_areas``: rows for each part at each length, for each label, and for each mark.
 
-    ``costs`` has the cost of each part at each length. ``marks`` are (length, text) pairs. ``percent`` formats a share,
-    which it gets as (cost, total cost).
+    ``costs`` has the cost of each part at each length. ``marks`` are (length, text) pairs. ``percent`` formats a share
+    from its two arguments, the cost and the total cost.
     """
     areas = []
     widest: dict[Part, tuple[float, float, int]] = {}  # share, middle and length where the name has the most room

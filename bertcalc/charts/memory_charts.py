@@ -59,7 +59,7 @@ def stacked_bar(look: str, words: tuple[str, ...], inks: tuple[tuple[str, str], 
     parts = having("part")
     pieces = parts.mark_rect(stroke=paper, strokeWidth=2).encode(x=x("start"), x2="end:Q", color=color, tooltip=tip)
     labels = fitting(parts, x("middle"), "label", look, tip, gap=6)
-    # The thin mark is at both edges of the bar: as a line it would cross the name of a part.
+    # The thin mark is at both edges of the bar: as a line, it would cross the name of a part.
     marks = [
         having(mark)
         .mark_rule(color=ink, strokeWidth=stroke, aria=False)
@@ -71,7 +71,7 @@ def stacked_bar(look: str, words: tuple[str, ...], inks: tuple[tuple[str, str], 
         )
     ]
     end = having("axis").mark_rule(opacity=0, aria=False).encode(x=x("axis"))
-    # With "fit-x" the bar keeps its height, however many lines the legend takes.
+    # With "fit-x", the bar keeps its height, however many lines the legend has.
     grown = alt.AutoSizeParams(type="fit-x", contains="padding")
     return spec_of(alt.layer(free, pieces, labels, *marks, end), _HEIGHT, autosize=grown)
 

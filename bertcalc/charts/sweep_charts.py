@@ -18,7 +18,7 @@ from bertcalc.text.live_numbers import FigureBound, within
 
 _HEIGHT, _MAP_HEIGHT = 270, 340
 LOW, LOW_MAP = 220, 280  # heights in pixels on the projector
-_BELOW = 63  # height of the axis and its title in pixels, part of a chart's height
+_BELOW = 63  # pixels of a chart's height that the axis and its title take up
 _LINE_OF_TEXT = 21 / (LOW - _BELOW)  # minimum distance between names, as a fraction of the curves' height
 # Quantities that have the color of a component. A quantity and its component are never on the same chart.
 _COLORED_AS = {
@@ -34,7 +34,7 @@ _SIDES: tuple[tuple[Literal["left", "right"], int, str], ...] = (
     ("left", 8, "min(8, width - scale('x', datum.x) - 14 * datum.mark_width)"),
     ("right", -10, "max(-10, 14 * datum.mark_width - scale('x', datum.x))"),
 )
-Lines = Sequence[tuple[str, Sequence[tuple[float, float]]]]  # contour lines: the level as text, and the places
+Lines = Sequence[tuple[str, Sequence[tuple[float, float]]]]  # contour lines: (level as text, (x, y) places) pairs
 
 
 class Curve(NamedTuple):
@@ -46,19 +46,22 @@ class Curve(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A model on a chart, with a text."""
+    """The position of a model on a chart, and the text beside it."""
 
     x: float
     y: float
     text: str
 
     def on(self, bounds: tuple[FigureBound, ...]) -> "Mark":
-        """The mark as live numbers that are valid only within ``bounds``: outside, the mark stays where it was."""
+        """The mark as live numbers that are valid only within ``bounds``.
+
+        Outside the bounds, the mark stays where it was.
+        """
         return Mark(*(within(part, bounds) for part in self))
 
 
 class MapPoint(NamedTuple):
-    """Published models at one place of the map: the preset that a click selects, its label, and the names of all."""
+    """Presets at one place of the map: the preset that a click selects, its label, and the names of all presets."""
 
     place: tuple[int, int]
     preset: str
@@ -78,7 +81,7 @@ def curves_frame(
 ) -> Columns:
     """The data of the curves: a row for each figure, for each name at the end of a curve, and for each mark.
 
-    ``chosen`` is the quantity with the thickest curve. ``logs`` is whether the axes are logarithmic.
+    ``chosen`` is the quantity with the thickest curve. With ``logs``, the axes are logarithmic.
     """
     rows: list[dict[str, Any]] = []
     for curve in curves:
@@ -127,7 +130,7 @@ def _mark_heights(
 
 _NARROW = 300  # pixels: the width of the chart on a phone
 _MARK_DY = -14  # pixels from a point to its text
-_TOP = 0.75  # above this height there is no room for two lines of text
+_TOP = 0.75  # above this height, there is no room for two lines of text
 
 
 def _part(figure: float, low: float, high: float, *, logs: bool) -> float:
@@ -169,8 +172,8 @@ def map_frame(
     """The data of the map: a row for each cell, each point of a line, each published model, and each mark.
 
     ``cells`` are the values along both axes, and ``figures`` has the figure of each (x, y) cell. ``lines`` go from the
-    top left to the bottom right; the area beyond them is filled. ``marks`` show the current model. ``logs`` is whether
-    the axes are logarithmic.
+    top left to the bottom right; the area beyond them is filled. ``marks`` show the current model. With ``logs``, the
+    axes are logarithmic.
     """
     xs, ys = cells
     (left, right), (bottom, top) = (xs[0], xs[-1]), (ys[0], ys[-1])
@@ -208,7 +211,7 @@ def _edges(values: Sequence[int], *, logs: bool) -> dict[int, tuple[float, float
 def _line_labels(
     lines: Lines, width: tuple[int, int], height: tuple[int, int], letter: float, *, logs: bool
 ) -> list[dict[str, Any]]:
-    """The labels of the lines, in a chart where a letter takes the fraction ``letter`` of the width.
+    """The labels of the lines; ``letter`` is the width of a letter as a fraction of the chart's width.
 
     A label is above the upper end of its line. Without room there, it is to the right of the lower end if the line
     reaches the right edge. Without room there either, the line has no label.
@@ -278,14 +281,14 @@ def _around_here(
 _ABOVE_RING = (0.08, 0.1)
 _BESIDE_POINT, _BESIDE_RING = 9, 17  # pixels from the middle of a point to its name
 _LETTER = (0.01, 0.035)  # the width of a letter as a fraction of the chart's width, on a screen and on a phone
-_LABEL_HEIGHT = 0.06  # the height of a label as a fraction of the chart's, on the projector, where charts are lowest
+_LABEL_HEIGHT = 0.06  # height of a label as a fraction of the chart's height on the projector, the smallest one
 
 
 @lru_cache(maxsize=256)
 def curves(appearance: str, title: str, unit: Unit, *, logs: bool) -> Spec:
     """The chart of curves, named at their ends. The current and the doubled model are points with figures.
 
-    ``title`` is the title of the x axis, and ``unit`` the unit of the figures. ``logs`` is whether the axes are
+    ``title`` is the title of the x axis, and ``unit`` is the unit of the figures. With ``logs``, the axes are
     logarithmic.
     """
     return _titled(_curves(appearance, unit, logs), title)
@@ -295,13 +298,13 @@ def curves(appearance: str, title: str, unit: Unit, *, logs: bool) -> Spec:
 def equal_values(appearance: str, x_title: str, y_title: str, figure_title: str, *, logs: bool) -> Spec:
     """The map: lines with their levels, and published models with their names. A click selects a cell or a model.
 
-    ``x_title``, ``y_title`` and ``figure_title`` name the axes and the figure in tooltips. ``logs`` is whether the axes
-    are logarithmic.
+    ``x_title``, ``y_title`` and ``figure_title`` name the axes and the figure in tooltips. With ``logs``, the axes are
+    logarithmic.
     """
     return _titled(_equal_values(appearance, logs), x_title, y_title, figure_title)
 
 
-# Placeholders for the titles, so that a chart is built once for all dimensions: Altair is slow.
+# Placeholders for the titles. Altair is slow, so each chart is built only once for all dimensions.
 _TITLES = ("title of x", "title of y", "title of figure")
 
 

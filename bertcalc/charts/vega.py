@@ -17,7 +17,7 @@ ROWS = "empty"  # Altair's name for the data of a chart that was built without d
 def vega_script() -> str:
     """Return Vega as one script, which defines ``window.vega``.
 
-    A separate process builds it and then ends, because vl-convert takes 130 MB for this.
+    vl-convert needs 130 MB to build it, so this happens in a separate process that ends afterwards.
     """
     worker = Worker()
     try:
@@ -42,7 +42,7 @@ def compiled(spec: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=512)
 def _compiled(spec: str) -> str:
-    import vl_convert  # imported late: 65 MB, half a second for the first chart, 20 ms for each other chart
+    import vl_convert  # imported late: 65 MB, half a second for the first chart, 20 ms for each further chart
 
     vega: dict[str, Any] = vl_convert.vegalite_to_vega(spec)
     # Vega-Lite replaces an empty data set by one row without values.

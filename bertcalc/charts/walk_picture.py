@@ -18,7 +18,7 @@ _OF_A_ROW = 0.6  # the largest font size, as a share of the height of a row
 def picture(look: str, rows: int, *, low: bool = False) -> Spec:
     """The specification of a picture with ``rows`` rows, for the data of ``picture_frame``.
 
-    A ``low`` picture takes less height.
+    A ``low`` picture is shorter, and its font can be larger.
     """
     ink, paper = INK[look], BACKGROUND[look]
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, 1], nice=False))

@@ -49,7 +49,8 @@ DEVICES: dict[str, Chip] = {
 def seconds(flops: Any, peak: Any, utilisation: Any, devices: Any) -> Any:
     """The training time in seconds, for numbers or symbols.
 
-    ``peak`` is the peak FLOP/s of one device, and ``utilisation`` the fraction of this peak that training reaches.
+    ``peak`` is the peak FLOP/s of each of the ``devices`` devices, and ``utilisation`` is the fraction of this peak
+    that training reaches.
     """
     return flops / (devices * peak * utilisation)
 
@@ -80,14 +81,14 @@ class PublishedRun(NamedTuple):
         return self.sequences * 9 // 10 * cost(128) + self.sequences // 10 * cost(512)
 
     def seconds(self, convention: Convention, utilisation: Fraction) -> Fraction:
-        """The duration of the run in seconds, if the chips reach this fraction of their peak."""
+        """The duration of the run in seconds, if the chips reach the fraction ``utilisation`` of their peak."""
         duration: Fraction = seconds(
             self.flops(convention), DEVICES[self.device].peak["16bit"], utilisation, self.devices
         )
         return duration
 
     def utilisation(self, convention: Convention) -> Fraction:
-        """The fraction of the chips' peak at which the run takes the reported time."""
+        """The fraction of the chips' peak at which the run lasts as long as reported."""
         return self.seconds(convention, Fraction(1)) / (3600 * self.hours)
 
 

@@ -14,7 +14,7 @@ from bertcalc.text import N_
 
 
 class RuleSizes(NamedTuple):
-    """The sizes from which a rule is computed: exact numbers or SymPy symbols."""
+    """The sizes that a rule can use: exact numbers or SymPy symbols."""
 
     batch_size: Any
     sequence_length: Any

@@ -119,8 +119,9 @@ def forward_flops(
 ) -> int:
     """FLOPs of the matrix products of one forward pass, as PyTorch's FlopCounterMode counts them (eager attention).
 
-    All other operations (embeddings, sums, norms, softmax, activations) count as zero. Raises InputError if no forward
-    pass is possible.
+    All other operations (embeddings, sums, norms, softmax, activations) count as zero. ``encoder_sequence_length`` is
+    the length of encoder_hidden_states, or None without them. ``num_choices`` is the number of choices in multiple
+    choice. Raises InputError if no forward pass is possible.
 
     >>> from bertcalc import build
     >>> forward_flops(build("bert-base-uncased"), 1, 128)
@@ -149,13 +150,14 @@ def training_flops(
 ) -> int:
     """FLOPs of one forward and backward pass; the backward pass runs two products for each forward product.
 
-    One of the two is for the gradient of the input, one for the gradient of the weight. A product with
-    ``encoder_hidden_states`` needs only one, because the encoder is not trained. A frozen weight needs no product for
-    its gradient, and neither does an input with nothing trained before it. ``recompute`` runs layers, or their
-    attention cores, forward a second time if a gradient flows in them. With transformers' gradient checkpointing, a
-    gradient always flows to the embeddings unless the user calls ``disable_input_require_grads()``. Raises InputError
-    if the model's family does not support this ``recompute``, if the model cannot be trained, or if the FLOPs depend on
-    the labels.
+    One of the two is for the gradient of the input, the other for the gradient of the weight. A product with
+    ``encoder_hidden_states`` needs only one, because the encoder is not trained. ``freezing`` says which tensors are
+    frozen: a frozen weight needs no product for its gradient, and neither does an input if nothing before it is
+    trained. ``recompute`` runs layers, or their attention cores, forward a second time if a gradient flows in them.
+    With transformers' gradient checkpointing, a gradient always flows to the embeddings unless the user calls
+    ``disable_input_require_grads()``. ``encoder_sequence_length`` and ``num_choices`` are the same as in
+    ``forward_flops``. Raises InputError if the model's family does not support this ``recompute``, if the model cannot
+    be trained, or if the FLOPs depend on the labels.
 
     >>> from bertcalc import build
     >>> training_flops(build("bert-base-uncased"), 1, 128)

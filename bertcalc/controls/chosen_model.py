@@ -37,9 +37,9 @@ NAMES = ("preset", "architecture", "add_pooling_layer", *_LOCKS, *FIELDS, *SHARE
 
 
 class ChosenModel(NamedTuple):
-    """A configuration with its original preset, its class, and the locks of its sliders.
+    """A configuration with the preset that it started from, its class, and the locks of its sliders.
 
-    ``changes`` is the text of the steps on the Change page; it may be invalid. bertcalc.change_steps parses it.
+    ``changes`` is the text of the steps on the Change page. It may be invalid; bertcalc.change_steps parses it.
     """
 
     preset: str = DEFAULT_PRESET
@@ -50,7 +50,7 @@ class ChosenModel(NamedTuple):
     changes: str = ""
 
     def model(self, architecture: str = "") -> Model:
-        """The model as an ``architecture``, by default the chosen class."""
+        """The model in the class ``architecture``, by default the chosen class."""
         architecture = architecture or self.architecture
         return Model(config_of_class(self.config, architecture), architecture, self.add_pooling_layer)
 
@@ -73,7 +73,7 @@ class ChosenModel(NamedTuple):
         Raises ConfigError if the values are not valid together.
         """
         family = CLASSES.get(values.get("architecture", ""), family_of(self.config))
-        if family is not family_of(self.config):  # start from the new family's first preset
+        if family is not family_of(self.config):
             return self.reset(next(iter(family.presets))).changed(values)
         config = {field: value for field, value in values.items() if field in FIELDS}
         locks = {lock: values[name] for name, lock in _LOCKS.items() if name in values}
@@ -93,7 +93,7 @@ class ChosenModel(NamedTuple):
     def link(self, meant: str = DEFAULT_PRESET) -> dict[str, str]:
         """The parameters of the link: the preset and the values that differ from it, under the family's names.
 
-        The preset is left out if it is ``meant``, the preset of links that name none.
+        A link that names no preset starts from ``meant``, so this preset is left out.
         """
         start = _values_of(self.preset)
         differing = {name: value for name, value in self.values().items() if value != start[name]}
@@ -117,7 +117,7 @@ def _values_of(preset: str) -> Mapping[str, Any]:
 
 
 def read(link: Mapping[str, str], meant: str = DEFAULT_PRESET) -> tuple[ChosenModel, list[Problem]]:
-    """Return the model that a link describes, or the nearest valid model, and the problems with the link.
+    """Return (model, problems): the model that a link describes, or the nearest valid one, and the link's problems.
 
     Values of the wrong type are ignored. A link without a preset starts from ``meant``, or from the first preset of its
     class's family if that is a different family. A field's shared name takes precedence over the family's name, as in a
@@ -154,7 +154,7 @@ def _of_other_families(link: Mapping[str, str], kind: type[Config]) -> Iterator[
 
 
 def _back(model: ChosenModel, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The last resort: the preset's hidden_size and heads or, if the link changes neither, all values of the preset."""
+    """The last remedy: the preset's hidden_size and heads or, if neither differs, its values of all changed fields."""
     start = model.values()
     differ = {name: start[name] for name, value in values.items() if name in FIELDS and value != start[name]}
     return {name: differ[name] for name in ("hidden_size", "num_attention_heads") if name in differ} or differ
@@ -166,7 +166,10 @@ def in_reach(problem: Problem) -> Problem:
 
 
 def _as_moved(start: Config, values: Mapping[str, Any], problem: Problem) -> Problem:
-    """Offer the same remedies as for a typed value if the link has only hidden_size or only num_attention_heads."""
+    """Give the problem a typed value's remedies if the link has only hidden_size or only num_attention_heads.
+
+    Other problems are returned unchanged.
+    """
     linked = [field for field in ("hidden_size", "num_attention_heads") if field in values]
     if problem.field != "hidden_size" or len(linked) != 1:
         return problem

@@ -45,7 +45,7 @@ class History(Generic[State]):
         return self.at < self.last
 
     def take(self, state: State) -> None:
-        """Add a step after the current one, and drop the undone steps; a step with the same state is not added."""
+        """Add a step after the current one, and drop the undone steps; the current state is not added again."""
         self.attempt = {}
         if state != self.present:
             self.steps = [*self.steps[: self.at + 1], state][-self.LONGEST :]

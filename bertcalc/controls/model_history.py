@@ -41,7 +41,8 @@ class ModelHistory(History[ChosenModel]):
         {'steps': ['', 'num_hidden_layers=24'], 'at': 1, 'attempt': {}}
         """
         steps, at = self.nearest_steps()
-        # Most steps have a link from the previous run. Keys are ids: hashing a step takes as long as writing its link.
+        # Most steps have a link from the previous run. The keys are ids, because hashing a step is as slow as writing
+        # its link.
         self._links = {id(step): self._links.get(id(step)) or (step, urlencode(step.link())) for step in steps}
         return {"steps": [self._links[id(step)][1] for step in steps], "at": at, "attempt": self.attempt}
 
@@ -49,8 +50,8 @@ class ModelHistory(History[ChosenModel]):
     def restored(cls, model: ChosenModel, written: object, *, is_linked: bool = True) -> "ModelHistory":
         """Restore a history from the result of ``written``, which is untrusted.
 
-        The history starts with only ``model`` if the data are invalid. With ``is_linked``, it also does if the current
-        step of the data is not ``model``.
+        The history starts with only ``model`` if the data are invalid or, with ``is_linked``, if the current step of
+        the data is not ``model``.
         """
         history = cls(model)
         match written:
@@ -98,7 +99,7 @@ class ModelHistory(History[ChosenModel]):
     def go_to(self, model: ChosenModel) -> None:
         """Follow the browser's Back or Forward: go to the nearest step with this model, or add a new step.
 
-        It need not be the next step: the server may see only the last of several quick presses.
+        The step may be several steps away: the server may see only the last of several quick presses.
         """
         indices = [index for index, step in enumerate(self.steps) if step == model]
         if indices:

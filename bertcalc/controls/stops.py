@@ -1,11 +1,11 @@
 """Change one size of a model with a slider: the slider's stops, all of them valid, and the sizes that follow.
 
 num_attention_heads A divides hidden_size H. Two locks decide what follows H. With ``heads``, the head size H / A stays
-and A changes. With ``intermediate``, intermediate_size stays the same multiple of H. The padding token stays in the
-vocabulary.
+the same and A changes. With ``intermediate``, intermediate_size stays the same multiple of H. The padding token stays
+in the vocabulary.
 
 This module also spaces the stops of other sliders: ``parts_of`` for the sizes of a discovered model, ``round_numbers``
-for the arguments of a step. Their models decide which of these stops are valid.
+for the arguments of a step. The discovered model or the step decides which of these stops are valid.
 
 >>> from bertcalc import BertConfig
 >>> moved(BertConfig(), "hidden_size", 1024).num_attention_heads
@@ -104,7 +104,7 @@ def stops(config: Config, field: str, locks: Locks = LOCKS, also: int | None = N
 def parts_of(size: int, unit: int = 1) -> list[int]:
     """Sixteenths of a size, up to four times the size, rounded to multiples of ``unit``.
 
-    If the size is below 64, every number is a stop.
+    If the size is below 64, every number up to four times the size (at least up to 16) is a stop.
 
     >>> parts_of(128, 32)
     [32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448, 480, 512]
@@ -184,7 +184,7 @@ def alike(config: Config, field: str, value: int, locks: Locks = LOCKS) -> bool:
 
 
 def followers(config: Config, field: str, value: int, locks: Locks = LOCKS) -> dict[str, int]:
-    """The sizes that follow another size, with their new values.
+    """The sizes that follow another size, mapped to their new values; empty for any size except hidden_size.
 
     >>> from bertcalc import BertConfig
     >>> followers(BertConfig(), "hidden_size", 1024)
@@ -198,7 +198,7 @@ def followers(config: Config, field: str, value: int, locks: Locks = LOCKS) -> d
 
 
 def _following(config: Config, hidden_size: int, locks: Locks) -> dict[str, int]:
-    """The intermediate_size that is the same multiple of a new hidden_size, rounded; empty without its lock."""
+    """The intermediate_size at the same ratio to a new hidden_size, rounded; empty without ``locks.intermediate``."""
     if not locks.intermediate:
         return {}
     present = config.hidden_size
@@ -247,7 +247,7 @@ def _remedies(config: Config, field: str, value: int, locks: Locks) -> tuple[dic
 
 
 def _without_repetitions(config: Config, changes: Iterable[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
-    """The changes without those that result in the same configuration as an earlier change."""
+    """The changes, except those that result in the same configuration as an earlier change."""
     results: list[Config] = []
     kept = []
     for change in changes:

@@ -3,9 +3,9 @@
     python -m bertcalc.discover bert roberta.RobertaModel
     python -m bertcalc.discover --all --write bertcalc/discover/results/formulas.json
 
-Without --classes, one class of each type is used: its sequence-to-sequence, masked or causal language model, else its
-base model, else the first that transformers lists. With --missing, classes that are already in the files are skipped,
-so that an interrupted run can be continued.
+Without --classes, one class of each type is used: its sequence-to-sequence, masked or causal language model, or else
+its base model, or else the first class that transformers lists. With --missing, classes that are already in the files
+are skipped, so that an interrupted run can be continued.
 """
 
 import argparse
@@ -247,7 +247,10 @@ def summary(rows: list[ClassOutcome]) -> str:
 
 
 def report(rows: list[ClassOutcome], seconds: int, groups: Sequence[str] = ()) -> str:
-    """Return the report: an explanation, a summary, and the table."""
+    """Return the report as Markdown: an explanation, a summary, and the table.
+
+    ``seconds`` is the time limit per class, and ``groups`` are the groups of types in the run.
+    """
     import transformers
 
     def within(group: str) -> str:

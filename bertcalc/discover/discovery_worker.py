@@ -25,7 +25,7 @@ from bertcalc.text.problem import InputError, Problem, wrong
 
 STARTING = 20.0  # additional seconds to import PyTorch
 # A search has SECONDS of CPU time for parameters, and again for FLOPs. The process has a low priority, so on a busy
-# machine it takes several times as much wall-clock time.
+# machine, it needs several times as much wall-clock time.
 _CPU_SECONDS, _WALL = 2 * SECONDS + 5, 3
 PATIENCE = 90.0  # seconds to wait while the process searches for other readers
 BYTES = 3 * 2**29  # memory limit for the process's data, including 0.3 GB for PyTorch

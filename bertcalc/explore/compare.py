@@ -42,8 +42,8 @@ from bertcalc.text.toml_tables import table_beside
 _WORDS = table_beside(__file__)
 # Phrases for one more, several more, one fewer, several fewer.
 COUNTED_PHRASES: dict[str, list[str]] = {line["field"]: line["phrases"] for line in _WORDS["counted"]}
-# Fields of which each additional layer, row or unit costs the same. Hidden units, with a quadratic cost, and heads are
-# not among them.
+# Fields for which every additional layer, row or unit costs the same. Hidden units, whose cost is quadratic, and heads
+# are not included.
 COST_ALIKE = COUNTED_PHRASES.keys() - {"hidden_size", "num_attention_heads"}
 # Phrases for each switch: turned on, turned off.
 _SWITCHED: dict[str, tuple[str, str]] = {
@@ -61,10 +61,10 @@ _SHOWN = (Place("embeddings", role="word"), Place("embeddings", role="position")
 class FieldChange(NamedTuple):
     """A field that differs, with its values in both models.
 
-    ``sharing`` is not 0 if the class changes to or from a class with a single layer that runs many times (ALBERT). It
-    is n if the single layer then runs n times, and -n if n layers then have their own weights. For the field "changes",
-    the values are tuples of the replaced steps and their replacements. A tuple is empty if a step is only added or
-    removed.
+    ``sharing`` is nonzero only if the class changes to or from a class with a single layer that runs many times
+    (ALBERT). It is n if a single layer runs n times after the change, and -n if n layers have their own weights after
+    it. For the field "changes", the values are tuples of the replaced steps and their replacements. A tuple is empty if
+    a step is only added or removed.
     """
 
     field: str
@@ -80,7 +80,7 @@ class FieldChange(NamedTuple):
     def sentence(self, *, alone: bool = True) -> tuple[str, dict[str, str]]:
         """Return an English phrase with placeholders, and the values of the placeholders.
 
-        ``alone`` says whether no other field changes at the same time.
+        With ``alone``, no other field changes at the same time.
         """
         field, before, after, sharing = self
         sizes = {"after": after, "before": before}
@@ -198,7 +198,7 @@ class Breakdown(NamedTuple):
 
     @property
     def fields_without_effect(self) -> list[str]:
-        """The fields that differ without an effect on the quantity."""
+        """The fields that differ but do not affect the quantity."""
         return [change.field for part in self.parts if not part.has_effect for change in part.changes]
 
     @property
@@ -356,8 +356,8 @@ Steps = tuple[ChangeStep, ...]
 def _replaced_steps(before: Steps, after: Steps) -> Iterator[tuple[Steps, Steps, Steps]]:
     """Yield the replacements one by one, as (replaced steps, their replacements, all steps afterwards) triples.
 
-    Steps at corresponding positions replace each other. Steps without a counterpart are removed first, from the last to
-    the first. Then the other steps are replaced or added.
+    A new step replaces the old step at the corresponding position. Steps without a counterpart are removed first, from
+    the last to the first. Then the other steps are replaced or added.
     """
     matcher = SequenceMatcher(a=[*map(type, before)], b=[*map(type, after)], autojunk=False)
     pairs: list[tuple[Steps, Steps]] = []
@@ -373,7 +373,7 @@ def _replaced_steps(before: Steps, after: Steps) -> Iterator[tuple[Steps, Steps,
 
 
 def _changed(current: dict[str, Any], target: dict[str, Any], changes: Sequence[FieldChange]) -> dict[str, Any]:
-    """Return the values after the changes. If the class changes, they include the fields that only its family has."""
+    """Return the values after the changes. If the class changes, they include fields that only the new family has."""
     after = {**current, **{change.field: change.after for change in changes}}
     if all(change.field != "architecture" for change in changes):
         return after

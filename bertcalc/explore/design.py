@@ -88,7 +88,7 @@ class Budget(NamedTuple):
         return self.kind.of(case)
 
     def excess(self, value: int) -> tuple[bool, int]:
-        """Return the distance of a value from the budget as a sort key; values that exceed a limit come last."""
+        """Return the sort key (whether the value exceeds a limit, its distance from the budget)."""
         return self.is_limit and value > self.amount, abs(value - self.amount)
 
 
@@ -314,7 +314,7 @@ def _values(case: Case, budget: Budget, constraints: Constraints) -> Callable[[i
         ]
 
         def deep(layers: int) -> int:
-            if layers == 1:  # a single layer of ModernBERT needs one kind of rotary angles, more layers need two
+            if layers == 1:  # a single layer of ModernBERT needs one set of rotary angles; more layers need two
                 return shallow[0]
             periods, place = divmod(layers - 2, period)
             return shallow[place + 1] + periods * (shallow[place + period + 1] - shallow[place + 1])

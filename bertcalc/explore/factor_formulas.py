@@ -118,7 +118,8 @@ def growth_words(
 ) -> str:
     """Return the factor and its reason as in ``message``, such as "× 4.00: H²"; without a reason, only the factor.
 
-    ``stays`` and ``mostly`` are STAYS and MOSTLY in the reader's language. ``follows`` is the constant FOLLOWS.
+    ``stays`` and ``mostly`` are STAYS and MOSTLY in the reader's language. ``follows`` is the constant FOLLOWS. The
+    result is "" if there is no factor.
     """
     factor = growth.factor
     if factor is None:
@@ -143,7 +144,10 @@ def whole(figure: int, formula: Any, values: Mapping[str, Any]) -> Side:
 
 
 def growths(before: Side, after: Side, letters: Mapping[str, str] = EVERY_LETTER) -> dict[Any, FigureGrowth]:
-    """Return the growth of each figure of ``after``; it has a reason only if both sides have the same formula."""
+    """Return the growth of each figure of ``after``; it has a reason only if both sides have the same formula.
+
+    ``letters`` maps fields to the letters in the reasons.
+    """
     return {key: _growth(before, after, key, letters) for key in after.figures}
 
 

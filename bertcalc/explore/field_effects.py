@@ -39,10 +39,11 @@ class Effect(NamedTuple):
 
 @checked
 def effect(field: str, model: Model, batch_size: int, sequence_length: int) -> Effect:
-    """Return the effect of the smallest valid change of a field, or of the first change that makes a difference.
+    """Return the effect of a field's first valid change that makes a difference, or else of its first valid change.
 
     If the change requires a change of another field (cross-attention needs a decoder), both models have that other
     change. If the field has no other valid value (a single hidden unit allows only one head), the effect is zero.
+    Raises ConfigError if the family does not have the field.
     """
     if not hasattr(model.config, field) or not model.config.has(field):
         raise ConfigError(no_field(type(model.config), field, None))
@@ -63,7 +64,7 @@ def effect(field: str, model: Model, batch_size: int, sequence_length: int) -> E
     return first or Effect(present, present, 0, 0, 0)
 
 
-# Cached: every field is compared with the same model, and sliders return to neighboring values.
+# Cached, because every field is compared with the same model, and sliders return to neighboring values.
 @lru_cache(maxsize=2048)
 def _cost(model: Model, batch_size: int, sequence_length: int) -> tuple[tuple[int, int, int], frozenset[str]]:
     """Return the parameters, FLOPs and bytes, and the names of the fields that they depend on."""
@@ -115,7 +116,7 @@ def _neighbors(field: str, config: Config) -> Iterator[tuple[Config, Config]]:
             others = [remedy for remedy in error.problem.remedies if not remedy.keys() & {field, *DIMENSIONS}]
             base = _repaired(config, others[0], field) if others else None
             if base:
-                with suppress(ConfigError):  # the family may have its own rule against it
+                with suppress(ConfigError):  # the family may not allow it
                     yield base, replace(base, **{field: value})
         else:
             if field in sizes_of(type(config)):

@@ -38,7 +38,7 @@ _SIZES = [field for field in FIELDS if field in SLIDERS]
 
 
 class LiveCase(NamedTuple):
-    """A case, and the sizes in which it follows the sliders; its other sizes are fixed."""
+    """A case, and which of its sizes follow the sliders; its other sizes are fixed."""
 
     case: Case
     follows: frozenset[str] = frozenset()
@@ -49,7 +49,7 @@ class LiveCase(NamedTuple):
 
 
 def live_figure(measure: str, side: LiveCase) -> int:
-    """Return a quantity of a case that follows the sliders; it is a live number if a size follows them.
+    """Return the quantity ``measure`` of a case; it is a live number if at least one size follows the sliders.
 
     Raises InputError if the quantity cannot be computed.
     """
@@ -59,7 +59,7 @@ def live_figure(measure: str, side: LiveCase) -> int:
 
 
 def live_components(side: LiveCase) -> dict[Any, int]:
-    """Return the parameters of each component of a case that follows the sliders."""
+    """Return the number of parameters of each component; live numbers if at least one size follows the sliders."""
     model = side.case.model
     if not side.follows:
         return dict(components(model))
@@ -71,7 +71,7 @@ def live_components(side: LiveCase) -> dict[Any, int]:
 
 
 def live_shapes(side: LiveCase) -> dict[str, Shape]:
-    """Return the shapes of a few important matrices of a model that follows the sliders."""
+    """Return the shapes of a few important matrices. Sizes that follow the sliders are live numbers."""
     model = side.case.model
     if not side.follows:
         return shapes(model)
@@ -90,14 +90,14 @@ def _with_fixed_sizes(figure: Any, side: LiveCase) -> Any:
 
 
 class _State(NamedTuple):
-    """A model between two others: the changes that lead to it, and the sizes in which it follows the sliders."""
+    """A model between two others: the changes that lead to it, and the model with the sizes that follow the sliders."""
 
     changes: Changes
     side: LiveCase
 
 
 def live_explanation(first: LiveCase, second: LiveCase, measure: str) -> Breakdown:
-    """Explain a difference as ``explain`` does, with live numbers.
+    """Explain the difference in the quantity ``measure`` as ``explain`` does, with live numbers.
 
     A size that differs only after a slider has moved is a part with difference 0.
     """

@@ -52,7 +52,7 @@ class Growth(NamedTuple):
         return sum((coefficient * Fraction(place) ** power for power, coefficient in powers), Fraction())
 
     def numeric_terms(self, case: Case) -> tuple[tuple[int, str], ...]:
-        """Return the terms, with numbers for all letters except the swept letter."""
+        """Return the (power, LaTeX) pair of each term, with numbers for all letters except the swept letter."""
         coefficients = self.coefficients(case).items()
         return tuple(
             (power, _term(latex_fraction(coefficient), self.field, power)) for power, coefficient in coefficients
@@ -82,7 +82,7 @@ def growth(name: str, sweep: Sweep) -> Growth:
     written = {name: SYMBOLS[of] for name, of in sweep.config.letters_of_sizes().items()}
     if field == "num_hidden_layers":  # a ModernBERT with a single layer has no letter for the number of layers
         written |= {field: SYMBOLS[field]}
-    if field in ("hidden_size", "embedding_size"):  # perhaps equal in the present model, but not along the sweep
+    if field in ("hidden_size", "embedding_size"):  # the two may be equal in the present model, but not along the sweep
         written |= {name: SYMBOLS[name] for name in written}
     letters = {**written, **{name: ALL_SYMBOLS[name] for name in BATCH}, **ones}
     window = window_in_letters(sweep.config, sweep.case.batch.sequence_length)
@@ -94,7 +94,7 @@ def growth(name: str, sweep: Sweep) -> Growth:
 
 
 def _of_peak(sweep: Sweep, field: str, how: Plan | Inference) -> Growth:
-    """Return the growth of a peak, from a model in which no size that changes is 1 and the layers are a letter."""
+    """Return the growth of a peak, from a model in which no changing size is 1 and the number of layers is a symbol."""
     places = _places(sweep, field, how)
     like = sweep.at(**{field: places[-1]})
 
@@ -115,9 +115,9 @@ def _of_peak(sweep: Sweep, field: str, how: Plan | Inference) -> Growth:
 
 
 def _places(sweep: Sweep, field: str, how: Plan | Inference) -> Sequence[int]:
-    """Return values from which to take the formula, up to the first at which all changing sizes are letters.
+    """Return the values of the dimension at which to try to derive the formula, starting with the present value.
 
-    The present value comes first.
+    The last one is the first value at which all changing sizes are symbols, if there is such a value.
     """
     present = sweep.present(field)
     if field == "num_hidden_layers":
@@ -139,6 +139,8 @@ def _has_letters(sweep: Sweep, field: str, place: int) -> bool:
 def local_exponent(coefficients: Mapping[int, Fraction], place: int) -> Fraction:
     """Return the local exponent: the quantity's relative growth at a value, divided by the dimension's relative growth.
 
+    ``coefficients`` maps each power of the dimension to its coefficient. ``place`` is the value of the dimension.
+
     >>> local_exponent({2: Fraction(1), 0: Fraction(9)}, 3)
     Fraction(1, 1)
     """
@@ -150,10 +152,10 @@ _COUNT = sympy.Symbol("k", integer=True, positive=True)
 
 
 def _along(sweep: Sweep, field: str) -> tuple[tuple[Any, Any], ...]:
-    """Return the letters that follow the swept letter, as expressions in the swept letter, such as H / 64 for A.
+    """Return the letters that follow the swept letter, with their expressions in the swept letter: (A, H / 64).
 
-    The swept letter is written as a multiple of its unit, so that all divisions are exact. SymPy takes 3 ms for H // 64
-    with an arbitrary H.
+    The swept letter is written as a multiple of its unit, so that all divisions are exact. For an arbitrary H, SymPy
+    would be slow at computing H // 64.
     """
     unit = sweep.unit(field)
     forms = sweep.fields(**{field: unit * _COUNT})

@@ -1,4 +1,4 @@
-"""Quantities of a model as live numbers, also with a swept dimension doubled.
+"""Quantities of a model as live numbers, for its present sizes and with a swept dimension doubled.
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.text.live_numbers import evaluated

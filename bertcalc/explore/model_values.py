@@ -19,7 +19,7 @@ from bertcalc.text import N_
 from bertcalc.text.arguments import checked, unknown
 
 # All fields in which models can differ, the most important sizes first. Links are written and differences are explained
-# in this order. Fields that constrain each other are next to each other.
+# in this order. Fields that constrain one another are adjacent.
 FIELDS = (
     *("num_hidden_layers", "num_attention_heads", "hidden_size", "intermediate_size"),
     *("vocab_size", "pad_token_id", "max_position_embeddings", "type_vocab_size"),

@@ -119,7 +119,7 @@ def training(case: Case) -> int:
 
 @checked
 def weights(case: Case) -> int:
-    """Return the bytes of the weights in the dtype of computation, or in the quantization format."""
+    """Return the bytes of the weights, in the dtype of the plan's precision or in the quantization format."""
     if case.base:
         return case.changed.memory_bytes
     return ITEM_BYTES[PRECISIONS[case.plan.precision].dtype] * parameters(case)
@@ -127,7 +127,10 @@ def weights(case: Case) -> int:
 
 @checked
 def activations(case: Case) -> int:
-    """Return the bytes of the tensors that autograd saves for backward."""
+    """Return the bytes of the tensors that autograd saves for backward.
+
+    Raises InputError if the model is quantized, and in the same cases as ``saved_activations``.
+    """
     if case.base:
         raise wrong(_NOT_QUANTIZED, "changes", format=case.base.format.title)
     return total_bytes(kept(case.model, case.plan, *case.batch.shape))
@@ -164,8 +167,8 @@ QUANTITIES: Mapping[str, Quantity] = {
     "inference_memory": Quantity("bytes", N_("peak memory of inference"), partial(peak, "inference_memory")),
 }
 
-# The last two are for a single model at a time: columns have no file size, and only a model with steps trains fewer
-# parameters than it has.
+# The last two are for a single model at a time: columns have no file size, and only a model with change steps can train
+# fewer parameters than it has.
 EVERY_QUANTITY: Mapping[str, Quantity] = {
     **QUANTITIES,
     "file": Quantity("bytes", N_("size of the file"), lambda case: case.changed.file_bytes),

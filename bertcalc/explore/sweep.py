@@ -28,13 +28,13 @@ from bertcalc.text.problem import InputError, wrong
 
 # The fields that can be swept, with their limits.
 SWEPT: dict[str, tuple[int, int]] = {**DIMENSIONS, **OWN_DIMENSIONS, **dict.fromkeys(BATCH, (1, LARGEST))}
-# With relative positions, a size of 1 in one of these dimensions skips a copy for a new memory layout, which changes
-# the saved tensors.
+# With relative positions, a size of 1 in one of these dimensions makes a copy for a new memory layout unnecessary. This
+# changes the saved tensors.
 LAID_OUT = ("batch_size", "num_attention_heads", "sequence_length")
 _RELATED = ({"hidden_size", "num_attention_heads"}, {"max_position_embeddings", "sequence_length"})
 _INT64 = 2**63 - 1
 _Item = TypeVar("_Item")
-Array = Callable[[Sequence[int]], Any]  # creates an int64 column; callers pass NumPy's function, as NumPy is optional
+Array = Callable[[Sequence[int]], Any]  # creates an int64 column; callers pass NumPy's function (NumPy is optional)
 
 _NO_DIMENSION = (
     N_("{name} is not a dimension of a sweep: did you mean {nearest}?"),
@@ -119,7 +119,7 @@ class Sweep(NamedTuple):
         return {**values, **{field: along[field] for field in self.following}}
 
     def at(self, **values: Any) -> Case:
-        """Return the model with numbers, columns or symbols for the dimensions, without checks."""
+        """Return the case with numbers, columns or symbols for the dimensions, without checks."""
         fields = self.fields(**{field: whole(field, value) for field, value in values.items()})
         sizes = {field: fields.pop(field) for field in BATCH if field in fields}
         return self.case._replace(batch=self.case.batch._replace(**sizes)).replace(**fields)
@@ -161,10 +161,10 @@ class Sweep(NamedTuple):
 
     @checked
     def values(self, field: str, low: Single, high: Single, most: Single = 200) -> list[int]:
-        """Return at most about ``most`` possible values from ``low`` to ``high``, which must lie within the limits.
+        """Return up to about ``most`` possible values from ``low`` to ``high``, which must lie within the limits.
 
-        The values are the two ends and round numbers in between. If there are none, the nearest value below is
-        returned.
+        The values are the two ends and round numbers in between. If no value in the range is possible, the result is
+        the nearest value below it, or the present value if none fits the model's key/value heads.
         """
         if field == "num_attention_heads" and "hidden_size" not in self.dimensions:
             possible = divisors(self.config.hidden_size // self.config.heads_of)
@@ -185,7 +185,7 @@ class Sweep(NamedTuple):
 
     @checked
     def has(self, field: str, value: Single) -> bool:
-        """Whether the dimension ``field`` can have a value while the other dimension stays the same."""
+        """Whether the dimension ``field`` can have this value while the other dimension stays the same."""
         low, high = self.limits(field)
         return low <= value <= high and self.values(field, value, value) == [value]
 
@@ -202,7 +202,8 @@ class Sweep(NamedTuple):
     def row(self, name: str, values: Sequence[int], array: Array) -> list[int | None]:
         """Return a quantity at each value of the only dimension; None where the class cannot run.
 
-        Raises InputError for a value that is outside the limits or not a multiple of ``unit``.
+        ``array`` creates the columns (see ``Array``). Raises InputError for a value that is outside the limits or not a
+        multiple of ``unit``.
         """
         if len(self.dimensions) != 1:
             raise wrong(_ONE_DIMENSION, "dimensions")
@@ -214,7 +215,8 @@ class Sweep(NamedTuple):
     def table(self, name: str, xs: Sequence[int], ys: Sequence[int], array: Array) -> list[list[int | None]]:
         """Return a quantity for every model of a map: a list for each x, with a figure for each y.
 
-        A figure is None if there is no such model (see ``exists``) or if the model cannot run.
+        A figure is None if there is no such model (see ``exists``) or if the model cannot run. ``array`` and the errors
+        are the same as for ``row``.
         """
         if len(self.dimensions) != 2:
             raise wrong(_TWO_DIMENSIONS, "dimensions")
@@ -272,13 +274,13 @@ class Sweep(NamedTuple):
         return table
 
     def fits(self, names: Sequence[str], ranges: Mapping[str, tuple[int, int]]) -> bool:
-        """Whether the quantities of all models in these ranges fit into int64; only the corners are counted."""
+        """Whether the quantities ``names`` of all models in these ranges fit into int64; counts only the corners."""
         corners = [dict(zip(ranges, corner, strict=True)) for corner in product(*ranges.values())]
         figures = (QUANTITIES[name].known(self.at(**corner)) for name in names for corner in corners)
         return all((figure or 0) <= _INT64 for figure in figures)
 
     def fitting(self, names: Sequence[str], ranges: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]] | None:
-        """Return the ranges, with upper ends lowered until the quantities of all models fit into int64.
+        """Return the ranges, with upper ends lowered until the quantities ``names`` of all models fit into int64.
 
         Returns None if the quantities of the smallest model do not fit.
         """
@@ -317,7 +319,10 @@ class PublishedModels(NamedTuple):
 
 @checked
 def published(dimensions: Sequence[str]) -> list[PublishedModels]:
-    """Return the presets at their places on a map; none unless both dimensions are fields that all families share."""
+    """Return the presets at their places on a map; none unless both dimensions are fields that all families share.
+
+    Raises InputError unless there are two dimensions.
+    """
     if len(dimensions) != 2:
         raise wrong(_TWO_DIMENSIONS, "dimensions")
     places: dict[tuple[int, int], list[str]] = {}
@@ -330,7 +335,7 @@ def published(dimensions: Sequence[str]) -> list[PublishedModels]:
 
 @checked
 def around(values: Sequence[int], present: int) -> tuple[int | None, int | None]:
-    """Return the values before and after ``present``, which need not be one of them; None at the ends."""
+    """Return the values just below and above ``present``, which may be missing from ``values``; None at the ends."""
     before, after = bisect_left(values, present), bisect_right(values, present)
     return values[before - 1] if before else None, values[after] if after < len(values) else None
 
@@ -363,8 +368,8 @@ def line(
 
     The quantity must grow along both dimensions. ``table`` has a list for each x with a figure for each y; a figure is
     None where there is no such model. At about 60 values of each dimension, the crossing between two values of the
-    other dimension is interpolated. This is exact for quadratic polynomials: all quantities except the memory of
-    inference.
+    other dimension is interpolated. The interpolation is exact for quadratic polynomials, and therefore for all
+    quantities except inference memory.
     """
     places = set()
     for x, figures in _thinned(list(zip(xs, table, strict=True))):

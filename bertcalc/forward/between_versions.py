@@ -12,7 +12,7 @@ from bertcalc.transformers4.version import FIVE, FOUR, Version, version_of
 
 
 def inputs(version: Version, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The parameters of a class's forward method in a version of transformers; ``names`` are those in version 5."""
+    """The parameters of a forward method in a version of transformers; ``names`` are its parameters in version 5."""
     if version is FIVE:
         return names
     position = names.index("inputs_embeds")

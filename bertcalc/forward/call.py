@@ -19,8 +19,8 @@ BYTES: dict[DType, int] = {"int64": 8, "float32": 4, "bool": 0, "int": 0}
 class Call(NamedTuple):
     """The arguments of a forward pass that affect its outputs.
 
-    ``encoder_sequence_length`` is the length of encoder_hidden_states, or None without them. ``labels`` is whether
-    labels are passed, and ``label`` is the value of all of them. next_sentence_label is 0.
+    ``encoder_sequence_length`` is the length of encoder_hidden_states, or None without them. With ``labels``, the call
+    passes labels. All of them have the value ``label``, except next_sentence_label, which is 0.
     """
 
     batch_size: int = BATCH["batch_size"]
@@ -47,10 +47,10 @@ class TensorCopies(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A named input or output: one tensor, or a container of tensors, which may be empty.
+    """A named input or output: one tensor, or a container of any number of tensors.
 
     An output without tensors and container is None. An input without tensors is a flag, or its shape is unknown.
-    ``given`` is whether the call passes the input. ``position`` is the index in the tuple that the model returns with
+    ``given`` says whether the call passes the input. ``position`` is the index in the tuple that the model returns with
     return_dict=False. ``note`` replaces the usual meaning of an input if it means something else in this model.
     """
 

@@ -18,7 +18,7 @@ class Gradients(NamedTuple):
     """The steps with frozen layers split off, the trained tensors of each step, and the steps with a gradient."""
 
     steps: list[Step]
-    trained: Mapping[str, set[str]]  # keyed by step name: the last parts of the names of its trained tensors
+    trained: Mapping[str, set[str]]  # keyed by step name: the last parts of the trained tensors' names
     flowing: set[str]
 
 
@@ -31,7 +31,7 @@ def gradients(steps: Sequence[Step], freezing: Freezing, *, first: bool = False)
     """
     cuts = {freezing.layers, freezing.layers + 1} if first else {freezing.layers}
     apart, numbers, length = _apart(steps, cuts, first=first)
-    if freezing.layers and all_or_none(freezing.layers == length):  # all layers are frozen: parts need no numbers
+    if freezing.layers and all_or_none(freezing.layers == length):  # any part may count as layer 0
         numbers = {}
     trains_all = freezing == NOTHING_FROZEN
     owned = {tensor.name: tensor for step in apart for tensor in step.tensors}
@@ -47,7 +47,7 @@ def gradients(steps: Sequence[Step], freezing: Freezing, *, first: bool = False)
 
 
 def _apart(steps: Sequence[Step], cuts: Iterable[int], *, first: bool) -> tuple[list[Step], dict[str, int], int]:
-    """Split groups of layers before the layers in ``cuts``, and name the parts like slices.
+    """Split groups of layers before the layers in ``cuts``, and name the parts like slices, such as "2:6".
 
     Return the steps, the number of each part's first layer keyed by part name, and the number of layers. A group that
     is not split keeps its name. With ``first``, the first layer of each group of layers that a change treats alike is
@@ -79,7 +79,7 @@ def _bounds(group: Layers, length: int, cuts: Iterable[int]) -> list[int]:
     start, end = group.start, group.start + group.copies
     outside = (0, start, length, length + 1)
     inner = {cut for cut in cuts if not any(all_or_none(cut == edge) for edge in outside)}
-    if isinstance(end, int) or hasattr(end, "all"):  # not for a symbol, which is larger than any cut
+    if isinstance(end, int) or hasattr(end, "all"):  # a symbolic end is larger than any cut
         inner = {cut for cut in inner if all_or_none(start < cut) and all_or_none(cut < end)}
     return [start, *sorted(inner), end]
 

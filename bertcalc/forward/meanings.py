@@ -42,7 +42,7 @@ MEANINGS: dict[str, str] = {
     "cross_attentions": N_("How much each token attends to each token of the encoder, for each head of each layer."),
 }
 _FOR_CROSS_ATTENTION = N_("No effect: only a decoder with add_cross_attention reads an encoder's output.")
-# Notes on inputs that a class takes but a model does not use.
+# Notes on inputs that a class accepts but a model does not use.
 UNUSED: dict[str, str] = {
     "token_type_ids": N_("No effect: there is no table of token types."),
     "task_type_ids": N_("No effect without use_task_id."),

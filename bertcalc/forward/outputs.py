@@ -34,7 +34,7 @@ IGNORED = -100  # the label that PyTorch's cross entropy ignores
 
 @checked
 def run(model: Model, call: Call) -> list[Step]:
-    """The steps of a call; they use encoder_hidden_states only if the class takes them and the layers read them."""
+    """The steps of a call; they use encoder_hidden_states only if the class accepts them and the layers read them."""
     return model.steps(call.batch if attends(model, call) else call.batch._replace(encoder_sequence_length=None))
 
 
@@ -100,7 +100,7 @@ def _used(model: Model) -> set[str]:
 
 @checked
 def needs_mask(model: Model) -> bool:
-    """Whether forward fails without an attention_mask: ModernBERT's mean over the tokens of each choice."""
+    """Whether a call fails without an attention_mask, as in ModernBERT's mean over the tokens of each choice."""
     config = model.config
     means = config.has("classifier_pooling") and vars(config)["classifier_pooling"] == "mean"
     return means and model.cls.task == "multiple-choice"
@@ -110,7 +110,7 @@ _DECIMAL = ("head_mask", "inputs_embeds", "encoder_hidden_states")
 
 
 def _input_shapes(cls: Class, ids: Shape, by_key: Mapping[str, Step]) -> dict[str, Shape]:
-    """The shapes of inputs that are not shaped like input_ids."""
+    """The shapes of inputs that can have a different shape from input_ids."""
     heads = by_key["attention.key_heads"]
     seen = [value.shape for step in by_key.values() for value in step.takes if value.name == "encoder_hidden_states"]
     memory: Shape = seen[0] if seen else ()

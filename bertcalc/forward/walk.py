@@ -13,9 +13,9 @@ from bertcalc.text.live_numbers import fill
 
 BEFORE, AFTER = "layers.before", "layers.after"
 _LAYERS_IN_KERAS = "Transformer"
-# Maps the roles of steps that share a stop to the role of the stop. The steps form one idea, such as splitting query,
-# key and value into heads, flattening the choices, splitting the answer span or a fused projection, computing the
-# angles of global and local layers, or rotating query and key.
+# Maps the roles of steps that share a stop to the role of the stop. Each stop is one idea, such as splitting query, key
+# and value into heads, flattening the choices, splitting the answer span or a fused projection, computing the angles of
+# global and local layers, or rotating query and key.
 _TOGETHER = {
     **dict.fromkeys(("query_heads", "key_heads", "value_heads"), "heads"),
     **dict.fromkeys(("key_cached", "value_cached"), "cached"),
@@ -26,7 +26,7 @@ _TOGETHER = {
     **dict.fromkeys(("key_repeated", "value_repeated"), "repeated"),
     **{role: role for role in ("cut", "flatten", "angles", "laid out")},
 }
-# The names of layers in bert4keras (models.py), which many write-ups use, keyed by a step's key or block.
+# The layer names of bert4keras (models.py), which many tutorials use, keyed by a step's key or block.
 _KERAS = {
     "embeddings.input_ids": "Input-Token",
     "embeddings.token_type_ids": "Input-Segment",
@@ -68,7 +68,7 @@ class Stop(NamedTuple):
 
     @property
     def inside(self) -> str:
-        """The name relative to the layer, such as attention.self.query; outside of layers the name itself."""
+        """The name relative to the layer, such as attention.self.query; outside of layers, the name itself."""
         return split_layer(self.name)[1]
 
     @property
@@ -178,7 +178,7 @@ def _is_projection(module: Module) -> TypeGuard[Linear | Conv1D]:
     return isinstance(module, (Linear, Conv1D)) and module.place.role in ("query", "key", "value", _FUSED)
 
 
-_FUSED = "query, key, value"  # the role of one matrix for all three
+_FUSED = "query, key, value"  # the role of a single matrix for query, key and value
 
 
 def factors(module: Module) -> dict[str, Shape]:

@@ -28,8 +28,8 @@ Slots = list[Any]
 class Template(Generic[Data]):
     """Data with live values, stored as the steps that compute the values and the places where they belong.
 
-    Every node, constant and tuple of arguments has a slot; the steps fill the slots in order. ``known`` are nodes with
-    values that the caller of ``at`` provides. All data made from the template share the parts that are not live.
+    Every node, constant and tuple of arguments has a slot; the steps fill the slots in order. ``known`` are the nodes
+    for which the caller of ``at`` provides values. All data made from the template share the parts that are not live.
     """
 
     def __init__(self, data: Data, known: Collection[LiveNode] = ()) -> None:
@@ -137,7 +137,7 @@ def templated(
 
     @lru_cache(maxsize=256)
     def template(_structure: Model, _arguments: tuple[Any, ...]) -> list[Template[Data]]:
-        return []  # filled below, because building the data needs a model with numbers
+        return []  # filled by ``_evaluated``, because building the data needs a model with numbers
 
     @wraps(build)
     def built(model: Model, /, *arguments: Parameters.args, **named: Parameters.kwargs) -> Data:
@@ -188,7 +188,8 @@ def _evaluated(
 ) -> Data:
     """Evaluate the cached template at other sizes.
 
-    The data are built if there is no template yet, or if the template has no formula at these sizes.
+    If there is no template yet, the data are built and stored as the template. If the template has no formula at these
+    sizes, the data are only built.
     """
     if not made:
         data = build()

@@ -52,7 +52,7 @@ def _read(reading: Callable[..., Any], model: Model, *arguments: Any, **named: A
 def with_formulas(numbers: Any, formulas: Any, sizes: Mapping[str, Any]) -> Any:
     """Attach formulas to the numbers at the same places of two nested mappings, lists or tuples.
 
-    ``sizes`` are the values of the fields at which the formulas give these numbers.
+    ``sizes`` are the field values for which the formulas give these numbers.
     """
     return _with_formulas(numbers, formulas, Evaluation(sizes))
 

@@ -27,14 +27,14 @@ DEVICES: dict[str, int] = {
 }
 DEFAULT = "T4-16GB"
 # GiB that are not available for tensors. CUDA offers 40,339 of an A100's 40,960 MiB (deviceQuery, "Total amount of
-# global memory: 42298834944 bytes") and about 15,100 of a T4's 15,360; a process's CUDA context takes a few hundred MiB
+# global memory: 42298834944 bytes") and about 15,100 of a T4's 15,360; a process's CUDA context uses a few hundred MiB
 # more.
 KEPT_FREE = 1.5
 # Overhead of a run in percent of its tensors, for cuBLAS workspaces and allocator blocks. Measured: at most 5.2 with
 # expandable segments, 2 to 29 with PyTorch's default settings (benchmarks/gpu_memory.md).
 GAPS = 6
 LARGEST_GAPS = 29
-# GPUs of compute capability 7.x; bfloat16 came with 8.0 (Ampere). On older GPUs PyTorch emulates bfloat16: see
+# GPUs of compute capability 7.x; bfloat16 came with 8.0 (Ampere). On older GPUs, PyTorch emulates bfloat16: see
 # torch.cuda.is_bf16_supported(including_emulation=False).
 WITHOUT_BFLOAT16 = ("T4-16GB", "V100-32GB")
 

@@ -28,7 +28,7 @@ class Polynomial(NamedTuple):
     def largest(self, limit: int) -> int | None:
         """The largest integer at which the value is within ``limit``.
 
-        Returns 0 if the value at 1 exceeds the limit, and None if no value before ``end`` does.
+        Returns 0 if the value at 1 exceeds the limit, and None if no value before ``end`` exceeds it.
         """
         room = limit - self.constant
         if self.square:
@@ -85,7 +85,7 @@ def counted_or(number: int, without_limit: str, none: str) -> str:
 def most(growths: Sequence[Polynomial], usable: int, positions: int | None = None) -> LargestFit:
     """Find the largest size for which every polynomial stays within ``usable`` bytes.
 
-    ``positions`` is the model's own limit. It does not affect ``memory`` in the result, but ``number`` and ``limit``.
+    ``positions`` is the model's own limit. It affects ``number`` and ``limit`` of the result, but not ``memory``.
     """
 
     def end(growth: Polynomial) -> float:

@@ -22,7 +22,7 @@ def held(value: Value, model: Model) -> Value:
 
 
 def staying_sizes(model: Model, fields: Iterable[str]) -> Iterator[FigureBound]:
-    """The bounds that keep sizes at their current values; fields that the family lacks have no bounds."""
+    """The bounds that keep sizes at their current values; fields that the family does not have get no bounds."""
     values = model.config.shared()
     for field in fields:
         if type(value := values.get(field)) is int:

@@ -34,7 +34,7 @@ class StateSizes(NamedTuple):
 
 
 class BytesRule(NamedTuple):
-    """The bytes per parameter in each part, the dtype of the weights, and the dtype of torch.autocast, if it is on."""
+    """The bytes per parameter in each part, the dtype of the weights, a description, and the dtype under autocast."""
 
     weight: int
     master: int
@@ -102,7 +102,7 @@ PRECISIONS: dict[Precision, BytesRule] = {
 # states for 16-bit weights.)
 OPTIMIZERS: dict[Optimizer, Callable[[StateSizes, int], int]] = {
     "adamw": lambda sizes, width: 2 * width * sizes.elements,  # two averages, as in Adam
-    # bitsandbytes uses one byte or float32, whatever the dtype of the weights.
+    # bitsandbytes uses one byte or float32 per state element, regardless of the dtype of the weights.
     "adamw-8bit": lambda sizes, _width: 2 * (sizes.elements - sizes.small) + 8 * sizes.small + 8 * sizes.blocks,
     "adafactor": lambda sizes, width: width * (sizes.rows + sizes.columns + sizes.vectors),
     "momentum": lambda sizes, width: width * sizes.elements,  # SGD with momentum: one average
@@ -131,7 +131,7 @@ def least_training_bytes(parameters: int) -> int:
 
 @checked
 def parts(parameters: int, trained: StateSizes, precision: Precision, optimizer: Optimizer) -> dict[Part, int]:
-    """The bytes of each part of training memory besides activations; a frozen tensor only has weights."""
+    """The bytes of each part of training memory besides activations; a frozen tensor has only weights."""
     rule = PRECISIONS[precision]
     return {
         "weights": rule.weight * parameters,

@@ -161,7 +161,7 @@ def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Save
     angles = {step.gives.name for step in steps if step.operation == "angles"}
     saved: dict[str, SavedActivation] = {}
 
-    tables = {step.name for step in steps if step.operation == "table"}  # parameters, which exist anyway
+    tables = {step.name for step in steps if step.operation == "table"}  # parameters, which are in memory anyway
     once = _outside(steps)
     local = _local_layers(steps) if masks and plan.attention == "fused" else {}
 
@@ -207,7 +207,7 @@ def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Save
 
 
 def _outside(steps: Sequence[Step]) -> set[str]:
-    """The names of the values that steps before the layers compute and layers read, except the hidden states."""
+    """The names of values that are computed before the layers and read in a layer, except the hidden states."""
     names: set[str] = set()
     before, groups, _after = stack(steps)
     earlier = {step.gives.name for step in before}
@@ -267,7 +267,7 @@ def cache_bytes(steps: Iterable[Step]) -> int:
 def fuse_attention(steps: Sequence[Step]) -> list[Step]:
     """The steps with each attention core replaced by one fused kernel, which never stores the scores.
 
-    The kernel takes query, key and value, and lays out its output so that merging the heads is a view. If no such
+    The kernel reads query, key and value, and lays out its output so that merging the heads is a view. If no such
     kernel exists, the steps are unchanged.
     """
     if not can_fuse(steps):
@@ -365,7 +365,7 @@ def _kept_besides(
             yield "mean", (*shape[:-1], 1), 4
             yield "rstd", (*shape[:-1], 1), 4
         case "dropout", Dropout(p=p) if p:
-            # With p = 1 PyTorch multiplies by a single 0.
+            # With p = 1, PyTorch multiplies by a single 0.
             yield ("mask", shape, mask) if p < 1 else ("zero", (), width)
         case "activation", Activation(kept=kept):
             yield from (

@@ -36,7 +36,7 @@ _MOST = 2**62  # values and differences in charts must fit into 64 bits
 
 
 class DiscoveredModel(NamedTuple):
-    """A model with an inferred formula, at the sizes of the search, or with ``changes`` as (field, size) pairs."""
+    """A model with an inferred formula; ``changes`` are the (field, size) pairs that differ from the search's sizes."""
 
     discovery: Discovered
     changes: tuple[tuple[str, int], ...] = ()
@@ -74,7 +74,7 @@ class DiscoveredCase(NamedTuple):
         return sum(self.components().values())
 
     def components(self) -> dict[Component, int]:
-        """The parameters of each component, judged by tensor names.
+        """The number of parameters of each component, as judged by tensor names.
 
         Parameters without a formula are added to the pooler, which stands for other parts.
         """
@@ -97,7 +97,7 @@ class DiscoveredCase(NamedTuple):
         return ITEM_BYTES[PRECISIONS[Plan().precision].dtype] * self.parameters()
 
     def component(self, name: Component) -> int:
-        """The parameters of one component; 0 if the model does not have it."""
+        """The number of parameters of one component; 0 if the model does not have it."""
         return self.components().get(name, 0)
 
 
@@ -126,7 +126,7 @@ def figure(measure: str, case: Case | DiscoveredCase) -> int:
 
 
 def components_of(case: Case | DiscoveredCase) -> Mapping[Component, int]:
-    """Return the parameters of each component of a built-in or discovered model."""
+    """Return the number of parameters of each component of a built-in or discovered model."""
     return quantities.components(case.model) if isinstance(case, Case) else case.components()
 
 
@@ -160,7 +160,7 @@ def explain_whole(before: int, after: int) -> Breakdown:
 def explain_components(first: Mapping[Component, int], second: Mapping[Component, int]) -> Breakdown:
     """Return the difference between two models' parameters as a sum over their components.
 
-    The arguments are the parameters of each component. The result is live if either model's numbers are live.
+    The arguments map each component to its number of parameters. The result is live if either model's numbers are live.
     """
     before = total = sum(first.values())
     counts = []

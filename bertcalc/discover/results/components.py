@@ -17,7 +17,7 @@ from bertcalc.text import N_
 MOST = 12  # maximum number of parts shown side by side; a module with more parts still shows all of them
 _FEW = 4
 
-# The names of the components. "Other parts" are outside embeddings, layers and heads, and often a final layer norm.
+# The names of the components. "Other parts" are outside embeddings, layers and heads, such as a final layer norm.
 NAMES: dict[Component, str] = {
     "embeddings": N_("embeddings"),
     "encoder": N_("layers"),
@@ -105,8 +105,8 @@ def parts(discovery: Discovered, path: str = "", most: int = MOST) -> list[Part]
     while path == "" or len(rows) == 1:
         opening = [row for row in rows if _may_open(row, rows, whole=path == "")]
         larger = sorted(opening, key=lambda row: -count(rows[row], discovery.fields))
-        # Open all modules at once, so that text and vision models are shown alike. If there are few parts and this does
-        # not fit, open only the largest module that fits.
+        # Open all modules together, so that text and vision models are shown alike. If there are few parts and this
+        # does not fit, open only the largest module that fits.
         for opened in (larger, *([row] for row in larger if len(rows) < _FEW)):
             children = {name: tensors for row in opened for name, tensors in _children(row, rows[row]).items()}
             wider = {row: tensors for row, tensors in rows.items() if row not in opened} | children
@@ -176,7 +176,7 @@ def _is_in(name: str, path: str) -> bool:
 def _names(paths: Iterable[str]) -> dict[str, str]:
     """Map each path to a shorter name.
 
-    The names lack the common prefix of all paths. Without a common prefix, they lack the name of the model's body if
+    The names omit the common prefix of all paths. Without a common prefix, they omit the name of the model's body if
     everything outside the body is a head.
     """
     listed = list(paths)

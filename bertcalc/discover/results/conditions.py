@@ -27,7 +27,10 @@ COMPARED = {"differs": ("!=", ne), "at least": (">=", ge), "at most": ("<=", le)
 
 
 class Condition(NamedTuple):
-    """A condition on a field; ``kind`` is a key of SENTENCES, and ``other`` is a number or another field."""
+    """A condition on a field; ``kind`` is a key of SENTENCES.
+
+    The field is compared with ``factor`` times ``other``, which is a number or another field.
+    """
 
     kind: str
     field: str

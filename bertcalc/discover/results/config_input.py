@@ -41,7 +41,7 @@ _NEVER = re.compile(
 
 
 class ParsedConfig(NamedTuple):
-    """A parsed config.json: its model type, its class if it names an available one, its fields, and remarks on it."""
+    """A parsed config.json: its model type, its class (None if it names no available one), its fields, and remarks."""
 
     model_type: str
     cls: str | None

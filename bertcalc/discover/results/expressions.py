@@ -90,7 +90,10 @@ def text(expression: Any, texts: Mapping[str, str], *, product: bool = False) ->
 
 
 def factor_text(group: Group, texts: Mapping[str, str]) -> str:
-    """Return the factor before a group's parentheses: 3L; "" for a single copy."""
+    """Return the factor before a group's parentheses: 3L; "" for a single copy.
+
+    ``texts`` has the letter or number of each field.
+    """
     if group.copies == 1:
         return ""
     factor = text(group.copies, texts)
@@ -98,7 +101,10 @@ def factor_text(group: Group, texts: Mapping[str, str]) -> str:
 
 
 def term_texts(group: Group, texts: Mapping[str, str]) -> list[str]:
-    """Return the terms inside a group's parentheses; a negative term includes its sign."""
+    """Return the terms inside a group's parentheses; a negative term includes its sign.
+
+    ``texts`` has the letter or number of each field.
+    """
     return text(group.elements, texts).replace(" − ", " + −").split(" + ")
 
 
@@ -109,7 +115,10 @@ def has_brackets(group: Group, texts: Mapping[str, str]) -> bool:
 
 
 def group_text(group: Group, texts: Mapping[str, str]) -> str:
-    """Return the formula of a group: 3L(4H² + 9H)."""
+    """Return the formula of a group: 3L(4H² + 9H).
+
+    ``texts`` has the letter or number of each field.
+    """
     factor, inside = factor_text(group, texts), " + ".join(term_texts(group, texts)).replace("+ −", "− ")
     return f"{factor}({inside})" if has_brackets(group, texts) else factor + inside
 

@@ -10,7 +10,10 @@ _STEP = re.compile(r"([A-Za-z_]\w*)|\[(\d+)\]")
 
 
 def leaf_fields(fields: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the path and value of every given field, including fields of nested configurations."""
+    """Yield the path and value of every given field, including fields of nested configurations.
+
+    ``above`` is the prefix of all paths.
+    """
     for name, value in fields.items():
         if isinstance(value, Mapping) and value:
             yield from leaf_fields(value, f"{above}{name}.")

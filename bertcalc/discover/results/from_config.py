@@ -91,7 +91,7 @@ def counted_config(model_type: str, cls: str | None, fields: Mapping[str, Any]) 
         name: value
         for name, value in named.items()
         if name in discovery.fields and value is not None and (name in used or not isinstance(value, list))
-    }  # skips Longformer's attention_window, which may be a list and changes no shape
+    }  # skips Longformer's attention_window, which can be a list and changes no shape
     changes |= _derived(keys, discovery, changes)
     return CountedConfig(discovery, changes, discovery.count(**changes))
 

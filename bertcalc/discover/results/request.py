@@ -23,7 +23,7 @@ class DiscoveryRequest(NamedTuple):
       ``{"text_config.hidden_size": 64}``, the other fields of that nested configuration take the defaults of its class.
       Some classes are built from a nested configuration, as Emu3ForCausalLM is from the text configuration. They also
       accept the fields of that configuration without its prefix. Unknown fields are refused.
-    - ``flops``: also infer formulas for the matrix products of a forward pass. This takes about ten times as long.
+    - ``flops``: also infer formulas for the matrix products of a forward pass. This takes much longer.
     - ``printed``: add the text of ``print(model)`` to the result.
     - ``earlier``: an earlier result for the class. Its formulas are kept, and only missing ones are inferred.
     - ``again``: repeat the search for the parameters of the earlier result ("discover"), or only for the conditions

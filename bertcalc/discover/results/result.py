@@ -17,8 +17,8 @@ from bertcalc.text.problem import InputError, Problem, wrong
 from bertcalc.text.records import dataclass
 from bertcalc.text.suggestions import nearest
 
-# The names that parse_expr may use. Without this argument, it imports them for each text, which takes ten times as long
-# as parsing.
+# The names that parse_expr may use. Without this argument, it imports them for each text, which takes longer than
+# parsing.
 _NAMES = dict(vars(sympy))
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {sympy.floor: floor, sympy.ceiling: ceil, sympy.Min: min, sympy.Max: max}
 NOT_ASKED = Problem.of(N_("it was not requested"))
@@ -181,10 +181,10 @@ class Discovered(Formulas):
     seconds: float
     transformers: str  # the version of transformers
     compute: Computed | None = None
-    no_flops: Problem | None = NOT_ASKED  # why there is no formula for FLOPs
+    no_flops: Problem | None = NOT_ASKED  # why there is no formula for FLOPs; None if there is one
     # Fields that the class derives unless they are given, mapped to the fields from which they are derived, if known.
     derived: dict[str, list[str]] = field(default_factory=dict)
-    no_run: Problem | None = None  # why the class can be built with the given fields, but not run
+    no_run: Problem | None = None  # why the class can be built but not run with the given fields; None if it can run
     # Fields of nested configurations that transformers sets to these values if another field of the same nested
     # configuration is given.
     filled: dict[str, int] = field(default_factory=dict)

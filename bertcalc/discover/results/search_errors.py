@@ -11,7 +11,7 @@ _MEMORY = re.compile("MemoryError|.*DefaultCPUAllocator")
 
 
 class Refused(InputError):  # noqa: N818 # not an error in this program: transformers refuses
-    """transformers cannot build the class with these values, or not within the limits."""
+    """transformers cannot build the class with these values, or a limit prevents it."""
 
     @classmethod
     def because(cls, message: str, **values: object) -> "Refused":

@@ -13,7 +13,7 @@ from typing import Any
 
 FILE = "types.json"
 # Tables of transformers that map model types to the classes for a task. In this order, whole models come first: an
-# encoder-decoder before its decoder alone, and BERT as a masked language model before BERT as a decoder.
+# encoder-decoder comes before its decoder, and BERT as a masked language model before BERT as a decoder.
 SEQ2SEQ = ("FOR_SEQ_TO_SEQ_CAUSAL_LM_", "FOR_SPEECH_SEQ_2_SEQ_")
 LANGUAGE = ("FOR_MASKED_LM_", "FOR_CAUSAL_LM_")
 BASE = ""

@@ -1,6 +1,7 @@
-"""The types of JSON values that transformers accepts for the keys of a config.json: clip_qkv is a float, never an int.
+"""The types of JSON values that transformers accepts for the keys of a config.json.
 
-``bertcalc.discover.search.file_keys`` measures them with the real configuration classes.
+For example, clip_qkv is a float, never an int. ``bertcalc.discover.search.file_keys`` measures the types with the real
+configuration classes.
 
 >>> print(next(refused("olmo", {"clip_qkv": 2})))
 transformers does not accept clip_qkv = 2: the type must be float | null.

@@ -129,7 +129,7 @@ def _reexamine(discovery: Discovered, seconds: float) -> Discovered:
 def _with_flops_of(discovery: Discovered, earlier: Discovered, seconds: float) -> Discovered:
     """Add an earlier result's formulas for matrix products, or set ``no_flops`` if they are now wrong.
 
-    The formulas are compared with PyTorch at new sizes, which takes a tenth of the time of a new search.
+    The formulas are compared with PyTorch at new sizes, which is much faster than a new search.
     """
     if discovery.unexplained or earlier.compute is None:
         return replace(discovery, no_flops=earlier.no_flops)
@@ -226,7 +226,7 @@ def _discover_products(
 def call_lab(recipe: Recipe, cls: Any, until: float, progress: Progress) -> Lab:
     """Return a lab for forward passes of a class, with the first entry of ``MASKS`` with which a pass runs.
 
-    If no pass runs, this raises the Refused of the first entry.
+    If no pass runs, the Refused of the first entry is raised.
     """
     refusals: list[Refused] = []
     for masks in flop_search.MASKS:

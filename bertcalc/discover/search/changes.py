@@ -27,9 +27,9 @@ def merge_changes(
     """Merge a config.json and changes to it into arguments for a configuration class.
 
     Values of the file that equal the class's defaults or derived values are dropped; all changes are kept. A change is
-    nested, or named by its path, as in ``Discovered.count``. If the model class takes a nested configuration, such as
-    the text configuration, fields that exist only there are moved into it. Raises InputError for a field that no
-    configuration has and that has no effect, and Ended when the time limit ``until`` is reached.
+    nested, or named by its path, as in ``Discovered.count``. If the model class is built from a nested configuration,
+    such as the text configuration, fields that exist only there are moved into it. Raises InputError for a field that
+    no configuration has and that has no effect, and Ended when the time limit ``until`` is reached.
     """
     default = _default(config)
     inner = nested_name(config, cls)

@@ -7,8 +7,8 @@ from bertcalc.discover.results.conditions import Condition
 
 # The order of preference if several conditions explain the same observations.
 _ORDER = ("multiple", "differs", "more", "less", "at least", "at most")
-# Factors between two fields in a condition: 2 if heads must have an even size, for example, or for a width of
-# 2 * hidden_size.
+# Factors between two fields in a condition. For example, the factor is 2 if heads must have an even size, or for a
+# width of 2 * hidden_size.
 _FACTORS = (
     Fraction(1),
     Fraction(2),
@@ -88,7 +88,7 @@ def count_excluded(condition: Condition, good: Sequence[Mapping[str, int]]) -> i
 
 
 def remedies(condition: Condition, values: Mapping[str, int], of: str) -> list[int]:
-    """Return values that meet a condition for ``of``, which is one of the condition's two fields."""
+    """Return values of the field ``of`` that meet a condition; ``of`` is one of the condition's two fields."""
     other = condition.field if of == condition.other else str(condition.other)
     size, partner = values[of], values[other]
     near = [partner, partner + 1, partner - 1, 2 * partner, 3 * partner, size + 1, size - 1]

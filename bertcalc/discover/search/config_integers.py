@@ -98,14 +98,14 @@ class Recipe:
 
 
 def nested_name(config: Any, cls: Any) -> str:
-    """Return the name of the nested configuration that a class takes; "" if the class takes the whole configuration."""
+    """Return the name of the nested configuration from which a class is built; "" if it is built from the whole one."""
     if cls.config_class is config:
         return ""
     return next((name for name, inner in config.sub_configs.items() if inner is cls.config_class), "")
 
 
 def recipe_of(config: Any, cls: Any, fields: Mapping[str, Any], until: float) -> Recipe:
-    """Return the recipe for the configuration that a class takes."""
+    """Return the recipe for the configuration that a class is built from."""
     if not nested_name(config, cls):
         return Recipe(config, fields, until)
     inner_config = build_config(config, cls, fields)
@@ -118,13 +118,13 @@ def recipe_of(config: Any, cls: Any, fields: Mapping[str, Any], until: float) ->
 
 
 def build_config(config: Any, cls: Any, fields: Mapping[str, Any]) -> Any:
-    """Build the configuration that a class takes: the type's configuration or, as AutoModel does, a nested one."""
+    """Build the configuration for a class: the type's configuration or, as AutoModel does, a nested one."""
     whole, inner = config(**deepcopy(dict(fields))), nested_name(config, cls)
     return (getattr(whole, inner) or cls.config_class()) if inner else whole
 
 
 def integers(config: Any) -> dict[str, int]:
-    """Return every integer of a configuration except booleans, keyed by path, with num_labels."""
+    """Return every integer of a configuration except booleans, keyed by path, including num_labels."""
     values = dict(_integers(config, "", 0))
     labels = getattr(config, "num_labels", None)
     return values | ({"num_labels": labels} if isinstance(labels, int) else {})

@@ -12,8 +12,8 @@ from bertcalc.discover.search.experiments import Lab
 def derived_fields(lab: Lab, inside: str = "") -> dict[str, list[str]]:
     """Return the derived fields that change the tensors of a class if they are given, mapped to the fields they follow.
 
-    If the class takes a nested configuration, ``inside`` is its name. Left out are fields with which the class cannot
-    be built, and fields not tested before the time limit.
+    If the class is built from a nested configuration, ``inside`` is the name of that configuration. Fields with which
+    the class cannot be built, and fields that are not tested before the time limit, are left out.
     """
     prefix = f"{inside}." if inside else ""
     recipe, derived_fields = lab.recipe, dict[str, list[str]]()

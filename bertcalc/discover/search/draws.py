@@ -45,7 +45,11 @@ def wide_values(field: str, values: Mapping[str, int], random: Random) -> list[i
 
 
 def values_beyond(field: str, size: int, base_size: int) -> list[int]:
-    """Return larger values for a number of layers, for which lists with one entry per layer may be too short."""
+    """Return larger values for a number of layers, for which lists with one entry per layer may be too short.
+
+    ``size`` is the given number, and ``base_size`` the number in the small models of the lab. If ``base_size`` is
+    already large, there are no such values.
+    """
     if base_size >= _DEEPEST:
         return []
     candidates = [size + step for step in _BEYOND] + [2 * size + 1, 3 * size]

@@ -171,7 +171,7 @@ class Lab:
         return isinstance(sample, Sample) and sample.tensors == self.base_sample.tensors
 
     def _classify(self, field: str) -> bool:
-        """Add a field to a group by the effect of other values; return False if no other value works alone."""
+        """Add a field to a group by the effect of other values; return False if no other value is valid on its own."""
         good: list[int] = []
         changes = False
         for value in alternatives(self.base_sizes[field]):
@@ -242,7 +242,7 @@ class Lab:
         ]
 
     def _widen(self, field: str) -> None:
-        """Check whether a field seems to accept any value alone; if not, search for more values that work."""
+        """Check whether any value of a field seems to be valid on its own; if not, search for more valid values."""
         size = self.base_sizes[field]
         if all(isinstance(self.build({field: size + step}), Sample) for step in (1, 7)):
             self.loose.add(field)

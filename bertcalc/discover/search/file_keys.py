@@ -146,7 +146,7 @@ class _Measured:
         return isinstance(value, str) and "act" in name and self.is_idle(name, _ACTIVATIONS)
 
     def _idle_words(self, name: str, value: Any) -> list[str]:
-        """Return the words that change no tensor if all entries of a list, which has one per layer, are this word."""
+        """Return the words that change no tensor if every entry of a list with one entry per layer is this word."""
         if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
             return []
         words = sorted({*value, *_ATTENTIONS})
@@ -240,7 +240,7 @@ class _Measured:
         return None
 
     def _tied(self, default: Any) -> dict[str, Any] | None:
-        """Return the default of tie_word_embeddings, and the names of the untied matrix and of a tensor like it.
+        """Return the default of tie_word_embeddings, and the names of the untied matrix and of a table of its shape.
 
         The untied matrix exists only without tied weights. Both names are empty if the field changes no tensor. Returns
         None if the field has any other effect.
@@ -299,6 +299,10 @@ def _searched(model_type: str, cls: str, changes: Mapping[str, Any]) -> Discover
 
 
 def measured(types: list[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield (model type, class, result of ``keys_of``) for each shipped class whose keys can be measured.
+
+    ``types`` restricts the model types; an empty list means all of them.
+    """
     for model_type, cls in shipped_classes():
         if types and model_type not in types:
             continue
@@ -363,7 +367,7 @@ def _is_converted(config: Any, name: str, value: Any) -> bool:
 def every_value_type() -> dict[str, dict[str, list[str]]]:
     """Return the keys of each model type with formulas, grouped by accepted value types.
 
-    Keys that are the same for all types are listed once, under COMMON.
+    Keys with the same accepted value types in all model types are listed once, under COMMON.
     """
     of_types: dict[str, dict[str, list[str]]] = {}
     for model_type in dict.fromkeys(model_type for model_type, _cls in shipped_classes()):

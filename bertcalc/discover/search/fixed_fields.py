@@ -78,7 +78,10 @@ def _suspects(lab: Lab, findings: Findings) -> list[str]:
 
 
 def _fixable(lab: Lab, fields: list[str]) -> list[list[str]]:
-    """Return the groups of fields to try to fix: list entries (often not sizes), values of 1, then single fields."""
+    """Return the groups of fields to try to fix, in order.
+
+    The groups are all list entries (often not sizes), these and all fields with the value 1, and each field separately.
+    """
     likely = [field for field in fields if lab.base_sizes[field] < _LARGEST]
     singles = sorted(likely, key=lambda field: field not in lab.counts)
     entries = [field for field in likely if field.endswith("]")]

@@ -27,8 +27,8 @@ from bertcalc.text.problem import InputError, Problem
 class Kernels:
     """Evaluates operations on meta tensors and caches the results for repeated operations, as in equal layers.
 
-    The result of an operation depends only on shapes and dtypes. Without this cache, PyTorch takes longer for these
-    operations than for the rest of a forward pass.
+    The result of an operation depends only on shapes and dtypes. Without this cache, PyTorch spends more time on these
+    operations than on the rest of a forward pass.
     """
 
     def __init__(self) -> None:
@@ -203,7 +203,7 @@ def compare_flops(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping
 def still_agree(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[str, int]]) -> Problem | None:
     """Compare earlier formulas with PyTorch's FlopCounterMode. Return the problem, or None if they agree.
 
-    Long inputs come after the ``drawn`` sizes. They are skipped if time is short, as for recurrent models, which take
+    Long inputs come after the ``drawn`` sizes. They are skipped if time is short, as for recurrent models, which run
     one step per token.
     """
     start, compared = thread_time(), 0

@@ -30,7 +30,7 @@ class Filled(NamedTuple):
 
 
 def filled_in(lab: Lab, fields: Iterable[str]) -> Filled:
-    """Return the fields of nested configurations that change as soon as other fields beside them are given.
+    """Return the fields of nested configurations that change if other fields of the same configuration are given.
 
     ``fields`` are the sizes in the formulas.
     """
@@ -86,7 +86,7 @@ def _after(lab: Lab, fields: Iterable[str]) -> dict[str, int]:
 
 
 def _tensors(lab: Lab, fields: Iterable[str]) -> Folded | None:
-    """Return the tensors if only these fields are given, with their current values; None if refused."""
+    """Return the tensors if only these fields are given, at their current values; None if refused."""
     try:
         return lab.measure(lab.recipe.with_only({field: lab.sizes[field] for field in fields}), lab.until)
     except Ended:

@@ -225,7 +225,10 @@ class _TermValues(NamedTuple):
 def _search(
     table: _TermValues, special: _TermValues | None, numbers: Sequence[int], least: int, most: int
 ) -> Fit | None:
-    """Find a sum of ``least`` to ``most`` terms and a constant, with at most one term from the table ``special``."""
+    """Find a sum of ``least`` to ``most`` terms and a constant, with at most one term from the table ``special``.
+
+    Returns None if there is no such sum, or if too many terms were tried.
+    """
     patience = iter(range(_PATIENCE))  # each attempted term uses up one item
     most = min(most, len(numbers) - 3)  # with as many coefficients as samples, a formula fits anything
     try:
@@ -242,7 +245,10 @@ def _search(
 def _peel(
     table: _TermValues, special: _TermValues | None, rest: list[Number], depth: int, patience: Iterator[int]
 ) -> list[tuple[Fraction, FittedTerm]] | None:
-    """Subtract terms one by one; each term must explain all changes that one field causes alone."""
+    """Subtract at most ``depth`` terms one by one until a constant is left; return them as (coefficient, term) pairs.
+
+    Each term must explain all changes that one field causes alone. Returns None if no such terms are found.
+    """
     if all(number == rest[0] for number in rest):
         return [(Fraction(rest[0]), FittedTerm())]
     if depth == 0:
@@ -292,7 +298,7 @@ def _choices(
 def _two(
     table: _TermValues, special: _TermValues | None, numbers: Sequence[int], patience: Iterator[int]
 ) -> list[tuple[Fraction, FittedTerm]] | None:
-    """Find two terms with a common field, and a constant, by elimination, such as (2 w + 1) h."""
+    """Find two terms with a common field, such as (2 w + 1) h, and a constant, by elimination; None if this fails."""
     target = [number - numbers[0] for number in numbers]
     rows = range(1, len(numbers))
     first_terms, second_terms = _moved(table), _moved(special) if special else None

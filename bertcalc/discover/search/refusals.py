@@ -37,7 +37,7 @@ def explain(error: Refused, config: Any, cls: Any, fields: Mapping[str, Any], un
 
 
 def _kind(reason: str, leaves: Mapping[str, Any]) -> Problem | None:
-    """Return the problem with a value of the wrong type, such as a string instead of a number."""
+    """Return the problem with a value of the wrong type, such as a string for a number; None for other reasons."""
     match = _KIND.search(reason)
     path = next((path for path in leaves if match and path.split(".")[-1] == match[1]), None)
     if match is None or path is None or match[2] not in _KINDS:
@@ -49,7 +49,7 @@ def _kind(reason: str, leaves: Mapping[str, Any]) -> Problem | None:
 
 
 def _multiple(reason: str, leaves: Mapping[str, Any]) -> Problem | None:
-    """Return the problem with a given size that is not a multiple of the number of heads."""
+    """Return the problem with a given size that is not a multiple of the number of heads; None for other reasons."""
     match = _MULTIPLE.search(reason)
     size, heads = (int(number) for number in match.groups() if number) if match else (0, 0)
     if not heads or size not in leaves.values():

@@ -82,7 +82,7 @@ def regime_again(lab: Lab, findings: Findings, conditions: Sequence[Condition]) 
 
 
 def draw_sizes(lab: Lab, names: Sequence[str], conditions: Sequence[Condition]) -> Iterator[Values]:
-    """Yield random sizes that meet the conditions: in turn for all fields, and for some fields over a wide range."""
+    """Yield random sizes that meet the conditions: in turn for all fields ``names``, and for some over a wide range."""
     base, random = lab.base_sizes, lab.random
     conditions = [condition for condition in conditions if condition.kind != "share"]
     complete = {**lab.sizes, **base}
@@ -134,7 +134,7 @@ class _Inspector:
         return self._judged[id(sample)]
 
     def learn(self) -> None:
-        """Add a condition against each bad configuration that is still allowed, those with the fewest changes first."""
+        """Add a condition against each bad configuration that is still allowed, the least changed one first."""
         for _turn in range(_TURNS):
             self.open, self.wrong, before = [], [], len(self.conditions)
             bad = [sample for sample in self.lab.built.values() if self.inside(sample) and not self.agrees(sample)]
@@ -205,7 +205,7 @@ class _Inspector:
         confirmed = (condition for condition in conditions if self._confirmed(condition, sample.values))
         explained = next((condition for condition in confirmed if not self._is_chance(condition, sample.values)), None)
         if explained is None and not (refused and self.within is not None):
-            # A condition may be stricter than necessary: to refuse good sizes is better than to give a wrong number.
+            # A condition may be stricter than necessary: refusing good sizes is better than giving a wrong number.
             explained = self._stricter(sample.values, good, only_multiples=not (refused or self.strict))
         self.conditions += [self._tightened(explained, sample.values)] if explained else []
         return explained is not None
@@ -213,7 +213,8 @@ class _Inspector:
     def _stricter(self, values: Values, good: Sequence[Values], *, only_multiples: bool) -> Condition | None:
         """Return a condition that excludes these values and few good configurations, but not the given sizes.
 
-        A condition on several sizes is preferred to a bound on one size if it excludes few good configurations.
+        A condition on several sizes is preferred to a bound on one size if it excludes few good configurations. Returns
+        None if there is no condition.
         """
         originals = [self.lab.full_sample.values, self.lab.base_sample.values]
         conditions = candidates(values, originals, self.names, self.lab.base_sizes)
@@ -291,7 +292,7 @@ class _Inspector:
         return False
 
     def _fails_where_equal(self, condition: Condition, values: Values) -> bool:
-        """Whether a configuration with two equal fields stays bad if both fields take another common value."""
+        """Whether a configuration with two equal fields stays bad if both fields are set to another common value."""
         pair = (condition.field, str(condition.other))
         largest = max(values[name] for name in pair)
         equal = [dict.fromkeys(pair, times * largest) for times in (2, 3)]
@@ -374,7 +375,7 @@ class _Inspector:
         self.learn()
 
     def try_tiny(self) -> None:
-        """Try the smallest sizes together with a divisor of 1, because alone they are not multiples of their divisor.
+        """Try the smallest sizes together with a divisor of 1, because they are not multiples of their usual divisor.
 
         For example, TIPSv2 divides by hidden_size // 2 - 1, so it refuses 2 and 3 with any number of heads.
         """
@@ -426,7 +427,7 @@ class _Inspector:
                 break
 
     def _build_all(self, changes: list[Values]) -> None:
-        """Build with all changes at once; if the class refuses them or a formula is wrong, bisect the changes."""
+        """Build with all changes together; if the class refuses them or a formula is wrong, bisect the changes."""
         for condition in self.within or ():
             changes = [
                 change for change in changes if condition.holds({**self.lab.sizes, **self.lab.base_sizes, **change})

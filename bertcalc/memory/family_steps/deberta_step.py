@@ -107,7 +107,7 @@ def _bias_of_heads(run: Pass, step: Step, heads: int) -> SimulatedTensor:
 def _near(
     tape: Tape, rel_embeddings: SimulatedTensor, shape: tuple[int, ...], _start: SimulatedTensor, _end: SimulatedTensor
 ) -> SimulatedTensor:
-    """The embeddings of the distances that occur: a slice, which is a view even of all rows."""
+    """The embeddings of the distances that occur: a slice, which is a view even if it contains all rows."""
     near = tape.same(rel_embeddings) if rel_embeddings.shape == shape else tape.narrow(rel_embeddings, shape)
     return tape.unsqueeze(near, 0)
 

@@ -18,7 +18,7 @@ CHOICES = N_("{architecture} cannot be trained with summary_use_proj False: ther
 def _last_token(run: Pass, step: Step) -> SimulatedTensor:
     """The scores of each sequence's last token that is not padding."""
     tape, ids, (scores,) = run.tape, run.batch["input_ids"], run.taken(step)
-    if run.model.config.pad_token_id is None or run.model.virtual_tokens:  # no padding is found
+    if run.model.config.pad_token_id is None or run.model.virtual_tokens:  # padding cannot be detected
         return tape.index(tape.select(scores), [tape.new(ids.shape[:1], INT64)])
     run.values["no_padding"] = tape.made(ids.shape, INT32, tape.new(ids.shape, BOOL))
     run.values["numbers"] = tape.new(ids.shape[1:], INT32)
@@ -41,7 +41,7 @@ def _chosen_token(run: Pass, step: Step) -> SimulatedTensor:
 
 @frame
 def _losses(run: Pass, v: Frame, logits: list[SimulatedTensor]) -> list[SimulatedTensor]:
-    """The loss of the words and the loss of the choices."""
+    """Return the language-modeling loss and the loss of the choices."""
     tape, labels, (words, choices) = run.tape, run.batch["labels"], logits
     if prod(choices.shape[:-1]) != run.batch_size:
         values = {"architecture": run.model.cls.name}
@@ -54,7 +54,7 @@ def _losses(run: Pass, v: Frame, logits: list[SimulatedTensor]) -> list[Simulate
 
 
 def _softmax(run: Pass, step: Step) -> SimulatedTensor:
-    """Softmax, cast to the dtype of the values, because autocast computes it in float32."""
+    """Compute the softmax and cast it to the dtype of the values, because autocast computes it in float32."""
     (x,) = run.taken(step)
     (values,) = (
         part.takes[1].name for part in run.steps if part.within == step.within and part.place.role == "context"

@@ -9,7 +9,10 @@ from bertcalc.model.trace import Step
 
 
 def _first_token(run: Pass, step: Step) -> SimulatedTensor | None:
-    """Select the token for multiple choice; without a mask, all sequences share one index."""
+    """Select the first token of each sequence; for multiple choice, the first token that is not padding.
+
+    Without a mask, all sequences share one index.
+    """
     if step.operation == "view":
         return run.usual(step)
     tape, (x,) = run.tape, run.taken(step)

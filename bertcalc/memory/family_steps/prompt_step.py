@@ -1,4 +1,4 @@
-"""Virtual tokens before words, on simulated tensors: the operations of peft's wrapper before it calls the model.
+"""Virtual tokens in front of the words, on simulated tensors: what peft's wrapper does before it calls the model.
 
 The operations and variables follow PeftModel.get_prompt and the forward methods in peft 0.21 (peft_model.py).
 """
@@ -61,7 +61,7 @@ def _past_key_values(run: Pass, v: Frame, step: Step) -> None:
 
 
 def _prefixed(run: Pass, step: Step) -> SimulatedTensor:
-    """The keys or values of the virtual tokens and the words; the cache holds them."""
+    """The keys or values of the virtual tokens and the words, which the cache holds."""
     name, (states,) = _earlier(step.place.role.removesuffix("_prefixed"), layer_number(step.name)), run.taken(step)
     states = run.values[name] = run.tape.cat(run.values[name], states, 2)
     if run.caches():  # the model returns the cache

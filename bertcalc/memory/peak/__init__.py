@@ -3,7 +3,7 @@
 The step runs on simulated tensors, without data: bertcalc/memory/simulator has the forward pass, the lifetime of its
 variables, the operations, the backward pass and the optimizers; bertcalc/memory/family_steps has the family-specific
 overrides. The result equals the real model's to the byte, storage by storage, under every plan except 8-bit Adam, which
-has not been measured. In float32 it is within a few elements of the memory that PyTorch's CPU allocator hands out
+has not been measured. In float32, it is within a few elements of the memory that PyTorch's CPU allocator hands out
 (tests/memory/test_peak.py). The simulation leaves out the workspace of a convolution kernel, and the copy that the CPU
 makes of a convolution weight's gradient.
 """
@@ -74,13 +74,13 @@ def training_peak_bytes(
     encoder_sequence_length: Single | None = None,
     padded: bool = False,
 ) -> int:
-    """The peak bytes of all tensors in a training step, weights included; ``changes_in`` describes the step.
+    """The peak bytes of all tensors in a training step, weights included.
 
-    ``autocast`` is the dtype of torch.autocast on CUDA; the weights are then float32. With ``recompute`` "full",
-    transformers' gradient checkpointing recomputes each layer in the backward pass. With ``fused_dropout``, dropout
-    masks have one byte per element, as on CUDA; otherwise they are as wide as the activations, as on a CPU. Raises
-    InputError if there are no labels, if ``dtype`` is not float32 under autocast, or if the class cannot run, and
-    NotSimulatedError if the model's memory is not simulated.
+    ``changes_in`` describes the step and its settings. ``autocast`` is the dtype of torch.autocast on CUDA; the weights
+    are then float32. With ``recompute`` "full", transformers' gradient checkpointing recomputes each layer in the
+    backward pass. With ``fused_dropout``, dropout masks have one byte per element, as on CUDA; otherwise they are as
+    wide as the activations, as on a CPU. Raises InputError if there are no labels, if ``dtype`` is not float32 under
+    autocast, or if the class cannot run, and NotSimulatedError if the model's memory is not simulated.
 
     >>> from bertcalc import build
     >>> training_peak_bytes(build("bert-base-uncased"), 1, 128)
@@ -122,7 +122,8 @@ def inference_peak_bytes(
 ) -> int:
     """The peak bytes of all tensors in a forward pass under ``torch.no_grad()``, weights included.
 
-    Raises InputError if the class cannot run, and NotSimulatedError if the model's memory is not simulated.
+    ``changes_in`` describes the pass and its settings. Raises InputError if the class cannot run, and NotSimulatedError
+    if the model's memory is not simulated.
 
     >>> from bertcalc import build
     >>> inference_peak_bytes(build("bert-base-uncased"), 1, 128)
@@ -174,7 +175,7 @@ def moments_of_step(model: Model, how: Plan | Inference, batch_size: int, sequen
 
 @checked
 def run_of(model: Model, where: str) -> tuple[str, int | None]:
-    """The name of the step at a point in time, and the number of its run (from 1).
+    """Return the name of the step at a point in time, and the number of its run (from 1).
 
     ``where`` is ``Moment.where``. The number is None outside layers that run several times with the same weights.
     """
@@ -203,8 +204,8 @@ def changes_in(model: Model, how: Plan | Inference, batch: Batch) -> list[Memory
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
 
-    The loss of GPT2DoubleHeadsModel is ``outputs.loss + outputs.mc_loss``. A body such as BertModel takes no labels and
-    has no loss; the simulation uses the sum of all its outputs, without a cache:
+    The loss of GPT2DoubleHeadsModel is ``outputs.loss + outputs.mc_loss``. A body such as BertModel accepts no labels
+    and has no loss; the simulation uses the sum of all its outputs, without a cache:
     ``loss = sum(output.sum() for output in outputs.to_tuple())``. All sequences have labels (DeBERTa's loss selects
     the sequences that have labels).
 
@@ -219,7 +220,7 @@ def changes_in(model: Model, how: Plan | Inference, batch: Batch) -> list[Memory
     - ``precision``: "amp-bf16" and "amp-fp16" are torch.autocast("cuda") around the forward pass and the loss, as
       PyTorch's dispatcher casts there: products in 16 bits, each trained weight cast once, softmax, norms and losses in
       float32. The two scalars of a GradScaler, 8 bytes, are not counted. "bf16" is ``model.to(torch.bfloat16)``;
-      float16 takes the same bytes. "mixed-16" and "mixed-18" add float32 master weights, which the optimizer updates
+      float16 needs as many bytes. "mixed-16" and "mixed-18" add float32 master weights, which the optimizer updates
       tensor by tensor. "mixed-16" makes a float32 copy of each gradient when its tensor is updated. "mixed-18" has
       float32 gradients all the time: each 16-bit gradient is added to them and released as soon as it is computed.
       Master weights are counted as "optimizer states". LayerNorm's means and deviations are float32, as on CUDA; on
@@ -228,8 +229,9 @@ def changes_in(model: Model, how: Plan | Inference, batch: Batch) -> list[Memory
       states follow the rule in memory/optimizers.py. Its kernels work in place, so there are no temporary tensors. This
       has not been measured.
     - ``attention``: "fused" is the flash kernel of scaled_dot_product_attention, which saves query, key, value, output
-      and a float32 for each row of scores. On the CPU PyTorch chooses this kernel only if the attention has no dropout;
-      on CUDA the kernel also has a seed of 16 bytes. If there is a mask, each layer makes and saves an additive copy.
+      and a float32 for each row of scores. On the CPU, PyTorch chooses this kernel only if the attention has no
+      dropout. On CUDA, the kernel also has a seed of 16 bytes. If there is a mask, each layer makes and saves an
+      additive copy.
     - ``fused_dropout``: dropout masks of one byte per element, as PyTorch saves them on CUDA.
     - ``recompute``: torch.utils.checkpoint with ``use_reentrant=False`` around each layer ("full", which is
       transformers' gradient checkpointing) or each attention core ("selective"). The saved states of random number
@@ -248,7 +250,7 @@ def changes_in(model: Model, how: Plan | Inference, batch: Batch) -> list[Memory
         check_recompute(model, how.recompute)
     elif problem := _unknown_with_changes(model, how.dtype):
         raise NotSimulatedError(problem)
-    from bertcalc.memory.family_steps import overrides_of  # imported late: a tenth of the library's import time
+    from bertcalc.memory.family_steps import overrides_of  # imported late, because it is slow to import
     from bertcalc.memory.simulator import simulate
 
     return simulate(model, how, batch, overrides_of(model))

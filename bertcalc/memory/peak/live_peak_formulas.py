@@ -43,8 +43,8 @@ from bertcalc.model.model import Model
 from bertcalc.text.live_choices import largest, place_of_largest
 from bertcalc.text.live_numbers import FigureBound, LiveNode, live, node_of, plain_value, staying, within
 
-# The variables of the polynomials: the sizes that sliders move. The head size takes the place of hidden_size, because
-# hidden_size is the number of heads times the head size.
+# The variables of the polynomials: the sizes that sliders move. The head size replaces hidden_size, because hidden_size
+# is the number of heads times the head size.
 _MOVED = (field for field in SLIDERS if field != "hidden_size")
 _FREE = (*_MOVED, "attention_head_size", "layer_periods", *CHANGE_SIZES)
 
@@ -115,7 +115,7 @@ def present_growths(live_polynomials: Sequence[Polynomial]) -> list[Polynomial]:
 
 
 def _states_in_8_bits(model: Model, how: Plan | Inference) -> int:
-    """The bytes of an 8-bit optimizer's states, which are not a polynomial of the sizes."""
+    """The bytes of an 8-bit optimizer's states, which are not a polynomial of the sizes; 0 for other optimizers."""
     states = bytes_in_8_bits(model, how)
     if not states:
         return 0
@@ -164,7 +164,7 @@ def _by_area(moments: TopMoments, period: int) -> list[dict[Area, _LivePolynomia
 
 @lru_cache(maxsize=16)
 def _by_power(moments: TopMoments, period: int) -> list[list[_LivePolynomial | None]]:
-    """The bytes at each point in time as coefficients of the first free size: constant, linear, square."""
+    """The bytes at each point in time: the constant, linear and quadratic coefficients in the first free size."""
     coefficients = []
     for areas in moments:
         powers: tuple[dict[Monomial, int], ...] = ({}, {}, {})

@@ -2,7 +2,7 @@
 
 The order of allocations and releases depends only on the number of layers and on which sizes are 1. So one run gives
 the bytes at every point in time as a formula for all sizes, for integers and for NumPy columns. The module keeps only
-the points that can be the peak for some sizes: about a dozen of a thousand.
+the points that can be the peak for some sizes, which are few.
 
 >>> from bertcalc import BertConfig
 >>> peak_bytes(Model(BertConfig(), "BertForMaskedLM"), Plan(), 123, 128)
@@ -455,7 +455,7 @@ def frozen_layers(how: Plan | Inference) -> int:
 
 
 def _by_layer(model: Model) -> bool:
-    """Whether a change names layers by number: a model with fewer layers may lack a named layer."""
+    """Whether a change names layers by number: a model with fewer layers may not have a named layer."""
     return any(change.by_layer or change.dropped for change in model.changes)
 
 
@@ -465,21 +465,21 @@ def _all_layers(model: Model) -> bool:
 
 
 def _fewest(layers: Any, period: int) -> Any:
-    """The smallest number of layers with the same structure that still contains a whole period that can be left out.
+    """The fewest layers with the structure of ``layers`` that still contain a whole period that can be left out.
 
-    The first and the last layer are never left out, nor is the period of layers next to each of them. Smaller numbers
-    of layers are returned unchanged. ``layers`` is a number or a column.
+    The first and the last layer are never left out, nor is the period of layers next to each of them. A number that is
+    too small for this is returned unchanged. ``layers`` is a number or a column.
     """
     surplus = layers - kept_apart(period) - period
     return layers - surplus // period * period * (surplus > 0)
 
 
 def period_of(model: Model, how: Plan | Inference, sequence_length: int) -> int:
-    """The number of layers after which the memory of a layer repeats; all layers if none can be left out."""
+    """The period, in layers, with which memory repeats; the number of all layers if none can be left out."""
     config = model.config
     if _all_layers(model):
         return config.num_hidden_layers
-    # Layers differ in their masks, and the last layer that needs one kind of angles differs from the others.
+    # Layers differ in their masks, and the last layer that uses a set of rotary angles differs from the others.
     masks = config.masks_window(sequence_length + model.virtual_tokens)
     differ = frozen_layers(how) or (how.attention == "fused" and masks)
     return config.layer_period if differ else 1
@@ -501,7 +501,7 @@ def _leave_out(layers: Any, layer: int, period: int) -> _LeftOut:
 
 
 def _in_layers(expression: Any, config: Config) -> Any:
-    """Express the number of periods by the number of layers, which may change by whole periods only."""
+    """Express the number of periods by the number of layers, which may change only by whole periods."""
     return in_whole_periods(expression.subs(_PERIODS, _LAYERS // config.layer_period), config.num_hidden_layers)
 
 
@@ -587,7 +587,7 @@ def _difference(later: Terms, earlier: Terms) -> Terms:
 
 def _covers(larger: Terms, smaller: Terms) -> bool:
     """Whether ``larger`` is at least ``smaller`` for all sizes: none of its coefficients is smaller."""
-    # Explicit loops for speed: a page with a peak spends a quarter of its time in this function.
+    # Explicit loops for speed: a page with a peak spends much of its time in this function.
     for powers, count in smaller.items():
         if larger.get(powers, 0) < count:
             return False
@@ -729,7 +729,7 @@ def _numbered(where: str, number: int | str = "*") -> str:
 
 
 def _unfolded(where: str, symbolic: _Symbolic, model: Model) -> str:
-    """Replace the layer number in a name by the number of that layer in the whole model."""
+    """Replace the layer number in a name with the number of that layer in the whole model."""
     layer, _inside = split_layer(where)
     if not layer or layer.endswith("*"):
         return where
@@ -773,7 +773,10 @@ def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
 
 
 def _in_counts(expression: Any, counts: Mapping[Any, Any]) -> Any:
-    """The expression as bytes per parameter times N or N_t, plus a rest; None if the number of terms is not halved."""
+    """The expression as bytes per parameter times N or N_t, plus a remainder.
+
+    Returns None if this does not halve the number of terms.
+    """
     terms = expression.as_coefficients_dict()
     best, length = None, len(terms) / 2
     for letter, count in counts.items():

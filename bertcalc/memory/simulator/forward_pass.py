@@ -129,7 +129,7 @@ class Pass:
             if packed := self._packed.get(name):
                 self._unnamed += [tape.new((count,), 1, "weights").own() for count in packed.num_bytes]
                 continue
-            xielu = name.endswith((".alpha_p", ".alpha_n"))  # bfloat16, whatever the model's dtype
+            xielu = name.endswith((".alpha_p", ".alpha_n"))  # bfloat16, regardless of the model's dtype
             item = 2 if xielu else FLOAT32 if place.block == ADAPTER else self.width
             self.parameters[name] = tape.leaf(name, shape, item, trained=name not in frozen)
             if xielu:
@@ -280,7 +280,10 @@ class Pass:
         return [self.values[value.name] for value in step.takes if value.name in self.values]
 
     def usual(self, step: Step) -> SimulatedTensor | None:
-        """Run a step as its operation and role require; None if it needs an input that the caller has not passed."""
+        """Run a step as its operation and role require; None if it needs an input that the caller has not passed.
+
+        Raises NotImplementedError if there is no rule for the step.
+        """
         tape, values, shape = self.tape, self.values, step.gives.shape
         if step.operation == "mean":
             return self._mean(step)
@@ -656,7 +659,7 @@ class Pass:
 
 
 def _called(step: Step) -> Step:
-    """Replace the wrapper of a step by its module if the wrapper only calls it."""
+    """Replace the wrapper of a step with its module if the wrapper only calls it."""
     return step._replace(tensors=step.parts[0].tensors, parts=()) if len(step.parts) == 1 else step
 
 
@@ -684,14 +687,14 @@ def _types(run: Pass, _step: Step) -> SimulatedTensor:
 
 
 def _windowed(steps: Sequence[Step]) -> set[str]:
-    """The names of the attention modules with a window: they do not rotate query and key by the first angles."""
+    """The names of attention modules with a local window, which use rotary angles other than the first ones."""
     angles = [step.gives.name for step in steps if step.operation == "angles"]
     return {step.within for step in steps if step.operation == "rotate" and step.takes[1].name not in angles[:1]}
 
 
 @frame
 def _in_window(tape: Tape, v: Frame, square: tuple[int, ...]) -> SimulatedTensor:
-    """The boolean mask of a window: pairs of tokens that are near each other, and not before the first token."""
+    """The boolean mask of a window: pairs of nearby tokens, without positions before the first token."""
     v.flag = tape.new((), BOOL)
     v.near = tape.made(square, BOOL, tape.like(tape.new(square, INT64)))
     v.allowed = tape.like(v.near)

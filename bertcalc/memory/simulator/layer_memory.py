@@ -1,4 +1,4 @@
-"""Parts of layers that take several operations, on simulated tensors: activations, rotary positions, RMSNorm.
+"""Parts of layers that consist of several operations, on simulated tensors: activations, rotary positions, norms.
 
 Each function has the operations and variables of transformers 5.23, in the same order.
 """
@@ -17,7 +17,10 @@ from bertcalc.model.modules import Activation
 def simulate_activation(
     tape: Tape, module: Activation, x: SimulatedTensor, learned: Sequence[SimulatedTensor]
 ) -> SimulatedTensor:
-    """Run an activation with the parameters ``learned``, selected by what it saves and by its class name."""
+    """Run an activation with the parameters ``learned``. What it saves and its class name determine its operations.
+
+    Raises NotImplementedError if there is no rule for it.
+    """
     if module.kept in (INPUT, OUTPUT) and not learned:  # a single kernel
         return tape.kernel(x, "input" if module.kept == INPUT else "output")
     if module.class_name in _WRITTEN_OUT:
@@ -155,7 +158,7 @@ def quotient(whole: Any, part: Any) -> Any:
 
 
 def repeated(tape: Tape, x: SimulatedTensor, heads: int) -> SimulatedTensor:
-    """Repeat keys or values until there is one for each of the ``heads`` (grouped-query attention)."""
+    """Repeat shared keys or values, so that each of the ``heads`` heads has its own (grouped-query attention)."""
     batch, groups, length, size = x.shape
     wide = tape.expand(tape.unsqueeze(x, 2), (batch, groups, quotient(heads, groups), length, size))
     return tape.reshape(wide, (batch, heads, length, size))

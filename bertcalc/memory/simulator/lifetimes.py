@@ -70,8 +70,8 @@ def _in_order(steps: Sequence[Step]) -> list[Step]:
 class Lifetimes(NamedTuple):
     """The steps after which values are released and modules return.
 
-    For each step, ``after`` lists the values that no variable holds after the step. ``returns`` maps each module to the
-    index of its last step; the module "" is the body.
+    For each step, ``after`` lists the values that no variable holds any longer after the step. ``returns`` maps each
+    module to the index of its last step; the module "" is the body.
     """
 
     after: Sequence[list[str]]
@@ -79,7 +79,7 @@ class Lifetimes(NamedTuple):
 
 
 def held_until(steps: Sequence[Step], *, pooler: bool) -> Lifetimes:
-    """Determine how long variables hold each value; ``pooler`` is whether the body has a pooler.
+    """Determine how long variables hold each value; ``pooler`` says whether the body has a pooler.
 
     The caller's frame holds a module's argument while the module runs. A variable of a forward method holds its value
     until it is overwritten or the method returns.

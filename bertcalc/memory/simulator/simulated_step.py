@@ -136,9 +136,9 @@ def _sums(shape: Shape) -> tuple[Shape, Shape]:
 def _update(tape: Tape, optimizer: Optimizer, tensors: Iterable[SimulatedTensor]) -> None:
     """Run the optimizer's loop over tensors.
 
-    A key of ``held`` is a variable of PyTorch's loop: it holds its value until it is overwritten. Optimizers other than
-    AdamW and Adafactor work in place. The 8-bit AdamW of bitsandbytes has one kernel per tensor; this has not been
-    measured.
+    Each key of ``held`` is a variable of PyTorch's loop, which holds its value until it is overwritten. Optimizers
+    other than AdamW and Adafactor work in place. The 8-bit AdamW of bitsandbytes has one kernel per tensor; this has
+    not been measured.
     """
     held = Variables()
     for tensor in tensors:

@@ -76,7 +76,7 @@ class SimulatedTensor:
     """A tensor without data: a shape and strides over a storage.
 
     ``item`` is the number of bytes per element. ``node`` is the tensor's grad_fn, if it has one, and ``output`` its
-    index among the node's outputs. ``is_view`` is whether PyTorch treats it as a view, which holds a reference to its
+    index among the node's outputs. ``is_view`` says whether PyTorch treats it as a view, which holds a reference to its
     base. ``owners`` is the number of owners; a tensor without owners is a temporary.
     """
 

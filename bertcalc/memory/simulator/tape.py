@@ -62,7 +62,7 @@ IN_FLOAT32 = frozenset(("expm1", "pow", "rsqrt", "softplus"))
 class Autocast:
     """torch.autocast on CUDA.
 
-    ``on`` is whether it is active. ``copies`` are the 16-bit copies of trained parameters, keyed by node.
+    ``on`` says whether it is active. ``copies`` are the 16-bit copies of trained parameters, keyed by node.
 
     Matrix products and convolutions run in 16 bits; softmax, norms, losses and some functions run in float32. Other
     operations run in the widest dtype of their arguments.
@@ -89,7 +89,7 @@ _LEAF = 1 << 62  # among the ready nodes, PyTorch runs leaves first, then the no
 class Tape:
     """PyTorch's operations on simulated tensors, recorded for the backward pass.
 
-    ``grad`` is whether autograd is on; ``autocast`` is None without autocast.
+    ``grad`` says whether autograd is on; ``autocast`` is None without autocast.
     """
 
     def __init__(self, memory: Memory, *, grad: bool, autocast: Autocast | None = None) -> None:
@@ -139,11 +139,11 @@ class Tape:
         return tensor
 
     def like(self, tensor: SimulatedTensor, *of: SimulatedTensor) -> SimulatedTensor:
-        """A new tensor of the same shape, made from that tensor and others."""
+        """A new tensor with the shape of ``tensor``, computed from it and from other tensors."""
         return self.made(tensor.shape, tensor.item, tensor, *of)
 
     def _new_like(self, tensor: SimulatedTensor) -> SimulatedTensor:
-        """A new tensor of the same shape; unlike ``like``, it does not release ``tensor``."""
+        """A new tensor with the shape of ``tensor``; unlike ``like``, this does not release ``tensor``."""
         return self.new(tensor.shape, tensor.item)
 
     def record(
@@ -168,7 +168,7 @@ class Tape:
         kept: Sequence[SimulatedTensor] = (),
         rule: Rule | None = None,
     ) -> None:
-        """Add an operation with several outputs to the autograd graph: see ``record``."""
+        """Add an operation with several outputs to the autograd graph; ``record`` describes the arguments."""
         taken = (*inputs, *kept)
         for tensor in taken:
             if tensor.owners < 0:
@@ -233,7 +233,7 @@ class Tape:
             raise _EnoughError
 
     def _factors(self, x: SimulatedTensor, y: SimulatedTensor) -> tuple[bool, bool, list[SimulatedTensor]]:
-        """Whether each factor of a product needs a gradient, and the saved factors.
+        """Return whether each factor of a product needs a gradient, and the factors to save.
 
         The gradient of a factor needs the other factor. An operation calls this before it allocates its output, because
         a recomputation may stop at this point.
@@ -428,7 +428,7 @@ class Tape:
         if not transposed:
             *biases, x, weight = self.lower(*((bias,) if bias else ()), x, weight)
         bias = biases[0] if biases else None
-        if bias and len(x.shape) > 2:  # without a bias PyTorch makes the two views in the other order
+        if bias and len(x.shape) > 2:  # without a bias, PyTorch makes the two views in the opposite order
             x = self.reshape(x, flat)
         factor = self.transpose(weight, 0, 1) if transposed else weight
         if not bias and len(x.shape) > 2:
@@ -490,7 +490,7 @@ class Tape:
 
     @operation
     def einsum(self, equation: str, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
-        """Simulate torch.einsum of two tensors, summed over the only letter that is not in the output: a bmm."""
+        """Simulate torch.einsum of two tensors: a bmm that sums over the only letter that is not in the output."""
         (of_x, of_y), out = equation.partition("->")[0].split(","), equation.partition("->")[2]
         (summed,) = set(of_x) & set(of_y) - set(out)
         letters = out + summed
@@ -593,11 +593,11 @@ class Tape:
         return self.record((x,), y, (y,), lambda _grad, _y: (self.new(shape, HALF),))
 
     def log_softmax(self, x: SimulatedTensor) -> SimulatedTensor:
-        """Log-softmax in the dtype of the scores, even under autocast; softmax takes the same memory."""
+        """Log-softmax in the dtype of the scores, even under autocast; softmax needs the same memory."""
         return self.function("softmax", x)
 
     def masked(self, x: SimulatedTensor, mask: SimulatedTensor, *, in_place: bool = False) -> SimulatedTensor:
-        """Simulate masked_fill; a product with a mask that has no gradient takes the same memory."""
+        """Simulate masked_fill; a product with a mask that has no gradient needs the same memory."""
         return self.record((x,), x if in_place else self._new_like(x), (mask,))
 
     def dropout(self, x: SimulatedTensor, p: float, *, fused: bool = False) -> SimulatedTensor:
@@ -662,9 +662,10 @@ class Tape:
 
     @operation
     def changed_in_view(self, base: SimulatedTensor, x: SimulatedTensor, by: SimulatedTensor) -> SimulatedTensor:
-        """Fill or divide ``x``, a full view of ``base``, in place, by a tensor that requires no gradient.
+        """Fill ``x``, a full view of ``base``, in place, or divide it; ``by`` is the mask or the divisor.
 
-        The backward pass copies the gradient of the base, and overwrites the part that belongs to the view: all of it.
+        ``by`` requires no gradient. The backward pass copies the gradient of the base, and overwrites the part that
+        belongs to the view: all of it.
         """
 
         def rule(grad: SimulatedTensor, _by: SimulatedTensor) -> Gradients:
@@ -724,10 +725,10 @@ class Tape:
     def mean_squared_error(self, scores: SimulatedTensor, labels: SimulatedTensor) -> SimulatedTensor:
         """The mean of (score - label)^2.
 
-        PyTorch allocates room for the squares of all sequences and makes it a tensor of one number with ``resize_``,
+        PyTorch allocates room for the squares of all sequences and resizes it to a single element with ``resize_``,
         which keeps the storage. The CPU and CUDA share this code (TORCH_META_FUNC(mse_loss) in ATen/native/Loss.cpp);
-        only the meta device, which replaces it, has a storage of one number. A second tensor of squares is released
-        when the kernel returns; like any workspace of a kernel, it is not counted.
+        only the meta device, which replaces this code, has a storage for one element. A second tensor of squares is
+        released when the kernel returns; like any workspace of a kernel, it is not counted.
         """
         scores = self.raised(scores)
         item, shape = common_item(scores, labels), scores.shape
@@ -907,7 +908,7 @@ def is_contiguous(tensor: SimulatedTensor) -> bool:
 def iterated_strides(shape: Shape, tensors: Sequence[SimulatedTensor]) -> Shape:
     """The strides of the output of an elementwise operation (TensorIterator's reorder_dimensions).
 
-    The axes are ordered as in the memory of the first tensor, except for those along which it is broadcast.
+    The axes are ordered as in the memory of the first tensor, except for axes along which it is broadcast.
     """
     aligned = []
     for tensor in tensors:
