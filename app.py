@@ -15,7 +15,7 @@ import pages.server  # noqa: F401  # ends the process with a message if no page 
 # isort: split
 import streamlit as st
 from starlette.middleware import Middleware
-from streamlit.starlette import App  # by this import, even Streamlit 1.54 recognizes an app, and runs it at start
+from streamlit.starlette import App  # with this import, even Streamlit 1.54 runs the app at startup
 
 from pages.server import scripts
 from pages.server.assets import Assets
@@ -52,7 +52,10 @@ def say_sorry(error: Exception) -> bool:
 
 
 def preloaded(page: str, presents: bool) -> tuple[str, ...]:
-    """The HTML tags that make a browser preload a page's files; ``presents`` means projector view."""
+    """Return the HTML tags that make a browser preload a page's files.
+
+    ``page`` is the page's address. ``presents`` is true in projector view.
+    """
     return scripts.preloaded(page, sheets(page, presents=presents))
 
 

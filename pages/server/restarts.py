@@ -57,7 +57,7 @@ def _first_message() -> _FirstMessage | None:
 
 
 def is_rehearsal() -> bool:
-    """Whether this run draws a page for a message that is held back."""
+    """Whether this run draws the page while a message is held back."""
     return _first_message() is not None
 
 

@@ -57,8 +57,8 @@ def preloaded(page: str, sheets: Collection[str]) -> tuple[str, ...]:
     small = [address for address in [*_TEXTS] if address.endswith(".js") and address not in (*_MAKERS, _EARLY)]
     return (
         *(f'<link rel="preload" as="style" href="{address}" />' for address in sheets),
-        # Browsers fetch in this order. ``crossorigin`` loads Streamlit's scripts without credentials, like Streamlit's
-        # own page.
+        # Browsers fetch in this order. ``crossorigin`` loads Streamlit's scripts without credentials, as Streamlit's
+        # own page does.
         *(f'<link rel="modulepreload" fetchpriority="low" crossorigin href="{file}" />' for file in elements),
         *(f'<link rel="modulepreload" fetchpriority="low" href="{address}" />' for address in small),
         f'<script type="module" src="{_EARLY}"></script>',
@@ -75,6 +75,6 @@ def _serve(request: Request) -> Response:
 
 
 def route() -> Route:
-    """Return the route for the scripts, below the server's base path if there is one."""
+    """Return the route for the scripts and style sheets, below the server's base path if there is one."""
     base = str(st.get_option("server.baseUrlPath") or "").strip("/")
     return Route("/" + "/".join(filter(None, (base, _FOLDER, "{file}"))), _serve)

@@ -17,6 +17,6 @@ INTERNALS = {
 
 
 def log_differences() -> None:
-    """Log which of the ``INTERNALS`` the installed versions lack."""
+    """Log each of the ``INTERNALS`` that the installed versions lack."""
     for internal in INTERNALS.values():
         is_usable(internal)

@@ -30,7 +30,7 @@ class Internal(NamedTuple):
 
 @lru_cache
 def is_usable(internal: Internal) -> bool:
-    """Whether the installed version has these names and parameters. If not, the log says so once."""
+    """Whether the installed version has these names and parameters. If not, this is logged once."""
     problem = _difference(internal)
     if problem:
         package = internal.names[0].partition(":")[0].partition(".")[0]
@@ -104,7 +104,7 @@ _originals: dict[Method, Method] = {}  # keyed by the replacement
 
 
 def replace(internal: Internal, make: Callable[[Method], Method]) -> None:
-    """If ``internal`` is usable, replace the method that its first name denotes by ``make(method)``.
+    """If ``internal`` is usable, replace the method that its first name denotes with ``make(method)``.
 
     A repeated call replaces the original method again instead of wrapping the replacement.
     """

@@ -79,9 +79,9 @@ def _claim(claim: CheckedClaim) -> str:
 
 
 def _verdict(claim: CheckedClaim) -> str:
-    """The verdict on a claim as Markdown, with the right value if it is known.
+    """The verdict on a claim as Markdown, with the right value if it is known, followed by the reasons.
 
-    The reasons follow. Without reasons, what the claim counts follows instead.
+    If there are no reasons, a description of what the claim counts follows instead.
     """
     word = f"{MARKS[claim.verdict]} {_(WORDS[claim.verdict])}"
     if claim.right_value is not None:

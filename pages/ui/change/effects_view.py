@@ -74,9 +74,10 @@ _HEIGHT, _HIGHEST, _LOWEST = 150, 40, 24  # in pixels: the height of all bars to
 
 
 def show_headline(figures: Sequence[StepEffect]) -> None:
-    """Show the figures after the last step, with their percentages of the figures before the first step.
+    """Show the figures after the last step, most of them compared with the figures before the first step.
 
-    Most figures also show the figure before the first step; parameters show the difference instead.
+    Trained parameters are compared with all parameters instead. For a model with an adapter, the size of the adapter is
+    shown below the size of the file. FLOPs, unknown figures and redundant figures are left out.
     """
     before, after = figures[0], figures[-1]
     shown = {}

@@ -252,7 +252,7 @@ def _put_argument(number: int, name: str, text: str, value: Any = None) -> None:
 
 
 # The arguments that have a control. The arguments in the second tuple of a step are in a menu. All other arguments can
-# be set only in the link.
+# be set only in the text of the steps.
 _SHOWN: dict[str, tuple[tuple[str, ...], ...]] = {
     "lora": (
         ("r", "target_modules", "task_type"),

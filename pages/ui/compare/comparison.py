@@ -394,7 +394,7 @@ def _add_button(label: str, items: Sequence[ModelRef], item: ModelRef, **look: A
 
 
 def show_pairs() -> None:
-    """Draw a button for each prepared comparison, and the lesson of the current comparison if it is one of them."""
+    """Draw a button for each prepared comparison of this view; if one of them is shown, also show its lesson."""
     present = st.session_state["models"]
     with st.container(horizontal=True, gap="xsmall", key="pairs"):
         for key, pair in PAIRS.items():

@@ -60,7 +60,10 @@ def show_reading(number: Typed) -> None:
 
 
 def show_nothing(model: Model, number: Typed, text: str) -> None:
-    """Show that nothing explains the number, and how many parameters it may mean."""
+    """State that nothing explains the number, with links to models that have this count by default.
+
+    For a rounded number, also show the parameter counts that it can mean.
+    """
     if cost := next((cost for cost in flop_counts(model) if cost.unit == number.unit), None):
         message = _(
             "No common batch of this configuration costs {number}. One forward pass of {architecture} over a single "

@@ -26,7 +26,7 @@ LEVEL = Select("level", N_("Level"), LEVELS, {"easy": N_("Easy"), "medium": N_("
 SEED = Number("seed", N_("Worksheet number"), 1, width=120)
 SOLUTIONS = Switch("solutions", N_("Solutions"))
 EXERCISE = Select("exercise", N_("Exercise"), NUMBERS, row=True, label_visibility="collapsed")
-# Placeholders for the answer's field, by unit. They show the accepted formats and are unlikely to be right answers.
+# Placeholders for the answer field, keyed by unit. They show the accepted formats and are unlikely to be right answers.
 _EXAMPLES = {"parameters": "85M   2^20   3*(4 + 1)", "FLOPs": "2.4 GFLOPs   2*3*4", "bytes": "437.9 MB   16*12"}
 _SHAPE = "2 × 5 × 4"
 
@@ -70,12 +70,12 @@ def score(chosen: ChosenSheet) -> str:
 
 _Answer = str | tuple[str, ...]
 _Answers = dict[Place, tuple[_Answer, Verdict]]
-_LONGEST = 200  # maximum number of characters of an answer that the browser keeps
+_LONGEST = 200  # maximum number of characters in an answer that the browser keeps
 _MOST = 100  # maximum number of answers that the browser keeps
 
 
 def last_answer(chosen: ChosenSheet, number: str) -> tuple[_Answer, Verdict | None]:
-    """The session's last answer to an exercise and its verdict; ("", None) without an answer."""
+    """The session's last answer to an exercise and its verdict; ("", None) if there is none."""
     return _answers().get(chosen.place(number), ("", None))
 
 

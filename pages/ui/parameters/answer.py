@@ -52,7 +52,7 @@ class SentencePart(NamedTuple):
 
 @mirrored
 def difference_sentence(parts: tuple[SentencePart, ...], messages: tuple[str, ...]) -> str:
-    """A sentence with the changes that have the largest effect, and the total difference; empty without a change.
+    """A sentence with the changes that have the largest effect, and the total difference; empty if nothing changes.
 
     ``messages`` contains a sentence for counted changes, a sentence for other changes, and the texts of ``_messages``.
     """

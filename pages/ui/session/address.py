@@ -22,7 +22,7 @@ def restore() -> None:
     """After Back or Forward, restore all parameters of the URL. Call this before any control is drawn.
 
     If the pages before and after Back have a control of the same name, Streamlit 1.67 drops its parameter, because it
-    takes the parameter for the other page's. Then the control would start at its default.
+    mistakes the parameter for the other page's. Then the control would start at its default.
     """
     if went_back():
         streamlit_internals.restore_parameters()

@@ -22,7 +22,7 @@ class AcceptedFiles(NamedTuple):
     """The accepted file types, whether the user can choose several files, and which bytes the browser sends.
 
     The browser sends only the header of a safetensors file. It sends a complete file, up to ``largest`` bytes, if the
-    file's name ends in ``whole``.
+    file's name ends in ``whole``. If ``whole`` is empty, it sends every file completely.
     """
 
     accept: str

@@ -19,7 +19,7 @@ from pages.server.restarts import sent_by
 LONGEST = 60_000  # maximum number of characters of all values as JSON, which every response includes
 _KEY = "kept by the browser"
 _TEXTS = "texts"
-_RELOADED = "reloaded texts"  # the keys of text fields that do not show their text from before a reload yet
+_RELOADED = "reloaded texts"  # the keys of text fields that do not yet show their text from before a reload
 
 
 def begin(component: str) -> None:
@@ -48,7 +48,7 @@ def get(name: str) -> Any:
 
 
 def put(name: str, value: Any) -> None:
-    """Let the browser keep a JSON value under ``name``; drop an empty or too long value."""
+    """Let the browser keep a JSON value under ``name``; drop the value if it is empty or too long."""
     values: dict[str, Any] = st.session_state.setdefault(_KEY, {})
     values.pop(name, None)
     if value and len(json.dumps(values | {name: value}, ensure_ascii=False)) <= LONGEST:
