@@ -74,8 +74,8 @@ def check(before_rerun: Callable[[], object]) -> None:
 def rejections(parameters: Mapping[str, str]) -> list[tuple[str, str, str, dict[str, str]]]:
     """The invalid parameters of a link, as tuples of name, text, English message, and values of its placeholders.
 
-    An unknown parameter is included only if its name resembles a known name; other unknown parameters probably belong to
-    other tools. At most _MOST_UNKNOWN unknown names are checked, because a link can have any number of parameters.
+    An unknown parameter is included only if its name resembles a known name; otherwise it probably belongs to another
+    tool. At most _MOST_UNKNOWN unknown names are checked, because a link can have any number of parameters.
     """
     unknown = islice((name for name in parameters if name not in CONTROLS), _MOST_UNKNOWN)
     names = [*(name for name in parameters if name in CONTROLS), *unknown]

@@ -77,7 +77,7 @@ def _(message: str) -> str:
 
 
 def translator() -> Translate:
-    """A function that translates into this session's language. It also works in a thread without a session."""
+    """A function that translates into this session's language, even when it is called in a thread without a session."""
     return _RUN.translate or _translator_into(st.session_state.get("lang", "en"))
 
 

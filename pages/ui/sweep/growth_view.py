@@ -92,7 +92,7 @@ def _order(swept: SweepChoice, trend: Growth) -> str:
     if exponent == trend.order:
         return f"{order}."
     text = _("{order}; near {value} like {power}.")
-    power = fixed(exponent, 2, unlike=round(exponent))  # an exponent of 1.999 must not read 2.00
+    power = fixed(exponent, 2, unlike=round(exponent))  # an exponent of 1.999 must not be shown as 2.00
     return text.format(order=order, value=f"{present:,}", power=f"${letter}^{{{power}}}$")
 
 

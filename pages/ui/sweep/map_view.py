@@ -18,7 +18,7 @@ from pages.ui.sweep.sweep_view import SweepChoice, array, followed
 from pages.ui.widgets.live_chart import clicked
 
 _FINE = 316  # values per dimension for computing the contour lines: 100,000 models in all
-_CELLS = 48  # clickable values per dimension, as fine as a finger can hit
+_CELLS = 48  # clickable values per dimension, coarse enough to hit with a finger
 # Only four of the 24 BERT miniatures were named by their authors. The others are points without a label.
 _NAMES = {
     "bert_uncased_L-2_H-128_A-2": "Tiny",

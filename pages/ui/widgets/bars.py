@@ -101,7 +101,10 @@ def preset_in_class(preset: str, architecture: str) -> Model:
 
 
 def parameter_bars(choice: Choice, path: str = "") -> Bars:
-    """The parameters of each part of the module at ``path``, with the preset's parameters for comparison."""
+    """The parameters of each part of the module at ``path``, with the preset's parameters for comparison.
+
+    An empty ``path`` means the whole model.
+    """
     return _parameter_bars(choice.model, choice.preset, path, tuple(colors().items()), translator())
 
 

@@ -47,7 +47,7 @@ def metric_row(key: str = "", **look: Any) -> Iterator[None]:
 
 
 def show_metric(label: str, value: str, below: str, *, least: int, **look: Any) -> None:
-    """Show a number that is at least ``least`` pixels wide.
+    """Show a metric that is at least ``least`` pixels wide.
 
     The text below it has no arrow and no color. ``look`` overrides these and other arguments of ``st.metric``.
     """
@@ -57,7 +57,7 @@ def show_metric(label: str, value: str, below: str, *, least: int, **look: Any) 
 
 
 def _place(label: str, value: str, below: str) -> AbstractContextManager[object]:
-    """Register a number's texts as live; return a container for a live number outside a row, else a null context."""
+    """Register a number's texts as live; return a container if it is live and outside a row, else a null context."""
     key, at = _ROW.key or live.key(), _ROW.count
     for role, text in (("label", label), ("value", value), ("delta", below)):
         live.put(key, role, at, text)
@@ -70,9 +70,9 @@ def _place(label: str, value: str, below: str) -> AbstractContextManager[object]
 def show_total(
     architecture: str, total: int, difference: int, against: str, grown: str = "", *, room: int = 9, lines: int = 1
 ) -> None:
-    """Show the parameter count of an architecture and, below it, the difference from the model named ``against``.
+    """Show the parameter count of an architecture and, below it, its difference from the count of another model.
 
-    ``grown`` is the growth factor as text. The width allows for a difference as large as the total and a factor of
+    ``against`` names the other model: "vs. bert-base-uncased". ``grown`` is the growth factor as text. The width allows for a difference as large as the total and a factor of
     ``room`` characters, so that the first change does not shift the layout. With ``lines=2``, ``against`` can wrap to a
     second line (style.css).
     """

@@ -305,7 +305,7 @@ def _put_cells(key: str, columns: Mapping[str, Sequence[str]]) -> None:
             live.put_pieces(key, role, place, text)
 
 
-_SHORT = 22  # the number of characters that take half of a phone's width
+_SHORT = 22  # the number of characters that take up half of a phone's width
 _LONG = 3 * _SHORT
 _FEW, _NUMBER = 4, 14  # number of columns that fit on a phone, and the maximum length of their cells
 
@@ -324,7 +324,7 @@ def shape_text(shape: Shape) -> str:
 
 
 def show_fields(config: Config, effects: Mapping[str, Effect]) -> None:
-    """Show every config field with its meaning, its allowed and present values, and the effects of a change."""
+    """Show the fields in ``effects``: meaning, allowed values, default, current value, and the effects of a change."""
     changes = (_("Parameters"), _("Compute, FLOPs"), _("Memory, bytes"))
     rows = []
     for field, effect in effects.items():

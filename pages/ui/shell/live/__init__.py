@@ -57,7 +57,7 @@ def _page() -> _Page:
 
 
 def argument(value: Any) -> Any:
-    """Add a live value to the program; return the reference to its operation, or None if the value is not live."""
+    """Add a live value to the program; return the reference to its operation, or None if nothing is live."""
     page = _page()
     if not (page.moves and isinstance(value, Live)):
         return None

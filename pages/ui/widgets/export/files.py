@@ -116,7 +116,7 @@ def left_out(steps: ShownSteps) -> Iterator[str]:
 def table_files(stem: str, title: str, make: Callable[[], Table], model: str = "") -> list[File]:
     """The CSV, Markdown and LaTeX files of a table. Their names begin with ``stem``.
 
-    The caption in LaTeX also names ``model``, unless it is empty.
+    The caption in LaTeX also contains ``model``, unless it is empty.
     """
 
     def captioned() -> Table:
@@ -201,7 +201,7 @@ def _verification(model: Model, _: Translate) -> Verification:
         )
         added, kind = f"{real_model.not_checked(model):,}", model.config.position_embedding_type
         verdict += " " + message.format(added=added, kind=kind)
-    # The checks of each kind of module would fill a page. Only those that fail are reported.
+    # The checks of each kind of module would fill a page. Only failed checks are reported.
     kinds = {module.class_name for _path, module, _copies in model.modules()}
     rows = tuple(
         (_(check.name), check.ours, check.theirs, _("✓ agrees") if check.agrees else _("✗ differs"))
