@@ -72,9 +72,9 @@ def show_total(
 ) -> None:
     """Show the parameter count of an architecture and, below it, its difference from the count of another model.
 
-    ``against`` names the other model: "vs. bert-base-uncased". ``grown`` is the growth factor as text. The width allows for a difference as large as the total and a factor of
-    ``room`` characters, so that the first change does not shift the layout. With ``lines=2``, ``against`` can wrap to a
-    second line (style.css).
+    ``against`` names the other model: "vs. bert-base-uncased". ``grown`` is the growth factor as text. The width allows
+    for a difference as large as the total and a factor of ``room`` characters, so that the first change does not shift
+    the layout. With ``lines=2``, ``against`` can wrap to a second line (style.css).
     """
     label = _("Parameters in {architecture}").format(architecture=architecture)
     change = joined(" · ", (signed_count(difference), grown))

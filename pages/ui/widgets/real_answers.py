@@ -36,7 +36,7 @@ WORKER.wanted = wanted
 
 @contextmanager
 def sorry() -> Iterator[None]:
-    """Context manager that replaces the rest of its block with an error message if PyTorch or bertcalc cannot answer."""
+    """Context manager that replaces the rest of its block with an error message if there is no answer."""
     try:
         yield
     except InputError as error:
