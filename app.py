@@ -63,8 +63,8 @@ def warm_up() -> None:
     """Fill the caches for the first page, and exclude the objects created so far from garbage collection.
 
     SymPy, Altair and pandas create half a million permanent objects. With many readers, scanning them took 250 ms every
-    few seconds. A run creates some 10,000 objects and drops most of them at its end. With Python's default threshold of
-    700, Python would collect garbage fifteen times in a run.
+    few seconds. A run creates about 10,000 objects and drops most of them at its end. With Python's default threshold
+    of 700, Python would collect garbage fifteen times in a run.
     """
     from bertcalc.charts.bar_charts import ranked_bars
     from bertcalc.charts.blocks import with_config

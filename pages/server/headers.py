@@ -37,7 +37,7 @@ _POLICY = {
 HEADERS = {
     "Content-Security-Policy": "; ".join(f"{name} {sources}" for name, sources in _POLICY.items()),
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",  # a URL reveals which model the reader looks at
+    "Referrer-Policy": "no-referrer",  # a URL reveals which model the reader is viewing
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
 

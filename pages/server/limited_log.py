@@ -7,7 +7,7 @@ _QUIET = 60.0  # seconds between two entries of the same kind
 
 
 class LimitedLog:
-    """A log with at most one entry per minute for each kind of event. Other events of the kind are only counted.
+    """A log with at most one entry per minute for each kind of event. Further events of the kind are only counted.
 
     All entries begin with ``text``.
     """

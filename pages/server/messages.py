@@ -65,7 +65,7 @@ _waiting = 0  # bytes of large messages that wait
 
 
 class Connection:
-    """Passes the messages of one WebSocket to Streamlit, and limits them."""
+    """Passes messages between a browser's WebSocket and Streamlit, and limits the browser's messages."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send

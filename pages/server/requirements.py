@@ -20,8 +20,8 @@ STREAMLIT = (1, 66)
 def check() -> None:
     """End the process with a message if no page can work; log a warning if this Streamlit version is untested.
 
-    SystemExit is not enough: a Streamlit version without ``App`` does not import the launcher, but runs it in a thread
-    for the first visitor. SystemExit would not end the process from there.
+    The process ends with os._exit, because a Streamlit version without ``App`` does not import the launcher. It runs
+    the launcher in a thread for the first visitor, where SystemExit would not end the process.
     """
     if problem := problem_of(streamlit.__version__, sys.flags.optimize):
         print(problem, file=sys.stderr, flush=True)

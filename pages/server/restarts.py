@@ -51,7 +51,7 @@ def _hold_first(notes: dict[str, Any], values: Values | None) -> Values | None:
 
 
 def _first_message() -> _FirstMessage | None:
-    """Return the first message of this run's session if it is held back, or None."""
+    """Return the first message of this run's session if it is held back, otherwise None."""
     first: _FirstMessage | None = streamlit_internals.session_notes().get(_NOTE)
     return first if first and first.held else None
 

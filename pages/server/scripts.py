@@ -52,7 +52,10 @@ else addEventListener("load", load);
 
 
 def preloaded(page: str, sheets: Collection[str]) -> tuple[str, ...]:
-    """Return the HTML tags that make a browser load a page's scripts and the given style sheets early."""
+    """Return the HTML tags that make a browser load a page's scripts and style sheets early.
+
+    ``page`` is the page's address, and ``sheets`` are the addresses of its style sheets.
+    """
     elements = element_scripts(page)
     small = [address for address in [*_TEXTS] if address.endswith(".js") and address not in (*_MAKERS, _EARLY)]
     return (

@@ -399,7 +399,7 @@ def no_values() -> Values:
 
 
 def merge_values(older: Values | None, newer: Values) -> Values | None:
-    """Merge the values of two messages in the same way as Streamlit's queue."""
+    """Merge the values of two messages as Streamlit's queue does; ``older`` is None if there is no older message."""
     from streamlit.runtime.scriptrunner_utils.script_requests import _coalesce_widget_states
 
     return _coalesce_widget_states(older, newer)
@@ -631,14 +631,14 @@ def answer_downloads(make_file: Callable[[str, Callable[[], str]], Awaitable[str
 
 
 def index_page() -> str:
-    """Return the HTML that Streamlit serves for every page; "" if there is none."""
+    """Return the HTML that Streamlit serves for every page; "" if this version's HTML is different."""
     import streamlit
 
     return package_file(streamlit, "static/index.html") if is_usable(INLINE_SCRIPTS) else ""
 
 
 def with_head(page: bytes, language: str, tags: str) -> bytes:
-    """Return Streamlit's HTML page in ``language``, and with ``tags`` instead of its title.
+    """Return Streamlit's HTML page with ``language`` as its language and ``tags`` in place of its title.
 
     If this Streamlit version serves different HTML, the page is returned unchanged.
     """

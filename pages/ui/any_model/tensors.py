@@ -60,7 +60,7 @@ def show_parts(discovery: Discovered, values: Mapping[str, int]) -> None:
 
 
 def _formula(discovery: Discovered, rows: list[Part], values: Mapping[str, int]) -> str:
-    """Return LaTeX for the parameter count of the opened module: "letters = number", or the number alone."""
+    """Return LaTeX for the count of the opened module: "letters = number", or the number if the formula is too long."""
     from sympy import Add, expand, factor_terms
 
     expression = factor_terms(expand(Add(*(tensor.expression for part in rows for tensor in part.tensors))))

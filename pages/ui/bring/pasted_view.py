@@ -216,7 +216,7 @@ def _show_model(reading: TextReading) -> None:
 
 
 def _of_text(reading: TextReading) -> str:
-    """The title of a text's count. It states that a preset completes the text or that the count is a lower bound."""
+    """The title of a text's count. It depends on whether a preset completes the text or the count is a lower bound."""
     if reading.preset:
         return _("Completed from {preset}").format(preset=reading.preset)
     return _("Parameters in the text, at least") if reading.is_at_least else _("Parameters in the text")

@@ -1,4 +1,4 @@
-"""The effects of the steps on the Change page: the figures before and after, step by step, and in peft's format."""
+"""The effects of the Change page's steps: the figures before and after, step by step, and in peft's format."""
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction

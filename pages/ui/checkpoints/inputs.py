@@ -161,7 +161,7 @@ def _offer_remedies(text: str, problem: Problem) -> None:
 
 
 def _offer(text: str, key: str, name: str, corrected: Callable[[str], dict[str, Any]]) -> None:
-    """Draw a button that replaces the text of a config.json by ``corrected(text)``, where ``key`` becomes ``name``."""
+    """Draw a button that replaces ``text``, a config.json, with ``corrected(text)``, where ``key`` becomes ``name``."""
     label = _("Read it as {field}").format(field=code(name))
     st.button(label, key=f"read {key} as {name}", on_click=_put, args=(text, corrected))
 
@@ -188,7 +188,7 @@ def _with_type(text: str, model_type: str) -> dict[str, Any]:
 
 
 def _put(text: str, corrected: Callable[[str], dict[str, Any]]) -> None:
-    """Callback that replaces the config.json in the text field by ``corrected(text)``."""
+    """Callback that replaces the config.json in the text field with ``corrected(text)``."""
     forget("config")
     set_values({"config_text": json.dumps(corrected(text), indent=2, ensure_ascii=False)})
 

@@ -32,7 +32,7 @@ def names_of(items: Sequence[ModelRef], steps: Sequence[ChangeStep] = ()) -> lis
 def in_caption(name: str, item: ModelRef, model: str) -> str:
     """A model's name in an exported file.
 
-    Files show no sidebar, so the name of the current model, or of a variant of it, contains ``model``.
+    Files show no sidebar, so the names of the current model and its variants contain ``model``, a description of it.
     """
     present = _("current model")
     if item.base != PRESENT:

@@ -1,4 +1,4 @@
-"""The view Sequence length of the Compute page: each part's share of the cost, and where attention overtakes others."""
+"""The view Sequence length of the Compute page: cost by part, and lengths at which attention overtakes other parts."""
 
 from collections.abc import Iterable
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""The view Conventions of the Compute page: the FLOPs of the model by published counting rules."""
+"""The view Conventions of the Compute page: the FLOPs of the model under published counting rules."""
 
 from collections.abc import Iterable
 
@@ -25,7 +25,7 @@ RULE = Select("rule", N_("Convention"), RULES, row=True, label_visibility="colla
 
 
 def show_rules(count: Count) -> None:
-    """Show the FLOPs of the same model and batch by each published rule, and the difference from PyTorch's count."""
+    """Show the FLOPs of the model and batch under each published rule, and the difference from PyTorch's count."""
     count = count.of_pytorch
     steps = count.steps
     sequences = tokens(steps) // count.call.sequence_length

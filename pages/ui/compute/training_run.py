@@ -69,7 +69,7 @@ class TrainingRun(NamedTuple):
 
     @property
     def price(self) -> Fraction:
-        """The price of the run, in the currency of the hourly price (USD)."""
+        """The price of the run in USD."""
         return self.device_hours * Fraction(self.hourly)
 
 

@@ -25,7 +25,7 @@ YOURS = Text("number", N_("Your number"), "110M", LONGEST, placeholder="12*70878
 
 
 def numbers_to_try(model: Model) -> list[str]:
-    """Examples of numbers: the model's count rounded, in scientific notation, and as megabytes; and a wrong count.
+    """Examples of numbers: the model's count rounded, in scientific notation and in megabytes, and a wrong count.
 
     The wrong count is a published hand count of the model's family if there is one.
     """

@@ -50,16 +50,16 @@ def choose_exercise() -> str:
 
 
 def _move(by: int) -> None:
-    """Go ``by`` exercises from the session's exercise.
+    """Move by ``by`` exercises from the session's current exercise.
 
-    The session's exercise may not be drawn yet, because key presses can be faster than the page.
+    The page may not show this exercise yet, because key presses can be faster than the page.
     """
     position = NUMBERS.index(st.session_state["exercise"]) + by
     st.session_state["exercise"] = NUMBERS[min(max(position, 0), len(NUMBERS) - 1)]
 
 
 def score(chosen: ChosenSheet) -> str:
-    """The score as Markdown: the number of right answers, and the numbers of right and wrong exercises."""
+    """The score as Markdown: how many answers are right, and which exercises have right and wrong answers."""
     verdicts = {number: verdict for number in NUMBERS if (verdict := last_answer(chosen, number)[1])}
     right = [number for number, verdict in verdicts.items() if verdict.counts]
     wrong = [number for number, verdict in verdicts.items() if verdict.state == "wrong"]

@@ -1,4 +1,4 @@
-"""The lectures. Each TOML file in pages/lectures is a lecture, and has the name of its file."""
+"""The lectures. Each TOML file in pages/lectures defines a lecture with the same name as the file."""
 
 from difflib import get_close_matches
 from pathlib import Path

@@ -53,7 +53,7 @@ class WhatFits(NamedTuple):
 
 
 def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGenerator) -> None:
-    """Show in the container ``answer`` whether the batch fits, and then metrics, a bar and the formulas.
+    """Show whether the batch fits (in the container ``answer``), followed by metrics, a bar and the formulas.
 
     ``how`` is the plan of training, or the settings of inference.
     """

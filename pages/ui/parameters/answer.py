@@ -203,7 +203,7 @@ def _with_sizes(model: Model, sizes: tuple[tuple[str, int], ...]) -> Any:
 
 
 def _part(part: Attribution) -> SentencePart:
-    """A change that is not live. Its phrase leaves out the number of heads if other fields change with it."""
+    """A part of a difference as text that is not live. The number of heads is named only if it changes alone."""
     changes = [change for change in part.changes if change.field != "num_attention_heads"] or part.changes
     sentences = (change.sentence(alone=len(changes) == 1) for change in changes)
     phrase = listed(_(message).format(**values) for message, values in sentences)

@@ -55,7 +55,7 @@ def drop_with_next(names: Collection[str]) -> None:
 
 
 def write(names: Collection[str], values: Mapping[str, str]) -> None:
-    """Replace the parameters ``names`` of the link by ``values``, as one history entry.
+    """Replace the parameters ``names`` of the link with ``values``, as one history entry.
 
     ``st.query_params`` cannot remove several parameters at once: each ``del`` would be a separate entry. A run that
     opens a page sends nothing to the browser now. At the end of such a run, the panel gives the browser the whole URL,

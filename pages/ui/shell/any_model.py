@@ -167,7 +167,10 @@ def _given(kind: str) -> dict[str, Any]:
 
 
 def _hold(kind: str, linked: str, fields: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
-    """Store the given fields in the session, and in the browser if they are too long for the link."""
+    """Store the given fields in the session, and in the browser if they are too long for the link.
+
+    ``linked`` is the JSON text of the fields. Return the tuple (model type, text, fields) that is stored.
+    """
     st.session_state["any given"] = stored = kind, linked, fields
     text = json_of(fields)
     is_long = len(text) > FIELDS.longest

@@ -18,7 +18,7 @@ _MOST = 5
 
 
 def show(page: str) -> None:
-    """Draw the sliders and number fields of the selected model; without a formula, draw only disabled buttons."""
+    """Draw the selected model's sliders and number fields; without a complete formula, draw only disabled buttons."""
     selection = selected()
     sizes = size_steps(selection)
     with st.container(key="own-sliders"):

@@ -21,7 +21,7 @@ LOCALE = Path(__file__).parents[1] / "locale"
 
 
 class _ThreadTranslator(threading.local):
-    """The translator of this thread's run. A run translates hundreds of texts; session state would be too slow."""
+    """The translator of this thread's run. A run translates hundreds of texts, for which session state is too slow."""
 
     translate: Translate | None = None
 

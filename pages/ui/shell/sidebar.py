@@ -91,7 +91,7 @@ def choice() -> Choice:
 
 
 def sizes(page: str) -> dict[str, int]:
-    """The current sizes that a page's sliders change in its live numbers, keyed by config field."""
+    """The current values of the sizes that a page's live numbers depend on, keyed by config field."""
     if page == any_model.PAGE:
         return any_model_sliders.sizes()
     config = present_model.track().present.config

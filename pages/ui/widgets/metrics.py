@@ -57,7 +57,7 @@ def show_metric(label: str, value: str, below: str, *, least: int, **look: Any) 
 
 
 def _place(label: str, value: str, below: str) -> AbstractContextManager[object]:
-    """Register a number's texts as live; return a container if it is live and outside a row, else a null context."""
+    """Register a metric's live texts; return a container for a live metric outside a row, otherwise a null context."""
     key, at = _ROW.key or live.key(), _ROW.count
     for role, text in (("label", label), ("value", value), ("delta", below)):
         live.put(key, role, at, text)

@@ -107,7 +107,7 @@ def show_run(run: RealRun) -> None:
 
 
 def show_published(counts: Sequence[PublishedCount]) -> None:
-    """Show published counts beside bertcalc's."""
+    """Show published counts beside bertcalc's counts, with verdicts and sources."""
     counted = (_("Published"), _("Verdict"), "bertcalc")  # in this order, the verdict is visible on a phone
     titles = (_("Model"), *counted, _("Count"), _("Source (names as published)"))
     rows = []
@@ -151,7 +151,7 @@ def show_inventory(model: Model) -> None:
 
 
 def show_module_differences(changes: Sequence[ModuleChange], before: str, after: str) -> None:
-    """Show the modules that differ between two architectures or exist in only one of them."""
+    """Show the difference in parameters between two architectures, and the modules that differ or that only one has."""
     difference = sum(change.parameters for change in changes)
     message = _("From {here} to {there}: {difference} parameters")
     live.markdown(fill(message, here=before, there=after, difference=signed_count(difference)))

@@ -43,7 +43,7 @@ def _read(text: str) -> dict[str, Any]:
 
 
 def get(name: str) -> Any:
-    """The value that the browser has kept under ``name``, or None. The value is unchecked."""
+    """The value that the browser has kept under ``name``; None if there is none. The value is unchecked."""
     return st.session_state.get(_KEY, {}).get(name)
 
 
@@ -78,7 +78,7 @@ def _texts() -> dict[str, Any]:
 
 
 def _put_text(key: str, text: str | None) -> None:
-    """Let the browser keep the text of a field besides the texts of other fields; drop an empty or too long text."""
+    """Let the browser keep a field's text in addition to the texts of other fields; drop an empty or too long text."""
     others = {name: other for name, other in _texts().items() if name != key}
     put(_TEXTS, {**others, key: text} if text else others)
     if not _texts():

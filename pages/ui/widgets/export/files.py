@@ -1,4 +1,4 @@
-"""The files that can be exported. A file's content is made only when a reader downloads it."""
+"""The files that can be exported. A file's content is created only when a reader downloads it."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -43,9 +43,9 @@ def model_files(
     settings: Settings | None = None,
     steps: ShownSteps | None = None,
 ) -> list[File]:
-    """The files that describe the model: configs, a Python program that rebuilds it, reports, an interactive page.
+    """The files that describe the model: configs, a Python program, reports and an interactive page.
 
-    The files are made outside a script run, where there is no session state, so the translator ``_`` is a parameter.
+    The files are created outside a script run, where there is no session state, so the translator ``_`` is a parameter.
     With ``steps``, the files describe the model after the steps; ``left_out`` names the steps that a file cannot
     contain.
     """

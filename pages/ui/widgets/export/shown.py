@@ -30,7 +30,7 @@ class File(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """The URL and the language of the page that an exported file comes from."""
+    """The URL and the language of the page from which a file is exported."""
 
     url: str
     language: str
