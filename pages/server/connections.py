@@ -49,9 +49,10 @@ def guard() -> None:
 
 
 def _expect_request(peer: HttpPeer, before: object = None) -> None:
-    """Close a connection if it waits for the same request or body at two checks, which are PATIENCE seconds apart.
+    """Close a connection if, PATIENCE seconds from now, it is still waiting for the same request or body.
 
-    ``before`` is the result of ``waiting_since`` at the previous check; None before the first check.
+    Otherwise, check again later. ``before`` is the result of ``waiting_since`` at the last check; for a new connection,
+    it is None.
     """
     peer.call_later(PATIENCE, partial(_end_waiting, peer, before))
 

@@ -95,7 +95,7 @@ class Connection:
                 return {"type": "websocket.disconnect", "code": refusal.code}
 
     async def send(self, message: Message) -> None:
-        """Send a message from Streamlit. Raises OSError if the connection is closed, like an ASGI server."""
+        """Send a message from Streamlit. Raises OSError if the connection is closed, as an ASGI server does."""
         if self.closed:
             raise OSError("the connection is closed")
         try:

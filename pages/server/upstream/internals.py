@@ -30,7 +30,7 @@ class Internal(NamedTuple):
 
 @lru_cache
 def is_usable(internal: Internal) -> bool:
-    """Whether the installed version has these names and parameters. If not, this is logged once."""
+    """Whether the installed version has these names and parameters. If not, the difference is logged once."""
     problem = _difference(internal)
     if problem:
         package = internal.names[0].partition(":")[0].partition(".")[0]

@@ -502,7 +502,7 @@ class BrowserMessage:
 
     @property
     def has_foreign_names(self) -> bool:
-        """Whether the message contains the id of a control that Streamlit cannot have assigned."""
+        """Whether the message contains a control id that Streamlit cannot have assigned."""
         prefixes = _control_prefixes()
         return not all(control.id.startswith(prefixes) for control in self._controls)
 

@@ -48,7 +48,7 @@ def show_rules(count: Count) -> None:
 
 
 def rule_latex(count: Count, rule: PublishedRule, look: str) -> str:
-    """LaTeX for the count of a published rule, and for the terms Δ that PyTorch counts in addition.
+    """Return LaTeX for the count of a published rule, and for the terms Δ that PyTorch counts in addition.
 
     ``look`` is "light" or "dark".
     """
@@ -60,7 +60,7 @@ def rule_latex(count: Count, rule: PublishedRule, look: str) -> str:
 
 
 def published(rule: PublishedRule) -> list[str]:
-    """Sentences with the counts published for a rule; each sentence also states bertcalc's count."""
+    """Return sentences with the counts published for a rule; each sentence also states bertcalc's count."""
     message = _("Published for {preset}, batch {batch:,}, sequence {length:,}: {figure} {unit}; here {ours}")
     sentences = []
     for count in PUBLISHED:

@@ -25,7 +25,7 @@ YOURS = Text("number", N_("Your number"), "110M", LONGEST, placeholder="12*70878
 
 
 def numbers_to_try(model: Model) -> list[str]:
-    """Examples of numbers: the model's count rounded, in scientific notation and in megabytes, and a wrong count.
+    """Return example numbers: the model's count rounded, in scientific notation and in megabytes, and a wrong count.
 
     The wrong count is a published hand count of the model's family if there is one.
     """
@@ -60,9 +60,10 @@ def show_reading(number: Typed) -> None:
 
 
 def show_nothing(model: Model, number: Typed, text: str) -> None:
-    """State that nothing explains the number, with links to models that have this count by default.
+    """State that nothing explains the number.
 
-    For a rounded number, also show the parameter counts that it can mean.
+    Unless it is a number of FLOPs or MACs, also show links to models that have this parameter count by default and, if
+    it is rounded, the counts that it can mean.
     """
     if cost := next((cost for cost in flop_counts(model) if cost.unit == number.unit), None):
         message = _(

@@ -90,7 +90,7 @@ def _answers() -> _Answers:
 
 
 def _keep(answers: _Answers) -> None:
-    """Let the browser keep the latest answers."""
+    """Let the browser keep the latest answers, except very long ones."""
     short = [[*place, typed] for place, (typed, _verdict) in answers.items() if len("".join(typed)) <= _LONGEST]
     kept.put("answers", short[-_MOST:])
 

@@ -143,7 +143,7 @@ def whether_it_fits(batch: Batch, needed: int, device: Device) -> str:
 
 
 def _answer(run: Run, fit: WhatFits, device: Device) -> list[str]:
-    """Two sentences: whether the batch fits, and the largest batch and sequence that fit."""
+    """Return two sentences: whether the batch fits, and the largest batch and sequence that fit."""
     values = {
         "number": _number(fit.batch),
         "length": f"{run.batch.sequence_length:,}",
@@ -214,7 +214,7 @@ def _number(largest: Largest) -> str:
 
 
 def _solved(letter: str, most: LargestFit, device: Device) -> str:
-    """LaTeX for the inequality bytes(``letter``) ≤ room, and its solution."""
+    """Return LaTeX for the inequality bytes(``letter``) ≤ room, and its solution."""
     room = latex_number(device.for_tensors)
     grown = rf"\text{{{_('bytes')}}}({letter}) &= {_polynomial(most.growth, letter)} \le {room}"
     return rf"{grown} \;\Rightarrow\; {_solution(letter, most)}"

@@ -280,7 +280,7 @@ class Select(Control[Option]):
         return text if label.casefold() == text.casefold() else _("{option} ({label})").format(option=text, label=label)
 
     def meanings(self, texts: Mapping[Option, str]) -> str:
-        """Help text with one line for each option: its label and its meaning."""
+        """Return a help text with one line for each option: its label and its meaning."""
         return "  \n".join(with_colon(f"**{self.word(option)}**", _(text)) for option, text in texts.items())
 
     def show(self, options: Sequence[Option] | None = None, **look: Any) -> Option:
@@ -403,12 +403,12 @@ def show_problem(problem: Problem) -> None:
 
 
 def assignments(values: Mapping[str, object]) -> str:
-    """Fields with their values, as a comma-separated text in the session's language."""
+    """Return fields with their values, as a comma-separated text in the session's language."""
     return ", ".join(assignment(field, value) for field, value in values.items())
 
 
 def assignment(field: str, value: object) -> str:
-    """A field with its value as text, such as "vocab_size = 30,522" or "Batch size = 8"."""
+    """Return a field with its value as text, such as "vocab_size = 30,522" or "Batch size = 8"."""
     control = CONTROLS.get(field)
     text = control.word(value) if isinstance(control, Select) and isinstance(value, str) else written(value)
     return f"{label_of(field)} = {text}"

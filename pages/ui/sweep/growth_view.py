@@ -29,7 +29,7 @@ FEW = 8  # a curve with fewer points has visible corners
 
 
 def growth_formula(swept: SweepChoice, trend: Growth, appearance: str) -> str:
-    """LaTeX for the quantity in powers of the swept dimension, with symbolic and then with numeric coefficients."""
+    """Return LaTeX for the quantity in powers of the swept dimension, with symbolic and then numeric coefficients."""
     colors = {trend.order: COLORS[appearance]["encoder"]}  # only the dominant term is colored
     name = f"{_FUNCTIONS[swept.quantity.unit]}({LETTER_OF[trend.field]})"
     lines = []

@@ -95,7 +95,7 @@ def _show_neighbors(sweep: Sweep, drawn: Map) -> None:
 
 
 def along(sweep: Sweep) -> str:
-    """A phrase with the sizes that change together with hidden_size after a click on the map."""
+    """A phrase with the sizes that follow hidden_size after a click on the map; empty if no size follows it."""
     fields = listed(f"${LETTER_OF[field]} = {followed(sweep, field)}$" for field in sweep.following)
     return _(", with {fields}").format(fields=fields) if fields else ""
 

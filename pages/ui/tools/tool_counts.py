@@ -62,7 +62,7 @@ def _main_reason(reasons: Sequence[Correction], missing: int) -> str:
 
 
 def tool_latex(model: Model, tool: Tool) -> str:
-    """LaTeX for a tool's count: the formula with letters, with numbers, and the result."""
+    """Return LaTeX for a tool's count: the formula with letters, with numbers, and the result."""
     config, ink = model.config, INK[appearance()]
     padded = padded_vocab_size(config)
     formulas = tool_formulas(model, tool.name).terms

@@ -75,7 +75,7 @@ def model_files(
 
 
 def exported(choice: Choice, steps: ShownSteps | None) -> Model:
-    """The model that the files describe: after the steps, if there are any."""
+    """The model that the files describe: the session's model, after the steps if there are any."""
     return steps.changed.model if steps else choice.model
 
 
@@ -133,7 +133,7 @@ def table_files(stem: str, title: str, make: Callable[[], Table], model: str = "
 
 
 def chart_files(stem: str, chart: TableOrChart, title: str) -> list[File]:
-    """The files of a chart, SVG and PNG, in the chart's colors for the light theme."""
+    """The SVG and PNG files of a chart, in its colors for the light theme."""
     stem, spec = f"{stem}-{_slug(title)}", chart.spec or {}
     return [
         File("SVG", f"{stem}.svg", "image/svg+xml", lambda: svg(spec, chart.data).encode()),

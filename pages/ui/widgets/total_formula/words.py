@@ -61,7 +61,7 @@ def _name_of(tensor: Tensor) -> str:
 
 
 def lines_of(tensors: Iterable[Tensor], sizes_of: Callable[[Tensor], tuple[int, ...]]) -> list[str]:
-    """One line for each group of tensors of the same kind and shape: "Biases: query, key, value, 3 × [768]".
+    """Return a line for each group of tensors of the same kind and shape: "Biases: query, key, value, 3 × [768]".
 
     The shapes of ``tensors`` are symbolic; ``sizes_of`` returns a tensor's live shape.
     """
