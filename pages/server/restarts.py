@@ -75,7 +75,7 @@ def tell_browser() -> None:
 
 @contextmanager
 def rehearse() -> Iterator[None]:
-    """While a message is held back, draw the page without sending it, and then run again with the message."""
+    """Context manager for a run. If a message is held back, draw the page without sending it, then run again with it."""
     first = _first_message()
     if first is None:
         yield

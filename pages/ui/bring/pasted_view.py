@@ -51,7 +51,7 @@ class _Read(NamedTuple):
 
 
 def show(model: Model) -> None:
-    """Draw the text box and the result of reading its text; ``model`` is the reference for explaining numbers."""
+    """Draw the text box and, if it has text, the result; ``model`` is the reference for explaining numbers."""
     text, kind = _show_box()
     if not text.strip():
         return

@@ -115,7 +115,7 @@ def show_impossible(steps: Sequence[ChangeStep], made: int, problem: Problem) ->
 
 
 def say_steps(steps: Sequence[ChangeStep], models: Sequence[ChangedModel]) -> None:
-    """Show the steps in a line with their sliders, for projector view."""
+    """Show the steps, if any, in a line with their sliders, for projector view."""
     if not steps:
         return
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -153,7 +153,7 @@ class Comparison(NamedTuple):
 
     @property
     def figures(self) -> tuple[str, ...]:
-        """The quantities in the table besides parameters."""
+        """The quantities in the table besides parameters; there are more if a model has steps."""
         return (*_OF_STEPS, *FIGURES) if any(model.steps for model in self.models) else FIGURES
 
     def case(self, compared: ComparedModel) -> Case | DiscoveredCase:

@@ -46,7 +46,10 @@ def read_config(text: str) -> ModelRef:
 
 
 def show_limits(models: Mapping[ModelRef, DiscoveredModel], measure: str) -> None:
-    """Show which figures of discovered models are available, and links for deriving missing FLOPs formulas."""
+    """Show which figures of ``models`` are available, and links for deriving missing FLOPs formulas.
+
+    Show nothing if there are no discovered models.
+    """
     if not models:
         return
     message = _(

@@ -126,7 +126,7 @@ def show_changed(counts: Sequence[ChangedCount], number: str) -> None:
 
 
 def show_flops(counts: Sequence[FlopCount]) -> None:
-    """Show the batches and counting conventions for which the model takes the reader's number of FLOPs or MACs."""
+    """Show the batches and conventions for which the model takes the reader's number of FLOPs or MACs, if any."""
     if not counts:
         return
     st.success(
@@ -167,7 +167,7 @@ def show_claims(model: Model, claims: Sequence[Claim]) -> None:
 
 
 def show_elsewhere(origins: Sequence[OtherModelMatch]) -> None:
-    """Show the published models that have the number as their count or as the count of a part, exactly or rounded."""
+    """Show the published models, if any, whose count or part's count is the number, exactly or rounded."""
     if not origins:
         return
     first = origins[0]

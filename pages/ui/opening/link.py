@@ -83,7 +83,7 @@ def rejections(parameters: Mapping[str, str]) -> list[tuple[str, str, str, dict[
 
 
 def show_rejected() -> None:
-    """Show the problems of the link until the reader presses a button."""
+    """Show the problems with the link, if any, until the reader presses a button."""
     rejected, stood_in = st.session_state["rejected"], present_model.stood_in()
     if not (rejected or stood_in):
         kept.put(present_model.NOTED, None)

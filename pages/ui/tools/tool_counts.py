@@ -54,7 +54,7 @@ _BIASES = "layer biases"
 
 
 def _main_reason(reasons: Sequence[Correction], missing: int) -> str:
-    """The reason with the largest effect on the difference, followed by the number of other reasons."""
+    """The reason with the largest effect on the difference, followed by the number of other reasons, if any."""
     most = max(reasons, key=lambda correction: correction.amount * missing)
     reason = sentence(miscount_in_words(REASONS[most.miscount]))
     rest = unbroken(_("{count} more").format(count=len(reasons) - 1))

@@ -232,7 +232,7 @@ def show_entries(entries: Sequence[Entry], letters: Sequence[Entry], are_given: 
 
 
 def _size(entry: Entry) -> str:
-    """The bytes of an entry in both units; a line can break only between the units."""
+    """The bytes of an entry in both units, "" without tensors; a line can break only between the units."""
     return unbroken(size(entry.num_bytes())).replace("\N{NO-BREAK SPACE}(", " (") if entry.tensors else ""
 
 
@@ -252,7 +252,7 @@ def show_comparisons(comparisons: Sequence[ComparedOutput]) -> None:
 
 
 def _returned(output: Returned | None) -> str:
-    """An output as text: its name, its type, and the number of tensors of each shape and dtype."""
+    """An output as text: its name, type, and the number of tensors of each shape and dtype; "" for None."""
     if output is None:
         return ""
     groups = Counter(f"[{shape_text(shape)}] {dtype}" for shape, dtype in output.tensors)
