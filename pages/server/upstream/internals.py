@@ -86,7 +86,10 @@ def package_files(package: Any, file: str) -> list[Path]:
 
 
 def _instance_attributes(owner: Any) -> Collection[str]:
-    """Return the attributes that only a class's instances have, such as those that constructors set; () for no class."""
+    """Return the attributes that only instances of a class have; () if ``owner`` is not a class.
+
+    These are fields, and attributes that constructors set.
+    """
     if not inspect.isclass(owner):
         return ()
     if hasattr(owner, "DESCRIPTOR"):  # a protobuf message

@@ -41,7 +41,10 @@ TENSORS = Fold("any_tensors", N_("Tensors: name, copies, and shape in symbols an
 
 
 def show_parts(discovery: Discovered, values: Mapping[str, int]) -> None:
-    """Draw a bar for each part of the opened module; a click or the control above the bars opens a part."""
+    """Draw a bar for each part of the opened module; a click or the control above the bars opens a part.
+
+    Projector view merges the smallest parts, and has no control if the formula is long.
+    """
     paths = [_WHOLE, *openable(discovery)]
     opened = OPEN.value(paths)
     rows = parts(discovery, opened)

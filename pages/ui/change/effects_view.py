@@ -192,7 +192,8 @@ def show_table(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
 def show_details(model: Model, steps: Sequence[ChangeStep], figures: Sequence[StepEffect]) -> None:
     """Show the details of the changed model, in addition to the figures.
 
-    These are peft's line with an explanation, the formulas, why a quantized model is not smaller, and Python code.
+    These are peft's line with an explanation, the formulas, why a quantized model is not smaller, and Python code
+    (not in projector view).
     """
     after = figures[-1].changed
     if words := in_words_of_peft(figures[-1]):

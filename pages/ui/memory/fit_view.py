@@ -55,7 +55,7 @@ class WhatFits(NamedTuple):
 def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGenerator) -> None:
     """Show whether the batch fits (in the container ``answer``), followed by metrics, a bar and the formulas.
 
-    ``how`` is the plan of training, or the settings of inference.
+    Projector view leaves out explanations. ``how`` is the plan of training, or the settings of inference.
     """
     highest = run.live_peak(how)
     lengths, batches = (
@@ -111,7 +111,10 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
 def _show_reservations(
     how: Plan | Inference, device: Device, batches: Sequence[Polynomial], most_batches: int | None
 ) -> None:
-    """Show the largest batch at the largest measured overhead, and a warning if the device emulates bfloat16."""
+    """Show the largest batch at the largest measured overhead; show a warning if the device emulates bfloat16.
+
+    In projector view, show only the warning.
+    """
     if device.overhead < LARGEST_GAPS and not presenting():
         fewest = _largest(batches, device._replace(overhead=LARGEST_GAPS), most_batches)
         note = _(

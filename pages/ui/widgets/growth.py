@@ -21,7 +21,10 @@ def times(growth: FigureGrowth) -> str:
 
 
 def show_growth(growth: FigureGrowth, quantity: str, preset: str) -> None:
-    """Show the growth of a quantity in one line, with a link to the Sweep page; show nothing if there is no growth."""
+    """Show the growth of a quantity in one line, with a link to the Sweep page.
+
+    Show nothing in projector view, or if there is no growth.
+    """
     if growth.factor and not presenting():
         message = _("{quantity} {grown}, vs. {preset}")
         with st.container(horizontal=True, vertical_alignment="center"):  # a link's label would be cut off on a phone

@@ -87,8 +87,8 @@ def show_total(
 def show_metrics(figures: Mapping[str, tuple[str, str]], longest_below: str = "") -> None:
     """Show several numbers side by side; ``figures`` maps each label to its number and the text below it.
 
-    More than four numbers are in smaller type. The first number leaves room for ``longest_below``, the longest text
-    that can appear below it while a slider moves.
+    Except in projector view, more than four numbers are in smaller type. The first number leaves room for
+    ``longest_below``, the longest text that can appear below it while a slider moves.
     """
     many = len(figures) > _FEW and not presenting()
     with metric_row("many-figures" if many else ""):
