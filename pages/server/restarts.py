@@ -75,7 +75,10 @@ def tell_browser() -> None:
 
 @contextmanager
 def rehearse() -> Iterator[None]:
-    """Context manager for a run: if a message is held back, draw the page unsent, then run again with the message."""
+    """Context manager for a run. If a message is held back, draw the page without sending it to the browser.
+
+    Then run again with the message.
+    """
     first = _first_message()
     if first is None:
         yield

@@ -113,7 +113,7 @@ def _show_temporaries(model: Model, highest: Peak) -> None:
 
 
 def _figures(run: Run, how: Plan | Inference, highest: int, before: int) -> dict[str, tuple[str, str]]:
-    """The metrics: the peak, and the constant memory of training or the outputs and any KV cache of inference."""
+    """The metrics: the peak, and for training the constant memory, or for inference the outputs and any KV cache."""
     tokens = _("{batch_size:,} × {sequence_length:,} tokens").format(**run.batch.sizes())
     against = fill(_("{difference} vs. {preset}"), difference=signed(highest - before, size), preset=run.choice.preset)
     peak = (size(highest), either(highest, before, tokens, against))

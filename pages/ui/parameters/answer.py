@@ -203,7 +203,7 @@ def _with_sizes(model: Model, sizes: tuple[tuple[str, int], ...]) -> Any:
 
 
 def _part(part: Attribution) -> SentencePart:
-    """A part of a difference as text that is not live. The number of heads is named only if it changes alone."""
+    """Convert a part to a SentencePart that is not live. It names the number of heads only if nothing else changes."""
     changes = [change for change in part.changes if change.field != "num_attention_heads"] or part.changes
     sentences = (change.sentence(alone=len(changes) == 1) for change in changes)
     phrase = listed(_(message).format(**values) for message, values in sentences)
