@@ -15,7 +15,7 @@ import pages.server  # noqa: F401  # ends the process with a message if no page 
 # isort: split
 import streamlit as st
 from starlette.middleware import Middleware
-from streamlit.starlette import App  # by this import, even Streamlit 1.54 recognizes an app, and runs it at start
+from streamlit.starlette import App  # with this import, even Streamlit 1.54 runs the app at startup
 
 from pages.server import scripts
 from pages.server.assets import Assets
@@ -52,7 +52,10 @@ def say_sorry(error: Exception) -> bool:
 
 
 def preloaded(page: str, presents: bool) -> tuple[str, ...]:
-    """The HTML tags that make a browser preload a page's files; ``presents`` means projector view."""
+    """Return the HTML tags that make a browser preload a page's files.
+
+    ``page`` is the page's address. ``presents`` is true in projector view.
+    """
     return scripts.preloaded(page, sheets(page, presents=presents))
 
 
@@ -60,8 +63,8 @@ def warm_up() -> None:
     """Fill the caches for the first page, and exclude the objects created so far from garbage collection.
 
     SymPy, Altair and pandas create half a million permanent objects. With many readers, scanning them took 250 ms every
-    few seconds. A run creates some 10,000 objects and drops most of them at its end. With Python's default threshold of
-    700, Python would collect garbage fifteen times in a run.
+    few seconds. A run creates about 10,000 objects and drops most of them at its end. With Python's default threshold
+    of 700, Python would collect garbage fifteen times in a run.
     """
     from bertcalc.charts.bar_charts import ranked_bars
     from bertcalc.charts.blocks import with_config

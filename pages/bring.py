@@ -63,7 +63,7 @@ elif view == "hub":
     )
     st.markdown(message)
     if reader.installed():
-        # A form, so that Enter in the field asks the Hub.
+        # A form, so that pressing Enter in the field queries the Hub.
         with st.form("hub", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
             repo_id = inputs.REPO_ID.show()
             asked = st.form_submit_button(_("Read it from the Hub"), icon=":material/download:")

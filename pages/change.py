@@ -18,7 +18,8 @@ steps, wrong = step_controls.steps_of_link()
 models, impossible = changed_models(choice.model, steps)
 made = steps[: len(models) - 1]
 
-# Each section has a fixed container, so that no control moves: Streamlit drops a moved control's link parameter.
+# Each section has a fixed container, so that no control moves: Streamlit drops the link parameter of a control that
+# has moved.
 menus = st.container(horizontal=True, gap="small")
 problems, headline, start, chart, cards, settings, fits, details = (st.container() for _part in range(8))
 with menus:

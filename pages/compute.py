@@ -1,4 +1,4 @@
-"""Compute: FLOPs as formula and number, their growth, other counting conventions, and the cost of training."""
+"""Compute: FLOPs as a formula and a number, their growth, other counting conventions, and the cost of training."""
 
 import streamlit as st
 

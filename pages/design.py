@@ -56,7 +56,7 @@ if kind == "file":
 heading_place.markdown(f"## {title}", width="content")
 
 designs = result.designs[: nearest.FEW if presenting() else nearest.LISTED]
-# Each button stands beside its model's table row: style.css gives both the same height.
+# Each button is beside its model's table row: style.css gives both the same height.
 with st.container(horizontal=True, gap="xsmall", key="designs"):
     with st.container(width="content", key="designs-take"):
         for rank, design in enumerate(designs, 1):

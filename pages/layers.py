@@ -1,4 +1,4 @@
-"""Step by step: a walk through the model, a step at a time, from the token ids to the last output."""
+"""Step by step: a walk through the model, one step at a time, from the token ids to the last output."""
 
 from itertools import islice
 

@@ -1,4 +1,4 @@
-"""Lecture: screens for the projector, with live parts of the present model."""
+"""Lecture: screens for the projector, with live parts of the current model."""
 
 import streamlit as st
 

@@ -39,7 +39,7 @@ with RUN_QUEUE.enter(st.session_state), rehearse():
     with st.sidebar.container(key="model", horizontal=True, vertical_alignment="bottom", gap="xxsmall"):
         sidebar.choose(page.url_path)
     show_heading(page.url_path, sidebar.choice())
-    with st.empty():  # always present, so that a message does not rebuild the page; old messages disappear at once
+    with st.empty():  # always present, so that a new message does not rebuild the page and an old one disappears
         link.show_rejected()
     with sorry():
         if PAGES[page.url_path].follows_sliders and not PAGES[page.url_path].takes_steps:
@@ -48,4 +48,4 @@ with RUN_QUEUE.enter(st.session_state), rehearse():
     controls.write_link()
     live_data = live.end(sidebar.sizes(page.url_path))
     dialog.show_if_asked(sidebar.choice())
-    page_end.show(page.url_path, PAGES, live_data)  # last: the browser then sends queued events, which end a run
+    page_end.show(page.url_path, PAGES, live_data)  # last: the browser then sends queued events, which end this run

@@ -13,8 +13,8 @@ top = row()
 with top:
     view = run.VIEW.show()
 if view == "fit" and not unknown_peaks(choice.model):
-    # The answer is above the controls, because a phone stacks them. On the projector, where the controls take few
-    # lines, the answer is below.
+    # The answer is above the controls, because a phone stacks them. On the projector, where the controls take up
+    # few lines, the answer is below.
     answer = None if presenting() else st.container(key="fit-answer").empty()
     with top if presenting() else st.container():
         task, device = run.choose_task()

@@ -56,7 +56,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
     else:
         bars = parameter_bars(choice, opened)
         show_part_formula(model, opened, sum(bars.figures.values()))
-if opened != WHOLE and not presenting():  # on the projector, the bars need the room
+if opened != WHOLE and not presenting():  # on the projector, the bars need the space
     show_subtotals(model, opened)
 draw_bars(
     bars,

@@ -81,7 +81,7 @@ else:
     drawn = map_view.map_of(sweep, tuple(swept.ranges.values()), swept.measure)
     figure = live_quantity(swept.measure, sweep.case)
     map_view.show_present(swept, drawn, figure)
-    # A new key after every click makes a new chart without a selection. Clearing the selection when the pointer leaves
+    # A new key after every click creates a chart without a selection. Clearing the selection when the pointer leaves
     # would cause one more run, which can interrupt the click's run before the browser has all values.
     chart = f"{map_view.CHART} {st.session_state.get(map_view.CLICKS, 0)}"
     place_x, place_y = (moving(field, size) for field, size in zip(sweep.dimensions, present, strict=True))

@@ -24,7 +24,7 @@ class Assets:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._files: dict[str, tuple[MutableHeaders, bytes]] = {}
-        # Paths with a first response in progress. Other requests for the path do not wait for it.
+        # Paths whose first response is in progress. Other requests for such a path do not wait for it.
         self._in_progress: set[str] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

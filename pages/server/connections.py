@@ -18,7 +18,7 @@ from pages.server.upstream.uvicorn_internals import HttpPeer, SocketPeer
 
 # Seconds within which a request must arrive. Its body, and the next request on a connection, may take twice as long.
 PATIENCE = 10.0
-_FILES = 10_000  # number of open files to allow; each browser takes six connections
+_FILES = 10_000  # number of open files to allow; each browser opens six connections
 # Limits on incomplete messages: the bytes of all such messages together, the fragments of one message, and the seconds
 # within which a message must be complete.
 _MOST_INCOMPLETE, _MOST_FRAGMENTS, _SLOWEST = 32_000_000, 1_000, 60.0
@@ -35,7 +35,7 @@ _incomplete: WeakKeyDictionary[SocketPeer, _Incomplete] = WeakKeyDictionary()
 
 
 def guard() -> None:
-    """Limit connections from now on, and raise the limit of open files."""
+    """Limit connections from now on, and raise the limit on open files."""
     uvicorn_internals.watch_requests(_expect_request)
     uvicorn_internals.watch_handshakes(_expect_handshake)
     uvicorn_internals.watch_fragments(_limit_fragments)
@@ -49,7 +49,11 @@ def guard() -> None:
 
 
 def _expect_request(peer: HttpPeer, before: object = None) -> None:
-    """Close a connection if, after PATIENCE seconds, it still waits for the same request or body."""
+    """Close a connection if, PATIENCE seconds from now, it is still waiting for the same request or body.
+
+    Otherwise, check again later. ``before`` is the result of ``waiting_since`` at the last check; for a new connection,
+    it is None.
+    """
     peer.call_later(PATIENCE, partial(_end_waiting, peer, before))
 
 
@@ -93,7 +97,7 @@ def _limit_fragments(peer: SocketPeer) -> None:
 
 
 def _complete(peer: SocketPeer) -> None:
-    """Stop watching a connection's message; the next message has a time limit of its own."""
+    """Stop watching a connection's message; the next message gets a new time limit."""
     if message := _incomplete.pop(peer, None):
         message.end.cancel()
 

@@ -39,7 +39,7 @@ class Turns:
     def __init__(self) -> None:
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
         self._making: set[str] = set()
-        self._used: dict[str, tuple[float, float]] = {}  # keyed by session: used seconds, and when they were added up
+        self._used: dict[str, tuple[float, float]] = {}  # keyed by session: seconds used, and the time of the update
         self._threads = ThreadPoolExecutor(2, "download")
 
     async def run(self, session: str, make: Callable[[], R]) -> R:
@@ -94,7 +94,7 @@ TURNS = Turns()
 
 
 def take_turns(translate: Callable[[str], Translate]) -> None:
-    """Create files in turns from now on; ``translate`` returns the translator for a session's id."""
+    """Create files in turns from now on; ``translate`` returns the translator for a session id."""
 
     async def make(session: str, write: Callable[[], str]) -> str:
         try:

@@ -73,9 +73,9 @@ def allowed(origin: str | None, host: str | None) -> bool:
 
 
 def _plain_encodings(scope: Scope) -> Scope:
-    """Return the request with "gzip" or nothing as accept-encoding.
+    """Return the request with its Accept-Encoding header reduced to "gzip", or without the header.
 
-    Streamlit and assets.py mistake "gzip;q=0" for an acceptance of gzip.
+    Streamlit and assets.py would take "gzip;q=0" as accepting gzip.
     """
     headers = MutableHeaders(raw=[*scope["headers"]])
     encodings = headers.get("accept-encoding", "")

@@ -27,7 +27,7 @@ _POLICY = {
     "style-src": "'self' 'unsafe-inline'",  # Emotion, KaTeX and st.html write styles into the page
     "img-src": "'self' data:",
     "font-src": "'self' data:",  # one font is inlined in KaTeX's style sheet
-    "connect-src": "'self'",  # includes the WebSocket in browsers since 2022
+    "connect-src": "'self'",  # since 2022, browsers apply 'self' to WebSockets, too
     "base-uri": "'none'",
     "form-action": "'none'",
     # Community Cloud shows an app in a frame. To embed the dashboard in other pages, such as course pages, add their
@@ -37,7 +37,7 @@ _POLICY = {
 HEADERS = {
     "Content-Security-Policy": "; ".join(f"{name} {sources}" for name, sources in _POLICY.items()),
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",  # a URL reveals which model the reader looks at
+    "Referrer-Policy": "no-referrer",  # a URL reveals which model the reader is viewing
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
 

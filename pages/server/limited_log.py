@@ -7,7 +7,7 @@ _QUIET = 60.0  # seconds between two entries of the same kind
 
 
 class LimitedLog:
-    """A log with at most one entry per minute for each kind of event. Other events of the kind are only counted.
+    """A log with at most one entry per minute for each kind of event. Further events of the kind are only counted.
 
     All entries begin with ``text``.
     """
@@ -18,11 +18,11 @@ class LimitedLog:
         self._last: dict[object, tuple[float, int]] = {}
 
     def note(self, reason: object) -> None:
-        """Write a line with a reason. All lines that this method writes are of one kind."""
+        """Write a line with a reason. All lines that this method writes are of the same kind."""
         self._write(logging.WARNING, None, reason)
 
     def trace(self, error: Exception) -> None:
-        """Write an exception's traceback. Exceptions of the same type, raised in the same line, are of one kind."""
+        """Write an exception's traceback. Exceptions are of the same kind if their type and source line agree."""
         place = error.__traceback__
         while place and place.tb_next:
             place = place.tb_next

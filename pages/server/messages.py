@@ -1,8 +1,8 @@
 """Limit the messages that a browser sends over its WebSocket: kinds, bytes, structure and rate.
 
 When Streamlit parses 16 MB of JSON text, it creates 430 MB of Python objects. So the bytes and the number of objects in
-a message are checked before Streamlit gets the message. A refused message closes the connection. The log has a single
-line for many refusals.
+a message are checked before Streamlit receives the message. A refused message closes the connection. The log has at
+most one line per minute for refusals.
 """
 
 import asyncio
@@ -18,13 +18,13 @@ from pages.server.upstream.streamlit_internals import BrowserMessage, read_messa
 # The maximum size of a message in bytes. A message may contain a pasted config.json of 1 MB, or the compressed headers
 # of chosen files.
 LARGEST = 2_000_000
-# The number of messages that a connection may send at once, and per second. A slider sends ten per second, and a
+# The number of messages that a connection may send in a burst, and per second. A slider sends ten per second, and a
 # browser that was offline sends its backlog.
 BURST, A_SECOND = 100, 40.0
-# The number of bytes that a connection may send at once, and per second.
+# The number of bytes that a connection may send in a burst, and per second.
 BYTES_BURST, BYTES_A_SECOND = 2.0 * LARGEST, 250_000.0
 # The size in bytes above which a message is large, and the bytes of large messages that all connections together may
-# send at once, and per second.
+# send in a burst, and per second.
 LARGE, ALL_BURST, ALL_A_SECOND = 65_536, 4.0 * LARGEST, 1_000_000.0
 # The maximum number of bytes of large messages that wait in this process.
 MOST_WAITING = 16_000_000
@@ -37,7 +37,7 @@ _STRING = re.compile(r'"(?:[^"\\]++|\\.?)*+(?:"|\Z)', re.DOTALL)
 
 
 class RefusedMessage(Exception):  # noqa: N818  # the browser's fault, not an error here
-    """A message that Streamlit must not get, and the code with which to close its connection."""
+    """A message that Streamlit must not receive, and the code with which to close its connection."""
 
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(reason)
@@ -65,7 +65,7 @@ _waiting = 0  # bytes of large messages that wait
 
 
 class Connection:
-    """Passes the messages of one WebSocket to Streamlit, and limits them."""
+    """Passes messages between a browser's WebSocket and Streamlit, and limits the browser's messages."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send
@@ -73,7 +73,10 @@ class Connection:
         self.closed = False
 
     async def receive(self) -> Message:
-        """Return the next message for Streamlit, or a disconnect message instead of a refused message."""
+        """Return the next message that Streamlit needs; wait if messages arrive too fast.
+
+        A refused message closes the connection. A disconnect message is then returned instead.
+        """
         while True:
             message = await self._receive()
             if message["type"] == "websocket.disconnect":
@@ -92,7 +95,7 @@ class Connection:
                 return {"type": "websocket.disconnect", "code": refusal.code}
 
     async def send(self, message: Message) -> None:
-        """Send a message from Streamlit. Raises OSError if the connection is closed, like an ASGI server."""
+        """Send a message from Streamlit. Raises OSError if the connection is closed, as an ASGI server does."""
         if self.closed:
             raise OSError("the connection is closed")
         try:
@@ -142,7 +145,7 @@ def _wanted(payload: bytes) -> bool:
 
 
 def _check(message: BrowserMessage) -> None:
-    """Raise RefusedMessage if a message would become more objects than any page needs."""
+    """Raise RefusedMessage if a message has more values, objects or nesting levels than any page needs."""
     if message.size > _MOST_ITEMS:
         raise RefusedMessage(1008, f"it has more than {_MOST_ITEMS:,} values")
     # Strings are removed first: a pasted file arrives as a single string, which may contain any number of brackets.
@@ -156,7 +159,7 @@ def _check(message: BrowserMessage) -> None:
 
 
 def _depth(text: str) -> int:
-    """Return the maximum nesting depth of a JSON text without strings."""
+    """Return the maximum nesting depth of a JSON text whose strings have been removed."""
     depth = deepest = 0
     for bracket in re.findall(r"[][{}]", text):
         depth += 1 if bracket in "[{" else -1

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.server.upstream.streamlit_internals import with_head
 
-# Headers that request a part or another encoding of the page. Streamlit would apply them to its page, not to ours.
+# Headers that request a part of the page or a different encoding. Streamlit would apply them to its original page.
 _OF_BYTES = (b"accept-encoding", b"range", b"if-range", b"if-none-match", b"if-modified-since")
 
 

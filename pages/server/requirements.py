@@ -1,4 +1,4 @@
-"""Check the versions and options of Python and Streamlit at the start.
+"""Check the Streamlit version and Python's optimization level at startup.
 
 Without this check, the server would report that it is healthy, but no page would work.
 """
@@ -20,8 +20,8 @@ STREAMLIT = (1, 66)
 def check() -> None:
     """End the process with a message if no page can work; log a warning if this Streamlit version is untested.
 
-    Without ``App``, Streamlit does not import the launcher. It runs the launcher in a thread for the first visitor, and
-    SystemExit would not end the process from there.
+    The process ends with os._exit, because a Streamlit version without ``App`` does not import the launcher. It runs
+    the launcher in a thread for the first visitor, where SystemExit would not end the process.
     """
     if problem := problem_of(streamlit.__version__, sys.flags.optimize):
         print(problem, file=sys.stderr, flush=True)
@@ -34,7 +34,7 @@ def check() -> None:
 
 
 def problem_of(version: str, optimize: int) -> str | None:
-    """Return why no page works with this Streamlit version and this optimization level of Python, or None."""
+    """Return a message if no page works with this Streamlit version or Python optimization level, or None."""
     if optimize > 1:
         return "bertcalc needs docstrings: start Python without -OO, and without PYTHONOPTIMIZE=2."
     if _release(version) < STREAMLIT:

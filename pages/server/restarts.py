@@ -51,13 +51,13 @@ def _hold_first(notes: dict[str, Any], values: Values | None) -> Values | None:
 
 
 def _first_message() -> _FirstMessage | None:
-    """Return the first message of this run's session if it is held back, or None."""
+    """Return the first message of this run's session if it is held back, otherwise None."""
     first: _FirstMessage | None = streamlit_internals.session_notes().get(_NOTE)
     return first if first and first.held else None
 
 
 def is_rehearsal() -> bool:
-    """Whether this run draws a page for a message that is held back."""
+    """Whether this run draws the page while a message is held back."""
     return _first_message() is not None
 
 
@@ -75,7 +75,10 @@ def tell_browser() -> None:
 
 @contextmanager
 def rehearse() -> Iterator[None]:
-    """While a message is held back, draw the page without sending it, and then run again with the message."""
+    """Context manager for a run. If a message is held back, draw the page without sending it to the browser.
+
+    Then run again with the message.
+    """
     first = _first_message()
     if first is None:
         yield

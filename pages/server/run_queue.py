@@ -5,8 +5,8 @@ would each take forty times as long. In a queue, the first page is drawn after 2
 
 The order is fair queueing (Demers, Keshav and Shenker, SIGCOMM 1989). A session that has used less than its share comes
 before a session that sends without pause. Sessions that have used the same amount are served in order of arrival. A run
-that is ended by a newer message counts as a long run, so clients that do not wait for responses, unlike browsers, come
-later. A reader's waiting time does not depend on how much others send.
+that is ended by a newer message counts as a long run, so a client that, unlike a browser, does not wait for responses
+comes later. A reader's waiting time does not depend on how much others send.
 
 The queue needs ``runner.fastReruns = false`` in .streamlit/config.toml. A session then has a single thread, and so a
 single place in the queue, whatever it sends, and Streamlit merges the messages that arrive while this thread waits.
@@ -22,7 +22,7 @@ from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-# Seconds after which the next run begins even if the present run has not ended; both then run in parallel.
+# Seconds after which the next run begins even if the active run has not ended; both then run in parallel.
 PATIENCE = 1.0
 # The minimum and maximum number of seconds for which a run counts. So even the shortest run counts, and a slow page is
 # not locked out. A run that is ended by its reader's next message counts as MOST.
@@ -49,7 +49,7 @@ class _Turn(NamedTuple):
 
 
 class RunQueue:
-    """A queue for runs that each have a thread of their own."""
+    """A queue for runs, each of which has its own thread."""
 
     def __init__(self) -> None:
         self._change = threading.Lock()

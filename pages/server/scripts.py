@@ -52,13 +52,16 @@ else addEventListener("load", load);
 
 
 def preloaded(page: str, sheets: Collection[str]) -> tuple[str, ...]:
-    """Return the HTML tags that make a browser load a page's scripts and the given style sheets early."""
+    """Return the HTML tags that make a browser load a page's scripts and style sheets early.
+
+    ``page`` is the page's address, and ``sheets`` are the addresses of its style sheets.
+    """
     elements = element_scripts(page)
     small = [address for address in [*_TEXTS] if address.endswith(".js") and address not in (*_MAKERS, _EARLY)]
     return (
         *(f'<link rel="preload" as="style" href="{address}" />' for address in sheets),
-        # Browsers fetch in this order. ``crossorigin`` loads Streamlit's scripts without credentials, like Streamlit's
-        # own page.
+        # Browsers fetch in this order. ``crossorigin`` loads Streamlit's scripts without credentials, as Streamlit's
+        # own page does.
         *(f'<link rel="modulepreload" fetchpriority="low" crossorigin href="{file}" />' for file in elements),
         *(f'<link rel="modulepreload" fetchpriority="low" href="{address}" />' for address in small),
         f'<script type="module" src="{_EARLY}"></script>',
@@ -75,6 +78,6 @@ def _serve(request: Request) -> Response:
 
 
 def route() -> Route:
-    """Return the route for the scripts, below the server's base path if there is one."""
+    """Return the route for the scripts and style sheets, below the server's base path if there is one."""
     base = str(st.get_option("server.baseUrlPath") or "").strip("/")
     return Route("/" + "/".join(filter(None, (base, _FOLDER, "{file}"))), _serve)

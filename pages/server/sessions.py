@@ -1,9 +1,9 @@
-"""Configure how many sessions are stored, and how the runs of a session follow each other."""
+"""Configure how many sessions Streamlit stores, and how it runs the script and the callbacks of a session."""
 
 from pages.server.upstream import streamlit_internals
 
-# The number of sessions without a connection that are stored: two classes of 200, of which one has lost the network and
-# one has left.
+# The number of sessions without a connection that are stored: two classes of 200, one of which has lost the network,
+# while the other has left.
 STORED = 400
 
 

@@ -1,7 +1,7 @@
 """The only code that uses undocumented parts of Streamlit, uvicorn and websockets.
 
 Each ``Internal`` lists names, the reason for using them, the public issue, and what the app loses without them. If the
-installed version lacks a name, or if the parameters of a replaced method differ, the log says so once, and the app
+installed version lacks a name, or if the parameters of a replaced method differ, this is logged once, and the app
 works without the feature. To try a new version, start the app, read the log, and run tests/server.
 """
 
@@ -17,6 +17,6 @@ INTERNALS = {
 
 
 def log_differences() -> None:
-    """Log which of the ``INTERNALS`` the installed versions lack."""
+    """Log each of the ``INTERNALS`` that the installed versions lack."""
     for internal in INTERNALS.values():
         is_usable(internal)

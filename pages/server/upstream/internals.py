@@ -30,7 +30,7 @@ class Internal(NamedTuple):
 
 @lru_cache
 def is_usable(internal: Internal) -> bool:
-    """Whether the installed version has these names and parameters. If not, the log says so once."""
+    """Whether the installed version has these names and parameters. If not, the difference is logged once."""
     problem = _difference(internal)
     if problem:
         package = internal.names[0].partition(":")[0].partition(".")[0]
@@ -86,7 +86,10 @@ def package_files(package: Any, file: str) -> list[Path]:
 
 
 def _instance_attributes(owner: Any) -> Collection[str]:
-    """Return the attributes that only instances of a class have: fields, and attributes that constructors set."""
+    """Return the attributes that only instances of a class have; () if ``owner`` is not a class.
+
+    These are fields, and attributes that constructors set.
+    """
     if not inspect.isclass(owner):
         return ()
     if hasattr(owner, "DESCRIPTOR"):  # a protobuf message
@@ -104,7 +107,7 @@ _originals: dict[Method, Method] = {}  # keyed by the replacement
 
 
 def replace(internal: Internal, make: Callable[[Method], Method]) -> None:
-    """If ``internal`` is usable, replace the method that its first name denotes by ``make(method)``.
+    """If ``internal`` is usable, replace the method that its first name denotes with ``make(method)``.
 
     A repeated call replaces the original method again instead of wrapping the replacement.
     """

@@ -289,7 +289,7 @@ def finish_callbacks() -> None:
 
 
 def open_pages_quietly() -> None:
-    """Do not change the browser's address when another page is opened."""
+    """Keep Streamlit from changing the browser's address when another page is opened."""
 
     def make(populate: Method) -> Method:
         def populate_quietly(parameters: Any, *arguments: Any, **options: Any) -> None:
@@ -305,7 +305,7 @@ def open_pages_quietly() -> None:
 
 
 def store_sessions(count: int) -> None:
-    """Store up to ``count`` sessions without a connection."""
+    """Let Streamlit store up to ``count`` sessions without a connection."""
 
     def make(construct: Method) -> Method:
         def construct_larger(storage: Any, maxsize: int = count, *arguments: Any, **options: Any) -> None:
@@ -399,7 +399,7 @@ def no_values() -> Values:
 
 
 def merge_values(older: Values | None, newer: Values) -> Values | None:
-    """Merge the values of two messages in the same way as Streamlit's queue."""
+    """Merge the values of two messages as Streamlit's queue does; ``older`` is None if there is no older message."""
     from streamlit.runtime.scriptrunner_utils.script_requests import _coalesce_widget_states
 
     return _coalesce_widget_states(older, newer)
@@ -463,7 +463,7 @@ def outside_of_runs() -> bool:
     return is_usable(HISTORY) and _context() is None
 
 
-# The message kinds of Streamlit 1.67: the kinds that pages send, and the kinds that they do not send.
+# The message kinds of Streamlit 1.67 that pages send, and those that they do not send.
 _SENT = {"rerun_script", "stop_script", "app_heartbeat", "deferred_file", "dataframe_chunk"}
 _NOT_SENT = {
     *("clear_cache", "set_run_on_save", "load_git_info", "file_urls_request", "install_skills", "dismiss_skills_nudge"),
@@ -502,7 +502,7 @@ class BrowserMessage:
 
     @property
     def has_foreign_names(self) -> bool:
-        """Whether the message names a control that Streamlit did not name."""
+        """Whether the message contains a control id that Streamlit cannot have assigned."""
         prefixes = _control_prefixes()
         return not all(control.id.startswith(prefixes) for control in self._controls)
 
@@ -523,7 +523,7 @@ class BrowserMessage:
 
 
 def read_message(payload: bytes) -> BrowserMessage | None:
-    """Parse a message. Raises protobuf's DecodeError.
+    """Parse a message. Raises protobuf's DecodeError if it is unreadable.
 
     Returns None if this Streamlit version has a different message format.
     """
@@ -541,7 +541,7 @@ def _value_count(control: Any) -> int:
 
 @lru_cache
 def _control_prefixes() -> tuple[str, ...]:
-    """Return the prefixes of Streamlit's names for controls; if unknown, only "", which matches every name."""
+    """Return the prefixes of the ids that Streamlit assigns; if unknown, only "", which matches every id."""
     return tuple(map(look_up, CONTROL_NAMES.names)) if is_usable(CONTROL_NAMES) else ("",)
 
 
@@ -631,14 +631,17 @@ def answer_downloads(make_file: Callable[[str, Callable[[], str]], Awaitable[str
 
 
 def index_page() -> str:
-    """Return the HTML that Streamlit serves for every page; "" if there is none."""
+    """Return the HTML that Streamlit serves for every page; "" if this version's HTML is different."""
     import streamlit
 
     return package_file(streamlit, "static/index.html") if is_usable(INLINE_SCRIPTS) else ""
 
 
 def with_head(page: bytes, language: str, tags: str) -> bytes:
-    """Return Streamlit's HTML with another language, and with these tags instead of its title."""
+    """Return Streamlit's HTML page with ``language`` as its language and ``tags`` in place of its title.
+
+    If this Streamlit version serves different HTML, the page is returned unchanged.
+    """
     if is_usable(PAGE_HEAD):
         page = page.replace(b"<title>Streamlit</title>", tags.encode())
         page = page.replace(b'<html lang="en">', f'<html lang="{language}">'.encode())
@@ -659,7 +662,8 @@ def address_script(address: str) -> str:
 def element_scripts(page: str) -> tuple[str, ...]:
     """Return the relative URLs of a page's element scripts and of all scripts that they import.
 
-    Scripts that are already in Streamlit's page are left out.
+    Scripts that are already in Streamlit's page are left out. Returns an empty tuple if this Streamlit version has
+    different scripts.
     """
     if not (is_usable(ELEMENTS) and is_usable(INLINE_SCRIPTS)):
         return ()

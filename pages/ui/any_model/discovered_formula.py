@@ -54,7 +54,7 @@ class _DiscoveredBuilder:
         return data_of(written, self._total, in_letters, in_numbers, map(self._chip, self._used()), self._tips)
 
     def _without(self) -> list[Part]:
-        """The parts for parameters without a formula: "?" for the line of letters, and their count for the other."""
+        """The parts for parameters without a formula: "?" in the line of letters, a count in the line of numbers."""
         self._tips["rest"] = [
             with_colon(_("without a formula"), f"{self._rest:,}"),
             *list(self._discovery.unexplained)[:_LINES],

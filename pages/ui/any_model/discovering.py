@@ -99,9 +99,10 @@ def show_no_run(discovery: Discovered) -> None:
 
 
 def show_verdict(discovery: Discovered) -> None:
-    """Show at how many other sizes the formula agrees with the real class, and its first condition.
+    """Show at how many other sizes the formula agrees with the real class.
 
-    If the formula is incomplete, or if its conditions are unknown, show a warning instead.
+    Outside projector view, also show the formula's first condition. If the formula is incomplete, or if its conditions
+    are unknown, show a warning instead.
     """
     if discovery.unexplained and discovery.explained == discovery.parameters:
         st.warning(
@@ -133,7 +134,7 @@ def show_verdict(discovery: Discovered) -> None:
 
 
 def show_proof(discovery: Discovered) -> None:
-    """List the tensors without a formula; in an expander, show how the formula was found and its conditions."""
+    """List the tensors without a formula; in an expander, show how the formula was derived and its conditions."""
     if discovery.unexplained:
         show_table(
             {

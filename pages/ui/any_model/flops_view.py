@@ -25,10 +25,10 @@ from pages.ui.widgets.metrics import metric_row, show_metric
 
 
 def show_flops(selection: TypeSelection, sizes: Mapping[str, int]) -> None:
-    """Show the FLOPs for a batch size and a sequence length.
+    """Show the FLOPs of a forward pass, with controls for the batch size and the sequence length.
 
-    If their formula is not known yet, show a button that searches for it. If there is none, show why. In projector
-    view, show nothing. ``sizes`` are the sizes that the reader has changed.
+    If their formula is not known yet, show a button that searches for it. If there is no formula, show why. In
+    projector view, show nothing. ``sizes`` are the sizes that the reader has changed.
     """
     discovery = selection.discovery
     if discovery is None or presenting():

@@ -71,7 +71,7 @@ def _within(fields: dict[str, Any]) -> str:
 
 
 def show_config_link(text: str) -> bool:
-    """If a config.json has a model type of the page Any model, show its count and a link to the page.
+    """If a config.json has a model type that the page Any model supports, show its count and a link.
 
     Return whether the text is such a config.json.
     """

@@ -1,4 +1,4 @@
-"""Choose the model of the page Any model by a config.json, which is pasted or read from the Hub."""
+"""Choose the model of the page Any model with a config.json that is pasted or read from the Hub."""
 
 from typing import Any
 

@@ -41,7 +41,10 @@ TENSORS = Fold("any_tensors", N_("Tensors: name, copies, and shape in symbols an
 
 
 def show_parts(discovery: Discovered, values: Mapping[str, int]) -> None:
-    """Draw a bar for each part of the opened module; a click or the control above the bars opens a part."""
+    """Draw a bar for each part of the opened module; a click or the control above the bars opens a part.
+
+    Projector view merges the smallest parts, and has no control if the formula is long.
+    """
     paths = [_WHOLE, *openable(discovery)]
     opened = OPEN.value(paths)
     rows = parts(discovery, opened)
@@ -60,7 +63,7 @@ def show_parts(discovery: Discovered, values: Mapping[str, int]) -> None:
 
 
 def _formula(discovery: Discovered, rows: list[Part], values: Mapping[str, int]) -> str:
-    """Return LaTeX for the parameter count of the opened module: "letters = number", or the number alone."""
+    """Return LaTeX for the count of the opened module: "letters = number", or the number if the formula is too long."""
     from sympy import Add, expand, factor_terms
 
     expression = factor_terms(expand(Add(*(tensor.expression for part in rows for tensor in part.tensors))))

@@ -1,4 +1,4 @@
-"""The text box of the page Bring anything: what kind of text it has, the model it describes, and its counts."""
+"""The text box of the page Bring anything, and the result of reading its text: its kind, model and counts."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -51,7 +51,7 @@ class _Read(NamedTuple):
 
 
 def show(model: Model) -> None:
-    """Draw the text box and the result of reading its text; ``model`` is the reference for explaining numbers."""
+    """Draw the text box and, if it has text, the result; ``model`` is the reference for explaining numbers."""
     text, kind = _show_box()
     if not text.strip():
         return
@@ -103,7 +103,7 @@ def _show_box() -> tuple[str, str]:
 
 
 def _show_examples(is_empty: bool) -> None:
-    """Draw a button for each example: below an empty box, and in a popover once the answer takes the space."""
+    """Draw a button for each example: below an empty box, or in a popover if the box has text."""
     if is_empty:
         st.caption(_("Nothing that you paste is executed or stored. Examples:"))
     with st.container(horizontal=True, gap="xsmall") if is_empty else st.popover(_("Examples")):
@@ -112,7 +112,7 @@ def _show_examples(is_empty: bool) -> None:
 
 
 def _take_linked() -> None:
-    """Put the link's text into the text box, in a new session and after Back. Call this before drawing the box."""
+    """Put the link's text into the text box, in a new session or after Back. Call this before drawing the box."""
     linked = st.query_params.get(LINKED.name)
     if linked is not None and ("pasted_text" not in st.session_state or address.went_back()):
         st.session_state["pasted_text"] = linked
@@ -192,7 +192,7 @@ def _show_link(**query: str) -> None:
 def _show_model(reading: TextReading) -> None:
     """Show the parameter counts of a text that describes a model, and its differences from the nearest model."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        is_counted = reading.kind == "config" and reading.model is not None  # a config itself states no count
+        is_counted = reading.kind == "config" and reading.model is not None  # a config.json states no count
         if reading.num_parameters is not None and not is_counted:
             matching.show_figure(_of_text(reading), reading.num_parameters)
         if reading.model is not None:
@@ -216,7 +216,7 @@ def _show_model(reading: TextReading) -> None:
 
 
 def _of_text(reading: TextReading) -> str:
-    """The title of a text's count; it states if a preset completes the text or if the count is a lower bound."""
+    """The title of a text's count. It depends on whether a preset completes the text or the count is a lower bound."""
     if reading.preset:
         return _("Completed from {preset}").format(preset=reading.preset)
     return _("Parameters in the text, at least") if reading.is_at_least else _("Parameters in the text")

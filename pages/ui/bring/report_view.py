@@ -24,7 +24,8 @@ AGAINST = Switch("against_sidebar", N_("Check it against the model in the sideba
 def show(report: Proofread, present: Model, text: str) -> None:
     """Show a report: its summary, a table of claims, and the text with its claims marked.
 
-    With the switch ``AGAINST``, the text is checked against ``present`` instead of the model that it names.
+    If the report has no claims, show a hint instead. With the switch ``AGAINST``, the text is checked against
+    ``present`` instead of the model that it names.
     """
     if AGAINST.show():
         report = _checked_against(present, text)
@@ -79,9 +80,9 @@ def _claim(claim: CheckedClaim) -> str:
 
 
 def _verdict(claim: CheckedClaim) -> str:
-    """The verdict on a claim as Markdown, with the right value if it is known.
+    """The verdict on a claim as Markdown, with the right value if it is known, followed by the reasons.
 
-    The reasons follow. Without reasons, what the claim counts follows instead.
+    If there are no reasons, a description of what the claim counts follows instead.
     """
     word = f"{MARKS[claim.verdict]} {_(WORDS[claim.verdict])}"
     if claim.right_value is not None:

@@ -1,4 +1,4 @@
-"""The effects of the steps on the Change page: the figures before and after, step by step, and in peft's format."""
+"""The effects of the Change page's steps: the figures before and after, step by step, and in peft's format."""
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -74,9 +74,10 @@ _HEIGHT, _HIGHEST, _LOWEST = 150, 40, 24  # in pixels: the height of all bars to
 
 
 def show_headline(figures: Sequence[StepEffect]) -> None:
-    """Show the figures after the last step, with their percentages of the figures before the first step.
+    """Show the figures after the last step, most of them compared with the figures before the first step.
 
-    Most figures also show the figure before the first step; parameters show the difference instead.
+    Trained parameters are compared with all parameters instead. For a model with an adapter, the size of the adapter is
+    shown below the size of the file. FLOPs, unknown figures and redundant figures are left out.
     """
     before, after = figures[0], figures[-1]
     shown = {}
@@ -191,7 +192,8 @@ def show_table(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
 def show_details(model: Model, steps: Sequence[ChangeStep], figures: Sequence[StepEffect]) -> None:
     """Show the details of the changed model, in addition to the figures.
 
-    These are peft's line with an explanation, the formulas, why a quantized model is not smaller, and Python code.
+    These are peft's line with an explanation, the formulas, why a quantized model is not smaller, and Python code
+    (not in projector view).
     """
     after = figures[-1].changed
     if words := in_words_of_peft(figures[-1]):

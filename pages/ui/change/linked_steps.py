@@ -25,7 +25,7 @@ def note_made(steps: Sequence[ChangeStep], changed: ChangedModel) -> None:
 
 
 def note_changes(steps: Sequence[ChangeStep], changed: ChangedModel, plan: Plan) -> None:
-    """Record the training settings, the steps and the page's last table for the export."""
+    """Record the training settings for the export and, if there are steps, the steps and the page's last table."""
     settings = assignments({TRAINING_DTYPE.name: plan.precision, OPTIMIZER.name: plan.optimizer})
     notes().settings = Settings(settings, plan)
     if steps:

@@ -35,8 +35,8 @@ def show_slider(
 ) -> bool:
     """Draw the slider for an argument of the step at index ``at``; return whether it was drawn.
 
-    There is a slider only if the argument is a size and the step is possible. The slider calls ``take`` with the text
-    of a new value.
+    There is a slider only if the argument is a size and the step is possible. ``models`` holds the model before the
+    first step and the model after each possible step. The slider calls ``take`` with the text of a new value.
     """
     step: Any = steps[at]
     if not (isinstance(step, Change) and at + 1 < len(models) and argument in sliding_arguments(step)):

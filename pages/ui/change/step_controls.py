@@ -115,7 +115,7 @@ def show_impossible(steps: Sequence[ChangeStep], made: int, problem: Problem) ->
 
 
 def say_steps(steps: Sequence[ChangeStep], models: Sequence[ChangedModel]) -> None:
-    """Show the steps in a line with their sliders, for projector view."""
+    """Show the steps, if any, in a line with their sliders, for projector view."""
     if not steps:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -179,7 +179,7 @@ def _show_argument(
     models: Sequence[ChangedModel],
     refused: _RefusedArgument | None,
 ) -> None:
-    """Draw the control of an argument, whose label is the argument's name in the library."""
+    """Draw the control of an argument, labeled with the argument's name in the library."""
     step = steps[number]
     if live_steps.show_slider(steps, number, part.name, models, partial(_put_argument, number, part.name)):
         return
@@ -212,7 +212,7 @@ def _show_argument(
 
 
 def _is_number(hint: Any) -> bool:
-    """Whether an annotation means a whole number; None and the literal -1 can be alternatives."""
+    """Whether an annotation is int, possibly in a union with None or the literal -1."""
     parts = _parts(hint)
     return int in parts and all(part in (int, NoneType, Literal[-1]) for part in parts)
 
@@ -238,7 +238,8 @@ def _change_argument(number: int, name: str, value: Any) -> None:
 def _put_argument(number: int, name: str, text: str, value: Any = None) -> None:
     """Change an argument of a step, or record the problem with its value. Call this only in callbacks.
 
-    The steps are read from the link again, because another slider can have moved since they were drawn.
+    ``text`` is the new value as in the link; ``value`` is what the control shows if the new value is invalid. The steps
+    are read from the link again, because another slider can have moved since they were drawn.
     """
     steps, _wrong = steps_of_link()
     if number >= len(steps) or name not in {part.name for part in fields(steps[number])}:  # type: ignore[arg-type]  # all steps are dataclasses
@@ -252,7 +253,7 @@ def _put_argument(number: int, name: str, text: str, value: Any = None) -> None:
 
 
 # The arguments that have a control. The arguments in the second tuple of a step are in a menu. All other arguments can
-# be set only in the link.
+# be set only in the text of the steps.
 _SHOWN: dict[str, tuple[tuple[str, ...], ...]] = {
     "lora": (
         ("r", "target_modules", "task_type"),

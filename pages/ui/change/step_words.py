@@ -109,7 +109,7 @@ def summary(step: ChangeStep, without: Collection[str] = ()) -> str:
 
 
 def brief(step: ChangeStep) -> str:
-    """A step as a short text: its title with the arguments that fit. For a quantization, it is only the format."""
+    """A step as a short text: its title with the arguments that fit. A quantization is described only by its format."""
     if isinstance(step, QuantizationFormat):
         return _(step.title)
     names = list(_arguments(step))

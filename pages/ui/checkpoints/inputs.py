@@ -116,12 +116,12 @@ def take_files_of_weights() -> None:
 
 
 def forget(view: str) -> None:
-    """Remove a view's problems from the session, because its input changes."""
+    """Remove a view's problems from the session when its input changes."""
     st.session_state.pop(f"problems of {view}", None)
 
 
 def show_problems(view: str, config: str = "") -> None:
-    """Show each problem of a view, and state whether the model below them is from an earlier input.
+    """Show each problem of a view; if a model follows below, state that it was read earlier.
 
     ``config`` is the text of a config.json. For a model type that only the page Any model supports, show a link to that
     page instead. For a probably misspelled key or a missing model type, show a button that corrects the text.
@@ -141,7 +141,7 @@ def show_problems(view: str, config: str = "") -> None:
 def like_sidebar(config: Config) -> Model:
     """The model with ``config`` and the sidebar's architecture.
 
-    If ``config`` belongs to another family, the model has this family's architecture for the same task.
+    If ``config`` belongs to another family, the model has that family's architecture for the same task.
     """
     present, family = choice().model, family_of(config)
     if CLASSES[present.architecture] is family:
@@ -161,7 +161,7 @@ def _offer_remedies(text: str, problem: Problem) -> None:
 
 
 def _offer(text: str, key: str, name: str, corrected: Callable[[str], dict[str, Any]]) -> None:
-    """Draw a button that replaces the text of a config.json by ``corrected(text)``, where ``key`` becomes ``name``."""
+    """Draw a button that replaces ``text``, a config.json, with ``corrected(text)``, where ``key`` becomes ``name``."""
     label = _("Read it as {field}").format(field=code(name))
     st.button(label, key=f"read {key} as {name}", on_click=_put, args=(text, corrected))
 
@@ -188,7 +188,7 @@ def _with_type(text: str, model_type: str) -> dict[str, Any]:
 
 
 def _put(text: str, corrected: Callable[[str], dict[str, Any]]) -> None:
-    """Callback that replaces the config.json in the text field by ``corrected(text)``."""
+    """Callback that replaces the config.json in the text field with ``corrected(text)``."""
     forget("config")
     set_values({"config_text": json.dumps(corrected(text), indent=2, ensure_ascii=False)})
 

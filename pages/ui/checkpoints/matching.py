@@ -133,7 +133,10 @@ def show_groups(matching: Matching) -> None:
 
 
 def _examples(group: Group, members: Members, config: Config) -> str:
-    """Examples for a group: its first tensor. For heads, all modules, and the architectures that have them."""
+    """An example for a group: its first tensor, with both shapes if they differ.
+
+    For heads, it is a list of all modules and of the architectures that have these modules.
+    """
     tensors = members.first
     if group == "head":
         modules = dict.fromkeys(tensor.name.rpartition(".")[0] for tensor in tensors)

@@ -19,7 +19,7 @@ from pages.ui.widgets.numbers import signed_percent
 def names_of(items: Sequence[ModelRef], steps: Sequence[ChangeStep] = ()) -> list[str]:
     """A distinct name for each model.
 
-    ``steps`` are the steps of the current model. They are part of its name if its reference names no other steps.
+    ``steps`` are the steps of the current model. They are part of its name unless its reference specifies other steps.
     """
     items = [
         item.with_steps(steps) if steps and isinstance(item, ModelRef) and item.has_steps_of_present else item
@@ -30,7 +30,10 @@ def names_of(items: Sequence[ModelRef], steps: Sequence[ChangeStep] = ()) -> lis
 
 
 def in_caption(name: str, item: ModelRef, model: str) -> str:
-    """A model's name in an exported file. Files show no sidebar, so ``model`` replaces "current model" in the name."""
+    """A model's name in an exported file.
+
+    Files show no sidebar, so the names of the current model and its variants contain ``model``, a description of it.
+    """
     present = _("current model")
     if item.base != PRESENT:
         return name
@@ -69,7 +72,7 @@ def change_words(field: str, value: Any) -> str:
 
 
 def steps_text(steps: Sequence[ChangeStep]) -> str:
-    """A short description of the steps, such as for the name of a model."""
+    """A short description of the steps, for example for the name of a model; "without steps" if there are none."""
     return listed(map(brief, steps)) if steps else _("without steps")
 
 

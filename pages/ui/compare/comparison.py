@@ -153,7 +153,7 @@ class Comparison(NamedTuple):
 
     @property
     def figures(self) -> tuple[str, ...]:
-        """The quantities in the table besides parameters."""
+        """The quantities in the table besides parameters; there are more if a model has steps."""
         return (*_OF_STEPS, *FIGURES) if any(model.steps for model in self.models) else FIGURES
 
     def case(self, compared: ComparedModel) -> Case | DiscoveredCase:
@@ -178,7 +178,7 @@ class Comparison(NamedTuple):
         return LiveCase(case, model.follows) if isinstance(case, Case) else None
 
     def unknown(self) -> dict[str, list[str]]:
-        """The reasons for each "–" in this view; each reason maps to the names of the models that it applies to.
+        """The reasons for each "–" in this view; each reason maps to the names of the models to which it applies.
 
         Discovered models are left out, because ``show_limits`` explains them. Reasons that are visible elsewhere are
         left out as well: the scatter plot omits such models, and the explained difference has its own message.
@@ -394,7 +394,7 @@ def _add_button(label: str, items: Sequence[ModelRef], item: ModelRef, **look: A
 
 
 def show_pairs() -> None:
-    """Draw a button for each prepared comparison, and the lesson of the current comparison if it is one of them."""
+    """Draw a button for each prepared comparison that fits the view; if one is shown, also show its lesson."""
     present = st.session_state["models"]
     with st.container(horizontal=True, gap="xsmall", key="pairs"):
         for key, pair in PAIRS.items():

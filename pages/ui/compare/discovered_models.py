@@ -46,7 +46,10 @@ def read_config(text: str) -> ModelRef:
 
 
 def show_limits(models: Mapping[ModelRef, DiscoveredModel], measure: str) -> None:
-    """Show which figures of discovered models are available, and links for finding missing formulas of FLOPs."""
+    """Show which figures of ``models`` are available, and links for deriving missing FLOPs formulas.
+
+    Show nothing if there are no discovered models.
+    """
     if not models:
         return
     message = _(
@@ -66,7 +69,10 @@ def show_limits(models: Mapping[ModelRef, DiscoveredModel], measure: str) -> Non
 
 
 def discover(items: Sequence[ModelRef]) -> None:
-    """Discover the missing formulas of ``items`` one by one, and rerun the page after each success."""
+    """Discover the missing formulas of ``items`` one by one, and rerun the page after each success.
+
+    Problems are recorded for ``build``.
+    """
     failed: dict[tuple[str, str], Problem] = {}
     st.session_state[_FAILED] = failed  # valid for this run only, so the next run tries again
     for item in items:
@@ -83,7 +89,7 @@ def build(item: ModelRef) -> DiscoveredModel:
     """The model with its discovered formula.
 
     Raises:
-        InputError: if there is no formula, or if the model's changed sizes are invalid.
+        InputError: if there is no formula, or if it does not allow the model's changed sizes.
     """
     discovered = selection_of(item.model_type, item.cls, item.fields()).discovery
     if discovered is None:

@@ -42,7 +42,8 @@ _WIDE = 5  # maximum number of models in columns of the table; if there are more
 def show_side_by_side(comparison: Comparison) -> None:
     """Show differing fields, figures and shapes in a table with a column for each model.
 
-    If there are more than _WIDE models, each model is a row. This table omits the shapes and columns of equal values.
+    If there are more than _WIDE models, each model is a row. This table omits the shapes, and columns in which all
+    values are equal.
     """
     models = comparison.models
     alt = _("The models side by side")

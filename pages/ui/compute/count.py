@@ -72,7 +72,7 @@ MEANINGS: dict[tuple[str, str], str] = {
 
 
 class Count(NamedTuple):
-    """The FLOPs or MACs of a model: the model, the call, the counting convention, and the counted steps."""
+    """A count of FLOPs or MACs: the chosen model, the call, the counting convention, and the counted steps."""
 
     choice: Choice
     call: Call
@@ -193,7 +193,7 @@ def _meanings(control: Select[str]) -> str:
 
 
 def show_convention(count: Count) -> None:
-    """Show the meaning of each option of the counting convention."""
+    """Show the meaning of each chosen option of the counting convention."""
     options = count.convention._asdict()
     if not has_masked_head(count.steps):
         del options["logits"]

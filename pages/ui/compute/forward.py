@@ -46,7 +46,10 @@ def show_figures(count: Count) -> None:
 
 
 def _growth(count: Count) -> dict[Phase, str]:
-    """The growth of each phase's cost from the preset's cost, as a text with the factor and the reason."""
+    """The growth of each phase's cost from the preset's cost, as a text with the factor and the reason.
+
+    Empty if the preset cannot run the same call.
+    """
     phases: tuple[Phase, ...] = ("forward", "training")
     start = count.of_preset
     if not start:
@@ -94,7 +97,7 @@ def show_parts(count: Count, place: str) -> None:
 
 
 def show_names(count: Count) -> None:
-    """Show the formula, the cost and the number of copies of every module, and the share of all its copies.
+    """Show the formula, the cost and the number of copies of every module, and the share of all its copies together.
 
     Steps outside modules are listed like modules.
     """

@@ -1,4 +1,4 @@
-"""Cost over the sequence length, and the lengths at which one part of the model overtakes other parts."""
+"""The view Sequence length of the Compute page: cost by part, and lengths at which attention overtakes other parts."""
 
 from collections.abc import Iterable
 from fractions import Fraction
@@ -36,7 +36,7 @@ class Crossing(NamedTuple):
 
 
 def crossings(count: Count) -> list[Crossing]:
-    """The positive lengths from which scores and context cost more than the feed-forward network or other parts."""
+    """The positive lengths beyond which attention scores and context cost more than the parts in ``_OVERTAKEN``."""
     found = []
     for parts, sentence in _OVERTAKEN.items():
         formula = crossover(count.letters, count.convention, parts)

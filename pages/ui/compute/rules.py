@@ -1,4 +1,4 @@
-"""The view Conventions of the Compute page: the FLOPs of the model by published counting rules."""
+"""The view Conventions of the Compute page: the FLOPs of the model under published counting rules."""
 
 from collections.abc import Iterable
 
@@ -25,7 +25,7 @@ RULE = Select("rule", N_("Convention"), RULES, row=True, label_visibility="colla
 
 
 def show_rules(count: Count) -> None:
-    """Show the FLOPs of the same model and batch by each published rule, and the difference from PyTorch's count."""
+    """Show the FLOPs of the model and batch under each published rule, and the difference from PyTorch's count."""
     count = count.of_pytorch
     steps = count.steps
     sequences = tokens(steps) // count.call.sequence_length
@@ -48,7 +48,7 @@ def show_rules(count: Count) -> None:
 
 
 def rule_latex(count: Count, rule: PublishedRule, look: str) -> str:
-    """LaTeX for the count of a published rule, and for the terms Δ that PyTorch counts in addition.
+    """Return LaTeX for the count of a published rule, and for the terms Δ that PyTorch counts in addition.
 
     ``look`` is "light" or "dark".
     """
@@ -60,7 +60,7 @@ def rule_latex(count: Count, rule: PublishedRule, look: str) -> str:
 
 
 def published(rule: PublishedRule) -> list[str]:
-    """Sentences with the counts published for a rule; each sentence also states bertcalc's count."""
+    """Return sentences with the counts published for a rule; each sentence also states bertcalc's count."""
     message = _("Published for {preset}, batch {batch:,}, sequence {length:,}: {figure} {unit}; here {ours}")
     sentences = []
     for count in PUBLISHED:

@@ -69,7 +69,7 @@ class TrainingRun(NamedTuple):
 
     @property
     def price(self) -> Fraction:
-        """The price of the run, in the currency of the hourly price (USD)."""
+        """The price of the run in USD."""
         return self.device_hours * Fraction(self.hourly)
 
 
@@ -101,7 +101,7 @@ def choose_plan(count: Count) -> TrainingRun:
 
 
 def say_batch(count: Count) -> None:
-    """If the training run has a different batch than the other views of the page, explain why."""
+    """If the batch of the training run differs from the batch of the other views, explain why."""
     call, other = count.call, present_batch(count.choice.config, linked_batch().sizes())
     if call.batch.shape != other.shape:
         message = _(
@@ -157,7 +157,7 @@ def show_plan(plan: TrainingRun) -> None:
 
 
 def show_runs(plan: TrainingRun, convention: Convention) -> None:
-    """Show published pre-training runs with their reported times and the times by the formula."""
+    """Show published pre-training runs with their reported times and the times that the formula gives."""
     message = _("{remark}. {source}")
     rows = [
         (

@@ -199,7 +199,7 @@ def unknown(question: BudgetQuestion) -> list[str]:
 
 
 def impossible(question: BudgetQuestion, result: Result) -> Problem:
-    """The problem of a budget that no model within the constraints meets; its remedy is the nearest possible amount."""
+    """The problem with a budget that no model within the constraints meets; the remedy is the nearest amount."""
     amount, ends = question.budget.amount, (result.smallest, result.largest)
     nearest = result.smallest if amount < result.smallest.value else result.largest
     message = N_(

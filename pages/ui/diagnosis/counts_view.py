@@ -90,7 +90,7 @@ def show_peaks(model: Model, number: Typed) -> bool:
 
 
 def show_own_parts(model: Model, parts: Sequence[OwnPart]) -> None:
-    """Show the parts of the current model that have this count, with their formulas."""
+    """Show the parts of the current model whose count matches the number, with their formulas."""
     reading = parts[0].reading
     meaning = _(READINGS[reading.key][0])
     if reading.exact is None:
@@ -118,7 +118,7 @@ def show_own_parts(model: Model, parts: Sequence[OwnPart]) -> None:
 
 
 def show_changed(counts: Sequence[ChangedCount], number: str) -> None:
-    """Show the changed models that have this count, with links that open them on the Change page."""
+    """Show the changed models whose count is ``number``, with links that open them on the Change page."""
     for count in counts:
         st.success(sentence(count.in_words(number)), icon=":material/check_circle:")
         query = {**link(), "architecture": count.model.architecture, "changes": written(count.model.changes)}
@@ -126,7 +126,7 @@ def show_changed(counts: Sequence[ChangedCount], number: str) -> None:
 
 
 def show_flops(counts: Sequence[FlopCount]) -> None:
-    """Show the batches and counting conventions for which the model takes this number of FLOPs or MACs."""
+    """Show the batches and conventions for which the model takes the reader's number of FLOPs or MACs, if any."""
     if not counts:
         return
     st.success(
@@ -153,7 +153,7 @@ _CONVENTIONS = {
 
 
 def show_claims(model: Model, claims: Sequence[Claim]) -> None:
-    """Show the published models for which a source states this number, together with their exact counts."""
+    """Show the published models for which a source states the number, together with their exact counts."""
     for claim in claims:
         message = _(
             "This number was published for {preset}: {whose} ({source}). The exact count is {count:,} parameters."
@@ -167,7 +167,7 @@ def show_claims(model: Model, claims: Sequence[Claim]) -> None:
 
 
 def show_elsewhere(origins: Sequence[OtherModelMatch]) -> None:
-    """Show the published models with this count, or with a part that has this count, exactly or rounded."""
+    """Show the published models, if any, whose count or part's count is the number, exactly or rounded."""
     if not origins:
         return
     first = origins[0]

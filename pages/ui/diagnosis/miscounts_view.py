@@ -19,7 +19,7 @@ from pages.ui.shell.i18n import _, in_a_row
 from pages.ui.widgets.tables import show_rows, show_table
 
 _MOST_FOLDED = 5
-_AS_COMMON = 1.5  # an explanation that takes over this many bits more than the first is called rarer
+_AS_COMMON = 1.5  # an explanation with over this many bits more than the first is called less common
 OTHERS = Fold("others", N_("Less common explanations"))
 POSSIBLE = Fold("possible", N_("Combinations of mistakes that lead to the same number"))
 

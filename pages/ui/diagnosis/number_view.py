@@ -24,9 +24,9 @@ _STYLE = Path(__file__).with_suffix(".css")
 def show_number(model: Model, text: str, *, is_named: bool = False, changed: ChangedModel | None = None) -> None:
     """Show how a text was read as a number, and the number's explanations, the likeliest first.
 
-    If the text asks about a config field, or the number is a size of the model's steps, only this is answered. With
-    ``is_named``, the page has already stated an exact number, so only a range is shown. ``changed`` is the model after
-    all steps; ``model`` lacks their quantization.
+    If the text is a line that peft prints, asks about a config field, or states a size of the changed model, only the
+    answer to this is shown. With ``is_named``, the page has already stated an exact number, so only a range is shown.
+    ``changed`` is the model after all steps; ``model`` does not include their quantization.
     """
     if whole_line_of_peft(text):
         for meaning in meanings_of(model, text).sentences:

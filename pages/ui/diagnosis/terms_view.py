@@ -98,7 +98,7 @@ COUNT = Text(
 
 
 def report_on(model: Model, text: str) -> TermsReport:
-    """Check a typed count: a verdict on each line, and the gaps in the sum."""
+    """Check a typed count; return a verdict on each line, and the gaps in the sum."""
     return check(model, model.final_config, count_lines.read(text, model.config))
 
 
@@ -168,7 +168,7 @@ def _part(verdict: LineVerdict) -> str:
     if verdict.counted:
         should = _("should be {count}").format(count=f"{verdict.counted.right:,}")
         part = with_colon(sentence(part_in_layers(verdict.counted)), "").rstrip()
-        return f":material/cancel: {part}  \n{should}"  # on a line of its own, even in a narrow column
+        return f":material/cancel: {part}  \n{should}"  # on a separate line, even in a narrow column
     return ":material/cancel:" if verdict.line.problem and verdict.line.value is not None else ":material/help:"
 
 
@@ -233,7 +233,7 @@ def show_corrections(model: Model, report: TermsReport) -> None:
 
 
 def _gap(gap: Gap) -> str:
-    """A text with the tensors of a gap, and whether they are not counted or counted twice."""
+    """A gap as text: whether its tensors are not counted or counted twice, and the names of the first three."""
     names = listed(name.removeprefix(f"{gap.component}.").removeprefix("layer.*.") for name in gap.names[:3])
     ellipsis = " ..." if len(gap.names) > 3 else ""
     kind = _("not counted") if gap.parameters > 0 else _("counted twice")

@@ -25,7 +25,7 @@ YOURS = Text("number", N_("Your number"), "110M", LONGEST, placeholder="12*70878
 
 
 def numbers_to_try(model: Model) -> list[str]:
-    """Examples of numbers: the model's count rounded, in scientific notation, and as megabytes; and a wrong count.
+    """Return example numbers: the model's count rounded, in scientific notation and in megabytes, and a wrong count.
 
     The wrong count is a published hand count of the model's family if there is one.
     """
@@ -60,7 +60,11 @@ def show_reading(number: Typed) -> None:
 
 
 def show_nothing(model: Model, number: Typed, text: str) -> None:
-    """Show that nothing explains the number, and how many parameters it may mean."""
+    """State that nothing explains the number.
+
+    Unless it is a number of FLOPs or MACs, also show links to models that have this parameter count by default and, if
+    it is rounded, the counts that it can mean.
+    """
     if cost := next((cost for cost in flop_counts(model) if cost.unit == number.unit), None):
         message = _(
             "No common batch of this configuration costs {number}. One forward pass of {architecture} over a single "

@@ -26,7 +26,7 @@ LEVEL = Select("level", N_("Level"), LEVELS, {"easy": N_("Easy"), "medium": N_("
 SEED = Number("seed", N_("Worksheet number"), 1, width=120)
 SOLUTIONS = Switch("solutions", N_("Solutions"))
 EXERCISE = Select("exercise", N_("Exercise"), NUMBERS, row=True, label_visibility="collapsed")
-# Placeholders for the answer's field, by unit. They show the accepted formats and are unlikely to be right answers.
+# Placeholders for the answer field, keyed by unit. They show the accepted formats and are unlikely to be right answers.
 _EXAMPLES = {"parameters": "85M   2^20   3*(4 + 1)", "FLOPs": "2.4 GFLOPs   2*3*4", "bytes": "437.9 MB   16*12"}
 _SHAPE = "2 × 5 × 4"
 
@@ -50,16 +50,16 @@ def choose_exercise() -> str:
 
 
 def _move(by: int) -> None:
-    """Go ``by`` exercises from the session's exercise.
+    """Move by ``by`` exercises from the session's current exercise.
 
-    The session's exercise may not be drawn yet, because key presses can be faster than the page.
+    The page may not show this exercise yet, because key presses can be faster than the page.
     """
     position = NUMBERS.index(st.session_state["exercise"]) + by
     st.session_state["exercise"] = NUMBERS[min(max(position, 0), len(NUMBERS) - 1)]
 
 
 def score(chosen: ChosenSheet) -> str:
-    """The score as Markdown: the number of right answers, and the numbers of right and wrong exercises."""
+    """The score as Markdown: how many answers are right, and which exercises have right and wrong answers."""
     verdicts = {number: verdict for number in NUMBERS if (verdict := last_answer(chosen, number)[1])}
     right = [number for number, verdict in verdicts.items() if verdict.counts]
     wrong = [number for number, verdict in verdicts.items() if verdict.state == "wrong"]
@@ -70,12 +70,12 @@ def score(chosen: ChosenSheet) -> str:
 
 _Answer = str | tuple[str, ...]
 _Answers = dict[Place, tuple[_Answer, Verdict]]
-_LONGEST = 200  # maximum number of characters of an answer that the browser keeps
+_LONGEST = 200  # maximum number of characters in an answer that the browser keeps
 _MOST = 100  # maximum number of answers that the browser keeps
 
 
 def last_answer(chosen: ChosenSheet, number: str) -> tuple[_Answer, Verdict | None]:
-    """The session's last answer to an exercise and its verdict; ("", None) without an answer."""
+    """The session's last answer to an exercise and its verdict; ("", None) if there is none."""
     return _answers().get(chosen.place(number), ("", None))
 
 
@@ -90,7 +90,7 @@ def _answers() -> _Answers:
 
 
 def _keep(answers: _Answers) -> None:
-    """Let the browser keep the latest answers."""
+    """Let the browser keep the latest answers, except very long ones."""
     short = [[*place, typed] for place, (typed, _verdict) in answers.items() if len("".join(typed)) <= _LONGEST]
     kept.put("answers", short[-_MOST:])
 

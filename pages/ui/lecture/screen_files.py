@@ -1,4 +1,4 @@
-"""The lectures. Each TOML file in pages/lectures is a lecture, with the name of the file."""
+"""The lectures. Each TOML file in pages/lectures defines a lecture with the same name as the file."""
 
 from difflib import get_close_matches
 from pathlib import Path
@@ -35,5 +35,5 @@ LECTURE = Text("lecture", "lecture", DEFAULT, 200, check=_check)
 SCREEN = Text("screen", "screen", "", LONGEST)
 NOTES = Switch("notes", "notes", draw=st.checkbox)
 # The query parameters of a link to the first screen of the default lecture. A link without them would open the screen
-# that the session has shown last.
+# that the session showed last.
 BEGINNING = {control.name: control.default for control in (LECTURE, SCREEN)}

@@ -153,7 +153,7 @@ def _total(choice: Choice) -> None:
 
 
 def _rounding(choice: Choice, number: str) -> None:
-    """Draw a table of the config's known counts, and whether each rounds to ``number``, such as "110M"."""
+    """Draw a table of the config's known counts, and of whether each rounds to ``number``, such as "110M"."""
     config = choice.config
     counts = [
         count
@@ -278,7 +278,7 @@ def _metric(label: str, value: str, below: str = "") -> None:
 def place(show: Show, choice: Choice) -> str:
     """The path of the module that a part shows; "" if the part shows the whole model or several modules.
 
-    For the part "heads", it is the path of the first attention.
+    For the part "heads", it is the path of the first attention module.
     """
     if show.part != "heads":
         return show.arguments.get("path", "")
@@ -295,7 +295,7 @@ def _call(choice: Choice) -> Call:
     return possible(choice.model, Call())
 
 
-# A lecture can name the modules of all families. A screen shows a note if the current model lacks the module.
+# A lecture can refer to the modules of all families. A screen shows a note if the current model lacks the module.
 _MODELS = [build(family.fullest(**RELATIVE), name) for name, family in CLASSES.items()]
 PATHS = dict.fromkeys(
     model.without_prefix(path)

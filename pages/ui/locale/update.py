@@ -19,7 +19,7 @@ from babel.messages.extract import extract_python as extract_with_babel
 from babel.messages.frontend import parse_mapping_cfg
 from babel.messages.pofile import read_po, write_po
 
-LONG = 120  # a message with this number of characters or more has an id
+LONG = 120  # messages with at least this many characters have an id
 KEYWORDS = {"_": None, "N_": None, "in_context": ((1, "c"), 2)}
 _ID = "id: "
 _ROOT = Path(__file__).parents[3]
@@ -117,6 +117,7 @@ def _id(message: Message) -> str:
 
 
 def main() -> None:
+    """Update the catalogues of all languages in this folder."""
     source = extracted()
     for path in sorted(Path(__file__).parent.glob("*.po")):
         with path.open("rb") as file:

@@ -53,9 +53,9 @@ class WhatFits(NamedTuple):
 
 
 def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGenerator) -> None:
-    """Show in the container ``answer`` whether the batch fits, and then metrics, a bar and the formulas.
+    """Show whether the batch fits (in the container ``answer``), followed by metrics, a bar and the formulas.
 
-    ``how`` is the plan of training, or the settings of inference.
+    Projector view leaves out explanations. ``how`` is the plan of training, or the settings of inference.
     """
     highest = run.live_peak(how)
     lengths, batches = (
@@ -111,7 +111,10 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
 def _show_reservations(
     how: Plan | Inference, device: Device, batches: Sequence[Polynomial], most_batches: int | None
 ) -> None:
-    """Show the largest batch at the largest measured overhead, and a warning if the device emulates bfloat16."""
+    """Show the largest batch at the largest measured overhead; show a warning if the device emulates bfloat16.
+
+    In projector view, show only the warning.
+    """
     if device.overhead < LARGEST_GAPS and not presenting():
         fewest = _largest(batches, device._replace(overhead=LARGEST_GAPS), most_batches)
         note = _(
@@ -143,7 +146,7 @@ def whether_it_fits(batch: Batch, needed: int, device: Device) -> str:
 
 
 def _answer(run: Run, fit: WhatFits, device: Device) -> list[str]:
-    """Two sentences: whether the batch fits, and the largest batch and sequence that fit."""
+    """Return two sentences: whether the batch fits, and the largest batch and sequence that fit."""
     values = {
         "number": _number(fit.batch),
         "length": f"{run.batch.sequence_length:,}",
@@ -214,7 +217,7 @@ def _number(largest: Largest) -> str:
 
 
 def _solved(letter: str, most: LargestFit, device: Device) -> str:
-    """LaTeX for the inequality bytes(``letter``) ≤ room, and its solution."""
+    """Return LaTeX for the inequality bytes(``letter``) ≤ room, and its solution."""
     room = latex_number(device.for_tensors)
     grown = rf"\text{{{_('bytes')}}}({letter}) &= {_polynomial(most.growth, letter)} \le {room}"
     return rf"{grown} \;\Rightarrow\; {_solution(letter, most)}"

@@ -55,7 +55,8 @@ NOT_COUNTED = N_(
 def show_peak(run: Run, how: Plan | Inference) -> None:
     """Show the peak memory, the operation at which it occurs, a chart of the step, and the formulas of the peak.
 
-    ``how`` is the plan of training, or the settings of inference.
+    In projector view, show only the peak, the operation and the chart. ``how`` is the plan of training, or the settings
+    of inference.
     """
     highest, now = peak(run.model, how, *run.batch.shape), run.live_peak(how)
     names = {area: _(word) for area, word in AREA_WORDS.items()}
@@ -112,7 +113,7 @@ def _show_temporaries(model: Model, highest: Peak) -> None:
 
 
 def _figures(run: Run, how: Plan | Inference, highest: int, before: int) -> dict[str, tuple[str, str]]:
-    """The metrics: the peak, and the constant memory of training, or the outputs and KV cache of inference."""
+    """The metrics: the peak, and for training the constant memory, or for inference the outputs and any KV cache."""
     tokens = _("{batch_size:,} × {sequence_length:,} tokens").format(**run.batch.sizes())
     against = fill(_("{difference} vs. {preset}"), difference=signed(highest - before, size), preset=run.choice.preset)
     peak = (size(highest), either(highest, before, tokens, against))
@@ -131,7 +132,7 @@ def _figures(run: Run, how: Plan | Inference, highest: int, before: int) -> dict
 
 
 def loop(run: Run, plan: Plan, needed: int) -> str:
-    """Sentences on the assumed training loop, and on the extra memory of a loop that keeps all outputs.
+    """Return sentences on the assumed training loop, and on the extra memory of a loop that keeps all outputs.
 
     ``needed`` is the peak of the assumed loop in bytes.
     """

@@ -243,7 +243,7 @@ def _settings(plan: Plan, batches: int) -> dict[str, object]:
 
 
 def choose_inference(choice: Choice) -> tuple[Run, Inference]:
-    """Draw the controls of the batch and of inference, and return their values; record the settings for the export."""
+    """Draw the controls of the batch and of inference; return the run and its settings, which are also exported."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         batch = choose_batch(choice.config)
         how = Inference(DTYPE.show(), ATTENTION.show())

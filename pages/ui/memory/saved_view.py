@@ -40,7 +40,7 @@ KORTHIKANTI = Fold("korthikanti", N_("Compared with the formula of Korthikanti e
 def show_activations(run: Run, plan: Plan) -> None:
     """Show the activations that autograd saves: the total, its formula, a bar for each module, and all tensors.
 
-    A comparison with a published formula follows.
+    A comparison with a published formula follows. If the saved activations of this model are unknown, show why instead.
     """
     if problem := unlisted(run.choice.model, plan):
         st.info(sentence(problem))

@@ -62,7 +62,7 @@ def show_bar(choice: Choice, use: DeviceUse) -> None:
 def bar_frame(use: DeviceUse, preset: str, end: int) -> Columns:
     """The data of the bar, with a row for each part, for each mark ("limit" and "was"), and for the end of the axis.
 
-    Memory that is not available to tensors is at the end of the device's memory: it is kept free, or the allocator uses
+    Memory that is not available to tensors is at the end of the device's memory: it is reserved, or the allocator uses
     it. Parts that extend into this memory are drawn over it.
     """
     rows: list[dict[str, Any]] = []

@@ -28,7 +28,10 @@ _FILES: dict[Checkpoint, str] = {
 
 
 def show_weights(choice: Choice) -> None:
-    """Show the memory of the weights by data type, the size of checkpoints, and a common mistake with megabytes."""
+    """Show the memory of the weights by data type, the size of checkpoints, and a common mistake with megabytes.
+
+    In projector view, show only the memory by data type.
+    """
     model = choice.model
     count = live_reading(Model.num_parameters, model)
     show_metrics({_("Parameters in {architecture}").format(architecture=choice.architecture): (grouped(count), "N")})

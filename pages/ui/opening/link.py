@@ -52,7 +52,7 @@ def check(before_rerun: Callable[[], object]) -> None:
     ``before_rerun`` must call st.navigation: after a run that ends without this call, Streamlit opens the first page.
 
     Call ``check`` before any control reads the link, because Streamlit fails on inf as a whole number, and reads 1e3 as
-    1000. Valid values can still form an invalid model; ``present_model.begin`` then takes the nearest model.
+    1000. Valid values can still form an invalid model; ``present_model.begin`` then uses the nearest model.
     """
     if "rejected" in st.session_state:
         return
@@ -74,7 +74,8 @@ def check(before_rerun: Callable[[], object]) -> None:
 def rejections(parameters: Mapping[str, str]) -> list[tuple[str, str, str, dict[str, str]]]:
     """The invalid parameters of a link, as tuples of name, text, English message, and values of its placeholders.
 
-    Only the first unknown names are compared with known names, because a link can have any number of parameters.
+    An unknown parameter is included only if its name resembles a known name; otherwise it probably belongs to another
+    tool. At most _MOST_UNKNOWN unknown names are checked, because a link can have any number of parameters.
     """
     unknown = islice((name for name in parameters if name not in CONTROLS), _MOST_UNKNOWN)
     names = [*(name for name in parameters if name in CONTROLS), *unknown]
@@ -82,7 +83,7 @@ def rejections(parameters: Mapping[str, str]) -> list[tuple[str, str, str, dict[
 
 
 def show_rejected() -> None:
-    """Show the problems of the link until the reader presses a button."""
+    """Show the problems with the link, if any, until the reader presses a button."""
     rejected, stood_in = st.session_state["rejected"], present_model.stood_in()
     if not (rejected or stood_in):
         kept.put(present_model.NOTED, None)

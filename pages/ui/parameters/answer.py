@@ -52,7 +52,7 @@ class SentencePart(NamedTuple):
 
 @mirrored
 def difference_sentence(parts: tuple[SentencePart, ...], messages: tuple[str, ...]) -> str:
-    """A sentence with the changes that have the largest effect, and the total difference; empty without a change.
+    """A sentence with the changes that have the largest effect, and the total difference; empty if nothing changes.
 
     ``messages`` contains a sentence for counted changes, a sentence for other changes, and the texts of ``_messages``.
     """
@@ -203,7 +203,7 @@ def _with_sizes(model: Model, sizes: tuple[tuple[str, int], ...]) -> Any:
 
 
 def _part(part: Attribution) -> SentencePart:
-    """A change that is not live. Its phrase leaves out the number of heads if other fields change with it."""
+    """Convert a part to a SentencePart that is not live. It names the number of heads only if nothing else changes."""
     changes = [change for change in part.changes if change.field != "num_attention_heads"] or part.changes
     sentences = (change.sentence(alone=len(changes) == 1) for change in changes)
     phrase = listed(_(message).format(**values) for message, values in sentences)

@@ -22,7 +22,7 @@ def restore() -> None:
     """After Back or Forward, restore all parameters of the URL. Call this before any control is drawn.
 
     If the pages before and after Back have a control of the same name, Streamlit 1.67 drops its parameter, because it
-    takes the parameter for the other page's. Then the control would start at its default.
+    mistakes the parameter for the other page's. Then the control would start at its default.
     """
     if went_back():
         streamlit_internals.restore_parameters()
@@ -55,7 +55,7 @@ def drop_with_next(names: Collection[str]) -> None:
 
 
 def write(names: Collection[str], values: Mapping[str, str]) -> None:
-    """Replace the parameters ``names`` of the link by ``values``, as one history entry.
+    """Replace the parameters ``names`` of the link with ``values``, as one history entry.
 
     ``st.query_params`` cannot remove several parameters at once: each ``del`` would be a separate entry. A run that
     opens a page sends nothing to the browser now. At the end of such a run, the panel gives the browser the whole URL,

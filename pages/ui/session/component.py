@@ -23,7 +23,7 @@ export default (component) => {{
 
 
 def component(name: str, *files: str, **options: Any) -> Any:
-    """Make a component from style sheets and scripts in pages/ui, which are concatenated in the given order.
+    """Create a component from style sheets and scripts in pages/ui, which are concatenated in the given order.
 
     The server offers the joined script as a static file, which browsers cache. Runs do not send it.
     """
@@ -35,7 +35,7 @@ def component(name: str, *files: str, **options: Any) -> Any:
     mount = st.components.v2.component(name, css=css or None, js=script, **options)
 
     def draw(*, data: Mapping[str, Any] | None = None, **arguments: Any) -> Any:
-        # Streamlit 1.67 would serialize other types than bytes twice, the second time for an ID that ``key`` replaces.
+        # Streamlit 1.67 would serialize types other than bytes twice, the second time for an ID that ``key`` replaces.
         written = None if data is None else json.dumps(data, separators=(",", ":")).encode()
         return mount(data=written, **arguments)
 

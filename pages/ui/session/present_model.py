@@ -83,7 +83,7 @@ def link() -> dict[str, str]:
 
 
 def own_name(field: str) -> str:
-    """The name of a config field in the family of the session's model."""
+    """The name of a config field in the family of the session's model; ``field`` if no model has been read yet."""
     return track().present.config.own_name(field) if "track" in st.session_state else field
 
 

@@ -12,7 +12,7 @@ def axis_end(place: str, looked_at: Hashable, before: int, present: int) -> int:
 
     ``before`` is the largest figure of the preset, and ``present`` the largest figure of the current model; both fit on
     the axis. ``looked_at`` identifies what the chart shows. The end grows if necessary. Otherwise it stays until the
-    bars become hardly readable or ``looked_at`` changes.
+    bars become barely readable or ``looked_at`` changes.
     """
     scales: dict[str, tuple[Hashable, int]] = st.session_state.setdefault("scales", {})
     seen, limit = scales.get(place, (None, 0))

@@ -128,7 +128,10 @@ def ref_of(selection: TypeSelection, sizes: SizeHistory | None) -> ModelRef:
 def choose(
     model_type: str, cls: str | None, fields: Mapping[str, Any], sizes: Mapping[str, int] = MappingProxyType({})
 ) -> None:
-    """Select a model and its sizes; the selection takes effect in the next run."""
+    """Select a model and its sizes; the selection takes effect in the next run.
+
+    If ``cls`` is None, the first class of the model type is selected.
+    """
     text = json_of(fields)
     wanted = {MODEL_TYPE.name: model_type, MODEL_CLASS.name: cls or classes_of(model_type)[0]}
     # The next run sets the controls, because Streamlit cannot set a control that is already drawn.
@@ -164,7 +167,10 @@ def _given(kind: str) -> dict[str, Any]:
 
 
 def _hold(kind: str, linked: str, fields: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
-    """Store the given fields in the session, and in the browser if they are too long for the link."""
+    """Store the given fields in the session, and in the browser if they are too long for the link.
+
+    ``linked`` is the JSON text of the fields. Return the tuple (model type, text, fields) that is stored.
+    """
     st.session_state["any given"] = stored = kind, linked, fields
     text = json_of(fields)
     is_long = len(text) > FIELDS.longest
@@ -189,7 +195,7 @@ def _kept_fields(kind: str) -> str:
 
 
 def size_steps(selection: TypeSelection) -> SizeHistory | None:
-    """Return the history of the session's sizes, or None if the model has no formula."""
+    """Return the history of the session's sizes, or None if the model has no complete formula."""
     if selection.discovery is None or selection.discovery.unexplained:
         return None
     stored: tuple[object, SizeHistory] | None = st.session_state.get("any steps")

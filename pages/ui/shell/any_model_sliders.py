@@ -18,7 +18,7 @@ _MOST = 5
 
 
 def show(page: str) -> None:
-    """Draw the sliders and number fields of the selected model; without a formula, draw only disabled buttons."""
+    """Draw the selected model's sliders and number fields; without a complete formula, draw only disabled buttons."""
     selection = selected()
     sizes = size_steps(selection)
     with st.container(key="own-sliders"):
@@ -59,7 +59,7 @@ def show(page: str) -> None:
 
 
 def sizes() -> dict[str, int]:
-    """The sizes of the selected model, keyed by field; empty if the model has no formula."""
+    """The sizes of the selected model, keyed by field; empty if the model has no complete formula."""
     steps = size_steps(selected())
     return steps.values() if steps else {}
 
@@ -117,7 +117,7 @@ def _repairs(sizes: SizeHistory, field: str) -> list[int]:
 
 
 def _take(sizes: SizeHistory, event: dict[str, Any]) -> None:
-    """Handle an event from the browser. The data are untrusted, so anything but a known event is ignored."""
+    """Handle an event from the browser. The data are untrusted; unknown events are ignored."""
     match event:
         case {"do": "move", "field": str(field), "value": int(value)}:
             sizes.move(field, value)

@@ -4,7 +4,7 @@
     ...
     layer = LAYER.show()
 
-A declaration registers the control's name; link.py checks the values that links have for registered names.
+A declaration registers the control's name; link.py checks the values that a link gives to registered names.
 """
 
 import math
@@ -229,7 +229,7 @@ class Text(Control[str]):
 class Select(Control[Option]):
     """A choice of one option. ``words`` maps options to labels.
 
-    An option without a label is shown by its name, or, if it is a config field, by the family's name for the field.
+    An option without a label is shown as its name or, if it is a config field, as the family's name for the field.
     Streamlit 1.67 would write the option's label into the link, and labels depend on the language. So this control is
     not bound to the link: the session keeps the option, and ``write_link`` writes it.
     """
@@ -280,7 +280,7 @@ class Select(Control[Option]):
         return text if label.casefold() == text.casefold() else _("{option} ({label})").format(option=text, label=label)
 
     def meanings(self, texts: Mapping[Option, str]) -> str:
-        """Help text with one line for each option: its label and its meaning."""
+        """Return a help text with one line for each option: its label and its meaning."""
         return "  \n".join(with_colon(f"**{self.word(option)}**", _(text)) for option, text in texts.items())
 
     def show(self, options: Sequence[Option] | None = None, **look: Any) -> Option:
@@ -303,8 +303,8 @@ class Select(Control[Option]):
     def value(self, options: Sequence[Option] | None = None) -> Option:
         """The chosen option, from the link after Back or when a page opens, otherwise from the session.
 
-        The chosen option may no longer exist, if the reader clicks before the browser has drawn the new options. Then
-        the result is the option in the link, the default, or the first option.
+        If the reader clicks before the browser has drawn new options, the chosen option may no longer exist. Then the
+        result is the option in the link, or else the default, or else the first option.
         """
         offered = self.options if options is None else options
         linked: Any = st.query_params.get(self.name)
@@ -370,7 +370,7 @@ def _in_link(value: object) -> str:
 
 
 def label_of(name: str) -> str:
-    """The label of a control in the session's language, or the family's name for a config field."""
+    """The label of a control in the session's language, the family's name for a config field, or else ``name``."""
     if name in FIELDS or name in OWN_FIELDS:
         return present_model.own_name(name)
     return CONTROLS[name].title if name in CONTROLS else name
@@ -403,12 +403,12 @@ def show_problem(problem: Problem) -> None:
 
 
 def assignments(values: Mapping[str, object]) -> str:
-    """Fields with their values, as a comma-separated text in the session's language."""
+    """Return fields with their values, as a comma-separated text in the session's language."""
     return ", ".join(assignment(field, value) for field, value in values.items())
 
 
 def assignment(field: str, value: object) -> str:
-    """A field with its value as text, such as "vocab_size = 30,522" or "Batch size = 8"."""
+    """Return a field with its value as text, such as "vocab_size = 30,522" or "Batch size = 8"."""
     control = CONTROLS.get(field)
     text = control.word(value) if isinstance(control, Select) and isinstance(value, str) else written(value)
     return f"{label_of(field)} = {text}"

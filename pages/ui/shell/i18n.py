@@ -21,7 +21,7 @@ LOCALE = Path(__file__).parents[1] / "locale"
 
 
 class _ThreadTranslator(threading.local):
-    """The translator of this thread's run. A run translates hundreds of texts; session state would be too slow."""
+    """The translator of this thread's run. A run translates hundreds of texts, for which session state is too slow."""
 
     translate: Translate | None = None
 
@@ -77,7 +77,7 @@ def _(message: str) -> str:
 
 
 def translator() -> Translate:
-    """A function that translates into this session's language. It also works in a thread without a session."""
+    """A function that translates into this session's language, even when it is called in a thread without a session."""
     return _RUN.translate or _translator_into(st.session_state.get("lang", "en"))
 
 

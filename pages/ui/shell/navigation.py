@@ -177,7 +177,7 @@ def navigation() -> st.Page:
             for section, entries in SECTIONS.items()
         },
         position="top",
-        expanded=True,  # has an effect on a phone, where the list is in the sidebar
+        expanded=True,  # affects only phones, where the list is in the sidebar
     )
 
 

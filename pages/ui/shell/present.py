@@ -51,7 +51,7 @@ def presenting() -> bool:
 
 
 def lower(spec: dict[str, Any], height: int) -> dict[str, Any]:
-    """The chart's spec, with ``height`` in projector view, where type is larger."""
+    """The chart's spec; in projector view, where type is larger, its height is ``height``."""
     return spec | {"height": height} if presenting() else spec
 
 

@@ -29,7 +29,7 @@ _FOLDED = ("add_pooling_layer", *NUMBERS, *SWITCHES, *OPTIONS, *DECIMALS)
 
 
 class _PresetSelect(Select[str]):
-    """The choice of a preset. A link can also name the preset's repository, such as microsoft/deberta-v3-base."""
+    """The choice of a preset. A link can also contain the name of its repository: microsoft/deberta-v3-base."""
 
     def wrong(self, text: str) -> Reason | None:
         return super().wrong(preset_named(text) or text)
@@ -72,7 +72,7 @@ class Choice(NamedTuple):
 
 
 class _ThreadChoice(threading.local):
-    """This thread's latest choice, cached because a run needs it three times and building the model takes 0.5 ms."""
+    """This thread's latest choice, cached because a run needs it several times and building a model takes time."""
 
     present: ChosenModel | None = None
     choice: Choice
@@ -91,7 +91,7 @@ def choice() -> Choice:
 
 
 def sizes(page: str) -> dict[str, int]:
-    """The current sizes that a page's sliders change in its live numbers, keyed by config field."""
+    """The current values of the sizes that a page's live numbers depend on, keyed by config field."""
     if page == any_model.PAGE:
         return any_model_sliders.sizes()
     config = present_model.track().present.config
@@ -138,8 +138,8 @@ def choose(page: str) -> None:
     label = _("More fields ({count} changed)").format(count=len(differ)) if differ else _("More fields")
     # Without the stored state, the expander would close whenever its label changes.
     folder = st.expander(label, bool(st.session_state.get("more")), key="more", on_change="rerun")
-    # The eleven controls take longer than the rest of the sidebar. If the expander is closed, they are drawn only if a
-    # field differs.
+    # These controls take longer than the rest of the sidebar. If the expander is closed, they are drawn only if a field
+    # differs.
     if folder.open or differ:
         with folder:
             _more_fields(values)

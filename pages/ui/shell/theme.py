@@ -17,7 +17,7 @@ def colors() -> dict[Component, str]:
 
 
 def paper() -> str:
-    """CSS rules that define the background color --paper and invert a dark page in print, without changing its hues."""
+    """Return CSS rules that define the background color --paper and, for a dark page, invert its lightness in print."""
     inverted = (
         " @media print {"
         " html, body { background: #fff !important; }"

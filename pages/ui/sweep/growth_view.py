@@ -29,7 +29,7 @@ FEW = 8  # a curve with fewer points has visible corners
 
 
 def growth_formula(swept: SweepChoice, trend: Growth, appearance: str) -> str:
-    """LaTeX for the quantity in powers of the swept dimension, with symbolic and then with numeric coefficients."""
+    """Return LaTeX for the quantity in powers of the swept dimension, with symbolic and then numeric coefficients."""
     colors = {trend.order: COLORS[appearance]["encoder"]}  # only the dominant term is colored
     name = f"{_FUNCTIONS[swept.quantity.unit]}({LETTER_OF[trend.field]})"
     lines = []
@@ -92,7 +92,7 @@ def _order(swept: SweepChoice, trend: Growth) -> str:
     if exponent == trend.order:
         return f"{order}."
     text = _("{order}; near {value} like {power}.")
-    power = fixed(exponent, 2, unlike=round(exponent))  # an exponent of 1.999 must not read 2.00
+    power = fixed(exponent, 2, unlike=round(exponent))  # an exponent of 1.999 must not be shown as 2.00
     return text.format(order=order, value=f"{present:,}", power=f"${letter}^{{{power}}}$")
 
 

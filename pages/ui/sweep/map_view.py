@@ -18,7 +18,7 @@ from pages.ui.sweep.sweep_view import SweepChoice, array, followed
 from pages.ui.widgets.live_chart import clicked
 
 _FINE = 316  # values per dimension for computing the contour lines: 100,000 models in all
-_CELLS = 48  # clickable values per dimension, as fine as a finger can hit
+_CELLS = 48  # clickable values per dimension, coarse enough to hit with a finger
 # Only four of the 24 BERT miniatures were named by their authors. The others are points without a label.
 _NAMES = {
     "bert_uncased_L-2_H-128_A-2": "Tiny",
@@ -95,7 +95,7 @@ def _show_neighbors(sweep: Sweep, drawn: Map) -> None:
 
 
 def along(sweep: Sweep) -> str:
-    """A phrase with the sizes that change together with hidden_size after a click on the map."""
+    """A phrase with the sizes that follow hidden_size after a click on the map; empty if no size follows it."""
     fields = listed(f"${LETTER_OF[field]} = {followed(sweep, field)}$" for field in sweep.following)
     return _(", with {fields}").format(fields=fields) if fields else ""
 

@@ -158,7 +158,7 @@ def _choose_ties(sweep: Sweep) -> Ties:
 
 
 def followed(sweep: Sweep, field: str) -> str:
-    """LaTeX for a size that follows the hidden size H, such as H/64 or 4H."""
+    """Return LaTeX for a size that follows the hidden size H, such as H/64 or 4H."""
     if field == "num_attention_heads":
         return f"H/{latex_number(sweep.config.attention_head_size)}"
     numerator, denominator = sweep.ratio.as_integer_ratio()

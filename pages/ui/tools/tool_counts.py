@@ -54,7 +54,7 @@ _BIASES = "layer biases"
 
 
 def _main_reason(reasons: Sequence[Correction], missing: int) -> str:
-    """The reason with the largest effect on the difference, followed by the number of other reasons."""
+    """The reason with the largest effect on the difference, followed by the number of other reasons, if any."""
     most = max(reasons, key=lambda correction: correction.amount * missing)
     reason = sentence(miscount_in_words(REASONS[most.miscount]))
     rest = unbroken(_("{count} more").format(count=len(reasons) - 1))
@@ -62,7 +62,7 @@ def _main_reason(reasons: Sequence[Correction], missing: int) -> str:
 
 
 def tool_latex(model: Model, tool: Tool) -> str:
-    """LaTeX for a tool's count: the formula with letters, with numbers, and the result."""
+    """Return LaTeX for a tool's count: the formula with letters, with numbers, and the result."""
     config, ink = model.config, INK[appearance()]
     padded = padded_vocab_size(config)
     formulas = tool_formulas(model, tool.name).terms

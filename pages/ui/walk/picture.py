@@ -186,7 +186,7 @@ def _box(stop: Stop, config: Config, x: float, x2: float, row: int, label: str, 
 
 
 def _without_brackets(label: str) -> str:
-    """The label for a narrow box, without words in brackets: "dropout (weights)" becomes "dropout"."""
+    """The label for a narrow box, without words in brackets unless it is live: "dropout (weights)" is "dropout"."""
     return label if is_live(label) else re.sub(r" ?[(（].*[)）]$", "", label)
 
 

@@ -78,7 +78,7 @@ def choose_stop(stops: Sequence[Stop]) -> int:
     """Draw the choice of a stop between the buttons Previous and Next; return the index of the chosen stop."""
     names = [stop.name for stop in stops]
     wanted = st.session_state.get(STEP.name, names[0])
-    if wanted not in names:  # the stop of another model: replace it by the stop with the most similar name
+    if wanted not in names:  # the stop of another model: replace it with the most similarly named stop
         st.session_state["step"] = get_close_matches(wanted, names, n=1, cutoff=0)[0]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         back = st.empty()

@@ -84,7 +84,7 @@ class Bars(NamedTuple):
 
     @property
     def changed(self) -> bool:
-        """Whether any figure differs from the figure of the preset."""
+        """Whether any figure differs from the preset's figure; False if there is nothing to compare."""
         return bool(self.before) and dict(self.figures) != dict(self.before)
 
 
@@ -101,7 +101,10 @@ def preset_in_class(preset: str, architecture: str) -> Model:
 
 
 def parameter_bars(choice: Choice, path: str = "") -> Bars:
-    """The parameters of each part of the module at ``path``, with the preset's parameters for comparison."""
+    """The parameters of each part of the module at ``path``, with the preset's parameters for comparison.
+
+    An empty ``path`` means the whole model.
+    """
     return _parameter_bars(choice.model, choice.preset, path, tuple(colors().items()), translator())
 
 
@@ -162,7 +165,7 @@ def with_room(before: int) -> int:
 def show_legend(preset: str) -> None:
     """Explain how the bars show differences from the preset."""
     legend = _("Mark: {preset}. Lighter: added. Dashed: removed.").format(preset=preset)
-    if presenting():  # the projector view hides captions
+    if presenting():  # projector view hides captions
         st.markdown(f":small[{legend}]")
     else:
         st.caption(legend)

@@ -72,7 +72,7 @@ def last_call(model: Model) -> Call:
 
 
 def written(call: Call) -> str:
-    """The batch sizes, and the arguments that differ from their defaults, as text: "Batch size = 8, ..."."""
+    """The batch size, the sequence length and all arguments that differ from their defaults: "Batch size = 8, ..."."""
     changed = {field: value for field, value in call._asdict().items() if value != getattr(_DEFAULT, field)}
     sizes = {field: getattr(call, field) for field in BATCH}
     return ", ".join(assignment(field, value) for field, value in (sizes | changed).items())

@@ -11,17 +11,20 @@ from pages.ui.shell.present import presenting
 
 
 def grown_by(growth: FigureGrowth) -> str:
-    """The growth factor with its reason, "× 4.00: H²", or only "× 4.00" without a reason; empty without growth."""
+    """The growth factor with its reason if it is known, "× 4.00: H²" or "× 4.00"; empty if there is no growth."""
     return growth_words(growth, with_colon("{times}", "{reason}"), _(STAYS), _(MOSTLY), FOLLOWS)
 
 
 def times(growth: FigureGrowth) -> str:
-    """The growth factor without its reason, for narrow rows: "× 4.00"; empty without growth."""
+    """The growth factor without its reason, for narrow rows: "× 4.00"; empty if there is no growth."""
     return growth_words(growth._replace(terms=()), "", "", "", ())
 
 
 def show_growth(growth: FigureGrowth, quantity: str, preset: str) -> None:
-    """Show the growth of a quantity in one line, with a link to the Sweep page; show nothing without growth."""
+    """Show the growth of a quantity in one line, with a link to the Sweep page.
+
+    Show nothing in projector view, or if there is no growth.
+    """
     if growth.factor and not presenting():
         message = _("{quantity} {grown}, vs. {preset}")
         with st.container(horizontal=True, vertical_alignment="center"):  # a link's label would be cut off on a phone

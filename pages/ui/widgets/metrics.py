@@ -47,7 +47,7 @@ def metric_row(key: str = "", **look: Any) -> Iterator[None]:
 
 
 def show_metric(label: str, value: str, below: str, *, least: int, **look: Any) -> None:
-    """Show a number that is at least ``least`` pixels wide.
+    """Show a metric that is at least ``least`` pixels wide.
 
     The text below it has no arrow and no color. ``look`` overrides these and other arguments of ``st.metric``.
     """
@@ -57,7 +57,7 @@ def show_metric(label: str, value: str, below: str, *, least: int, **look: Any) 
 
 
 def _place(label: str, value: str, below: str) -> AbstractContextManager[object]:
-    """Register a number's texts as live; return a container for a live number outside a row, else a null context."""
+    """Register a metric's live texts; return a container for a live metric outside a row, otherwise a null context."""
     key, at = _ROW.key or live.key(), _ROW.count
     for role, text in (("label", label), ("value", value), ("delta", below)):
         live.put(key, role, at, text)
@@ -70,11 +70,11 @@ def _place(label: str, value: str, below: str) -> AbstractContextManager[object]
 def show_total(
     architecture: str, total: int, difference: int, against: str, grown: str = "", *, room: int = 9, lines: int = 1
 ) -> None:
-    """Show the parameter count of an architecture and, below it, the difference from the model named ``against``.
+    """Show the parameter count of an architecture and, below it, its difference from the count of another model.
 
-    ``grown`` is the growth factor as text. The width allows for a difference as large as the total and a factor of
-    ``room`` characters, so that the first change does not shift the layout. With ``lines=2``, ``against`` can wrap to a
-    second line (style.css).
+    ``against`` names the other model: "vs. bert-base-uncased". ``grown`` is the growth factor as text. The width allows
+    for a difference as large as the total and a factor of ``room`` characters, so that the first change does not shift
+    the layout. With ``lines=2``, ``against`` can wrap to a second line (style.css).
     """
     label = _("Parameters in {architecture}").format(architecture=architecture)
     change = joined(" · ", (signed_count(difference), grown))
@@ -87,8 +87,8 @@ def show_total(
 def show_metrics(figures: Mapping[str, tuple[str, str]], longest_below: str = "") -> None:
     """Show several numbers side by side; ``figures`` maps each label to its number and the text below it.
 
-    More than four numbers are in smaller type. The first number leaves room for ``longest_below``, the longest text
-    that can appear below it while a slider moves.
+    Except in projector view, more than four numbers are in smaller type. The first number leaves room for
+    ``longest_below``, the longest text that can appear below it while a slider moves.
     """
     many = len(figures) > _FEW and not presenting()
     with metric_row("many-figures" if many else ""):

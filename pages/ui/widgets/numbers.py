@@ -1,4 +1,4 @@
-"""Number formats that depend on the session's language or on the space; the others are in bertcalc/text/digits.py."""
+"""Number formats that depend on the session's language or on the space; others are in bertcalc/text/digits.py."""
 
 from fractions import Fraction
 from unicodedata import east_asian_width
@@ -10,12 +10,12 @@ from pages.ui.shell.i18n import _
 
 
 def percent(part: int, whole: int, decimals: int = 1) -> str:
-    """A share as a percentage. A positive part never reads 0 %, and less than the whole never reads 100 %."""
+    """A share as a percentage. A positive part is never shown as 0 %, and less than the whole never as 100 %."""
     return percentage(share(part, whole, decimals))
 
 
 def signed_percent(difference: Fraction | int, whole: int = 1) -> str:
-    """A relative difference to three digits: +12.3 %, -0.0406 %, +7,540 %. Only an exact zero reads ±0 %."""
+    """A relative difference to three digits: +12.3 %, -0.0406 %, +7,540 %. Only an exact zero is shown as ±0 %."""
     return percentage(signed_share(difference, whole))
 
 
@@ -36,7 +36,7 @@ def text_width(text: str) -> int:
 
 @mirrored
 def unbroken(text: str) -> str:
-    """Replace the spaces of a text by no-break spaces, which keep it on one line."""
+    """Replace the spaces of a text with no-break spaces, which keep it on one line."""
     return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 

@@ -36,7 +36,10 @@ WORKER.wanted = wanted
 
 @contextmanager
 def sorry() -> Iterator[None]:
-    """Context manager that replaces the rest of its block by an error message if PyTorch or bertcalc cannot answer."""
+    """Context manager that shows an error message if PyTorch or bertcalc cannot answer.
+
+    The message replaces the rest of the block.
+    """
     try:
         yield
     except InputError as error:

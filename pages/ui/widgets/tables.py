@@ -107,7 +107,7 @@ def show_run(run: RealRun) -> None:
 
 
 def show_published(counts: Sequence[PublishedCount]) -> None:
-    """Show published counts beside bertcalc's."""
+    """Show published counts beside bertcalc's counts, with verdicts and sources."""
     counted = (_("Published"), _("Verdict"), "bertcalc")  # in this order, the verdict is visible on a phone
     titles = (_("Model"), *counted, _("Count"), _("Source (names as published)"))
     rows = []
@@ -151,7 +151,7 @@ def show_inventory(model: Model) -> None:
 
 
 def show_module_differences(changes: Sequence[ModuleChange], before: str, after: str) -> None:
-    """Show the modules that differ between two architectures or exist in only one of them."""
+    """Show the difference in parameters between two architectures, and the modules that differ or that only one has."""
     difference = sum(change.parameters for change in changes)
     message = _("From {here} to {there}: {difference} parameters")
     live.markdown(fill(message, here=before, there=after, difference=signed_count(difference)))
@@ -232,7 +232,7 @@ def show_entries(entries: Sequence[Entry], letters: Sequence[Entry], are_given: 
 
 
 def _size(entry: Entry) -> str:
-    """The bytes of an entry in both units; a line can break only between the units."""
+    """The bytes of an entry in both units, "" without tensors; a line can break only between the units."""
     return unbroken(size(entry.num_bytes())).replace("\N{NO-BREAK SPACE}(", " (") if entry.tensors else ""
 
 
@@ -252,7 +252,7 @@ def show_comparisons(comparisons: Sequence[ComparedOutput]) -> None:
 
 
 def _returned(output: Returned | None) -> str:
-    """An output as text: its name, its type, and the number of tensors of each shape and dtype."""
+    """An output as text: its name, type, and the number of tensors of each shape and dtype; "" for None."""
     if output is None:
         return ""
     groups = Counter(f"[{shape_text(shape)}] {dtype}" for shape, dtype in output.tensors)
@@ -305,7 +305,7 @@ def _put_cells(key: str, columns: Mapping[str, Sequence[str]]) -> None:
             live.put_pieces(key, role, place, text)
 
 
-_SHORT = 22  # the number of characters that take half of a phone's width
+_SHORT = 22  # the number of characters that take up half of a phone's width
 _LONG = 3 * _SHORT
 _FEW, _NUMBER = 4, 14  # number of columns that fit on a phone, and the maximum length of their cells
 
@@ -324,7 +324,7 @@ def shape_text(shape: Shape) -> str:
 
 
 def show_fields(config: Config, effects: Mapping[str, Effect]) -> None:
-    """Show every config field with its meaning, its allowed and present values, and the effects of a change."""
+    """Show the fields in ``effects``: meaning, allowed values, default, current value, and the effects of a change."""
     changes = (_("Parameters"), _("Compute, FLOPs"), _("Memory, bytes"))
     rows = []
     for field, effect in effects.items():

@@ -1,4 +1,4 @@
-"""Tables of Markdown texts as HTML. Streamlit's own table takes the browser two milliseconds per cell."""
+"""Tables of Markdown texts as HTML. The browser needs two milliseconds per cell for Streamlit's own table."""
 
 from collections.abc import Mapping, Sequence
 from html import escape

@@ -21,8 +21,8 @@ _ROOM = LARGEST - 100_000
 class AcceptedFiles(NamedTuple):
     """The accepted file types, whether the user can choose several files, and which bytes the browser sends.
 
-    The browser sends only the header of a safetensors file. It sends a complete file, up to ``largest`` bytes, if the
-    file's name ends in ``whole``.
+    The browser sends only the header of a safetensors file. It sends any other file completely if the file has at most
+    ``largest`` bytes and its name ends in ``whole``, which can be empty.
     """
 
     accept: str

@@ -60,7 +60,7 @@ class Chooser {
       const start = await this.start(file, left).catch(() => null); // fails for a folder or a deleted file
       left -= start?.size ?? 0;
       let gzip = start && (await compressed(start));
-      // Of a header that is too large, send only the length. The server then reports the limit.
+      // If a header is too large, send only its length. The server then reports the limit.
       if (gzip?.length > room) gzip = await compressed(start.slice(0, Number(LENGTH_BYTES)));
       room -= gzip?.length ?? 0;
       sent.push({ name: file.name, size: file.size, gzip });

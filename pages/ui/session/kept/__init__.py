@@ -19,7 +19,7 @@ from pages.server.restarts import sent_by
 LONGEST = 60_000  # maximum number of characters of all values as JSON, which every response includes
 _KEY = "kept by the browser"
 _TEXTS = "texts"
-_RELOADED = "reloaded texts"  # the keys of text fields that do not show their text from before a reload yet
+_RELOADED = "reloaded texts"  # the keys of text fields that do not yet show their text from before a reload
 
 
 def begin(component: str) -> None:
@@ -43,12 +43,12 @@ def _read(text: str) -> dict[str, Any]:
 
 
 def get(name: str) -> Any:
-    """The value that the browser has kept under ``name``, or None. The value is unchecked."""
+    """The value that the browser has kept under ``name``; None if there is none. The value is unchecked."""
     return st.session_state.get(_KEY, {}).get(name)
 
 
 def put(name: str, value: Any) -> None:
-    """Let the browser keep a JSON value under ``name``; drop an empty or too long value."""
+    """Let the browser keep a JSON value under ``name``; drop the value if it is empty or too long."""
     values: dict[str, Any] = st.session_state.setdefault(_KEY, {})
     values.pop(name, None)
     if value and len(json.dumps(values | {name: value}, ensure_ascii=False)) <= LONGEST:
@@ -78,7 +78,7 @@ def _texts() -> dict[str, Any]:
 
 
 def _put_text(key: str, text: str | None) -> None:
-    """Let the browser keep the text of a field besides the texts of other fields; drop an empty or too long text."""
+    """Let the browser keep a field's text in addition to the texts of other fields; drop an empty or too long text."""
     others = {name: other for name, other in _texts().items() if name != key}
     put(_TEXTS, {**others, key: text} if text else others)
     if not _texts():

@@ -37,7 +37,7 @@ function watch(app) {
   let wasConnected = true;
   const observer = new MutationObserver(() => {
     const isConnected = app.dataset.testConnectionState === "CONNECTED";
-    // A download button does not request a run, and a new session does not have the button. So request a run at once.
+    // A download button does not request a run, and a new session does not have the button. So request a run now.
     const isNeeded = isConnected ? document.querySelector(DOWNLOADS) : wasConnected;
     if (isConnected !== wasConnected && isNeeded) keeper.set("kept", values);
     wasConnected = isConnected;

@@ -35,7 +35,7 @@ class _Page:
 
 
 class _ThreadPage(threading.local):
-    """The page that this thread draws. A run adds hundreds of numbers to it; session state would be too slow."""
+    """The page that this thread draws. A run adds hundreds of numbers to it, for which session state is too slow."""
 
     page: _Page | None = None
 
@@ -57,7 +57,10 @@ def _page() -> _Page:
 
 
 def argument(value: Any) -> Any:
-    """Add a live value to the program; return the reference to its operation, or None if the value is not live."""
+    """Add a live value to the program, and return the reference to its operation.
+
+    Return None if the value is not live, or if sliders do not change the page.
+    """
     page = _page()
     if not (page.moves and isinstance(value, Live)):
         return None
@@ -68,7 +71,7 @@ def argument(value: Any) -> Any:
 
 
 def with_arguments(data: Any) -> Any:
-    """Replace each live text in the data of a component by a dictionary with the text and its reference."""
+    """Replace each live text in the data of a component with a dictionary of the text and its reference."""
     if type(data) is str:  # a fast path for most data
         return data
     if isinstance(data, Live):

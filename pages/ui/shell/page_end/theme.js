@@ -1,4 +1,4 @@
-// Redraw the page when the reader chooses another theme, and make all pages open in this theme. Streamlit 1.67 does not
+// Redraw the page when the reader chooses a different theme, and make all pages open in this theme. Streamlit 1.67 does not
 // rerun the page after a choice in its menu, so charts would keep their colors. It stores the choice only for this
 // page's URL (stActiveTheme-/layers-v2 in the local storage).
 let theme = null; // the current page, the paths of all pages, and the observer

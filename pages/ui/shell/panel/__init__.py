@@ -122,7 +122,7 @@ def _texts(page: str, translate: Translate) -> dict[str, str]:
 def actions(undone: bool, redone: bool, plain: bool, preset: str) -> list[dict[str, Any]]:
     """The buttons undo, redo and reset (to ``preset``).
 
-    ``undone`` disables undo because there is nothing to undo; likewise ``redone`` disables redo and ``plain`` reset.
+    ``undone``, ``redone`` and ``plain`` disable undo, redo and reset, because there is nothing to undo, redo or reset.
     """
     named = (
         (_("Undo"), _("Undo one step (Ctrl+Z)"), "undo", ["ctrl+z"], undone),

@@ -1,6 +1,6 @@
 // After Back or Forward, an earlier run that has not finished could overwrite the URL to which Back led. So URLs are
 // dropped until the run that Back caused begins. This run first writes the URL with & at its end. It never begins if
-// the reader does something else at once, or if the connection is lost.
+// the reader immediately does something else, or if the connection is lost.
 const LONGEST_WAIT = 5000; // ms
 let awaited = null; // the query of the URL whose run has not begun yet
 let patience = 0; // the timer that ends the wait

@@ -60,7 +60,7 @@ def show_if_asked(choice: Choice) -> None:
 def exported_tables(choice: Choice) -> dict[str, tuple[Callable[[], Table], TableOrChart | None]]:
     """The exportable tables, keyed by title: the page's tables and the data of its charts, then tables of the model.
 
-    Each value is a pair: a function that makes the table, and the chart that the data belong to, or None. A page that
+    Each value is a pair: a function that makes the table, and the chart to which the data belong, or None. A page that
     exports its own model has no tables of the session's model.
     """
     offered: dict[str, tuple[Callable[[], Table], TableOrChart | None]] = {}
@@ -93,7 +93,7 @@ def _show(choice: Choice) -> None:
             st.caption(message)
         if not choice.model.add_pooling_layer:
             st.caption(_("A config.json cannot record that the pooler is left out; the Python program does."))
-    with st.container(key="making"):  # style.css shows it only while a file is being made
+    with st.container(key="making"):  # style.css shows it only while a file is being created
         st.caption(_("Creating the file. A report builds the real model first, which can take a few seconds."))
     st.markdown(_("**The numbers**, and the charts of this page"))
     offered = exported_tables(choice)

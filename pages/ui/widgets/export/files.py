@@ -1,4 +1,4 @@
-"""The files that can be exported. A file's content is made only when a reader downloads it."""
+"""The files that can be exported. A file's content is created only when a reader downloads it."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -43,9 +43,9 @@ def model_files(
     settings: Settings | None = None,
     steps: ShownSteps | None = None,
 ) -> list[File]:
-    """The files that describe the model: configs, a Python program that rebuilds it, reports, an interactive page.
+    """The files that describe the model: configs, a Python program, reports and an interactive page.
 
-    The files are made outside a script run, where there is no session state, so the translator ``_`` is a parameter.
+    The files are created outside a script run, where there is no session state, so the translator ``_`` is a parameter.
     With ``steps``, the files describe the model after the steps; ``left_out`` names the steps that a file cannot
     contain.
     """
@@ -75,7 +75,7 @@ def model_files(
 
 
 def exported(choice: Choice, steps: ShownSteps | None) -> Model:
-    """The model that the files describe: after the steps, if there are any."""
+    """The model that the files describe: the session's model, after the steps if there are any."""
     return steps.changed.model if steps else choice.model
 
 
@@ -116,7 +116,7 @@ def left_out(steps: ShownSteps) -> Iterator[str]:
 def table_files(stem: str, title: str, make: Callable[[], Table], model: str = "") -> list[File]:
     """The CSV, Markdown and LaTeX files of a table. Their names begin with ``stem``.
 
-    The caption in LaTeX also names ``model``, unless it is empty.
+    The caption in LaTeX also contains ``model``, unless it is empty.
     """
 
     def captioned() -> Table:
@@ -133,7 +133,7 @@ def table_files(stem: str, title: str, make: Callable[[], Table], model: str = "
 
 
 def chart_files(stem: str, chart: TableOrChart, title: str) -> list[File]:
-    """The files of a chart, SVG and PNG, in the chart's colors for the light theme."""
+    """The SVG and PNG files of a chart, in its colors for the light theme."""
     stem, spec = f"{stem}-{_slug(title)}", chart.spec or {}
     return [
         File("SVG", f"{stem}.svg", "image/svg+xml", lambda: svg(spec, chart.data).encode()),
@@ -201,7 +201,7 @@ def _verification(model: Model, _: Translate) -> Verification:
         )
         added, kind = f"{real_model.not_checked(model):,}", model.config.position_embedding_type
         verdict += " " + message.format(added=added, kind=kind)
-    # The checks of each kind of module would fill a page. Only those that fail are reported.
+    # The checks of each kind of module would fill a page. Only failed checks are reported.
     kinds = {module.class_name for _path, module, _copies in model.modules()}
     rows = tuple(
         (_(check.name), check.ours, check.theirs, _("✓ agrees") if check.agrees else _("✗ differs"))

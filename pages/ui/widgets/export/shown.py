@@ -30,7 +30,7 @@ class File(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """The URL and the language of the page that an exported file comes from."""
+    """The URL and the language of the page from which a file is exported."""
 
     url: str
     language: str
@@ -53,7 +53,7 @@ class ShownSteps(NamedTuple):
 
 @dataclass
 class PageNotes:
-    """What the page records for the export besides its tables and charts."""
+    """Notes that the page records for the export in addition to its tables and charts."""
 
     settings: Settings | None = None  # how the page trains or runs the model
     models: str = ""  # the names of the models in the page's tables, if these are not about the session's model

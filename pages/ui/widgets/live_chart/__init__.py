@@ -54,7 +54,7 @@ def clicked(key: str, param: str) -> list[dict[str, Any]]:
 
 
 def _cell(cell: Any) -> Any:
-    """A cell as JSON that a browser can read: NaN becomes None, and integers from 2**53 on become floats."""
+    """A cell as JSON that a browser can read: NaN becomes None, and integers beyond ±2**53 become floats."""
     if isinstance(cell, float) and isnan(cell):
         return None
     return float(cell) if isinstance(cell, int) and not isinstance(cell, bool) and abs(cell) >= 2**53 else cell

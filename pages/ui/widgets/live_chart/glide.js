@@ -1,5 +1,5 @@
 // After a jump of a slider, the marks of a chart (bars, curves, labels) glide to their new places. During a drag, they
-// move at once.
+// move without a transition.
 
 const GLIDE = { duration: 200, easing: "ease-out", id: "glide" };
 

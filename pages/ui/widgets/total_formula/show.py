@@ -23,7 +23,7 @@ def show_total_formula(model: Model) -> None:
 
 
 def show_part_formula(model: Model, path: str, count: int, color: str = "") -> None:
-    """Show the formula of the module at ``path``, which results in its parameter ``count``."""
+    """Show the formula of the module at ``path``; its result is ``count``, the module's parameter count."""
     draw_formula(part_formula(model, path, count, color), "part-formula")
 
 

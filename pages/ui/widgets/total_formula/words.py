@@ -11,7 +11,7 @@ from pages.ui.shell.i18n import _, listed
 from pages.ui.widgets.numbers import unbroken
 from pages.ui.widgets.tables import shape_text
 
-# Maps a letter's config field to the letter's value and meaning.
+# Maps a letter's config field to a text with the letter's value and meaning.
 COUNTED: dict[str, str] = {
     "vocab_size": N_("{value} word pieces"),
     "hidden_size": N_("{value} hidden size"),
@@ -42,7 +42,7 @@ _KINDS: dict[str, str] = {
 
 
 def brace_of(term: Term) -> str:
-    """The text under the brace of a term: its LayerNorm letters, or the meaning of a fixed size; else empty."""
+    """The text under the brace of a term: its LayerNorm letters, or the meaning of a fixed size; otherwise empty."""
     if term.norm:
         return greek(term.tensors)
     place = term.tensors[0].place
@@ -61,7 +61,7 @@ def _name_of(tensor: Tensor) -> str:
 
 
 def lines_of(tensors: Iterable[Tensor], sizes_of: Callable[[Tensor], tuple[int, ...]]) -> list[str]:
-    """One line for each group of tensors of the same kind and shape: "Biases: query, key, value, 3 × [768]".
+    """Return a line for each group of tensors of the same kind and shape: "Biases: query, key, value, 3 × [768]".
 
     The shapes of ``tensors`` are symbolic; ``sizes_of`` returns a tensor's live shape.
     """
