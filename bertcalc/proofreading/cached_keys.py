@@ -170,7 +170,7 @@ class _KeysAndValues(NamedTuple):
     heads: int
     tokens: int
     batch: int
-    width: int
+    width: int  # bytes per element
     of_both: int = 2  # 2 for keys and values, 1 for only one of them
 
     @property
@@ -323,7 +323,10 @@ class CacheClaims:
         return bool(_named(title) and not _OF_OTHERS.search(title))
 
     def _sizes(self, model: Model | None, sentence: str, *, assumed: bool, is_named: bool) -> _CacheSizes | None:
-        """The sizes of the text's model, or else the text's stated sizes; None without sizes or without a cache."""
+        """The sizes of the model or, if the model is unknown or assumed, the stated sizes.
+
+        None if the model has no KV cache, or if the text does not state all sizes.
+        """
         if model is not None and not assumed:
             config = model.config
             heads = config.num_attention_heads
@@ -420,7 +423,7 @@ class CacheClaims:
         return _Options((1, *several[:3]), sure=not set(several) - {1})
 
     def _widths(self, entry: WrittenNumber, places: Sequence[str]) -> _Options:
-        """The possible bytes per element. If the text states none, they are 2 for half precision and 4 for float32."""
+        """The possible bytes per element: those that the text states, or else 2 (half precision) and 4 (float32)."""
         for side in entry.sides:
             for operand in side.operands:
                 if re.fullmatch(r"[124]\s?(?:bytes?|字节|B)", operand.text, re.I):
@@ -432,7 +435,7 @@ class CacheClaims:
 
 
 def _of_all_heads(sizes: _CacheSizes) -> tuple[int, int]:
-    """The width of a token's keys in one layer: with separate keys for all heads, and with shared keys."""
+    """The size of a token's keys in one layer: with separate keys for all heads, and with shared keys."""
     return sizes.heads * sizes.head_size, sizes.shared * sizes.head_size
 
 
@@ -552,7 +555,7 @@ def _cause(kept: _KeysAndValues, value: Fraction, units: Collection[Fraction]) -
 
 
 def _other_product(entry: WrittenNumber, readings: Sequence[_KeysAndValues]) -> Judged | None:
-    """Judge the wrong result of a right calculation of the cache's bytes: 2 × 32 × ... × 2 = 3 GB."""
+    """Judge the wrong result of a right calculation of the cache's bytes (2 × 32 × ... × 2 = 3 GB), or return None."""
     side, stated = next((side for side in entry.sides if side.is_calculation), entry.stated), entry.stated
     if not side.is_calculation or side.unit or stated.is_calculation:
         return None

@@ -225,7 +225,7 @@ def _on_right_terms(entry: WrittenNumber, model: Model, names: Mapping[int, str]
 
 
 def parts_of_terms(entry: WrittenNumber, model: Model) -> list[Counted]:
-    """The parts that single terms of a calculation count correctly, if no other part has the same count.
+    """Return the parts that single terms of a calculation count correctly, except terms that fit several parts.
 
     >>> from bertcalc import BertConfig, build
     >>> from bertcalc.proofreading.mentions.calculations import find
@@ -317,7 +317,7 @@ _PRODUCT, _POWER = re.compile("[×·⋅]"), re.compile(r"\^")
 
 
 def _counts(part: Counted) -> set[int]:
-    """The counts of a part with biases and without."""
+    """The counts of a part with and without biases."""
     return {*map(total, with_and_without_biases(part))}
 
 

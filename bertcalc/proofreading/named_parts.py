@@ -147,7 +147,7 @@ def names_whole_only(name: str, model: Model) -> bool:
     return all(part in WIDE for part in called)
 
 
-# Names that mean a single part, although the patterns of other parts match them as well.
+# Names that mean a single part, although the patterns of other parts also match them.
 _TABLE = r"(?:[ _-]?embeddings?)(?: (?:table|matrix|layer))?"
 _TABLE_LABELS = {
     "word embeddings": rf"(?:the )?(?:word|token|input){_TABLE}|词嵌入(?:矩阵|表)?",
@@ -349,7 +349,7 @@ def parts_without_biases(model: Model, low: int, high: int) -> list[Counted]:
 
 @lru_cache(maxsize=32)
 def _without_biases(model: Model) -> tuple[list[int], list[tuple[int, Counted]]]:
-    """The counts of parts without biases, ascending, and the (position, part) pairs in the same order."""
+    """The counts of parts without biases, ascending, and the (original position, part) pairs in the same order."""
     parts = enumerate(
         part._replace(tensors=tuple(tensors))
         for part in counts_of(tuple(PARTS), model)

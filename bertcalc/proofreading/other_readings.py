@@ -1,4 +1,4 @@
-"""Find another reading of a number that was judged wrong, by other words of its sentence or by its calculation.
+"""Find another reading of a number that was judged wrong, from other words of its sentence or its calculation.
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.proofreading.mentions.calculations import find
@@ -160,7 +160,7 @@ def is_of_variant(judged: Judged, context: Context, model: Model) -> bool:
     if judged.counted is not None and judged.counted.part not in (*WHOLE_OR_BODY, *OF_VOCABULARY, "layers"):
         return False
     if not is_published(model.config):
-        return False  # the text's own sizes are counted already
+        return False  # the model already has the text's own sizes
     layers = {stated.size for stated in stated_sizes(sentence).values() if stated.field == "num_hidden_layers"}
     vocabulary = model.config.vocab_size
     numbers = (int(number.replace(",", "")) for number in _LONG_NUMBER.findall(sentence))
@@ -175,7 +175,7 @@ def is_of_variant(judged: Judged, context: Context, model: Model) -> bool:
 
 _LONG_NUMBER = re.compile(r"(?<![0-9.,])[0-9]{2,3},?[0-9]{3}(?![0-9,.]*[0-9])")
 _NEAR_VOCABULARY = 10  # a number within a tenth of the vocabulary size may be another vocabulary size
-# Words for the text's own vocabulary, which may be in whole thousands.
+# Words for a vocabulary of the text's own; its size may then be a multiple of 1,000.
 OF_OWN = re.compile(r"\bwe (?:pre)?train|trimm|\bgerman\b|我们训练|裁剪", re.I)
 OF_VOCABULARY = (
     *TABLES,

@@ -89,7 +89,7 @@ LONGEST = 100_000
 MOST_CLAIMS = 5_000
 MOST_JUDGED = 600  # maximum number of distinct (words, number) pairs; later numbers are not judged
 _LONGEST_ROW = 200  # maximum number of findings on a line that a later number is compared with
-_MOST_SEARCHES = 3  # maximum number of searches per text; one search takes about a second
+_MOST_SEARCHES = 3  # maximum number of searches per text, because a search is slow
 _LEAST_OF_OTHERS = 10**6  # smaller numbers match parts of other models by chance
 
 
@@ -361,7 +361,7 @@ class _Verdicts:
     def _continued(self, entry: WrittenNumber, context: Context) -> Context:
         """The context, plus the previous number's words if the number's own words name only a number of layers.
 
-        A percentage after another percentage also takes the previous words if its own words name no part.
+        A percentage after another percentage also gets the previous words if its own words name no part.
         """
         line, names = self._names
         last = self._findings[-1].entry.stated.text if self._findings else ""
@@ -711,13 +711,13 @@ class _Verdicts:
         return searched(int(value), model, untied=bool(untied))
 
     def _is_too_much(self, entry: WrittenNumber, context: Context) -> bool:
-        """Whether the text has more different numbers than can be judged in a few seconds."""
+        """Whether the text has too many distinct numbers to judge: more than MOST_JUDGED."""
         if entry.best.value >= LEAST_CARRIED:
             self._judged.add((context.names, entry.best.value))
         return len(self._judged) > MOST_JUDGED
 
     def _of_others(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
-        """Judge a number for the other models that the text names, if it is not right for ``model``."""
+        """Judge a number that is not right for ``model`` by the text's other models; return None if none fits."""
         if judged.verdict not in ("wrong", "unknown") or model is None:
             return None
         is_share = entry.stated.text.endswith("%")

@@ -251,7 +251,8 @@ def roundness(side: ChainSide) -> Fraction:
 _HALF_OF_TENTH = Fraction(1, 20)
 # Words of texts that may count the decoder separately from the embeddings.
 _UNTIED = re.compile(r"untied|not tied|decoder|lm_?head|not shar|output layer|不共享|不绑定|解码|输出层", re.I)
-# The largest whole, as a multiple of the model's parameters; larger wholes count the decoder separately.
+# The largest total, relative to the model's parameters, that a share may refer to if the text mentions no untied
+# decoder.
 _LARGEST = Fraction(21, 20)
 
 
@@ -384,7 +385,7 @@ def compared_in(before: str, after: str) -> ComparedModels | None:
 
 
 def compared_before(before: str) -> str:
-    """The words after "than" or "compared to", from a model's name on: better than BERT-large with 40% fewer ...
+    """The words after "than" or "compared to" that begin with a model's name: better than BERT-large with 40% fewer ...
 
     ``before`` is the text before a percentage. The result is empty if the text compares with no model.
     """

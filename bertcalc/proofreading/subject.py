@@ -309,7 +309,7 @@ class Subject:
         return [model_of(name) for name in dict.fromkeys(names) if name != self.preset][:_MOST_OTHERS]
 
     def fit(self, numbers: Collection[int]) -> int:
-        """How many of the numbers are the parameter count of a part of the model."""
+        """Count the numbers that are parameter counts of the model or of its parts."""
         return fit(self.model, numbers)
 
     @property

@@ -52,7 +52,7 @@ _SUM = re.compile(r"\b(?:sum|total|together|altogether|in all)\b|合计|总计|�
 _ADAM = re.compile(r"\badam", re.I)
 _IN_FLOAT32 = re.compile(r"fp32|float32|single precision|32[- ]bit|单精度|全精度|full precision", re.I)
 _MIXED = re.compile(r"mixed|\bamp\b|fp16|bf16|float16|half[- ]prec|16[- ]bit|混合|半精度", re.I)
-# Training that keeps something else for a parameter, or only for some parameters.
+# Words for training that stores other data per parameter, or data for only some parameters.
 _OTHERWISE = re.compile(
     r"8[- ]?bit|4[- ]?bit|adafactor|\blion\b|\bzero\b|fsdp|shard|offload|per (?:gpu|device)"
     r"|\bsgd\b|each moment|one moment|single moment|first moment(?! and)|per moment|activation|batch|kv|peak"
@@ -162,7 +162,7 @@ class TrainingClaims:
             parts = self._named[-1].parts  # the moments of LoRA take 2.4 MB, while full fine-tuning needs 997 MB
         expected = self._expected(entry, label, parts, context, model)
         if expected and (last_part := _parts(alone)) and last_part != parts and not _JOINED.search(alone):
-            # the gradients the same, Adam's two moments 875.9 MB
+            # Only the end of the label may be meant: the gradients the same, Adam's two moments 875.9 MB
             other = self._expected(entry, alone, last_part, context, model) or expected
             expected = other._replace(widths=(*other.widths, *expected.widths))
         if entry.value >= _LEAST_NAMED:
@@ -366,7 +366,7 @@ def _judged(
     """Judge a number by the expected bytes per parameter; it is conditional if it fits a different number of bytes.
 
     ``judged`` is the verdict so far. A size is right within ``nearly`` of the expected size, and not wrong within
-    ``near``. None if the verdict so far stands.
+    ``near``. Return None if the verdict so far stands.
     """
     totals = [count.total for count in every_count(model.config, known_counts) if count.model.config == model.config]
     totals = [model.num_parameters(), *totals, *filter(None, [nominal_count(model.config)])]

@@ -42,7 +42,7 @@ def fixed(number: Fraction | float, places: int = 1, unlike: int = 0) -> str:
 
 
 def _ratio(number: Fraction | float) -> tuple[int, int]:
-    """A number as a ratio of integers in lowest terms. Integer arithmetic takes a tenth of the time of Fraction."""
+    """A number as a ratio of integers in lowest terms. Integer arithmetic is much faster than Fraction."""
     return (number if isinstance(number, int | float) else Fraction(number)).as_integer_ratio()
 
 
@@ -79,7 +79,7 @@ def _without_zeros(figure: str) -> str:
 
 
 def rounded(number: float, digits: int = 3) -> float:
-    """Round a number to ``digits`` significant digits, for a table of numbers."""
+    """Round a number to ``digits`` significant digits, and return it as a number."""
     return float(f"{number:.{digits}g}")
 
 
@@ -209,7 +209,7 @@ def latex_fraction(number: Fraction) -> str:
 
 
 def superscript(number: int) -> str:
-    """Write an integer in superscript digits: ²."""
+    """Write an integer in superscript digits: ¹² for 12."""
     return f"{number}".translate(_SUPERSCRIPTS)
 
 
