@@ -250,7 +250,7 @@ _LOADED = re.compile(r"from_pretrained\(\s*[\"'](?:[^\"'/]{1,60}/)?([^\"'/]{1,80
 
 
 def last_loaded(text: str) -> str:
-    """The name of the model that a program loads last; empty if it loads none.
+    """The name of the model that a text loads last, without its owner; empty if it loads none.
 
     >>> last_loaded('AutoModel.from_pretrained("google-bert/bert-base-chinese")')
     'bert-base-chinese'

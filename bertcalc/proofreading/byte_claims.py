@@ -138,7 +138,7 @@ class _Stored(NamedTuple):
 
 
 def _count_in_mb(stored: Sequence[_Stored], context: Context, model: Model) -> Judged | None:
-    """Judge a count of parameters that mistakenly has a unit of bytes: bert-base-uncased (110MB)."""
+    """Judge a parameter count that mistakenly has a unit of bytes, as in bert-base-uncased (110MB), or return None."""
     is_of_bytes = all(size.width == 1 for size in stored)
     is_count = opens_behind_name(context.before) or any(map(COUNT_OF_ALL.fullmatch, context.names[:1]))
     if not (is_of_bytes and is_count) or not _is_of_model(context) or context.is_in_text(_EIGHT_BITS):
@@ -187,7 +187,7 @@ def _stored(side: ChainSide, model: Model, *, of_part: bool) -> Iterator[_Stored
 
 
 def _is_coincidence(size: _Stored, side: ChainSide, model: Model) -> bool:
-    """Whether a rounded size fits only in binary units and without the head, so by chance: 28 GB for Llama 3 8B."""
+    """Whether a rounded size fits by chance: in binary units, and only without the head, as 28 GB for Llama 3 8B."""
     lacks_head = size.parameters < model.num_parameters() * _OF_WHOLE
     return size.is_binary and lacks_head and side.reach * _EXACT > side.value
 
@@ -362,7 +362,7 @@ _WEIGHTS_ALONE = re.compile(
     re.I,
 )
 _ANY_WIDTH = (Fraction(1, 2), 1, 2, 4, 8)  # possible numbers of bytes per parameter
-_FARTHEST_OF_WIDTH = 6  # a sixth: a size this close may be in GiB, or include a head or buffers
+_FARTHEST_OF_WIDTH = 6  # a tolerance of a sixth: such a size may be in GiB, or include a head or buffers
 
 
 def _near_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:

@@ -276,7 +276,7 @@ class CacheClaims:
             return None
         lengths = {*_lengths(sentence)} - {(1,)}
         if not entry.cells and (len(lengths) > 1 or len(_MODEL_SIZE.findall(sentence)) > 1):
-            return None  # several models, or several sequence lengths
+            return None  # the sentence is about several models or several sequence lengths
         return _wrong(stated.value, stated.unit_factors, sure, [reading for reading, _sure in kept], model)
 
     def _beside(self, entry: WrittenNumber, last: int, context: Context, headers: Collection[str]) -> tuple[str, str]:
@@ -303,7 +303,7 @@ class CacheClaims:
         return next(iter(context.names), "") if is_alone else before, after
 
     def _names_cache(self, before: str, after: str, context: Context, *, is_next: bool) -> bool:
-        """Whether a number is about the cache, by the nearest words that name a use of memory.
+        """Whether a number is about the cache, according to the nearest words that name a use of memory.
 
         Without such words, it is about the cache if the previous size is (``is_next``), or if the sentence or a title
         names the cache and no other use.
@@ -555,7 +555,10 @@ def _cause(kept: _KeysAndValues, value: Fraction, units: Collection[Fraction]) -
 
 
 def _other_product(entry: WrittenNumber, readings: Sequence[_KeysAndValues]) -> Judged | None:
-    """Judge the wrong result of a right calculation of the cache's bytes (2 × 32 × ... × 2 = 3 GB), or return None."""
+    """Judge the wrong result of a right calculation of the cache's bytes: 2 × 32 × ... × 2 = 3 GB.
+
+    Return None for other numbers.
+    """
     side, stated = next((side for side in entry.sides if side.is_calculation), entry.stated), entry.stated
     if not side.is_calculation or side.unit or stated.is_calculation:
         return None

@@ -62,14 +62,14 @@ def judge_chain(entry: WrittenNumber, before: str = "") -> Judged | None:
 def _is_part_of_sentence(first: ChainSide, stated: ChainSide, before: str) -> bool:
     """Whether a result includes more than the calculation beside it: a running sum, or a product before it."""
     if _GOES_ON_WITH.search(before):
-        return True  # 16,622,592; + 85,054,464 = 101,677,056
+        return True  # a running sum: 16,622,592; + 85,054,464 = 101,677,056
     if first.value < 1 <= stated.value and stated.unit is None and not stated.text.endswith("%"):
-        return True  # reduced to 2/3, i.e. 2,048
+        return True  # a share of a size: reduced to 2/3, i.e. 2,048
     if first.is_calculation and abs(first.value * 10**6 - stated.value) <= stated.reach:
-        return True  # 85 / 12 = 7.1M
+        return True  # operands in millions: 85 / 12 = 7.1M
     earlier = [_product(shape) for shape in _PRODUCT_OF_SIZES.finditer(before[-_NEAR_PRODUCTS:])]
     if earlier and first.value + earlier[-1] == stated.value:
-        return True  # A is 8 × 768, B is 768 × 8, that is 12,288 parameters
+        return True  # a sum of two products: A is 8 × 768, B is 768 × 8, that is 12,288 parameters
     sizes = [int(size) for size in re.findall("[0-9]{1,6}", first.text)]
     rank = stated.value / (sum(sizes) or 1)
     return len(sizes) == _OF_PLAIN and bool(re.search(rf"\b(?:r|rank|秩) ?[=为]? ?{rank}\b", before, re.I))

@@ -25,7 +25,7 @@ from bertcalc.text.problem import InputError
 
 _WITH = " with "  # separates the name of a preset from the sizes that differ from it
 _FEWEST_SIZES = 2
-_OF_DEPTH = re.compile(r"-layer\b", re.I)  # a 3-layer BERT
+_OF_DEPTH = re.compile(r"-layer\b", re.I)  # as in "a 3-layer BERT"
 
 
 def described_by(group: SizeGroup, line: str, preset: str, *, alone: bool = False) -> str:

@@ -209,7 +209,7 @@ class EarlierNumbers:
         return apart <= 2 * max(stated.reach, stated.rough)
 
     def _widen(self, side: ChainSide, used: Mapping[Fraction, int], finding: Finding) -> None:
-        """Judge a term of a sum that counts one layer anew if another term shows that all layers are meant."""
+        """Judge a term for one layer again if another term of the same sum shows that all layers are meant."""
         parts = {value: self.findings[index].judged.counted for value, index in used.items()}
         if finding.model is None or not any(
             part and part.layers == "all" and _repeats(part) for part in parts.values()
@@ -218,7 +218,7 @@ class EarlierNumbers:
         for value, part in parts.items():
             multiplied = re.search(rf"(?:[*×·]{int(value)}(?![0-9]))|(?<![0-9]){int(value)}[*×·^]", side.text)
             is_of_one = part is not None and part.layers == "one" and part.heads == "all" and not multiplied
-            is_of_one = is_of_one and not any(map(_counts_layers, parts.values()))  # whole layers contain this part
+            is_of_one = is_of_one and not any(map(_counts_layers, parts.values()))  # whole layers already contain this part
             if part and is_of_one and (widened := in_all_layers(part, value, finding.model)):
                 index = used[value]
                 self.findings[index] = self.findings[index]._replace(judged=widened)

@@ -30,7 +30,7 @@ from bertcalc.text.problem import InputError, Problem
 
 
 class _Operations(NamedTuple):
-    """A part of the layers with FLOPs that texts state: its name, a pattern for it, and a test of its steps."""
+    """A part of the layers for which texts state FLOPs: its name, a pattern for the name, and a test for its steps."""
 
     words: str
     pattern: str
@@ -228,7 +228,7 @@ _COUNTS = N_("the FLOPs of {part} for {batch} x {length} tokens")
 
 
 def _called(part: _Operations | None, layers: int) -> Problem:
-    """Describe a part of one layer or of all layers in words; None means the whole layers."""
+    """Describe a part of one layer or of all layers in words. A ``part`` of None means whole layers."""
     if part is None:
         return Problem.of(N_("one layer") if layers == 1 else N_("all layers"))
     message = N_("{part} of one layer") if layers == 1 else N_("{part} of all layers")
@@ -238,7 +238,7 @@ def _called(part: _Operations | None, layers: int) -> Problem:
 def _in_layers(part: _Operations | None, batch_size: int, length: int, model: Model) -> Iterator[tuple[int, Fraction]]:
     """Yield the FLOPs of a part in one layer and in all layers, as (number of layers, FLOPs) pairs.
 
-    Nothing is yielded if the part has no FLOPs. None means the whole layers.
+    A ``part`` of None means whole layers. Nothing is yielded if there are no FLOPs.
     """
     layers = model.config.num_hidden_layers
     products = (step for step in _products(model, length) if step.place.component == "encoder" and step.runs == layers)

@@ -207,7 +207,7 @@ def _with_meaning(judged: Judged, entry: WrittenNumber, context: Context, model:
     value = judged.right_value or Fraction(0)
     factors = {operand.value for side in entry.sides if side.is_calculation for operand in side.operands}
     if stated.value - value in factors and re.search("bias|偏置", context.line, re.I):
-        return judged._replace(verdict="conditional")  # c_attn with its bias: 768 × 2304 = 1,771,776
+        return judged._replace(verdict="conditional")  # the result includes the bias: c_attn has 768 × 2304 = 1,771,776
     computed = meant_by_words(TypedLine("", "", value), context, model)
     if meant and meant.is_right and meant.counted and _is_likelier(meant, computed):
         message = N_("The result is right for {part}; the calculation is not.")
@@ -370,7 +370,7 @@ def _is_layer_times_layers(entry: WrittenNumber, part: Counted, model: Model) ->
 
 
 def _rounded_part(line: TypedLine, context: Context, model: Model) -> Counted | None:
-    """The named part with a count that rounds to a number with trailing zeros: a pooler with 590,000 parameters."""
+    """The named part if its count rounds to the number, as in "a pooler with 590,000 parameters"; otherwise None."""
     if line.reach or not line.value or line.value % _THOUSAND or not names_particular_part(context, model):
         return None
     verdict = meant_by_words(line._replace(reach=line.rough), context, model)
@@ -541,7 +541,7 @@ _PER_LAYER = re.compile(
 )
 
 
-_IS_SUM = re.compile(r"\W*(?:sum|together|sub-?total|小计|合计)", re.I)  # the label of a sum of lines
+_IS_SUM = re.compile(r"\W*(?:sum|together|sub-?total|小计|合计)", re.I)  # labels of a sum of lines
 
 
 def _says_total(context: Context) -> bool:
@@ -593,7 +593,7 @@ def _lacks_biases(entry: WrittenNumber, context: Context, model: Model) -> Judge
     return None
 
 
-_ABOUT = re.compile(r"[×x*]\s?[~≈约]\s?[0-9]")  # a factor that the text itself calls rounded
+_ABOUT = re.compile(r"[×x*]\s?[~≈约]\s?[0-9]")  # a factor that the text marks as rounded
 
 
 def _matrices_alone(entry: WrittenNumber, part: Counted, context: Context, model: Model) -> Judged | None:
@@ -635,7 +635,7 @@ _WITH_BIASES_ALONE = (
 _LEAST_OF_LETTERS = 10**6  # smallest formula in letters that is judged wrong; letters may mean something else
 
 
-_SIZE_TAKEN = re.compile("[A-Z]=")  # a mistake that takes one size for another; a formula in letters cannot make it
+_SIZE_TAKEN = re.compile("[A-Z]=")  # a mistake that confuses two sizes, which a formula in letters cannot do
 # Mistakes that are rejected if another part has exactly the stated count.
 _FAR_FETCHED = ("decoder layers", "cross attention added")
 
@@ -720,7 +720,7 @@ def _is_vocabulary(context: Context) -> bool:
     return bool(_VOCABULARY.search(beside)) and not re.search(r"param|参数", beside, re.I)
 
 
-_OF_SIZE = re.compile(r"[- ]?(?:hidden\b|units|dim)|[ 个]?(?:维|隐藏)", re.I)  # 1024 hidden units, 1024 维
+_OF_SIZE = re.compile(r"[- ]?(?:hidden\b|units|dim)|[ 个]?(?:维|隐藏)", re.I)  # words after a size: 1024 hidden units, 1024 维
 
 
 _NAMED_SIZE = re.compile(
@@ -853,7 +853,7 @@ def _slip(side: ChainSide, context: Context, model: Model) -> Judged | None:
 
 @lru_cache(maxsize=32)
 def _counts_of_parts(model: Model) -> list[tuple[int, Counted]]:
-    """(count, part) pairs for the parts that texts usually count."""
+    """Return (count, part) pairs for the parts that texts usually count."""
     return [(part.right, part) for part in all_parts(model) if part.part in PARTS and part.heads == "all"]
 
 
@@ -883,7 +883,7 @@ _OF_MATRIX = 2
 
 
 def _of_one_head(side: ChainSide, context: Context, model: Model) -> Counted | None:
-    """The part of an attention head with exactly this count (with or without biases), if the words name a head."""
+    """The part of an attention head with this count, with or without biases; None unless the words name a head."""
     if side.reach or not any(map(_HEAD.search, context.names[:2])):
         return None
     parts = (part for part in all_parts(model) if part.heads == "one" and part.layers != "all")

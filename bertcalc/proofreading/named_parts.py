@@ -297,7 +297,7 @@ def names_particular_part(context: Context, model: Model) -> bool:
 
 @lru_cache(maxsize=4096)
 def _names_part(name: str, model: Model) -> bool:
-    """Whether a name means parts of a model."""
+    """Whether a name means at least one part of a model."""
     if re.search(r"\w\.(?:weight|bias)\b", name):
         return True
     return any(re.search(pattern, name, re.I) for _of, pattern in PARTS.values())
@@ -307,7 +307,7 @@ def _names_part(name: str, model: Model) -> bool:
 def _line_verdict(name: str, line: TypedLine, model: Model) -> LineVerdict:
     tensor = re.search(r"(?:[A-Za-z_][\w*]*\.)+(?:[0-9]+\.)?(?:\w+\.)*(?:weight|bias)\b", name)
     if not tensor and re.fullmatch(r"\W*[A-Za-z]+\W*", name):
-        name = f"the {name}"  # an ordinary word, not the path of a module such as attention
+        name = f"the {name}"  # so that an ordinary word, such as attention, is not read as the path of a module
     return judge_line(line._replace(name=tensor[0] if tensor else name), model, model.config)
 
 
@@ -450,7 +450,7 @@ _UNDERSCORE = re.compile("(?<=[a-z])_(?=[a-z])", re.I)  # between two words: sel
 
 
 _ASIDE = re.compile(r"[,，;；(（](?P<aside>[^,，;；(（]{1,60})$")
-# An aside that changes what is counted.
+# Words in an aside that change what is counted.
 _CHANGES = re.compile(
     r"with|and\b|plus|only|alone|exclud|includ|no\b|not\b|than|new|added|trainable|frozen|before|after|[0-9+&×*]|[含和与加不无没新减除前后]",
     re.I,

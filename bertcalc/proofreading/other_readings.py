@@ -96,7 +96,7 @@ _MODULES = (
 
 
 def _module(judged: Judged, side: ChainSide, context: Context, model: Model) -> Counted | None:
-    """The module that a calculation counts with its biases, if only a heading names the part that contains it."""
+    """The module that a number counts with its biases if only a heading names the part around it; otherwise None."""
     if any(meant_alone(name) and name in " ".join(context.before.split()) for name in context.names[:1]):
         return None
     whole = {tensor.name for tensor in judged.counted.tensors} if judged.counted else set()
@@ -228,7 +228,7 @@ def unless_explained(
 
 _SPEAKS_OF_WEIGHTS = re.compile(
     r"[0-9]\s(?:weights|weight elements)\b|[0-9]\s?个?权重", re.I
-)  # 147,456 weights per head
+)  # as in "147,456 weights per head"
 
 
 def _is_as_in_bert(causes: Collection[str], context: Context) -> bool:

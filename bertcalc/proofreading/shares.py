@@ -41,7 +41,7 @@ from bertcalc.text import N_
 from bertcalc.text.digits import fixed
 from bertcalc.text.problem import Problem
 
-_DOUBLE = Fraction(1, 10**12)  # shares are computed in double precision
+_DOUBLE = Fraction(1, 10**12)  # tolerance for shares that were computed in double precision
 _OF_COMPONENT = N_("the share of this component: {component}")
 _OF_A_LAYER = N_("the previous number's share of a layer")
 _OF_LAYER = N_("the share of a layer: {component}")
@@ -399,7 +399,7 @@ _COMPARED_BEFORE = re.compile(
 
 
 def compared_times(before: str, after: str) -> ComparedModels | None:
-    """The words after "times the parameters of" or "times fewer parameters than"; None if there are none.
+    """The comparison around a ratio, such as "times the parameters of"; None if there is none.
 
     ``before`` and ``after`` are the text before and after the ratio.
     """

@@ -97,7 +97,8 @@ _SIZE_FIRST = re.compile(rf"(?:the )?(?P<size>{SIZE_NAMES})\b(?!-)", re.I)
 class Subject:
     """The model that a text is about, and the positions of all models that the text names.
 
-    The methods that return a model return None for models that bertcalc does not support.
+    ``preset`` is the name of the model, and ``assumed`` is True if the text does not name it. The methods that return a
+    model return None for models that bertcalc does not support.
     """
 
     model: Model | None  # None: the text is about models that bertcalc does not support
@@ -717,7 +718,7 @@ _SENTENCE_OF_FACT = re.compile(r"(?:[^\n.。;；]|[.](?![\s]|$)){1,200}")
 _IS_FACT = re.compile(r"['\"`*_]{0,4}\s?(?:[(（|]|has|uses|contains|consists of|comprises|有|是|为|包含|使用)")
 
 
-_IS_LABEL = re.compile(r"['\"`*_]{0,4}\s?[:：]")  # not used for several names: BERT-large vs BERT-base: 24 layers
+_IS_LABEL = re.compile(r"['\"`*_]{0,4}\s?[:：]")  # ignored on a line with several names: BERT-large vs BERT-base: 24 layers
 
 
 def _is_chosen(text: str, preset: str, layers: int) -> bool:

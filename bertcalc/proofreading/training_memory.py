@@ -27,7 +27,7 @@ from bertcalc.text import N_
 from bertcalc.text.amounts import typed
 from bertcalc.text.problem import Problem
 
-# What training keeps for each parameter: the pattern of its names, and its bytes per parameter in float32.
+# What training stores for each parameter: the pattern of its names, and its bytes per parameter in float32.
 _KEPT = {
     "gradients": (
         r"\bgrad(?:ient)?s?\b|梯度",
@@ -60,7 +60,7 @@ _OTHERWISE = re.compile(
     r"|infer|\bema\b|\bfile|\bdisk|激活|批|缓存|推理|峰值|每个动量|单个动量|每张|分片",
     re.I,
 )
-_OF_EACH = re.compile(r"(?:各占?|\beach)[\s*$≈~约:：]{0,3}$", re.I)  # m and v, each 28 GB
+_OF_EACH = re.compile(r"(?:各占?|\beach)[\s*$≈~约:：]{0,3}$", re.I)  # as in "m and v, each 28 GB"
 _OF_FEW = re.compile(r"\blora\b|adapter|freez|frozen|适配器|冻结|低秩", re.I)
 _WITHOUT_ACTIVATIONS = re.compile(
     r"(?:plus|before|without|excluding|not counting|no|ignoring|不(?:算|含|包括|计)|未计|另加)[ (]*(?:the |any )?"
@@ -159,7 +159,7 @@ class TrainingClaims:
         label = _own(self._label(entry, last, context))
         parts, alone = _parts(label), re.split("[,，、]", label)[-1]
         if not parts and _CONTRAST.search(label) and self._named and self._named[-1].end == last:
-            parts = self._named[-1].parts  # the moments of LoRA take 2.4 MB, while full fine-tuning needs 997 MB
+            parts = self._named[-1].parts  # the same claim: the moments of LoRA take 2.4 MB, while full fine-tuning needs 997 MB
         expected = self._expected(entry, label, parts, context, model)
         if expected and (last_part := _parts(alone)) and last_part != parts and not _JOINED.search(alone):
             # Only the end of the label may be meant: the gradients the same, Adam's two moments 875.9 MB
@@ -277,7 +277,7 @@ class TrainingClaims:
         return 0 if changes or _OTHERWISE.search(between) or _OF_FEW.search(between) else int(latest["width"])
 
     def _above(self, entry: WrittenNumber) -> list[frozenset[str]]:
-        """The memory uses that the numbers in the few lines before this number count, the nearest first."""
+        """The parts of training memory that the numbers in the few lines above count, the nearest first."""
         near: list[frozenset[str]] = []
         line = entry.line
         for named in reversed(self._named):

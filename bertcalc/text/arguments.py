@@ -194,7 +194,7 @@ class _Signature(NamedTuple):
     required_by_name: tuple[str, ...]
     varargs: Check | None  # for further positional arguments
     keywords: Check | None  # for further named arguments
-    relates: bool  # whether the arguments are also checked against each other
+    relates: bool  # whether the arguments are also checked together
     single: bool  # whether the function counts a single model
 
 

@@ -79,7 +79,7 @@ def _without_zeros(figure: str) -> str:
 
 
 def rounded(number: float, digits: int = 3) -> float:
-    """Round a number to ``digits`` significant digits, and return it as a number."""
+    """Round a number to ``digits`` significant digits and return a float."""
     return float(f"{number:.{digits}g}")
 
 

@@ -95,7 +95,7 @@ class WrittenNumber(NamedTuple):
             return exact[-1]
         before, stated = self.sides[-2:] if len(self.sides) > 1 else (self.stated, self.stated)
         restated = not before.is_calculation and before.unit == stated.unit and 0 < before.reach < stated.reach
-        return before if restated else stated  # 6,907M ≈ 7B
+        return before if restated else stated  # as in 6,907M ≈ 7B
 
     @property
     def value(self) -> Fraction:
@@ -297,7 +297,7 @@ def _token(match: re.Match[str]) -> _Token:
 
 
 _PERCENT = re.compile(r"\s?(?:%|per\s?cent)$")
-_BYTES = re.compile(r"[0-9]{1,3}(?:,[0-9]{3}){1,5}\s?B|[0-9]{6,18}\s?B|[0-9]{8,18}b")  # 440,473,133 B, not billions
+_BYTES = re.compile(r"[0-9]{1,3}(?:,[0-9]{3}){1,5}\s?B|[0-9]{6,18}\s?B|[0-9]{8,18}b")  # B means bytes: 440,473,133 B
 _typed = lru_cache(maxsize=4096)(typed)
 
 
@@ -331,7 +331,7 @@ def _chains(
             if following.is_decimal and following.text.endswith("%") and sides[-1].value > _MOST_OF_WHOLE:
                 break  # the share of a count: 38.6M of 124M ≈ 31%
             if side.unit == "bytes" and side.is_calculation and re.fullmatch(r"[0-9][0-9,]*\s?B", following.text):
-                value = _typed(f"{following.text[:-1].strip()} bytes").value  # 16 × 128 × 2B = 4096B
+                value = _typed(f"{following.text[:-1].strip()} bytes").value  # B means bytes: 16 × 128 × 2B = 4096B
                 following = following._replace(value=value, reach=Fraction(0), rough=Fraction(0), unit="bytes")
             sides.append(following._replace(about=bool(re.search("[≈≃~]", tokens[end].text))))
             end = after
@@ -578,7 +578,7 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
     inside = tuple(operands[: best.operands])
     text = "".join(pieces[: best.pieces])
     if tokens[first].text == "(" and len(inside) == 1 and not re.search(r"[-+*^]", text):
-        return None, first + 1  # a number in parentheses is read alone
+        return None, first + 1  # a number in parentheses is read without them
     if best.pieces == 1 and len(inside) == 1:
         only = amounts[0]
         side = ChainSide(
@@ -702,7 +702,7 @@ def _is_cut(tokens: Sequence[_Token], first: int, end: int) -> bool:
     return cut.kind in ("name", "word", "number") or cut.text == ")" or bool(_SUPERSCRIPT.fullmatch(cut.text))
 
 
-_PER = re.compile(r"(?:tok(?:en)?|layer|head|sequence|seq|request|user|param(?:eter)?|每|词元)s?", re.I)  # 0.5 MB/token
+_PER = re.compile(r"(?:tok(?:en)?|layer|head|sequence|seq|request|user|param(?:eter)?|每|词元)s?", re.I)  # as in 0.5 MB/token
 
 
 def _named_factor(tokens: Sequence[_Token], index: int) -> int:

@@ -432,7 +432,7 @@ def _title(line: str) -> str:
 
 
 def _names_part_itself(line: str) -> bool:
-    """Whether a line begins with the name of a part, and so does not belong to a heading: FeedForward: 4722432"""
+    """Whether a line begins with the name of a part (FeedForward: 4722432), and so does not belong to a heading."""
     label, colon, _rest = line.strip(" -*•\t").replace("：", ":").partition(":")
     return bool(colon) and len(label) <= _LONGEST_PLAIN and bool(_NAME_OF_PART.fullmatch(label.strip(" *`")))
 

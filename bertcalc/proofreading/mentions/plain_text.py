@@ -223,9 +223,9 @@ _TERM_IN_FOURS = re.compile(
     rf"(?m)(?<![\w.,])(?<![0-9] ){_FOURS}[+=][^\n=]{{0,300}}=? ?[0-9]{{2,4}} [0-9]{{4}}[ \t]{{0,3}}$)"
 )
 _RESULT_IN_FOURS = re.compile(rf"(?m)(?:(?<=[=:：])|(?<=[=:：] )){_FOURS}$)")
-# The line that peft prints, broken in a comment.
+# A break in the line that peft prints, if it was copied into a comment.
 _BROKEN_LINE = re.compile(r"[ \t]{0,9}\n[ \t]{0,20}(?:#|//)[ \t]{0,30}(?=\|\| ?(?:all params|trainable ?%))")
-# A calculation that goes on in the next line: a + b +\n(c + d) = ...
+# A calculation that continues on the next line: a + b +\n(c + d) = ...
 _GOES_ON = re.compile(r"(?:(?<=[)\w])|(?<=[)\w] ))\+[ \t]{0,4}\n[ \t]{0,20}(?=[(\w][^\n=]{3,300}=[ \t]?[0-9])")
 # A number with several Chinese commas: 23，835，648
 _CHINESE_COMMAS = re.compile("(?<![0-9\uff0c])[0-9]{1,3}(?:\uff0c[0-9]{3}){2,4}(?!\uff0c?[0-9]|\\s?[)\uff09\\]])")

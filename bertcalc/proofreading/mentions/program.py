@@ -287,7 +287,7 @@ def with_program(entries: Sequence[WrittenNumber], counted: Sequence[WrittenNumb
 
 
 def _constants(lines: Sequence[_ProgramLine]) -> dict[str, Fraction]:
-    """The values of the names that a program assigns only once, to a number; functions above may use them, too."""
+    """The values of names that a program assigns only once, and to a number; earlier functions may use them, too."""
     constants: dict[str, Fraction | None] = {}
     for line in lines:
         if not line.is_assignment:
