@@ -218,7 +218,8 @@ class EarlierNumbers:
         for value, part in parts.items():
             multiplied = re.search(rf"(?:[*×·]{int(value)}(?![0-9]))|(?<![0-9]){int(value)}[*×·^]", side.text)
             is_of_one = part is not None and part.layers == "one" and part.heads == "all" and not multiplied
-            is_of_one = is_of_one and not any(map(_counts_layers, parts.values()))  # whole layers already contain this part
+            # Whole layers already contain this part.
+            is_of_one = is_of_one and not any(map(_counts_layers, parts.values()))
             if part and is_of_one and (widened := in_all_layers(part, value, finding.model)):
                 index = used[value]
                 self.findings[index] = self.findings[index]._replace(judged=widened)

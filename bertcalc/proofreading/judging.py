@@ -720,7 +720,8 @@ def _is_vocabulary(context: Context) -> bool:
     return bool(_VOCABULARY.search(beside)) and not re.search(r"param|参数", beside, re.I)
 
 
-_OF_SIZE = re.compile(r"[- ]?(?:hidden\b|units|dim)|[ 个]?(?:维|隐藏)", re.I)  # words after a size: 1024 hidden units, 1024 维
+# Words after a size: 1024 hidden units, 1024 维.
+_OF_SIZE = re.compile(r"[- ]?(?:hidden\b|units|dim)|[ 个]?(?:维|隐藏)", re.I)
 
 
 _NAMED_SIZE = re.compile(

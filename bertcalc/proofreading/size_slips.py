@@ -117,7 +117,8 @@ def judge_size(stated: StatedSize, context: Context, model: Model, published: Co
         return None
     if context.supposes or SUPPOSED.search(context.sentence):
         return None
-    is_beside = re.search(rf"(?<![0-9,.]){right}(?![0-9])", context.sentence)  # the sentence also has the right size, as with 786 and 768
+    # Whether the sentence also has the right size, such as both 786 and 768.
+    is_beside = re.search(rf"(?<![0-9,.]){right}(?![0-9])", context.sentence)
     if is_slip_of_size(field, size, published) and not is_beside and not _OF_OTHER_PART.search(context.sentence):
         message = MISTYPED
     elif stated.is_fact and (stated.kind or not is_of_other_model(_around(stated, context))):

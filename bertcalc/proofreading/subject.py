@@ -718,7 +718,7 @@ _SENTENCE_OF_FACT = re.compile(r"(?:[^\n.。;；]|[.](?![\s]|$)){1,200}")
 _IS_FACT = re.compile(r"['\"`*_]{0,4}\s?(?:[(（|]|has|uses|contains|consists of|comprises|有|是|为|包含|使用)")
 
 
-_IS_LABEL = re.compile(r"['\"`*_]{0,4}\s?[:：]")  # ignored on a line with several names: BERT-large vs BERT-base: 24 layers
+_IS_LABEL = re.compile(r"['\"`*_]{0,4}\s?[:：]")  # ignored if the line has several names: A vs. B: 24 layers
 
 
 def _is_chosen(text: str, preset: str, layers: int) -> bool:

@@ -159,7 +159,8 @@ class TrainingClaims:
         label = _own(self._label(entry, last, context))
         parts, alone = _parts(label), re.split("[,，、]", label)[-1]
         if not parts and _CONTRAST.search(label) and self._named and self._named[-1].end == last:
-            parts = self._named[-1].parts  # the same claim: the moments of LoRA take 2.4 MB, while full fine-tuning needs 997 MB
+            # As in "the moments of LoRA take 2.4 MB, while full fine-tuning needs 997 MB".
+            parts = self._named[-1].parts
         expected = self._expected(entry, label, parts, context, model)
         if expected and (last_part := _parts(alone)) and last_part != parts and not _JOINED.search(alone):
             # Only the end of the label may be meant: the gradients the same, Adam's two moments 875.9 MB

@@ -205,7 +205,7 @@ def _is_close(count: KnownCount, side: ChainSide, model: Model) -> bool:
     return abs(count.total - side.value) <= reach
 
 
-# The smallest number of three digits, and a tolerance of a twentieth: a class within it may have a head, but no separate
+# The smallest number of three digits, and a tolerance of a twentieth: a class within it has a head, but no separate
 # decoder.
 _THREE_DIGITS, _OTHER_CLASS = 100, 20
 

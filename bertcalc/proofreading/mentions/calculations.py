@@ -702,7 +702,7 @@ def _is_cut(tokens: Sequence[_Token], first: int, end: int) -> bool:
     return cut.kind in ("name", "word", "number") or cut.text == ")" or bool(_SUPERSCRIPT.fullmatch(cut.text))
 
 
-_PER = re.compile(r"(?:tok(?:en)?|layer|head|sequence|seq|request|user|param(?:eter)?|每|词元)s?", re.I)  # as in 0.5 MB/token
+_PER = re.compile(r"(?:tok(?:en)?|layer|head|sequence|seq|request|user|param(?:eter)?|每|词元)s?", re.I)  # 0.5 MB/token
 
 
 def _named_factor(tokens: Sequence[_Token], index: int) -> int:
