@@ -187,7 +187,7 @@ def _stored(side: ChainSide, model: Model, *, of_part: bool) -> Iterator[_Stored
 
 
 def _is_coincidence(size: _Stored, side: ChainSide, model: Model) -> bool:
-    """Whether a rounded size fits by chance: only in binary units and without the head, as with 28 GB for Llama 3 8B."""
+    """Whether a rounded size fits by chance: only in binary units, and without the head (28 GB for Llama 3 8B)."""
     lacks_head = size.parameters < model.num_parameters() * _OF_WHOLE
     return size.is_binary and lacks_head and side.reach * _EXACT > side.value
 

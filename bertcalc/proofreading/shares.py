@@ -50,7 +50,8 @@ _OF_LAYER = N_("the share of a layer: {component}")
 def judge_share(side: ChainSide, context: Context, model: Model, *, among_shares: bool = False) -> Judged:
     """Judge the share of a component: 0.2177 of the parameters are in the embeddings.
 
-    ``among_shares`` is True if a number nearby is a share of the parameters.
+    The verdict is NO_CLAIM for any other number. ``among_shares`` is True if a number nearby is a share of the
+    parameters.
     """
     if _OF_RESULTS.search(" ".join(context.names[:1])):
         return NO_CLAIM

@@ -129,7 +129,7 @@ class Subject:
     def model_in_table(self, row: TableRow, model: Model | None) -> Model | None:
         """The model that a column header names or the sizes in the row describe; otherwise ``model``.
 
-        None if several sizes in the row differ from the sizes of ``model``.
+        None if the row names a size such as "large", but several of its numbers differ from the sizes of ``model``.
         """
         if labelled := self._by_label.get(row.header.strip(" *`").lower()):
             return self.of(labelled)
@@ -151,7 +151,7 @@ class Subject:
         return _with_counted_layers("\n".join(row.cells), model, layers)
 
     def model_at(self, start: int, line: int, *words: Sequence[str], owner: int = 0) -> Model | None:
-        """The model that a position in the text is about: the last model named on its line, or else the text's model.
+        """The model that a position is about: named on its line, in its words or in a heading, or else the text's model.
 
         ``words`` are the words around the position, the nearest first; they may name only a size, such as "large".
         ``owner`` is the position of a model name that the number belongs to: 124.4M for GPT-2.
@@ -322,7 +322,7 @@ class Subject:
         return RELATIVES[self.preset].config if self.preset in RELATIVES else PRESETS[self.preset].config
 
     def published_of(self, model: Model | None) -> Config | None:
-        """The configuration of the published model that a part of the text is about; None if it is not published."""
+        """The published configuration that corresponds to a model of the text; None if there is none."""
         if model is None or model is self.model:
             return self.published
         return model.config if is_published(model.config) else None
@@ -879,7 +879,7 @@ _COLUMNS = {
 
 
 def _fitting(sizes: Mapping[str, int], text: str) -> str:
-    """The BERT preset that agrees best with a text's sizes, or gpt2 if the text uses GPT-2's field names."""
+    """The BERT preset that agrees best with a text's sizes, or gpt2 for a text with GPT-2's field names but no BERT."""
     if _GPT2_FIELDS.search(text) and not re.search("bert", text, re.I):
         return "gpt2"
     numbers = literals(text)

@@ -289,7 +289,7 @@ class TrainingClaims:
         return near
 
     def _sum(self, above: Sequence[frozenset[str]], is_mixed: bool) -> _BytesOfEach | None:
-        """The possible bytes per parameter of a sum of the previous numbers: all 16 if they include Adam's moments."""
+        """The possible bytes per parameter of a sum of the previous numbers: 16 if they include Adam's moments."""
         if any("other" in parts for parts in above):
             return None
         if not any("moments" in parts for parts in above):

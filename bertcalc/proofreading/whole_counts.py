@@ -144,7 +144,7 @@ _UNUSUAL = ("ForNextSentencePrediction", "ForMultipleChoice")
 
 
 def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """Judge a named model's number of parameters; return None unless it is wrong by every way of counting."""
+    """Judge a named model's parameter count if it is wrong, or only close to a known count; otherwise return None."""
     is_of_text = any(map(_TOTAL_OF_TEXT.match, context.names[:1]))
     beside = context.names[0] if is_of_text else " ".join(context.names[:2])
     plain = re.search(r"\b(?:has|have|contains?|with|is|are)\b|有|为|总|共|total", beside, re.I)

@@ -62,7 +62,8 @@ def significant(number: Fraction | float, digits: int = 3) -> str:
 def brief(number: Fraction | float, digits: int = 6) -> str:
     """Format a number with at most ``digits`` digits and no trailing zeros.
 
-    A whole number below 10**15 keeps all its digits.
+    A whole number below 10**15 keeps all its digits. Other numbers get a power of ten if they are below 0.0001,
+    or have more than ``digits`` digits before the decimal point.
     """
     top, below = _ratio(number)
     if below == 1 and abs(top) < _WHOLE:

@@ -419,7 +419,7 @@ def _title(line: str) -> str:
     """The words of a heading; empty for other lines.
 
     A page that was copied without its markup has no marked headings. There, a short line is a heading if it is a
-    numbered part or step, or only the name of a part.
+    numbered part or step, only the name of a part, or a word such as "total".
     """
     if heading := _HEADING.match(line[:200]):
         is_prompt = re.match(r"\s*#\s?(?:In|Out)\b", line)

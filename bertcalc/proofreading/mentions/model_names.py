@@ -182,7 +182,7 @@ def models_named(text: str) -> set[str]:
 
 
 def first_named(text: str) -> str:
-    """The preset that a text names at its beginning, possibly after an article; empty if it begins with other words.
+    """The preset that a text names at its beginning, possibly after "the" or "its"; empty if it names none there.
 
     >>> first_named("the BERT-base model"), first_named("all models")
     ('bert-base-uncased', '')

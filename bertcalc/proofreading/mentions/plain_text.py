@@ -77,7 +77,7 @@ _PROMPT = re.compile(r"^ *(?:>>>|\.\.\.(?= |$)|(?:In|Out) ?\[[0-9 ]{0,6}\]:) ?",
 
 
 def numbered_from_one(text: str) -> str:
-    """Renumber layers from 1 in a text that numbers them from 0; the length does not change.
+    """Renumber linear layers from 1 if a text numbers them from 0; its length does not change.
 
     >>> numbered_from_one("linear_0: 768 × 3072, linear_1: 3072 × 768")
     'linear_1: 768 × 3072, linear_2: 3072 × 768'
