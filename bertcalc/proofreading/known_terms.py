@@ -117,7 +117,7 @@ def judge_rounded(term: Fraction, reach: Fraction, stated: ChainSide, model: Mod
 
 
 def _judged(one: Counted, whole: Counted, term: Fraction, reach: Fraction, stated: ChainSide, model: Model) -> Judged:
-    reach_of_all = max(stated.reach, stated.rough, Fraction(whole.right, _ALMOST))  # such as 24 × 12.6M = 302.4M
+    reach_of_all = max(stated.reach, stated.rough, Fraction(whole.right, _ALMOST))  # accepts 24 × 12.6M = 302.4M
     if stated.is_calculation or abs(whole.right - stated.value) <= reach_of_all:
         return Judged("right", counts=part_in_words(whole, model), counted=whole)
     if abs(term - one.right) <= reach:

@@ -151,7 +151,7 @@ class Subject:
         return _with_counted_layers("\n".join(row.cells), model, layers)
 
     def model_at(self, start: int, line: int, *words: Sequence[str], owner: int = 0) -> Model | None:
-        """The model that a position is about: named on its line, in its words or in a heading, or else the text's model.
+        """The model that a position is about: named on its line, near it or in a heading, or else the text's model.
 
         ``words`` are the words around the position, the nearest first; they may name only a size, such as "large".
         ``owner`` is the position of a model name that the number belongs to: 124.4M for GPT-2.

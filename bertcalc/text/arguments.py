@@ -360,7 +360,7 @@ def text(name: str, value: Any) -> str:
 
 
 def choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
-    """Return the choice that a value names, perhaps by a synonym from SYNONYMS; raise ArgumentError if it names none."""
+    """Return the choice that a value names, perhaps by a synonym from SYNONYMS; raise ArgumentError for other values."""
     try:
         if value in choices:
             return value
