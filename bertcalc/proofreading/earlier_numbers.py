@@ -128,7 +128,7 @@ class EarlierNumbers:
         return None
 
     def _of_wrong_size(self, finding: Finding) -> Finding | None:
-        """Judge bytes or FLOPs computed from an earlier wrong number: times the number of layers, or in a calculation."""
+        """Judge bytes or FLOPs computed from an earlier wrong number, in a calculation or times the layers."""
         entry, unit = finding.entry, finding.entry.stated.unit
         if unit not in ("bytes", "FLOPs", "MACs"):
             return None

@@ -97,7 +97,7 @@ def _is_repeated(verdict: LineVerdict) -> bool:
 
 
 def _with_norm(verdict: LineVerdict, model: Model) -> LineVerdict:
-    """Explain a wrong count of the embeddings as one that includes their LayerNorm, if that takes fewer mistakes."""
+    """Explain a wrong count of the embeddings as one that includes their LayerNorm, if that needs fewer mistakes."""
     part, whole = verdict.counted, next(iter(counts_of(("embeddings",), model)), None)
     if not whole or not part or part.part != "embeddings without LayerNorm" or not verdict.explanation:
         return verdict

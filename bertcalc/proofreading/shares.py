@@ -367,7 +367,7 @@ class ComparedModels(NamedTuple):
 
     other: str
     comparative: str = ""
-    is_bare: bool = False  # whether the comparative is a mere "smaller", which may be about another model
+    is_bare: bool = False  # whether the comparative is only "smaller", which may refer to another model
 
 
 def compared_in(before: str, after: str) -> ComparedModels | None:

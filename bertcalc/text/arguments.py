@@ -52,7 +52,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Kind = TypeVar("Kind")
 Single = Annotated[int, "no column and no symbol"]  # an int for functions that count a single model
-Check = Callable[[str, Any], Any]  # takes the name and the value of an argument, returns the value to use
+Check = Callable[[str, Any], Any]  # receives the name and the value of an argument, and returns the value to use
 
 
 class ArgumentError(InputError, TypeError):
@@ -360,7 +360,7 @@ def text(name: str, value: Any) -> str:
 
 
 def choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
-    """Return the choice that a value names, perhaps by a synonym from SYNONYMS; raise ArgumentError for other values."""
+    """Return the choice that a value names, perhaps by a synonym in SYNONYMS. Raises ArgumentError for other values."""
     try:
         if value in choices:
             return value

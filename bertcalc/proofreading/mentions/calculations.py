@@ -718,7 +718,7 @@ def _named_factor(tokens: Sequence[_Token], index: int) -> int:
 
 
 def _is_last_term(tokens: Sequence[_Token], first: int, side: ChainSide) -> bool:
-    """Whether an amount is the last term of a sum in words, not a side of its own: + pooler 0.6M = 109.5M."""
+    """Whether an amount is the last term of a sum in words, not a separate side: + pooler 0.6M = 109.5M."""
     if side.is_calculation or side.is_shape:
         return False
     for before in range(first - 1, max(-1, first - 5), -1):

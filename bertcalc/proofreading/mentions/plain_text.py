@@ -1,6 +1,6 @@
 r"""Remove the markup of a write-up, but keep the position of every character in the original text.
 
-The text may be Markdown, HTML, LaTeX or a notebook. Every step takes time proportional to its length.
+The text may be Markdown, HTML, LaTeX or a notebook. Every step runs in time proportional to the length of the text.
 
 >>> plain = read(r"$30522 \times 768 = 23{,}440{,}896$")
 >>> plain.text
