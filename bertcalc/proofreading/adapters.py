@@ -45,10 +45,10 @@ _ADAPTERS = re.compile(r"\bq?lora\b|adapter|\bpeft\b|trainable params:|\ball par
 
 
 def judge_adapters(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """Judge a parameter count of a model with adapters; return None if the words name no adapter or if none fits.
+    """Judge a parameter count of a model with adapters; return None if the words name no adapter or no adapter fits.
 
-    An adapted model may also train or freeze parameters outside its adapters. The verdict is conditional if the text
-    does not state the rank, unless peft itself printed the number.
+    The count may include parameters outside the adapter, such as a trained head. If the text states no rank, the
+    verdict is conditional, unless peft printed the number.
     """
     words = " ".join((*context.names, *context.headings, context.line))
     if context.of_other:
@@ -81,13 +81,13 @@ _WITH_HEAD = N_("LoRA's matrices alone have {lora} parameters; the other {head} 
 
 
 def _of_lora_alone(model: Model) -> int:
-    """The number of parameters that a model's LoRA trains without the head."""
+    """The number of parameters that a model's LoRA trains, without the head."""
     changes = (replace(change, task_type=None) if isinstance(change, Lora) else change for change in model.changes)
     return model.changed(changes=tuple(changes)).num_parameters(only_trainable=True)
 
 
 class _SpokenOf(NamedTuple):
-    """The adapters and options that a text names, as in ``_KINDS`` and ``_OPTIONS``, and the ranks that it states."""
+    """The adapters and options in a text (keys of ``_KINDS`` and ``_OPTIONS``), and the LoRA ranks that it states."""
 
     kinds: frozenset[str]
     ranks: frozenset[int]
@@ -102,7 +102,7 @@ _KINDS = {
     "PrefixTuning": r"prefix|virtual token|前缀",
     "PromptEncoder": r"prompt|p-tuning|virtual token",
 }
-# Arguments of peft's LoraConfig that train more than LoRA's matrices: only considered if the text names them.
+# Arguments of peft's LoraConfig that train more than LoRA's matrices; considered only if the text names them.
 _OPTIONS = {"use_dora": r"\bdora\b", "bias=": r"\bbias|偏置", "modules_to_save": r"modules_to_save|pooler|池化"}
 
 
@@ -113,7 +113,7 @@ def _spoken_of(text: str) -> _SpokenOf:
 
 
 def _is_spoken_of(count: ChangedCount, spoken: _SpokenOf) -> bool:
-    """Whether a text names the kinds of a model's adapters, and each of their unusual options."""
+    """Whether a text names the kinds of all adapters of a model, and all unusual options that they use."""
     changes = " ".join(map(str, count.model.changes))
     return all(type(change).__name__ in spoken.kinds for change in count.model.changes) and not any(
         option in changes and option not in spoken.kinds for option in _OPTIONS
@@ -168,7 +168,7 @@ def judge_printed(start: int, value: Fraction, context: Context, model: Model) -
 
 
 def _is_without_head(printed: PeftLine, adapted: Model) -> bool:
-    """Whether a printed line is right without the trained copy of the head, as in peft's early releases."""
+    """Whether a printed line is right if the head has no trained copy, as in early releases of peft."""
     changes = tuple(replace(change, task_type=None) for change in adapted.changes if isinstance(change, Lora))
     if len(changes) < len(adapted.changes) or adapted.cls.task != "question-answering":
         return False
@@ -181,7 +181,7 @@ _WITHOUT_HEAD = N_("It is right without a trained copy of the head, which early 
 
 
 def _without_adapter(printed: PeftLine, value: Fraction, context: Context, model: Model) -> Judged | None:
-    """Judge a count of "all params" that leaves out LoRA's parameters, or the share computed from such a count."""
+    """Judge an "all params" count that lacks LoRA's parameters or is slightly wrong, or the share computed from it."""
     is_small = 0 < printed.trained * _LEAST_SHARE < printed.whole
     is_otherwise = context.is_in_text(_OTHERWISE) or context.is_in_text(_QUANTIZED)
     if not is_small or is_otherwise or _spoken_of(context.text).kinds & {"LNTuning", "BitFit"}:
@@ -202,7 +202,7 @@ def _without_adapter(printed: PeftLine, value: Fraction, context: Context, model
 
 
 def _other_whole(printed: PeftLine, value: Fraction, adapted: Iterable[Model]) -> Judged | None:
-    """Judge a count of "all params" that is close but not equal to the total of one of the adapted models."""
+    """Judge an "all params" count that is close to an adapted model's total; return None if it is equal or far off."""
     whole = min((model.num_parameters() for model in adapted), key=lambda whole: abs(whole - printed.whole), default=0)
     apart = abs(whole - printed.whole)
     if value != printed.whole or not apart or apart * _NEAR_WHOLE > whole:
@@ -211,13 +211,13 @@ def _other_whole(printed: PeftLine, value: Fraction, adapted: Iterable[Model]) -
     return Judged("wrong", Fraction(whole), None, (reason,))
 
 
-_NEAR_WHOLE = 200  # a count is close to a total if it differs by at most a two-hundredth
+_NEAR_WHOLE = 200  # a count is close to a total if it differs by at most 1/200 of the total
 _LEAST_SHARE = 20  # LoRA trains less than a twentieth of the parameters
 _LORA = re.compile(r"lora", re.I)
 
 
 def _verdicts(printed: PeftLine, value: Fraction, adapted: Model) -> Iterator[Judged]:
-    """The verdicts on a value in a printed line: as trained parameters, as all parameters, and as the share."""
+    """Yield a verdict for each number in a printed line that equals ``value``: both counts, and the share."""
     trained, whole = adapted.num_parameters(only_trainable=True), adapted.num_parameters()
     rights = ((printed.trained, trained, "trained"), (printed.whole, whole, "all"))
     for written, right, amount in rights:
@@ -232,7 +232,7 @@ def _verdicts(printed: PeftLine, value: Fraction, adapted: Model) -> Iterator[Ju
 
 
 def _share_verdict(printed: PeftLine, value: Fraction, trained: int, whole: int) -> Judged | None:
-    """Judge a printed share by the right counts; return None if the line states a different share."""
+    """Judge a value by the right counts if it is the share in a printed line; otherwise return None."""
     if not value or value not in (Fraction(printed.share), Fraction(printed.share) / 100):
         return None
     counts = Problem.of(N_("the share of the trainable parameters"))
@@ -250,7 +250,7 @@ _LOADED = re.compile(r"from_pretrained\(\s*[\"'](?:[^\"'/]{1,60}/)?([^\"'/]{1,80
 
 
 def last_loaded(text: str) -> str:
-    """The name of the model that a program loads last; empty if it loads none.
+    """The name of the model that a text loads last, without its owner; empty if it loads none.
 
     >>> last_loaded('AutoModel.from_pretrained("google-bert/bert-base-chinese")')
     'bert-base-chinese'
@@ -288,7 +288,7 @@ def adapted_by_code(text: str, model: Model) -> Model | None:
 
 
 def _constants(text: str) -> dict[str, str]:
-    """The values of names to which a program assigns only one number, text or list (LORA_R = 8), keyed by name.
+    """Map each name to its value if a program only ever assigns the same number, text or list to it: LORA_R = 8.
 
     >>> _constants("LORA_R = 8  # rank\\nTARGETS = ['query', 'value']\\nr = 4\\nr = 8")
     {'LORA_R': '8', 'TARGETS': "['query', 'value']"}
@@ -300,7 +300,7 @@ def _constants(text: str) -> dict[str, str]:
 
 
 def _arguments(code: str, constants: Mapping[str, str]) -> dict[str, Any] | None:
-    """The arguments that determine which parameters are trained; None if one of them is unclear or r is missing."""
+    """Return the arguments that affect the trained parameters, by name; None if one is unclear or r is missing."""
     arguments: dict[str, Any] = {}
     for argument in _ARGUMENT.finditer(code):
         name, value = argument["name"], argument["value"].strip()

@@ -1,4 +1,4 @@
-"""Find a reading that makes a number right although its words seem to make it wrong: a changed size, or a share.
+"""Find a reading that makes a seemingly wrong number right or unclear: a changed size, or the share of another total.
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.proofreading.mentions.calculations import find
@@ -33,7 +33,7 @@ _VERB = (
     r"(?:wid(?:en|er)|narrow|doubl|halv|tripl|quadrupl|extend|enlarg|shr[iu]nk|increas|decreas|reduc|lower|cut|grow"
     r"|swap|replac|chang|drop|remov|factoriz|resiz)(?:\w{0,4})"
 )
-# Words that change a size of the model: doubling the layers, w/o position embeddings, 把词表换成 21,128.
+# Words for a change of a model's size: doubling the layers, w/o position embeddings, 把词表换成 21,128.
 _CHANGES_SIZE = re.compile(
     rf"\b{_VERB}\b[^.。;；]{{0,40}}?{_SIZE}|{_SIZE}[^.。;；]{{0,30}}?\b{_VERB}\b|\bw/o\b"
     rf"|\bwith [^.;]{{0,30}}(?:width|depth)\b[^.;]{{0,30}}\bbut\b"
@@ -57,7 +57,7 @@ _MOST_NUMBERS, _LEAST_SHARE = 8, Fraction(1, 10_000)
 
 
 def benign_reading(judged: Judged, entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """Judge a number that was judged wrong by another reading of its sentence; return None if there is none."""
+    """Return the verdict on a wrong number in another reading of its sentence; None if no other reading fits."""
     sentence = context.sentence or context.line
     if entry.stated.text.endswith("%"):
         return _share_of_other_whole(judged, entry, context, model)
@@ -83,12 +83,12 @@ _NEAR = 90
 
 
 def _rounds(operand: Fraction, right: Fraction | None) -> bool:
-    """Whether an operand is a size in MB or GB, to about three digits: 219 of 2 × 219 MB."""
+    """Whether an operand is the right size in bytes, MB or GB, to about three digits: 219 in 2 × 219 MB."""
     return right is not None and any(abs(operand * unit - right) * 200 <= right for unit in (1, 10**6, 10**9))
 
 
 def _is_of_compared(entry: WrittenNumber, sentence: str) -> bool:
-    """Whether a number is the total of another model that its sentence compares: (124.6M vs. 109.5M)."""
+    """Whether a number is the total of one of the models that its sentence compares: 124.6M vs. 109.5M."""
     if not _COMPARES.search(sentence) or entry.best.unit not in (None, "parameters"):
         return False
     totals = (model_of(name).num_parameters() for name in models_named(sentence))
@@ -101,7 +101,10 @@ _COMPARES = re.compile(
 
 
 def _share_of_other_whole(judged: Judged, entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """Judge a percentage that two numbers of its sentence have, or that a part has of all layers."""
+    """Judge a percentage as the ratio of two numbers in its sentence, or as a share of a total that the sentence names.
+
+    Return None if neither reading fits.
+    """
     stated, reach = entry.stated.value, max(entry.stated.reach, entry.stated.rough)
     sentence = context.sentence or context.line
     if stated < _LEAST_SHARE:
@@ -134,12 +137,12 @@ _WHOLES = {"layers": r"encoder|layers|编码器|层", "embeddings": r"\b(?:withi
 
 
 def _count_of(name: str, model: Model) -> Fraction:
-    """The parameters of a part in all layers; 0 if the model does not have it."""
+    """The parameters of a part in all layers; 0 if the model does not have the part."""
     return Fraction(next((part.right for part in scoped(name, model) if part.layers in ("all", "")), 0))
 
 
 def _divided_by_layers(entry: WrittenNumber, model: Model) -> Judged | None:
-    """Judge a count that is divided by the number of layers: 85,054,464 / 12 = 7,087,872."""
+    """Judge a count divided by the number of layers: 85,054,464 / 12 = 7,087,872; return None for other numbers."""
     layers = model.config.num_hidden_layers
     quotient = re.compile(rf"[0-9,]+\s?/\s?{layers}")
     divides = any(quotient.fullmatch(side.text.strip()) for side in entry.sides if side.is_calculation)

@@ -77,12 +77,12 @@ _CAPACITY_OF = re.compile(
 
 
 def is_capacity(entry: WrittenNumber) -> bool:
-    """Whether a size is the memory that a GPU has or has left: an 80 GB card; an A100 with 80 GB."""
+    """Whether a size is the total or the free memory of a GPU: an 80 GB card; an A100 with 80 GB."""
     return bool(_CAPACITY.match(entry.after) or _CAPACITY_OF.search(entry.before[-_NEAR:]))
 
 
 def _bytes_of_meant(entry: WrittenNumber, context: Context, width: int | None, model: Model) -> Judged | None:
-    """Judge a size with a label that names one part; return None if the part has nearly this size in some precision."""
+    """Judge a wrong size with a label that names one part; return None if it is nearly right in some precision."""
     meant = meant_alone(context.names[0]) if context.names and not entry.computes else []
     words = " ".join((*context.names, *context.headings, context.line, entry.after[:_NEAR]))
     about_weights = _WEIGHTS.search(words) or widths_in(words)
@@ -108,7 +108,7 @@ def _bytes_of_meant(entry: WrittenNumber, context: Context, width: int | None, m
     return should_be(right, described, "bytes")
 
 
-# Memory that depends on the batch, and equals the bytes of some weights only by chance.
+# Words for memory that depends on the batch; it equals the size of weights only by chance.
 _OF_BATCH = re.compile(
     r"(?!.*(?:weight|param|权重|参数))\W*(?:[\w-]+ ){0,2}(?:activations?|kv[ -]?cache|(?:中间)?激活值?)\W*", re.I
 )
@@ -121,7 +121,7 @@ _NOT_WEIGHTS = re.compile(
 
 
 class _Stored(NamedTuple):
-    """A count that has the stated size in some precision; ``is_binary`` says whether the stated unit means MiB."""
+    """A count that has the stated size in some precision; ``is_binary`` says whether MB has to mean MiB for that."""
 
     parameters: int
     part: Problem
@@ -138,7 +138,7 @@ class _Stored(NamedTuple):
 
 
 def _count_in_mb(stored: Sequence[_Stored], context: Context, model: Model) -> Judged | None:
-    """Judge a count of parameters that mistakenly has a unit of bytes: bert-base-uncased (110MB)."""
+    """Judge a parameter count that mistakenly has a unit of bytes, as in bert-base-uncased (110MB), or return None."""
     is_of_bytes = all(size.width == 1 for size in stored)
     is_count = opens_behind_name(context.before) or any(map(COUNT_OF_ALL.fullmatch, context.names[:1]))
     if not (is_of_bytes and is_count) or not _is_of_model(context) or context.is_in_text(_EIGHT_BITS):
@@ -173,10 +173,10 @@ _OF_WEIGHTS = re.compile(r"\b(?:weights?|matrices)\b|权重", re.I)
 
 
 def _stored(side: ChainSide, model: Model, *, of_part: bool) -> Iterator[_Stored]:
-    """The counts and precisions that give a stated size, decimal units first.
+    """Yield the counts and precisions that give a stated size; decimal units come first.
 
-    They include parts of the model only if ``of_part``: nearly every size matches some part in some precision by
-    chance.
+    Parts of the model are included only with ``of_part``, because nearly every size matches some part in some precision
+    by chance.
     """
     parameters_of = _parameters(model) if of_part else _known(model)
     for factor in side.unit_factors:
@@ -187,7 +187,7 @@ def _stored(side: ChainSide, model: Model, *, of_part: bool) -> Iterator[_Stored
 
 
 def _is_coincidence(size: _Stored, side: ChainSide, model: Model) -> bool:
-    """Whether a rounded size fits by chance, in binary units and without the model's head: 28 GB for Llama 3 8B."""
+    """Whether a rounded size fits by chance: only in binary units, and without the head (28 GB for Llama 3 8B)."""
     lacks_head = size.parameters < model.num_parameters() * _OF_WHOLE
     return size.is_binary and lacks_head and side.reach * _EXACT > side.value
 
@@ -196,11 +196,10 @@ _OF_WHOLE, _EXACT = Fraction(19, 20), 1000
 
 
 def _named_width(entry: WrittenNumber, context: Context) -> int | None:
-    """The bytes per parameter of the precision that the nearest words around a number name; None if there is none.
+    """The bytes per parameter of the precision that the nearest words name; None unless they name exactly one.
 
-    The search covers, in this order, the words after the number and before it, then its column header in a table.
-    Outside tables, it also covers the beginning of its sentence, and a question before it: In fp32 BERT-base is 438 MB,
-    DistilBERT 265 MB.
+    The words after the number come first, then the words before it. In a table, its column header is next. Elsewhere,
+    the beginning of its sentence is next (In fp32 BERT-base is 438 MB, DistilBERT 265 MB), then a question before it.
     """
     after = [width for width, pattern in _PRECISIONS.items() if re.match(_AFTER + pattern, entry.after, re.I)]
     if len(after) == 1:
@@ -271,14 +270,14 @@ _ONLY_PRECISION = re.compile(
 _PRECISION_OF_MODEL = re.compile(rf"[\w.-]{{3,40}}(?: [\w.-]{{2,12}})?{_AFTER}{_ANY_PRECISION}\W*", re.I)
 _WEIGHTS = re.compile(r"weight|size|storage|checkpoint|disk|\bfile|model takes|大小|权重|占用|存储", re.I)
 _SEVERAL = 2
-_DYNAMIC = re.compile(r"dynamic|动态", re.I)  # dynamic quantization converts only the matrices of Linear
+_DYNAMIC = re.compile(r"dynamic|动态", re.I)  # dynamic quantization converts only the matrices of linear layers
 _IN_FLOAT32 = 2  # maximum bytes per parameter of a model in 8 bits, because its embedding tables stay in float32
 _NEAR_BYTES = Fraction(3, 100)  # tolerance as a share of the right bytes; a file is slightly larger than its weights
 _FARTHEST = 20  # maximum ratio to the right size; a size beyond it is not the size of these weights
 
 
 def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """Judge a size in the precision that the text names; return None if any count of the model explains the size."""
+    """Judge a wrong size in the precision that the text names; return None if a count of the model explains it."""
     above = [heading for heading in context.headings if len(models_named(heading)) < _SEVERAL]
     words = " ".join((*context.names, context.header, *above, entry.after[:_NEAR]))
     nearest = _named_width(entry, context)
@@ -295,7 +294,7 @@ def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged
         return None
     value, right = entry.stated.value, widths[0] * model.num_parameters()
     if widths[0] == 1 and right < value <= _IN_FLOAT32 * right:
-        return None  # usually only the matrices of layers are quantized
+        return None  # 8-bit models usually quantize only the matrices of their layers
     counts = every_count(model.config, known_counts)
     sizes = [widths[0] * count.total for count in counts if count.model.config == model.config]
     near = [
@@ -330,7 +329,7 @@ def _of_other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Jud
 
 
 def _in_larger_unit(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """Judge the bytes of the weights with a unit that is 1,000 times too large: FP32: 440 GB."""
+    """Judge a size of the weights with a unit that is 1,000 times too large: 440 GB in FP32 for BERT-base."""
     width, side = _named_width(entry, context), entry.stated
     if width is None or entry.computes or context.supposes:
         return None
@@ -345,7 +344,7 @@ def _in_larger_unit(entry: WrittenNumber, context: Context, model: Model) -> Jud
 
 
 def _bytes_of_weights_alone(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """Judge a size that the text states for the weights alone; return None if it fits a precision."""
+    """Judge a size that the text states for the weights alone; return None if it is close in any precision."""
     total, value = model.num_parameters(), entry.stated.value
     is_meant = _WEIGHTS_ALONE.search(context.sentence) and names_model(context.line)
     if not is_meant or entry.computes or context.supposes or OWN_MODEL.search(context.line):
@@ -363,7 +362,7 @@ _WEIGHTS_ALONE = re.compile(
     re.I,
 )
 _ANY_WIDTH = (Fraction(1, 2), 1, 2, 4, 8)  # possible numbers of bytes per parameter
-_FARTHEST_OF_WIDTH = 6  # a sixth: a size this close may be in GiB, or include a head or buffers
+_FARTHEST_OF_WIDTH = 6  # a tolerance of a sixth: such a size may be in GiB, or include a head or buffers
 
 
 def _near_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
@@ -380,7 +379,7 @@ def _near_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged 
 
 
 def _bytes_of_published(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """Judge the bytes of a published count, which has two digits: 440 MB for 110M."""
+    """Judge a size computed from a published or rounded-up parameter count: 440 MB for 110M."""
     named, side = _named_width(entry, context), entry.stated
     total = model.num_parameters()
     digit = 10 ** (len(f"{total}") - _PUBLISHED_DIGITS)

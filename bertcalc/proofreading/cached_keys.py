@@ -170,7 +170,7 @@ class _KeysAndValues(NamedTuple):
     heads: int
     tokens: int
     batch: int
-    width: int
+    width: int  # bytes per element
     of_both: int = 2  # 2 for keys and values, 1 for only one of them
 
     @property
@@ -276,7 +276,7 @@ class CacheClaims:
             return None
         lengths = {*_lengths(sentence)} - {(1,)}
         if not entry.cells and (len(lengths) > 1 or len(_MODEL_SIZE.findall(sentence)) > 1):
-            return None  # several models, or several sequence lengths
+            return None  # the sentence is about several models or several sequence lengths
         return _wrong(stated.value, stated.unit_factors, sure, [reading for reading, _sure in kept], model)
 
     def _beside(self, entry: WrittenNumber, last: int, context: Context, headers: Collection[str]) -> tuple[str, str]:
@@ -303,7 +303,7 @@ class CacheClaims:
         return next(iter(context.names), "") if is_alone else before, after
 
     def _names_cache(self, before: str, after: str, context: Context, *, is_next: bool) -> bool:
-        """Whether a number is about the cache, by the nearest words that name a use of memory.
+        """Whether a number is about the cache, according to the nearest words that name a use of memory.
 
         Without such words, it is about the cache if the previous size is (``is_next``), or if the sentence or a title
         names the cache and no other use.
@@ -323,7 +323,10 @@ class CacheClaims:
         return bool(_named(title) and not _OF_OTHERS.search(title))
 
     def _sizes(self, model: Model | None, sentence: str, *, assumed: bool, is_named: bool) -> _CacheSizes | None:
-        """The sizes of the text's model, or else the text's stated sizes; None without sizes or without a cache."""
+        """The sizes of the model or, if the model is unknown or assumed, the stated sizes.
+
+        None if the model has no KV cache, or if the text does not state all sizes.
+        """
         if model is not None and not assumed:
             config = model.config
             heads = config.num_attention_heads
@@ -420,7 +423,7 @@ class CacheClaims:
         return _Options((1, *several[:3]), sure=not set(several) - {1})
 
     def _widths(self, entry: WrittenNumber, places: Sequence[str]) -> _Options:
-        """The possible bytes per element. If the text states none, they are 2 for half precision and 4 for float32."""
+        """The possible bytes per element: those that the text states, or else 2 (half precision) and 4 (float32)."""
         for side in entry.sides:
             for operand in side.operands:
                 if re.fullmatch(r"[124]\s?(?:bytes?|字节|B)", operand.text, re.I):
@@ -432,7 +435,7 @@ class CacheClaims:
 
 
 def _of_all_heads(sizes: _CacheSizes) -> tuple[int, int]:
-    """The width of a token's keys in one layer: with separate keys for all heads, and with shared keys."""
+    """The size of a token's keys in one layer: with separate keys for all heads, and with shared keys."""
     return sizes.heads * sizes.head_size, sizes.shared * sizes.head_size
 
 
@@ -552,7 +555,10 @@ def _cause(kept: _KeysAndValues, value: Fraction, units: Collection[Fraction]) -
 
 
 def _other_product(entry: WrittenNumber, readings: Sequence[_KeysAndValues]) -> Judged | None:
-    """Judge the wrong result of a right calculation of the cache's bytes: 2 × 32 × ... × 2 = 3 GB."""
+    """Judge the wrong result of a right calculation of the cache's bytes: 2 × 32 × ... × 2 = 3 GB.
+
+    Return None for other numbers.
+    """
     side, stated = next((side for side in entry.sides if side.is_calculation), entry.stated), entry.stated
     if not side.is_calculation or side.unit or stated.is_calculation:
         return None

@@ -33,7 +33,7 @@ _IS_DIVIDED = N_("{written} is the count divided by 1,024 · 1,024, not its byte
 def judge_chain(entry: WrittenNumber, before: str = "") -> Judged | None:
     """Judge whether the sides of a chain are equal; return None for one side, or if they need not be equal.
 
-    ``before`` is the text before the chain on its line. Some results include what is written there.
+    ``before`` is the text before the chain on its line, because a result may include numbers from there.
     """
     sides = entry.sides
     if len(sides) < 2:
@@ -60,16 +60,16 @@ def judge_chain(entry: WrittenNumber, before: str = "") -> Judged | None:
 
 
 def _is_part_of_sentence(first: ChainSide, stated: ChainSide, before: str) -> bool:
-    """Whether a result belongs to more than the calculation beside it: a running sum, or two products before it."""
+    """Whether a result includes more than the calculation beside it: a running sum, or a product before it."""
     if _GOES_ON_WITH.search(before):
-        return True  # 16,622,592; + 85,054,464 = 101,677,056
+        return True  # a running sum: 16,622,592; + 85,054,464 = 101,677,056
     if first.value < 1 <= stated.value and stated.unit is None and not stated.text.endswith("%"):
-        return True  # reduced to 2/3, i.e. 2,048
+        return True  # a share of a size: reduced to 2/3, i.e. 2,048
     if first.is_calculation and abs(first.value * 10**6 - stated.value) <= stated.reach:
-        return True  # 85 / 12 = 7.1M
+        return True  # operands in millions: 85 / 12 = 7.1M
     earlier = [_product(shape) for shape in _PRODUCT_OF_SIZES.finditer(before[-_NEAR_PRODUCTS:])]
     if earlier and first.value + earlier[-1] == stated.value:
-        return True  # A is 8 × 768, B is 768 × 8, that is 12,288 parameters
+        return True  # a sum of two products: A is 8 × 768, B is 768 × 8, that is 12,288 parameters
     sizes = [int(size) for size in re.findall("[0-9]{1,6}", first.text)]
     rank = stated.value / (sum(sizes) or 1)
     return len(sizes) == _OF_PLAIN and bool(re.search(rf"\b(?:r|rank|秩) ?[=为]? ?{rank}\b", before, re.I))
@@ -84,7 +84,7 @@ def _product(sizes: re.Match[str]) -> int:
 
 
 def _with_bias(shape: ChainSide) -> Fraction:
-    """The parameters of a linear layer with these sizes, the last of which is the number of its outputs."""
+    """The parameters of a linear layer, with biases; the last of its two sizes is the number of outputs."""
     return shape.value + int(re.findall("[0-9]+", shape.text)[-1])
 
 
@@ -117,7 +117,7 @@ def _rounds_vocabulary(side: ChainSide) -> bool:
 
 _LEAST_VOCABULARY = 20_000
 _OF_PLAIN = 2  # number of sides of a plain equation
-_TORN = re.compile(r"[0-9]\s*$|[*×·⋅/^]\s*$")  # the words before the rest of a torn calculation: 110 × 1 0 6 × 4 bytes
+_TORN = re.compile(r"[0-9]\s*$|[*×·⋅/^]\s*$")  # the text before the rest of a split calculation: 110 × 1 0 6 × 4 bytes
 
 
 _JOINED_FACTORS = re.compile(r"[0-9]{5,12}(?:\s*\+\s*[0-9]{5,12}){1,3}")
@@ -172,7 +172,7 @@ def _agree(value: ChainSide, other: ChainSide) -> bool:
     if _is_near(value, other.value, max(other.reach, other.rough)):
         return True
     if len(re.sub(r"\D", "", other.text)) >= _DIGITS_OF_DOUBLE and float(value.value) == float(other.value):
-        return True  # equal as floats, whose digits Python prints
+        return True  # equal as floats: Python printed the digits
     if other.about and 0 <= value.value - other.value <= 2 * other.reach:
         return True  # truncated: 768 × 3072 ≈ 2.3M
     if (other.about or value.about) and not (other.reach or other.rough) and _is_approximate(value.value, other.value):

@@ -1,4 +1,4 @@
-"""The result of proofreading: each claim of a text with its verdict, as sentences, HTML or Markdown."""
+"""The result of proofreading: the claims of a text with their verdicts, as sentences, HTML or Markdown."""
 
 import html
 import re
@@ -76,9 +76,9 @@ class CheckedClaim(NamedTuple):
 class Proofread(NamedTuple):
     """A proofread text: its claims in order, and the model that it is about.
 
-    ``model`` is None if the text is about models that bertcalc does not count. ``assumed`` is True if the text does not
-    name its model. ``differing`` maps each field in which the text differs from the model that it names to two sizes:
-    the text's and the model's.
+    ``model`` is None if the text is about models that bertcalc does not count. ``preset`` is the model's name, such as
+    bert-base-uncased. ``assumed`` is True if the text does not name its model. ``differing`` maps each field in which
+    the text differs from the model that it names to two sizes: the text's and the model's.
     """
 
     text: str
@@ -112,7 +112,7 @@ class Proofread(NamedTuple):
         return Problem.of(message, all=len(self.claims), **counts)
 
     def summary(self) -> Iterator[Problem]:
-        """The model, the number of right and wrong claims, and the first error, as sentences."""
+        """Yield sentences on the model, the number of claims per verdict, the first error, and the right total."""
         if self.model is None:
             yield Problem.of(
                 N_("The text is about models that bertcalc does not count: only its arithmetic is checked.")

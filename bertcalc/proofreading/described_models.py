@@ -25,14 +25,14 @@ from bertcalc.text.problem import InputError
 
 _WITH = " with "  # separates the name of a preset from the sizes that differ from it
 _FEWEST_SIZES = 2
-_OF_DEPTH = re.compile(r"-layer\b", re.I)  # a 3-layer BERT
+_OF_DEPTH = re.compile(r"-layer\b", re.I)  # as in "a 3-layer BERT"
 
 
 def described_by(group: SizeGroup, line: str, preset: str, *, alone: bool = False) -> str:
     """The name of the model that a group of sizes describes; empty if there are too few sizes.
 
-    If a preset has these sizes, the name is the preset's. ``preset`` is the preset that supplies the sizes missing from
-    the group. With ``alone``, a single size is enough.
+    If a preset has these sizes, the name is the preset's. ``line`` is the line that contains the group, and ``preset``
+    supplies the sizes missing from the group. With ``alone``, a single size is enough.
     """
     described = line[group.start : group.end]
     enough = len(group.sizes) >= _FEWEST_SIZES and {"hidden_size", "num_hidden_layers"} & group.sizes.keys()
@@ -53,7 +53,7 @@ def described_by(group: SizeGroup, line: str, preset: str, *, alone: bool = Fals
 
 
 def preset_of(name: str) -> str:
-    """The preset that a described model is based on."""
+    """The preset that a described model is based on; a preset's name is returned unchanged."""
     return name.partition(_WITH)[0]
 
 
@@ -63,7 +63,7 @@ def is_described(name: str) -> bool:
 
 
 def sizes_of(name: str) -> dict[str, int]:
-    """The sizes of a described model that differ from its preset's."""
+    """The sizes in which a described model differs from its preset, keyed by field; empty for a preset."""
     sizes = name.partition(_WITH)[2]
     return {field: int(size) for field, _, size in (size.partition("=") for size in sizes.split(", ") if size)}
 
@@ -77,9 +77,10 @@ def model_of(name: str) -> Model:
 
 
 def with_sizes(config: Config, sizes: Mapping[str, int]) -> Config:
-    """A configuration with other sizes; unchanged if the sizes are invalid.
+    """Return a copy of a configuration with other sizes, or the configuration itself if the sizes are invalid.
 
-    Unless stated, intermediate_size and num_attention_heads follow the hidden size.
+    If the hidden size changes, intermediate_size and num_attention_heads scale with it where possible, unless ``sizes``
+    contains them.
     """
     hidden = sizes.get("hidden_size", config.hidden_size)
     changes = dict(sizes)
@@ -110,7 +111,7 @@ def long_numbers(text: str) -> frozenset[int]:
 
 
 def fit(model: Model | None, numbers: Collection[int]) -> int:
-    """How many of the numbers are the parameter count of a model or of one of its parts."""
+    """Count the numbers that are parameter counts of a model or of its parts; return 0 if ``model`` is None."""
     return len(_counts(model) & frozenset(numbers)) if numbers and model else 0
 
 

@@ -69,7 +69,7 @@ class EarlierNumbers:
         self._by_value: dict[Fraction, int] = {}
 
     def add(self, finding: Finding, *, is_result: bool | None = None) -> None:
-        """Add the next number.
+        """Add the next number of the text.
 
         ``is_result`` says whether later lines may use it. By default, they may if it is calculated.
         """
@@ -128,7 +128,7 @@ class EarlierNumbers:
         return None
 
     def _of_wrong_size(self, finding: Finding) -> Finding | None:
-        """Judge bytes or FLOPs that multiply an earlier wrong number by the layers or use it in a calculation."""
+        """Judge bytes or FLOPs computed from an earlier wrong number, in a calculation or times the layers."""
         entry, unit = finding.entry, finding.entry.stated.unit
         if unit not in ("bytes", "FLOPs", "MACs"):
             return None
@@ -209,7 +209,7 @@ class EarlierNumbers:
         return apart <= 2 * max(stated.reach, stated.rough)
 
     def _widen(self, side: ChainSide, used: Mapping[Fraction, int], finding: Finding) -> None:
-        """If the other terms of a sum count all layers, judge a term that counts one layer as a count of all layers."""
+        """Judge a term for one layer again if another term of the same sum shows that all layers are meant."""
         parts = {value: self.findings[index].judged.counted for value, index in used.items()}
         if finding.model is None or not any(
             part and part.layers == "all" and _repeats(part) for part in parts.values()
@@ -218,7 +218,8 @@ class EarlierNumbers:
         for value, part in parts.items():
             multiplied = re.search(rf"(?:[*×·]{int(value)}(?![0-9]))|(?<![0-9]){int(value)}[*×·^]", side.text)
             is_of_one = part is not None and part.layers == "one" and part.heads == "all" and not multiplied
-            is_of_one = is_of_one and not any(map(_counts_layers, parts.values()))  # whole layers contain this part
+            # Whole layers already contain this part.
+            is_of_one = is_of_one and not any(map(_counts_layers, parts.values()))
             if part and is_of_one and (widened := in_all_layers(part, value, finding.model)):
                 index = used[value]
                 self.findings[index] = self.findings[index]._replace(judged=widened)
@@ -343,7 +344,7 @@ def is_arithmetic(finding: Finding) -> bool:
 
 
 def _repeats(part: Counted) -> bool:
-    """Whether a part has tensors that are repeated in several layers."""
+    """Whether a part has tensors that occur in several layers."""
     return any(tensor.copies > 1 for tensor in part.tensors)
 
 

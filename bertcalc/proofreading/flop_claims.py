@@ -30,7 +30,7 @@ from bertcalc.text.problem import InputError, Problem
 
 
 class _Operations(NamedTuple):
-    """A part of the layers with FLOPs that texts state: its name, a pattern for it, and a test of its steps."""
+    """A part of the layers for which texts state FLOPs: its name, a pattern for the name, and a test for its steps."""
 
     words: str
     pattern: str
@@ -181,7 +181,7 @@ def _names_part(context: Context) -> bool:
 
 
 def _by_rule(side: ChainSide, model: Model, tokens: int) -> bool:
-    """Whether a number is 2 or 6 FLOPs per parameter and token, with or without the embeddings."""
+    """Whether a number is roughly 2 or 6 FLOPs per parameter and token, with or without the embeddings."""
     embeddings = sum(tensor.num_parameters() for tensor in model.tensors() if tensor.place.component == "embeddings")
     return any(
         abs(times * count * tokens - side.value) <= side.value * 2 * _NEAR
@@ -228,7 +228,7 @@ _COUNTS = N_("the FLOPs of {part} for {batch} x {length} tokens")
 
 
 def _called(part: _Operations | None, layers: int) -> Problem:
-    """Name a part of one layer or of all layers in words."""
+    """Describe a part of one layer or of all layers in words. A ``part`` of None means whole layers."""
     if part is None:
         return Problem.of(N_("one layer") if layers == 1 else N_("all layers"))
     message = N_("{part} of one layer") if layers == 1 else N_("{part} of all layers")
@@ -236,7 +236,10 @@ def _called(part: _Operations | None, layers: int) -> Problem:
 
 
 def _in_layers(part: _Operations | None, batch_size: int, length: int, model: Model) -> Iterator[tuple[int, Fraction]]:
-    """The FLOPs of a part in one layer and in all layers, as (number of layers, FLOPs) pairs."""
+    """Yield the FLOPs of a part in one layer and in all layers, as (number of layers, FLOPs) pairs.
+
+    A ``part`` of None means whole layers. Nothing is yielded if there are no FLOPs.
+    """
     layers = model.config.num_hidden_layers
     products = (step for step in _products(model, length) if step.place.component == "encoder" and step.runs == layers)
     operations = sum(cost(step) for step in products if part is None or part.has(step))
@@ -247,7 +250,7 @@ def _in_layers(part: _Operations | None, batch_size: int, length: int, model: Mo
 
 @lru_cache(maxsize=32)
 def _products(model: Model, length: int) -> tuple[Step, ...]:
-    """The steps with FLOPs for one sequence; empty if the model cannot run on it."""
+    """The steps that have FLOPs, for one sequence of ``length`` tokens; empty if the model cannot run on it."""
     if cannot_run(model) or length > model.config.longest:
         return ()
     try:

@@ -130,7 +130,7 @@ _OF_RESULT = 2  # number of sides of a calculation with its result
 def _is_of_larger_model(judged: Judged, entry: WrittenNumber, context: Context, model: Model) -> bool:
     """Whether a tool printed a number as the total of a larger model that contains ``model``.
 
-    False for a slip and for the total of another preset.
+    False for a typing error, and for the total of another preset.
     """
     value, right = entry.best.value, model.num_parameters()
     if entry.computes or not _MEASURED.search(context.line) or not is_total(context):
@@ -180,7 +180,7 @@ def _by_unit(entry: WrittenNumber, context: Context, model: Model, sure: bool) -
     return right_as(part, model) if is_but_one and part and not _OF_OTHERS.search(context.line) else judged
 
 
-# Words for all layers except one. Without such words, the count of the other layers is only conditionally right.
+# Words for all layers except one. Without them, the count of the other layers is right only under a condition.
 _OF_OTHERS = re.compile(
     r"\b(?:others?|remaining|rest|except|but|without|freez\w*|frozen|prun\w*|drop\w*|remov\w*|first|last)\b"
     r"|\blayers?\W{0,2}[0-9]{1,2}\W{1,4}(?:to |through )?[0-9]{1,2}\b|\[1:\]|\[[0-9]{1,2}-[0-9]{1,2}\]"
@@ -207,7 +207,7 @@ def _with_meaning(judged: Judged, entry: WrittenNumber, context: Context, model:
     value = judged.right_value or Fraction(0)
     factors = {operand.value for side in entry.sides if side.is_calculation for operand in side.operands}
     if stated.value - value in factors and re.search("bias|偏置", context.line, re.I):
-        return judged._replace(verdict="conditional")  # c_attn with its bias: 768 × 2304 = 1,771,776
+        return judged._replace(verdict="conditional")  # the result includes the bias: c_attn has 768 × 2304 = 1,771,776
     computed = meant_by_words(TypedLine("", "", value), context, model)
     if meant and meant.is_right and meant.counted and _is_likelier(meant, computed):
         message = N_("The result is right for {part}; the calculation is not.")
@@ -370,7 +370,7 @@ def _is_layer_times_layers(entry: WrittenNumber, part: Counted, model: Model) ->
 
 
 def _rounded_part(line: TypedLine, context: Context, model: Model) -> Counted | None:
-    """The named part with a count that rounds to a number with trailing zeros: a pooler with 590,000 parameters."""
+    """The named part if its count rounds to the number, as in "a pooler with 590,000 parameters"; otherwise None."""
     if line.reach or not line.value or line.value % _THOUSAND or not names_particular_part(context, model):
         return None
     verdict = meant_by_words(line._replace(reach=line.rough), context, model)
@@ -398,7 +398,7 @@ _COUNTED = re.compile(r"\W{0,3}(?:more |other |additional |个)?(?:param|weights
 
 
 def _half_norm(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """Judge a LayerNorm count with only one of its two vectors: another 768 parameters."""
+    """Judge a LayerNorm count that includes only one of its two vectors (another 768 parameters), or return None."""
     words = " ".join((*context.names[:2], context.sentence))
     named = "LayerNorm of the embeddings" if _OF_EMBEDDINGS.search(words) else "LayerNorm of the attention"
     of_norm = next((part for part in scoped(named, model) if part.right == 2 * entry.best.value), None)
@@ -409,7 +409,7 @@ def _half_norm(entry: WrittenNumber, context: Context, model: Model) -> Judged |
 
 
 def _table_of_rounded_vocabulary(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """Judge a product for the word embeddings with a rounded vocabulary size: 30,000 × 768."""
+    """Judge a count of word embeddings with a rounded vocabulary size (30,000 × 768); return None for others."""
     vocabulary, hidden = model.config.vocab_size, model.config.hidden_size
     factors = sorted(operand.value for operand in side.operands)
     is_named = any(map(_OF_EMBEDDINGS.search, (*context.names, *context.headings[:1])))
@@ -424,7 +424,7 @@ def _table_of_rounded_vocabulary(side: ChainSide, context: Context, model: Model
 
 
 def _norm_as_matrix(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """Judge a LayerNorm that is counted as a matrix: layernorm = 768 * 768."""
+    """Judge a LayerNorm that is counted as a matrix (layernorm = 768 * 768); return None for other numbers."""
     hidden = Fraction(model.config.hidden_size)
     is_matrix = any([operand.value for operand in side.operands][:2] == [hidden] * 2 for side in entry.sides)
     if not is_matrix or entry.best.value not in (hidden**2, hidden**2 + hidden):
@@ -452,7 +452,10 @@ _MOST_OF_WHOLE = 2  # maximum number of mistakes in a whole model's count if a p
 
 
 def _otherwise(line: TypedLine, side: ChainSide, context: Context, model: Model, *, alone: bool) -> Judged | None:
-    """Judge a number that no mistake explains, but that clearly differs from the count that the words mean."""
+    """Judge a number that clearly differs from the count that the words mean, although no known mistake explains it.
+
+    Return None if there is no verdict.
+    """
     if any(IS_DIFFERENCE.search(name) for name in context.names[:2] if name not in context.headings):
         return None
     if _multiplies_vocabulary(side, model) or _is_of_other_sizes(side, model):
@@ -538,7 +541,7 @@ _PER_LAYER = re.compile(
 )
 
 
-_IS_SUM = re.compile(r"\W*(?:sum|together|sub-?total|小计|合计)", re.I)  # the label of a sum of lines
+_IS_SUM = re.compile(r"\W*(?:sum|together|sub-?total|小计|合计)", re.I)  # labels of a sum of lines
 
 
 def _says_total(context: Context) -> bool:
@@ -546,7 +549,7 @@ def _says_total(context: Context) -> bool:
 
 
 def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged | None:
-    """Judge a count without biases, if the text says that it leaves them out."""
+    """Judge a count without biases; return None unless the text says that it leaves them out."""
     says_so = any(_WITHOUT.search(text) for text in (*context.names, *context.headings[:1], context.line))
     of_part = (heading for heading in context.headings[:1] if names_part_but_whole(_MATRICES.sub(" ", heading)))
     near = (*context.names[:2], *of_part)
@@ -574,7 +577,7 @@ _INCLUDED = re.compile(
 
 
 def _lacks_biases(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """Judge a count without biases in a sentence that claims to include them."""
+    """Judge a count without biases in a sentence that claims to include them; return None for other counts."""
     side = entry.best
     if entry.computes or side.reach or not _INCLUDED.search(context.sentence) or _MATRICES.match(entry.after):
         return None
@@ -590,11 +593,11 @@ def _lacks_biases(entry: WrittenNumber, context: Context, model: Model) -> Judge
     return None
 
 
-_ABOUT = re.compile(r"[×x*]\s?[~≈约]\s?[0-9]")  # a factor that the text itself calls rounded
+_ABOUT = re.compile(r"[×x*]\s?[~≈约]\s?[0-9]")  # a factor that the text marks as rounded
 
 
 def _matrices_alone(entry: WrittenNumber, part: Counted, context: Context, model: Model) -> Judged | None:
-    """Judge a sum that leaves out a part's biases; return None if the text says that it counts matrices."""
+    """Judge a sum that leaves out a part's biases; return None if the text mentions biases or counts only matrices."""
     whole = _OF_MATRICES.get(part.part)
     before = context.text[max(0, entry.start - _MOST_BEFORE) : entry.start]
     near = " ".join((*context.names[:2], *context.headings[:1], context.sentence, entry.after))
@@ -632,7 +635,7 @@ _WITH_BIASES_ALONE = (
 _LEAST_OF_LETTERS = 10**6  # smallest formula in letters that is judged wrong; letters may mean something else
 
 
-_SIZE_TAKEN = re.compile("[A-Z]=")  # a mistake that takes one size for another; a formula in letters cannot make it
+_SIZE_TAKEN = re.compile("[A-Z]=")  # a mistake that confuses two sizes, which a formula in letters cannot do
 # Mistakes that are rejected if another part has exactly the stated count.
 _FAR_FETCHED = ("decoder layers", "cross attention added")
 
@@ -671,7 +674,7 @@ def _names_tensor(context: Context) -> bool:
 
 
 def _modules(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """Judge a count of modules, such as 37 for Dropout."""
+    """Judge a count of modules, such as 37 for Dropout; return None for other numbers."""
     if side.value.denominator != 1 or side.value > LEAST:
         return None
     for name in context.names[:2]:
@@ -688,7 +691,7 @@ _VOCABULARY = re.compile(r"vocab|词表|词汇|词典|^V$|-?tokens?$", re.I)
 
 
 def _vocabulary(entry: WrittenNumber, context: Context, model: Model, published: Config | None) -> Judged | None:
-    """Judge a vocabulary size that is mistyped, or rounded as in 30,000."""
+    """Judge a vocabulary size that is mistyped, or rounded as in 30,000; return None for other numbers."""
     side = entry.best
     is_other_model = OWN_MODEL.search(" ".join(context.names[:2])) or OF_OWN.search(context.sentence)
     is_vocabulary = _is_vocabulary(context) or _VOCABULARY_LETTER.search(context.before)
@@ -717,7 +720,8 @@ def _is_vocabulary(context: Context) -> bool:
     return bool(_VOCABULARY.search(beside)) and not re.search(r"param|参数", beside, re.I)
 
 
-_OF_SIZE = re.compile(r"[- ]?(?:hidden\b|units|dim)|[ 个]?(?:维|隐藏)", re.I)  # 1024 hidden units, 1024 维
+# Words after a size: 1024 hidden units, 1024 维.
+_OF_SIZE = re.compile(r"[- ]?(?:hidden\b|units|dim)|[ 个]?(?:维|隐藏)", re.I)
 
 
 _NAMED_SIZE = re.compile(
@@ -729,7 +733,7 @@ _OF_TENSORS = re.compile(r"bias|偏置|norm|归一|param|参数", re.I)
 
 
 def _size(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """Judge a size of the model, such as its vocabulary size; most sizes alone are not claims."""
+    """Judge a size of the model; return None for other numbers. Most sizes on their own are not claims."""
     config = model.config
     sizes = {value for value in vars(config).values() if isinstance(value, int) and not isinstance(value, bool)}
     if side.value == config.vocab_size:
@@ -776,7 +780,7 @@ def _right(part: Counted, side: ChainSide, context: Context, model: Model) -> Ju
 
 
 def _with_norms(part: Counted, context: Context, model: Model) -> Counted | None:
-    """The part with its LayerNorm, if the count's label mentions the LayerNorm: (Q/K/V/O/biases/LN)."""
+    """The part with its LayerNorm if the count's label mentions the LayerNorm (Q/K/V/O/biases/LN); otherwise None."""
     if part.part not in ("attention", "feed-forward") or not any(map(_AND_NORM.search, context.names[:1])):
         return None
     wider = scoped(f"{part.part} with LayerNorm", model)
@@ -791,7 +795,7 @@ _AND_NORM = re.compile(
 
 
 def _is_smaller(part: Counted, context: Context, model: Model) -> bool:
-    """Whether the words before a number name a larger part than the number counts."""
+    """Whether the words before a number name a larger part than the one that the number counts."""
     name = without_models(next(iter(context.names), ""))
     if part.part == "layers" and part.layers == "one" and model.config.num_hidden_layers > 1:
         return bool(_ENCODER.fullmatch(name))
@@ -832,7 +836,7 @@ _WITHOUT_POOLER = re.compile(
 
 
 def _slip(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """Judge a count with a mistyped digit, or with two exchanged digits."""
+    """Judge a count with a mistyped digit or two exchanged digits; return None for other numbers."""
     if side.reach or side.value.denominator != 1 or side.value < LEAST or side.is_calculation:
         return None
     for right, part in _counts_of_parts(model):
@@ -850,7 +854,7 @@ def _slip(side: ChainSide, context: Context, model: Model) -> Judged | None:
 
 @lru_cache(maxsize=32)
 def _counts_of_parts(model: Model) -> list[tuple[int, Counted]]:
-    """(count, part) pairs for the parts that texts usually count."""
+    """Return (count, part) pairs for the parts that texts usually count."""
     return [(part.right, part) for part in all_parts(model) if part.part in PARTS and part.heads == "all"]
 
 
@@ -861,7 +865,7 @@ def _called(part: Counted) -> str:
 
 
 def _any_part(side: ChainSide, model: Model) -> Counted | None:
-    """The part, module or tensor with exactly this count; None if there is none."""
+    """The part, module, tensor or output head with exactly this count; None if there is none."""
     if side.reach or side.value < LEAST or side.value.denominator > 1:
         return None
     return _matrix_of(side, model) or _by_count(model).get(int(side.value))
@@ -880,7 +884,7 @@ _OF_MATRIX = 2
 
 
 def _of_one_head(side: ChainSide, context: Context, model: Model) -> Counted | None:
-    """The part of an attention head with exactly this count (with or without biases), if the words name a head."""
+    """The part of an attention head with this count, with or without biases; None unless the words name a head."""
     if side.reach or not any(map(_HEAD.search, context.names[:2])):
         return None
     parts = (part for part in all_parts(model) if part.heads == "one" and part.layers != "all")

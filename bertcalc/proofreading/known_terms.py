@@ -1,4 +1,4 @@
-"""Judge a calculation by its terms that are known counts.
+"""Judge a calculation by those of its terms that are known counts.
 
 It may multiply the rounded count of one layer by the number of layers (12 × 7M), have one wrong term in a sum of parts
 (28,661,760 + 56,687,616), or lack some terms.
@@ -117,7 +117,7 @@ def judge_rounded(term: Fraction, reach: Fraction, stated: ChainSide, model: Mod
 
 
 def _judged(one: Counted, whole: Counted, term: Fraction, reach: Fraction, stated: ChainSide, model: Model) -> Judged:
-    reach_of_all = max(stated.reach, stated.rough, Fraction(whole.right, _ALMOST))  # 24 × 12.6M = 302.4M
+    reach_of_all = max(stated.reach, stated.rough, Fraction(whole.right, _ALMOST))  # accepts 24 × 12.6M = 302.4M
     if stated.is_calculation or abs(whole.right - stated.value) <= reach_of_all:
         return Judged("right", counts=part_in_words(whole, model), counted=whole)
     if abs(term - one.right) <= reach:
@@ -225,7 +225,7 @@ def _on_right_terms(entry: WrittenNumber, model: Model, names: Mapping[int, str]
 
 
 def parts_of_terms(entry: WrittenNumber, model: Model) -> list[Counted]:
-    """The parts that single terms of a calculation count correctly, if no other part has the same count.
+    """Return the parts that single terms of a calculation count correctly, except terms that fit several parts.
 
     >>> from bertcalc import BertConfig, build
     >>> from bertcalc.proofreading.mentions.calculations import find
@@ -317,7 +317,7 @@ _PRODUCT, _POWER = re.compile("[×·⋅]"), re.compile(r"\^")
 
 
 def _counts(part: Counted) -> set[int]:
-    """The counts of a part with biases and without."""
+    """The counts of a part with and without biases."""
     return {*map(total, with_and_without_biases(part))}
 
 

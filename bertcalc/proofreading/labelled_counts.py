@@ -1,4 +1,4 @@
-"""Judge numbers that, by every way of counting, are wrong for the part that the words around them name.
+"""Judge numbers that are wrong by every way of counting the part that the words around them name.
 
 >>> from bertcalc import BertConfig, build
 >>> line, context = TypedLine("", "", Fraction(7_161_667)), Context(("each transformer layer holds",), (), "")
@@ -76,7 +76,7 @@ def contradicted(line: TypedLine, context: Context, model: Model) -> Judged | No
 
 
 def _is_joined(name: str, sentence: str) -> bool:
-    """Whether a label names one of two parts that are counted together: the embeddings and the head."""
+    """Whether a label names one of two parts that its sentence counts together: the embeddings and the head."""
     _before, named, after = sentence.partition(name)
     joined = _JOINED.match(after) if named else None
     return joined is not None and names_part_but_whole(joined["other"])

@@ -95,7 +95,7 @@ _MORE = re.compile(
     r"|还|另外|加上",
     re.I,
 )
-# Settings besides rank and targets that change which parameters LoRA trains.
+# Words for settings, other than rank and targets, that change which parameters are trained.
 _OTHERWISE = re.compile(
     r"classif|\bhead\b|\bbias|\bdora\b|\bnorm|embedd|pooler|layers_to_transform|modules_to_save|\bexcept\b"
     r"|\bwithout\b"
@@ -147,7 +147,7 @@ class _SettingInText(NamedTuple):
 
 
 class LoraClaims:
-    """The LoRA settings in a text, and the verdicts on its numbers."""
+    """Judges a text's counts of LoRA parameters, in the order of the text."""
 
     def __init__(self, text: str) -> None:
         self.is_about_lora = bool(_LORA.search(text))
@@ -271,7 +271,10 @@ _EXPLAINED = {
 
 
 class _LoraCount(NamedTuple):
-    """The parameters that LoRA trains in all layers, in one layer, for one matrix, or for only A or B of a matrix."""
+    """A number of parameters that LoRA trains: in all layers, in one layer, for one matrix, or only for its A or B.
+
+    ``scope`` is "all", "layer" or "matrix".
+    """
 
     value: int
     scope: str
@@ -428,7 +431,7 @@ def _usual_targets(model: Model) -> tuple[Targets, ...]:
 
 
 def _names(targets: Targets, model: Model) -> str:
-    """The modules with these roles, as peft's target_modules names them."""
+    """The names of the modules with these roles, as in peft's target_modules, separated by commas."""
     names = []
     for tensor in _matrices(model):
         *path, name, _weight = tensor.name.split(".")

@@ -97,7 +97,7 @@ def _is_repeated(verdict: LineVerdict) -> bool:
 
 
 def _with_norm(verdict: LineVerdict, model: Model) -> LineVerdict:
-    """Explain a wrong count of the embeddings as one that includes their LayerNorm, if that takes fewer mistakes."""
+    """Explain a wrong count of the embeddings as one that includes their LayerNorm, if that needs fewer mistakes."""
     part, whole = verdict.counted, next(iter(counts_of(("embeddings",), model)), None)
     if not whole or not part or part.part != "embeddings without LayerNorm" or not verdict.explanation:
         return verdict
@@ -147,7 +147,7 @@ def names_whole_only(name: str, model: Model) -> bool:
     return all(part in WIDE for part in called)
 
 
-# Names that mean a single part, although the patterns of other parts match them as well.
+# Names that mean a single part, although the patterns of other parts also match them.
 _TABLE = r"(?:[ _-]?embeddings?)(?: (?:table|matrix|layer))?"
 _TABLE_LABELS = {
     "word embeddings": rf"(?:the )?(?:word|token|input){_TABLE}|词嵌入(?:矩阵|表)?",
@@ -297,7 +297,7 @@ def names_particular_part(context: Context, model: Model) -> bool:
 
 @lru_cache(maxsize=4096)
 def _names_part(name: str, model: Model) -> bool:
-    """Whether a name means parts of a model."""
+    """Whether a name means at least one part of a model."""
     if re.search(r"\w\.(?:weight|bias)\b", name):
         return True
     return any(re.search(pattern, name, re.I) for _of, pattern in PARTS.values())
@@ -307,7 +307,7 @@ def _names_part(name: str, model: Model) -> bool:
 def _line_verdict(name: str, line: TypedLine, model: Model) -> LineVerdict:
     tensor = re.search(r"(?:[A-Za-z_][\w*]*\.)+(?:[0-9]+\.)?(?:\w+\.)*(?:weight|bias)\b", name)
     if not tensor and re.fullmatch(r"\W*[A-Za-z]+\W*", name):
-        name = f"the {name}"  # an ordinary word, not the path of a module such as attention
+        name = f"the {name}"  # so that an ordinary word, such as attention, is not read as the path of a module
     return judge_line(line._replace(name=tensor[0] if tensor else name), model, model.config)
 
 
@@ -349,7 +349,7 @@ def parts_without_biases(model: Model, low: int, high: int) -> list[Counted]:
 
 @lru_cache(maxsize=32)
 def _without_biases(model: Model) -> tuple[list[int], list[tuple[int, Counted]]]:
-    """The counts of parts without biases, ascending, and the (position, part) pairs in the same order."""
+    """The counts of parts without biases, ascending, and the (original position, part) pairs in the same order."""
     parts = enumerate(
         part._replace(tensors=tuple(tensors))
         for part in counts_of(tuple(PARTS), model)
@@ -450,7 +450,7 @@ _UNDERSCORE = re.compile("(?<=[a-z])_(?=[a-z])", re.I)  # between two words: sel
 
 
 _ASIDE = re.compile(r"[,，;；(（](?P<aside>[^,，;；(（]{1,60})$")
-# An aside that changes what is counted.
+# Words in an aside that change what is counted.
 _CHANGES = re.compile(
     r"with|and\b|plus|only|alone|exclud|includ|no\b|not\b|than|new|added|trainable|frozen|before|after|[0-9+&×*]|[含和与加不无没新减除前后]",
     re.I,

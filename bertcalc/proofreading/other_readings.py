@@ -1,4 +1,4 @@
-"""Find another reading of a number that was judged wrong, by other words of its sentence or by its calculation.
+"""Find another reading of a number that was judged wrong, from other words of its sentence or its calculation.
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.proofreading.mentions.calculations import find
@@ -96,7 +96,7 @@ _MODULES = (
 
 
 def _module(judged: Judged, side: ChainSide, context: Context, model: Model) -> Counted | None:
-    """The module that a calculation counts with its biases, if only a heading names the part that contains it."""
+    """The module that a number counts with its biases if only a heading names the part around it; otherwise None."""
     if any(meant_alone(name) and name in " ".join(context.before.split()) for name in context.names[:1]):
         return None
     whole = {tensor.name for tensor in judged.counted.tensors} if judged.counted else set()
@@ -160,7 +160,7 @@ def is_of_variant(judged: Judged, context: Context, model: Model) -> bool:
     if judged.counted is not None and judged.counted.part not in (*WHOLE_OR_BODY, *OF_VOCABULARY, "layers"):
         return False
     if not is_published(model.config):
-        return False  # the text's own sizes are counted already
+        return False  # the model already has the text's own sizes
     layers = {stated.size for stated in stated_sizes(sentence).values() if stated.field == "num_hidden_layers"}
     vocabulary = model.config.vocab_size
     numbers = (int(number.replace(",", "")) for number in _LONG_NUMBER.findall(sentence))
@@ -175,7 +175,7 @@ def is_of_variant(judged: Judged, context: Context, model: Model) -> bool:
 
 _LONG_NUMBER = re.compile(r"(?<![0-9.,])[0-9]{2,3},?[0-9]{3}(?![0-9,.]*[0-9])")
 _NEAR_VOCABULARY = 10  # a number within a tenth of the vocabulary size may be another vocabulary size
-# Words for the text's own vocabulary, which may be in whole thousands.
+# Words for a vocabulary of the text's own; its size may then be a multiple of 1,000.
 OF_OWN = re.compile(r"\bwe (?:pre)?train|trimm|\bgerman\b|我们训练|裁剪", re.I)
 OF_VOCABULARY = (
     *TABLES,
@@ -228,7 +228,7 @@ def unless_explained(
 
 _SPEAKS_OF_WEIGHTS = re.compile(
     r"[0-9]\s(?:weights|weight elements)\b|[0-9]\s?个?权重", re.I
-)  # 147,456 weights per head
+)  # as in "147,456 weights per head"
 
 
 def _is_as_in_bert(causes: Collection[str], context: Context) -> bool:

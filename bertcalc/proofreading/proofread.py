@@ -89,7 +89,7 @@ LONGEST = 100_000
 MOST_CLAIMS = 5_000
 MOST_JUDGED = 600  # maximum number of distinct (words, number) pairs; later numbers are not judged
 _LONGEST_ROW = 200  # maximum number of findings on a line that a later number is compared with
-_MOST_SEARCHES = 3  # maximum number of searches per text; one search takes about a second
+_MOST_SEARCHES = 3  # maximum number of searches per text, because a search is slow
 _LEAST_OF_OTHERS = 10**6  # smaller numbers match parts of other models by chance
 
 
@@ -142,7 +142,7 @@ def _simplified(finding: Finding, words: str) -> Judged:
 
 _OF_LAYER = re.compile(r"\b(?:per|each|one|a|single|every)\b.{0,30}\b(?:layer|block)|每一?个?.{0,20}层", re.I)
 _NEARLY = 20  # nearly right: within a twentieth
-_MOST_BEFORE_SIMPLIFIED = 200  # maximum number of characters before a number that are searched
+_MOST_BEFORE_SIMPLIFIED = 200  # number of characters before a number that are searched
 _SIMPLIFIED = re.compile(
     r"\bsimplif|rule of thumb|\b(?:back|order)[ -]of[ -](?:the|magnitude)|\bapproximat\w+ formula"
     r"|简化|粗略|近似(?:公式|计算)",
@@ -210,7 +210,7 @@ class _Verdicts:
         becomes unknown.
         """
         values = {finding.entry.best.value for finding in self._findings if not finding.entry.best.reach}
-        larger: Fraction | None = None  # the previous such total
+        larger: Fraction | None = None  # the previous total of a larger model
         for finding in self._findings:
             side, right = finding.entry.best, finding.judged.right_value or Fraction(0)
             if is_total_of_model(finding.judged):
@@ -236,7 +236,7 @@ class _Verdicts:
             and _CODE.fullmatch(context.header)
             and not is_arithmetic(Finding(entry, model, judged))
         ):
-            judged = UNKNOWN  # a model that is only named by a letter in the header
+            judged = UNKNOWN  # the header names a model only by a letter
         is_of_other_name = is_of_another(judged) and self._names_its_model(entry, context)
         if model and (is_of_other_name or is_total_of_model(judged)):
             judged = self._of_named_elsewhere(entry, context) or total_is(model)
@@ -372,7 +372,7 @@ class _Verdicts:
     def _continued(self, entry: WrittenNumber, context: Context) -> Context:
         """The context, plus the previous number's words if the number's own words name only a number of layers.
 
-        A percentage after another percentage also takes the previous words if its own words name no part.
+        A percentage after another percentage also gets the previous words if its own words name no part.
         """
         line, names = self._names
         last = self._findings[-1].entry.stated.text if self._findings else ""
@@ -643,7 +643,7 @@ class _Verdicts:
             near = (*models_named(context.sentence), *(self._about.named_before(entry.start) if is_open else ()))
             model = next(filter(is_distilled, map(model_of, near)), TEACHER)
         elif compared.other and named is None and model is not other and _GOES_ON.match(self._clause_before(entry)):
-            named = model  # it is 60% smaller than BERT
+            named = model  # as in "it is 60% smaller than BERT"
         total = next((finding.model for finding in self._row(entry) if _is_total(finding)), None)
         is_named = named is not None and named is not other and bool(compared.other)
         first = named if is_named else total if total is not other and total else named if compared.other else model
@@ -722,13 +722,13 @@ class _Verdicts:
         return searched(int(value), model, untied=bool(untied))
 
     def _is_too_much(self, entry: WrittenNumber, context: Context) -> bool:
-        """Whether the text has more different numbers than can be judged in a few seconds."""
+        """Whether the text has too many distinct numbers to judge: more than MOST_JUDGED."""
         if entry.best.value >= LEAST_CARRIED:
             self._judged.add((context.names, entry.best.value))
         return len(self._judged) > MOST_JUDGED
 
     def _of_others(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
-        """Judge a number for the other models that the text names, if it is not right for ``model``."""
+        """Judge a number that is not right for ``model`` by the text's other models; return None if none fits."""
         if judged.verdict not in ("wrong", "unknown") or model is None:
             return None
         is_share = entry.stated.text.endswith("%")

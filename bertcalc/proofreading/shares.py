@@ -41,7 +41,7 @@ from bertcalc.text import N_
 from bertcalc.text.digits import fixed
 from bertcalc.text.problem import Problem
 
-_DOUBLE = Fraction(1, 10**12)  # shares are computed in double precision
+_DOUBLE = Fraction(1, 10**12)  # tolerance for shares that were computed in double precision
 _OF_COMPONENT = N_("the share of this component: {component}")
 _OF_A_LAYER = N_("the previous number's share of a layer")
 _OF_LAYER = N_("the share of a layer: {component}")
@@ -50,7 +50,8 @@ _OF_LAYER = N_("the share of a layer: {component}")
 def judge_share(side: ChainSide, context: Context, model: Model, *, among_shares: bool = False) -> Judged:
     """Judge the share of a component: 0.2177 of the parameters are in the embeddings.
 
-    ``among_shares`` is True if a number nearby is a share of the parameters.
+    The verdict is NO_CLAIM for any other number. ``among_shares`` is True if a number nearby is a share of the
+    parameters.
     """
     if _OF_RESULTS.search(" ".join(context.names[:1])):
         return NO_CLAIM
@@ -251,7 +252,8 @@ def roundness(side: ChainSide) -> Fraction:
 _HALF_OF_TENTH = Fraction(1, 20)
 # Words of texts that may count the decoder separately from the embeddings.
 _UNTIED = re.compile(r"untied|not tied|decoder|lm_?head|not shar|output layer|不共享|不绑定|解码|输出层", re.I)
-# The largest whole, as a multiple of the model's parameters; larger wholes count the decoder separately.
+# The largest total, relative to the model's parameters, that a share may refer to if the text mentions no untied
+# decoder.
 _LARGEST = Fraction(21, 20)
 
 
@@ -365,7 +367,7 @@ class ComparedModels(NamedTuple):
 
     other: str
     comparative: str = ""
-    is_bare: bool = False  # whether the comparative is a mere "smaller", which may be about another model
+    is_bare: bool = False  # whether the comparative is only "smaller", which may refer to another model
 
 
 def compared_in(before: str, after: str) -> ComparedModels | None:
@@ -384,7 +386,7 @@ def compared_in(before: str, after: str) -> ComparedModels | None:
 
 
 def compared_before(before: str) -> str:
-    """The words after "than" or "compared to", from a model's name on: better than BERT-large with 40% fewer ...
+    """The words after "than" or "compared to" that begin with a model's name: better than BERT-large with 40% fewer ...
 
     ``before`` is the text before a percentage. The result is empty if the text compares with no model.
     """
@@ -398,7 +400,7 @@ _COMPARED_BEFORE = re.compile(
 
 
 def compared_times(before: str, after: str) -> ComparedModels | None:
-    """The words after "times the parameters of" or "times fewer parameters than"; None if there are none.
+    """The comparison around a ratio, such as "times the parameters of"; None if there is none.
 
     ``before`` and ``after`` are the text before and after the ratio.
     """

@@ -78,7 +78,7 @@ _OF_PADDED = 8  # padded vocabulary sizes are multiples of 8
 
 
 def is_rounded_vocabulary(size: int | Fraction, vocabulary: int) -> bool:
-    """Whether a size is in whole thousands and differs from a vocabulary size by at most a twentieth.
+    """Whether a size is a multiple of 1,000 that differs from a vocabulary size by at most a twentieth.
 
     >>> is_rounded_vocabulary(30_000, 30_522), is_rounded_vocabulary(21_128, 30_522)
     (True, False)
@@ -99,7 +99,7 @@ def _published() -> tuple[Config, ...]:
 
 
 def without_slips(sizes: Mapping[str, int], config: Config) -> dict[str, int]:
-    """The sizes of a text, without mistyped sizes of a configuration."""
+    """The sizes of a text, except those that are mistyped sizes of a configuration."""
     return {field: size for field, size in sizes.items() if not is_slip_of_size(field, size, config)}
 
 
@@ -117,7 +117,8 @@ def judge_size(stated: StatedSize, context: Context, model: Model, published: Co
         return None
     if context.supposes or SUPPOSED.search(context.sentence):
         return None
-    is_beside = re.search(rf"(?<![0-9,.]){right}(?![0-9])", context.sentence)  # 786 and 768 in one sentence
+    # Whether the sentence also has the right size, such as both 786 and 768.
+    is_beside = re.search(rf"(?<![0-9,.]){right}(?![0-9])", context.sentence)
     if is_slip_of_size(field, size, published) and not is_beside and not _OF_OTHER_PART.search(context.sentence):
         message = MISTYPED
     elif stated.is_fact and (stated.kind or not is_of_other_model(_around(stated, context))):
@@ -129,11 +130,11 @@ def judge_size(stated: StatedSize, context: Context, model: Model, published: Co
 
 
 def _around(stated: StatedSize, context: Context) -> str:
-    """The words that may change a size: the sentence for the units of a feed-forward network, otherwise the line."""
+    """The words that may change a size: the sentence for an intermediate size, otherwise the line."""
     return context.sentence if stated.field == "intermediate_size" else context.line
 
 
-# Things in a sentence about a model that have sizes themselves.
+# Words for something else in the sentence that the size may belong to, such as a classifier.
 _OF_OTHER_PART = re.compile(
     r"\bclassif|dimensional vector|\bwider|narrower|\bclose to\b|\btypo|divisible|\bours\b"
     r"|\b(?:LSTM|GRU|CNN|RNN)\b|\bprobe|\bproject|\bon top\b|\badapter|\b(?:our|my|own)\b|分类器|自己",
@@ -155,7 +156,7 @@ _BETWEEN_SIZES = re.compile(
 )
 
 
-@lru_cache(maxsize=8)  # cached, because it is called for each model and each size on a line
+@lru_cache(maxsize=8)  # cached, because it is called for every model and every size on a line
 def is_of_other_model(line: str) -> bool:
     """Whether a line may be about a changed version of a published model, a part of it, or several models.
 

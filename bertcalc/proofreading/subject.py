@@ -97,7 +97,8 @@ _SIZE_FIRST = re.compile(rf"(?:the )?(?P<size>{SIZE_NAMES})\b(?!-)", re.I)
 class Subject:
     """The model that a text is about, and the positions of all models that the text names.
 
-    The methods that return a model return None for models that bertcalc does not support.
+    ``preset`` is the name of the model, and ``assumed`` is True if the text does not name it. The methods that return a
+    model return None for models that bertcalc does not support.
     """
 
     model: Model | None  # None: the text is about models that bertcalc does not support
@@ -128,7 +129,7 @@ class Subject:
     def model_in_table(self, row: TableRow, model: Model | None) -> Model | None:
         """The model that a column header names or the sizes in the row describe; otherwise ``model``.
 
-        None if several sizes in the row differ from the sizes of ``model``.
+        None if the row names a size such as "large", but several of its numbers differ from the sizes of ``model``.
         """
         if labelled := self._by_label.get(row.header.strip(" *`").lower()):
             return self.of(labelled)
@@ -150,7 +151,7 @@ class Subject:
         return _with_counted_layers("\n".join(row.cells), model, layers)
 
     def model_at(self, start: int, line: int, *words: Sequence[str], owner: int = 0) -> Model | None:
-        """The model that a position in the text is about: the last model named on its line, or else the text's model.
+        """The model that a position is about: named on its line, near it or in a heading, or else the text's model.
 
         ``words`` are the words around the position, the nearest first; they may name only a size, such as "large".
         ``owner`` is the position of a model name that the number belongs to: 124.4M for GPT-2.
@@ -309,7 +310,7 @@ class Subject:
         return [model_of(name) for name in dict.fromkeys(names) if name != self.preset][:_MOST_OTHERS]
 
     def fit(self, numbers: Collection[int]) -> int:
-        """How many of the numbers are the parameter count of a part of the model."""
+        """Count the numbers that are parameter counts of the model or of its parts."""
         return fit(self.model, numbers)
 
     @property
@@ -321,7 +322,7 @@ class Subject:
         return RELATIVES[self.preset].config if self.preset in RELATIVES else PRESETS[self.preset].config
 
     def published_of(self, model: Model | None) -> Config | None:
-        """The configuration of the published model that a part of the text is about; None if it is not published."""
+        """The published configuration that corresponds to a model of the text; None if there is none."""
         if model is None or model is self.model:
             return self.published
         return model.config if is_published(model.config) else None
@@ -717,7 +718,7 @@ _SENTENCE_OF_FACT = re.compile(r"(?:[^\n.。;；]|[.](?![\s]|$)){1,200}")
 _IS_FACT = re.compile(r"['\"`*_]{0,4}\s?(?:[(（|]|has|uses|contains|consists of|comprises|有|是|为|包含|使用)")
 
 
-_IS_LABEL = re.compile(r"['\"`*_]{0,4}\s?[:：]")  # not used for several names: BERT-large vs BERT-base: 24 layers
+_IS_LABEL = re.compile(r"['\"`*_]{0,4}\s?[:：]")  # ignored if the line has several names: A vs. B: 24 layers
 
 
 def _is_chosen(text: str, preset: str, layers: int) -> bool:
@@ -878,7 +879,7 @@ _COLUMNS = {
 
 
 def _fitting(sizes: Mapping[str, int], text: str) -> str:
-    """The BERT preset that agrees best with a text's sizes, or gpt2 if the text uses GPT-2's field names."""
+    """The BERT preset that agrees best with a text's sizes, or gpt2 for a text with GPT-2's field names but no BERT."""
     if _GPT2_FIELDS.search(text) and not re.search("bert", text, re.I):
         return "gpt2"
     numbers = literals(text)

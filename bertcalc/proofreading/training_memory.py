@@ -27,7 +27,7 @@ from bertcalc.text import N_
 from bertcalc.text.amounts import typed
 from bertcalc.text.problem import Problem
 
-# What training keeps for each parameter: the pattern of its names, and its bytes per parameter in float32.
+# What training stores for each parameter: the pattern of its names, and its bytes per parameter in float32.
 _KEPT = {
     "gradients": (
         r"\bgrad(?:ient)?s?\b|梯度",
@@ -52,7 +52,7 @@ _SUM = re.compile(r"\b(?:sum|total|together|altogether|in all)\b|合计|总计|�
 _ADAM = re.compile(r"\badam", re.I)
 _IN_FLOAT32 = re.compile(r"fp32|float32|single precision|32[- ]bit|单精度|全精度|full precision", re.I)
 _MIXED = re.compile(r"mixed|\bamp\b|fp16|bf16|float16|half[- ]prec|16[- ]bit|混合|半精度", re.I)
-# Training that keeps something else for a parameter, or only for some parameters.
+# Words for training that stores other data per parameter, or data for only some parameters.
 _OTHERWISE = re.compile(
     r"8[- ]?bit|4[- ]?bit|adafactor|\blion\b|\bzero\b|fsdp|shard|offload|per (?:gpu|device)"
     r"|\bsgd\b|each moment|one moment|single moment|first moment(?! and)|per moment|activation|batch|kv|peak"
@@ -60,7 +60,7 @@ _OTHERWISE = re.compile(
     r"|infer|\bema\b|\bfile|\bdisk|激活|批|缓存|推理|峰值|每个动量|单个动量|每张|分片",
     re.I,
 )
-_OF_EACH = re.compile(r"(?:各占?|\beach)[\s*$≈~约:：]{0,3}$", re.I)  # m and v, each 28 GB
+_OF_EACH = re.compile(r"(?:各占?|\beach)[\s*$≈~约:：]{0,3}$", re.I)  # as in "m and v, each 28 GB"
 _OF_FEW = re.compile(r"\blora\b|adapter|freez|frozen|适配器|冻结|低秩", re.I)
 _WITHOUT_ACTIVATIONS = re.compile(
     r"(?:plus|before|without|excluding|not counting|no|ignoring|不(?:算|含|包括|计)|未计|另加)[ (]*(?:the |any )?"
@@ -159,10 +159,11 @@ class TrainingClaims:
         label = _own(self._label(entry, last, context))
         parts, alone = _parts(label), re.split("[,，、]", label)[-1]
         if not parts and _CONTRAST.search(label) and self._named and self._named[-1].end == last:
-            parts = self._named[-1].parts  # the moments of LoRA take 2.4 MB, while full fine-tuning needs 997 MB
+            # As in "the moments of LoRA take 2.4 MB, while full fine-tuning needs 997 MB".
+            parts = self._named[-1].parts
         expected = self._expected(entry, label, parts, context, model)
         if expected and (last_part := _parts(alone)) and last_part != parts and not _JOINED.search(alone):
-            # the gradients the same, Adam's two moments 875.9 MB
+            # Only the end of the label may be meant: the gradients the same, Adam's two moments 875.9 MB
             other = self._expected(entry, alone, last_part, context, model) or expected
             expected = other._replace(widths=(*other.widths, *expected.widths))
         if entry.value >= _LEAST_NAMED:
@@ -277,7 +278,7 @@ class TrainingClaims:
         return 0 if changes or _OTHERWISE.search(between) or _OF_FEW.search(between) else int(latest["width"])
 
     def _above(self, entry: WrittenNumber) -> list[frozenset[str]]:
-        """The memory uses that the numbers in the few lines before this number count, the nearest first."""
+        """The parts of training memory that the numbers in the few lines above count, the nearest first."""
         near: list[frozenset[str]] = []
         line = entry.line
         for named in reversed(self._named):
@@ -288,7 +289,7 @@ class TrainingClaims:
         return near
 
     def _sum(self, above: Sequence[frozenset[str]], is_mixed: bool) -> _BytesOfEach | None:
-        """The possible bytes per parameter of a sum of the previous numbers: all 16 if they include Adam's moments."""
+        """The possible bytes per parameter of a sum of the previous numbers: 16 if they include Adam's moments."""
         if any("other" in parts for parts in above):
             return None
         if not any("moments" in parts for parts in above):
@@ -366,7 +367,7 @@ def _judged(
     """Judge a number by the expected bytes per parameter; it is conditional if it fits a different number of bytes.
 
     ``judged`` is the verdict so far. A size is right within ``nearly`` of the expected size, and not wrong within
-    ``near``. None if the verdict so far stands.
+    ``near``. Return None if the verdict so far stands.
     """
     totals = [count.total for count in every_count(model.config, known_counts) if count.model.config == model.config]
     totals = [model.num_parameters(), *totals, *filter(None, [nominal_count(model.config)])]

@@ -77,7 +77,8 @@ def wrong_by(part: Counted, explanation: Explanation, model: Model) -> Judged:
 def with_possible_causes(judged: Judged, value: int, right: Collection[Counted], model: Model) -> Judged:
     """The verdict on a wrong number, with the causes that the right numbers of the text do not rule out.
 
-    ``right`` are the parts that the text counts correctly.
+    ``value`` is the wrong number, and ``right`` are the parts that the text counts correctly. Other verdicts are
+    returned unchanged.
     """
     part = judged.counted
     if judged.verdict != "wrong" or part is None or judged.counts is None:

@@ -144,7 +144,7 @@ _UNUSUAL = ("ForNextSentencePrediction", "ForMultipleChoice")
 
 
 def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """Judge a named model's number of parameters; return None unless it is wrong by every way of counting."""
+    """Judge a named model's parameter count if it is wrong, or only close to a known count; otherwise return None."""
     is_of_text = any(map(_TOTAL_OF_TEXT.match, context.names[:1]))
     beside = context.names[0] if is_of_text else " ".join(context.names[:2])
     plain = re.search(r"\b(?:has|have|contains?|with|is|are)\b|有|为|总|共|total", beside, re.I)
@@ -205,7 +205,7 @@ def _is_close(count: KnownCount, side: ChainSide, model: Model) -> bool:
     return abs(count.total - side.value) <= reach
 
 
-# The smallest number of three digits. A class within a twentieth of the model's count has a head but no separate
+# The smallest number of three digits, and a tolerance of a twentieth: a class within it has a head, but no separate
 # decoder.
 _THREE_DIGITS, _OTHER_CLASS = 100, 20
 
@@ -246,7 +246,7 @@ def opens_behind_name(before: str) -> bool:
 
 _MILLIONS, _CLOSED = re.compile(r"(?:M|million|[万亿])$", re.I), re.compile(r"\s?(?:[)）,，;；]|[-–—] )")
 _OPENED = re.compile(r"[\s`*]{0,4}[(（]\s?[~≈约]?\s?")
-_DERIVED = re.compile(  # a version of BERT-base (66M parameters)
+_DERIVED = re.compile(  # as in "a version of BERT-base (66M parameters)"
     r"(?:\b(?:of|from|than|over|on|to|like|unlike|vs\.?|versus)|基于|相比|比|版|类似)\s?(?:the |a |an )?[`*]{0,2}$",
     re.I,
 )
@@ -323,7 +323,7 @@ _CLASS = re.compile(r"(?<![A-Za-z])([A-Z][A-Za-z0-9]{2,20}(?:Model|For[A-Z][A-Za
 
 
 def _class_beside(context: Context, count: KnownCount, model: Model) -> Model | None:
-    """The model of the class that the nearest words name, if the number is the count of a different class."""
+    """The model of the class that the nearest words name, if the number counts a different class; otherwise None."""
     beside = set(_CLASS.findall(" ".join(context.names[:1])))
     classes = {cls.name for cls in model.family.classes}
     if len(beside) != 1 or not beside <= classes:

@@ -52,7 +52,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Kind = TypeVar("Kind")
 Single = Annotated[int, "no column and no symbol"]  # an int for functions that count a single model
-Check = Callable[[str, Any], Any]  # takes the name and the value of an argument, returns the value to use
+Check = Callable[[str, Any], Any]  # receives the name and the value of an argument, and returns the value to use
 
 
 class ArgumentError(InputError, TypeError):
@@ -133,7 +133,7 @@ _SEQUENCE, _MAPPING, _FUNCTION = N_("a list"), N_("a dictionary"), N_("a functio
 def checked(function: Callable[P, R]) -> Callable[P, R]:
     """Decorate a function so that it checks its arguments against its annotations before it runs.
 
-    The decorated function raises ArgumentError for a wrong, missing or unknown argument. If it takes a model,
+    The decorated function raises ArgumentError for a wrong, missing or unknown argument. If it accepts a model,
     ``sequence_length`` must not exceed the model's positions, and ``config`` must be the model's configuration.
     """
 
@@ -143,7 +143,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def method(function: Callable[P, R], name: str) -> Callable[P, R]:
-    """Wrap a checked function as a method of its first argument; errors show the name of the method."""
+    """Wrap a checked function as a method of its first argument; errors show ``name`` as the function's name."""
     return _checked(unwrap(function), lambda inner: _wanted_as_method(inner, name))
 
 
@@ -173,7 +173,7 @@ def _checked(function: Callable[P, R], wanted_by: Callable[[Callable[P, R]], "_S
 
 
 def record(kind: type[Kind]) -> type[Kind]:
-    """Decorate a NamedTuple that users create, so that every checked function that takes it also checks its fields."""
+    """Decorate a NamedTuple that users create: every checked function that accepts it also checks its fields."""
     RECORDS.add(kind)
     return kind
 
@@ -194,7 +194,7 @@ class _Signature(NamedTuple):
     required_by_name: tuple[str, ...]
     varargs: Check | None  # for further positional arguments
     keywords: Check | None  # for further named arguments
-    relates: bool  # whether the arguments are also checked against each other
+    relates: bool  # whether the arguments are also checked together
     single: bool  # whether the function counts a single model
 
 
@@ -346,19 +346,21 @@ def single(name: str, value: Any) -> int:
 
 
 def flag(name: str, value: Any) -> bool:
+    """Return True or False; raise ArgumentError for any other value."""
     if not isinstance(value, bool):
         raise wrong_kind(name, value, _FLAG)
     return value
 
 
 def text(name: str, value: Any) -> str:
+    """Return a text; raise ArgumentError for any other value."""
     if not isinstance(value, str):
         raise wrong_kind(name, value, _TEXT)
     return value
 
 
 def choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
-    """Return the choice that a value names, possibly by a synonym from SYNONYMS; raise ArgumentError without one."""
+    """Return the choice that a value names, perhaps by a synonym in SYNONYMS. Raises ArgumentError for other values."""
     try:
         if value in choices:
             return value

@@ -42,7 +42,7 @@ def fixed(number: Fraction | float, places: int = 1, unlike: int = 0) -> str:
 
 
 def _ratio(number: Fraction | float) -> tuple[int, int]:
-    """A number as a ratio of integers in lowest terms. Integer arithmetic takes a tenth of the time of Fraction."""
+    """A number as a ratio of integers in lowest terms. Integer arithmetic is much faster than Fraction."""
     return (number if isinstance(number, int | float) else Fraction(number)).as_integer_ratio()
 
 
@@ -62,7 +62,8 @@ def significant(number: Fraction | float, digits: int = 3) -> str:
 def brief(number: Fraction | float, digits: int = 6) -> str:
     """Format a number with at most ``digits`` digits and no trailing zeros.
 
-    A whole number below 10**15 keeps all its digits.
+    A whole number below 10**15 keeps all its digits. Other numbers get a power of ten if they are below 0.0001,
+    or have more than ``digits`` digits before the decimal point.
     """
     top, below = _ratio(number)
     if below == 1 and abs(top) < _WHOLE:
@@ -79,7 +80,7 @@ def _without_zeros(figure: str) -> str:
 
 
 def rounded(number: float, digits: int = 3) -> float:
-    """Round a number to ``digits`` significant digits, for a table of numbers."""
+    """Round a number to ``digits`` significant digits and return a float."""
     return float(f"{number:.{digits}g}")
 
 
@@ -209,7 +210,7 @@ def latex_fraction(number: Fraction) -> str:
 
 
 def superscript(number: int) -> str:
-    """Write an integer in superscript digits: ²."""
+    """Write an integer in superscript digits: ¹² for 12."""
     return f"{number}".translate(_SUPERSCRIPTS)
 
 

@@ -358,7 +358,7 @@ def evaluated(node: Any, sizes: Mapping[str, int]) -> Any:
 
 
 def at_sizes(value: Any, sizes: Mapping[str, Any]) -> Any:
-    """Fix some fields of a live value at these sizes.
+    """Fix some fields of a live value at these sizes; any other value is returned unchanged.
 
     >>> area = live(12, LiveNode("*", (LiveNode("field", ("height",)), LiveNode("field", ("width",)))))
     >>> evaluated(at_sizes(area, {"height": 3}).node, {"height": 5, "width": 5})

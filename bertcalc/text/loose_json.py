@@ -21,7 +21,7 @@ from typing import Any
 from bertcalc.text.problem import InputError
 from bertcalc.text.strict_json import read_json
 
-LONGEST = 200_000  # maximum number of characters to rewrite; real configurations have fewer than 60,000
+LONGEST = 200_000  # maximum number of characters to rewrite; real configurations are much shorter
 NAMESPACE = r"(?:(?:argparse\.|types\.)?(?:Namespace|SimpleNamespace|namespace)|dict)\s{0,9}"
 _NOT_JSON = "This is not JSON: line {line}, column {column}: {why}."
 # Text before a printed object: the words of a log, an assignment, a class name, or the name of argparse's Namespace.

@@ -11,7 +11,7 @@ _SLOW = N_(
     "{argument} {pattern} could take too long to match: use at most {most} repetitions, and do not "
     "repeat a group that contains a repetition or alternatives."
 )
-MOST = 4  # maximum number of quantifiers; matching four .* with the names of BERT-base takes a fifteenth of a second
+MOST = 4  # maximum number of quantifiers; each of them may multiply the time by the length of the text
 _GROUP, _CLASS = r"\((?:\?(?:[:=!>]|<[=!]|P?<\w+>))?", r"\[\^?\]?(?:\\.|[^\]\\])*\]"
 _PART = re.compile(rf"\\.|{_CLASS}|{_GROUP}|(?:[*+]|\?|\{{[0-9,]+\}})[?+]?|.", re.DOTALL)
 

@@ -47,4 +47,5 @@ class InputError(ValueError):
 
 
 def wrong(message: str, field: str = "", value: object = None, /, **values: object) -> InputError:
+    """Return an InputError with one problem, which has no remedies; the arguments are those of ``Problem.of``."""
     return InputError(Problem.of(message, field, value, **values))

@@ -13,8 +13,8 @@ else:
     def dataclass(*, frozen: bool) -> Callable[[Any], Any]:
         """``dataclasses.dataclass(frozen=True)``, but classes share all generated methods except ``__init__``.
 
-        The standard decorator compiles the methods for each class, which took a third of the library's import time. A
-        class that defines ``__init__`` keeps it. Subclasses need this decorator, too.
+        The standard decorator compiles the methods for each class, which would slow down the library's import. A class
+        that defines ``__init__`` keeps it. Subclasses need this decorator, too.
         """
         assert frozen
 

@@ -9,7 +9,7 @@ _SIMILAR = 0.6  # difflib's own default
 
 
 def nearest(name: str, options: Iterable[str], *, similarity: float = _SIMILAR, beginning: bool = True) -> str | None:
-    """Return the option most similar to a name, or None; case, spaces, - and _ make no difference.
+    """Return the option most similar to a name, or None if none is similar. Case, spaces, - and _ make no difference.
 
     An option that begins with the name takes precedence over similar ones (bert-base means bert-base-uncased, not
     roberta-base), unless ``beginning`` is False. With a ``similarity`` of 0, the result is None only if there are no

@@ -9,7 +9,7 @@ def table_beside(module: str, name: str = "") -> dict[str, Any]:
     """Read the TOML file ``name`` in the directory of a module, given as its ``__file__``.
 
     By default, the file has the module's name with the suffix .toml. Call this function where the table is needed, not
-    at import: reading all tables takes a tenth of the library's import time.
+    at import: reading all tables would slow down the library's import.
     """
     import tomllib
     from pathlib import Path

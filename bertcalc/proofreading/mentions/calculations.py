@@ -95,7 +95,7 @@ class WrittenNumber(NamedTuple):
             return exact[-1]
         before, stated = self.sides[-2:] if len(self.sides) > 1 else (self.stated, self.stated)
         restated = not before.is_calculation and before.unit == stated.unit and 0 < before.reach < stated.reach
-        return before if restated else stated  # 6,907M ≈ 7B
+        return before if restated else stated  # as in 6,907M ≈ 7B
 
     @property
     def value(self) -> Fraction:
@@ -297,7 +297,7 @@ def _token(match: re.Match[str]) -> _Token:
 
 
 _PERCENT = re.compile(r"\s?(?:%|per\s?cent)$")
-_BYTES = re.compile(r"[0-9]{1,3}(?:,[0-9]{3}){1,5}\s?B|[0-9]{6,18}\s?B|[0-9]{8,18}b")  # 440,473,133 B, not billions
+_BYTES = re.compile(r"[0-9]{1,3}(?:,[0-9]{3}){1,5}\s?B|[0-9]{6,18}\s?B|[0-9]{8,18}b")  # B means bytes: 440,473,133 B
 _typed = lru_cache(maxsize=4096)(typed)
 
 
@@ -331,7 +331,7 @@ def _chains(
             if following.is_decimal and following.text.endswith("%") and sides[-1].value > _MOST_OF_WHOLE:
                 break  # the share of a count: 38.6M of 124M ≈ 31%
             if side.unit == "bytes" and side.is_calculation and re.fullmatch(r"[0-9][0-9,]*\s?B", following.text):
-                value = _typed(f"{following.text[:-1].strip()} bytes").value  # 16 × 128 × 2B = 4096B
+                value = _typed(f"{following.text[:-1].strip()} bytes").value  # B means bytes: 16 × 128 × 2B = 4096B
                 following = following._replace(value=value, reach=Fraction(0), rough=Fraction(0), unit="bytes")
             sides.append(following._replace(about=bool(re.search("[≈≃~]", tokens[end].text))))
             end = after
@@ -488,7 +488,7 @@ def _is_part_of_word(tokens: Sequence[_Token], index: int) -> bool:
 
 
 class _Written(NamedTuple):
-    """How far a calculation has been read: the numbers of its pieces (for ``evaluate``) and operands, and its end."""
+    """How far a calculation has been read: its numbers of pieces (for ``evaluate``) and operands, and its end."""
 
     pieces: int
     operands: int
@@ -578,7 +578,7 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
     inside = tuple(operands[: best.operands])
     text = "".join(pieces[: best.pieces])
     if tokens[first].text == "(" and len(inside) == 1 and not re.search(r"[-+*^]", text):
-        return None, first + 1  # a number in parentheses is read alone
+        return None, first + 1  # a number in parentheses is read without them
     if best.pieces == 1 and len(inside) == 1:
         only = amounts[0]
         side = ChainSide(
@@ -706,7 +706,7 @@ _PER = re.compile(r"(?:tok(?:en)?|layer|head|sequence|seq|request|user|param(?:e
 
 
 def _named_factor(tokens: Sequence[_Token], index: int) -> int:
-    """The index after the words between a times sign and a number: × hidden size 768; 0 if there are none."""
+    """The index of a number after a times sign and one to three words: × hidden size 768; 0 if there is none."""
     if tokens[index - 1].text.strip() not in ("x", "X", "*", "×", "·"):
         return 0
     for after in range(index, min(len(tokens), index + 4)):
@@ -718,7 +718,7 @@ def _named_factor(tokens: Sequence[_Token], index: int) -> int:
 
 
 def _is_last_term(tokens: Sequence[_Token], first: int, side: ChainSide) -> bool:
-    """Whether an amount is the last term of a sum in words, not the sum itself: + pooler 0.6M = 109.5M."""
+    """Whether an amount is the last term of a sum in words, not a separate side: + pooler 0.6M = 109.5M."""
     if side.is_calculation or side.is_shape:
         return False
     for before in range(first - 1, max(-1, first - 5), -1):
@@ -730,7 +730,7 @@ def _is_last_term(tokens: Sequence[_Token], first: int, side: ChainSide) -> bool
 
 
 def _goes_on_with_words(tokens: Sequence[_Token], index: int) -> bool:
-    """Whether a plus and a named number follow an amount: 4,198,400 + feed-forward 8,393,728."""
+    """Whether a plus sign and a named number follow an amount: 4,198,400 + feed-forward 8,393,728."""
     if index >= len(tokens) or tokens[index].text != "+":
         return False
     for after in range(index + 1, min(len(tokens), index + 5)):
@@ -742,7 +742,7 @@ def _goes_on_with_words(tokens: Sequence[_Token], index: int) -> bool:
 
 
 def _heading(tokens: Sequence[_Token], index: int) -> int:
-    """The index after the words before a parenthesis with a number: feed forward(768*2); 0 if there is none."""
+    """The index of a parenthesis with a number after one to five words: feed forward(768*2); 0 if there is none."""
     for after in range(index, min(len(tokens), index + 5)):
         if tokens[after].kind not in ("name", "word"):
             return 0
@@ -799,9 +799,9 @@ _COUNTED = re.compile("(?:heads?|layers?|blocks?|matrices|each|params?|parameter
 
 
 def _noun(tokens: Sequence[_Token], index: int) -> int:
-    """The index after a noun between a number and a times sign: 12 heads x 64; 0 if there is none.
+    """The index of the times sign after a number and its noun, as in 12 heads x 64; 0 if there is none.
 
-    A calculation may also end with a noun: 3 × 64 × 12 heads = 2304.
+    A calculation may also end with a noun, as in 3 × 64 × 12 heads = 2304. Then it is the index of the equals sign.
     """
     for after in range(index, min(len(tokens), index + 4)):
         token = tokens[after]

@@ -178,7 +178,7 @@ def _occurs(pattern: re.Pattern[str], text: str) -> bool:
 
 
 class TableRow(NamedTuple):
-    """A row of a table, the table's header row, and the header above a number."""
+    """The row of a table that contains a number, the table's header row, and the header of the number's column."""
 
     cells: tuple[str, ...] = ()
     headers: tuple[str, ...] = ()
@@ -419,7 +419,7 @@ def _title(line: str) -> str:
     """The words of a heading; empty for other lines.
 
     A page that was copied without its markup has no marked headings. There, a short line is a heading if it is a
-    numbered part or step, or only the name of a part.
+    numbered part or step, only the name of a part, or a word such as "total".
     """
     if heading := _HEADING.match(line[:200]):
         is_prompt = re.match(r"\s*#\s?(?:In|Out)\b", line)
@@ -432,7 +432,7 @@ def _title(line: str) -> str:
 
 
 def _names_part_itself(line: str) -> bool:
-    """Whether a line begins with the name of a part, and so does not belong to a heading: FeedForward: 4722432"""
+    """Whether a line begins with the name of a part (FeedForward: 4722432), and so does not belong to a heading."""
     label, colon, _rest = line.strip(" -*•\t").replace("：", ":").partition(":")
     return bool(colon) and len(label) <= _LONGEST_PLAIN and bool(_NAME_OF_PART.fullmatch(label.strip(" *`")))
 
@@ -474,9 +474,11 @@ _LABEL_OF_ITEM = re.compile(r"(?:[-*•◦▪–—·+]|[0-9a-z]{1,2}[.)])\s+([^
 
 
 def _parents(lines: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """For each line, the list items that contain it, the innermost first, except items with a count.
+    """For each line, the titles of the lines that contain it, the innermost first.
 
-    Empty for lines that are neither list items nor sums in a list.
+    A title is a list item, an unindented line, or a line that ends with a colon. It must be short and have no count. An
+    item with a count is represented by its label, if it has one. Empty for lines that are neither list items nor sums
+    in a list.
     """
     stack: list[tuple[int, str]] = []
     for line in lines:
@@ -517,7 +519,7 @@ def _first_rows(lines: Sequence[str]) -> Iterator[int | None]:
         yield first
 
 
-_MOST_EMPTY = 2  # maximum number of empty lines between two rows of a table that was HTML
+_MOST_EMPTY = 2  # maximum number of empty lines between two rows of a table that was converted from HTML
 
 
 # Cached, because every number of a row reads the cells of its headers.

@@ -1,7 +1,7 @@
 r"""Find formulas copied from a page on which KaTeX rendered them: three copies without a space between them.
 
-KaTeX writes each formula three times: for screen readers, as LaTeX, and for display. The three copies of a copied
-formula become one word.
+KaTeX writes each formula three times: for screen readers, as LaTeX, and for display. In copied text, the three
+versions of a formula become one word.
 
 >>> line = r"Pooler: H×H=589,824H \times H = 589,824H×H=589,824 weights"
 >>> [line[copy.start : copy.end] for copy in copied_formulas(line)]
@@ -33,7 +33,7 @@ class Copies(NamedTuple):
 
 
 def copied_formulas(line: str) -> Iterator[Copies]:
-    """The formulas that a line repeats three times."""
+    """Yield the formulas that a line contains three times in a row; none for a very long line."""
     if len(line) > _LONGEST_LINE:
         return
     signs, places = _without_marks(line)
@@ -58,12 +58,12 @@ def _is_formula(signs: str, index: int, length: int) -> bool:
 
 
 def _touch(line: str, copies: Sequence[Sequence[tuple[int, int]]]) -> bool:
-    """Whether at most braces and backslashes separate the copies."""
+    """Whether nothing but braces and backslashes is between the copies."""
     return not any(line[before[-1][1] : after[0][0]].strip("{}\\") for before, after in pairwise(copies))
 
 
 def _repeated(signs: str, index: int) -> Iterator[int]:
-    """The lengths of the texts that occur three times in a row from an index on, the shortest first."""
+    """The lengths of the texts that occur three times in a row, starting at ``index``, the shortest first."""
     begin = signs[index : index + _SHORTEST]
     place = index + _SHORTEST - 1
     while (place := signs.find(begin, place + 1, index + _LONGEST + _SHORTEST)) >= 0:
@@ -74,7 +74,7 @@ def _repeated(signs: str, index: int) -> Iterator[int]:
 
 
 def _without_marks(line: str) -> tuple[str, list[tuple[int, int]]]:
-    """The signs of a line without spaces, braces and commands, each with its bounds."""
+    """The characters of a line without its spaces, braces and commands, and the bounds of each in the line."""
     signs: list[str] = []
     places: list[tuple[int, int]] = []
     index = 0

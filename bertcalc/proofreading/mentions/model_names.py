@@ -14,7 +14,7 @@ from typing import NamedTuple
 from bertcalc.diagnosis.relatives import RELATIVES, SIZE_NAMES, SPELLINGS
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 
-# Short names in texts, besides the names of presets.
+# Names that texts use for presets, in addition to the presets' own names.
 _ALIASES = {
     "bert base": "bert-base-uncased",
     "bertbase": "bert-base-uncased",
@@ -121,7 +121,7 @@ def model_name_pattern() -> re.Pattern[str]:
 
 @lru_cache(maxsize=64)
 def family_name(preset: str) -> str:
-    """The first words of a preset's name: bert for bert-base-uncased."""
+    """The part of a preset's name before its size or case: bert for bert-base-uncased."""
     return re.split(rf" ?\b(?:{SIZE_NAMES}|uncased|cased)\b", _spelled(preset))[0]
 
 
@@ -182,7 +182,7 @@ def models_named(text: str) -> set[str]:
 
 
 def first_named(text: str) -> str:
-    """The preset that a text begins with; empty if it begins with other words.
+    """The preset that a text names at its beginning, possibly after "the" or "its"; empty if it names none there.
 
     >>> first_named("the BERT-base model"), first_named("all models")
     ('bert-base-uncased', '')
@@ -192,7 +192,7 @@ def first_named(text: str) -> str:
 
 
 def is_model_name(text: str) -> bool:
-    """Whether a label is only the name of a model."""
+    """Whether a label is only the name of a model that bertcalc counts."""
     match = model_name_pattern().fullmatch(text.strip())
     return bool(match and match["preset"])
 

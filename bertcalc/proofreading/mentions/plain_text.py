@@ -1,6 +1,6 @@
 r"""Remove the markup of a write-up, but keep the position of every character in the original text.
 
-The text may be Markdown, HTML, LaTeX or a notebook. Every step takes time proportional to its length.
+The text may be Markdown, HTML, LaTeX or a notebook. Every step runs in time proportional to the length of the text.
 
 >>> plain = read(r"$30522 \times 768 = 23{,}440{,}896$")
 >>> plain.text
@@ -77,7 +77,7 @@ _PROMPT = re.compile(r"^ *(?:>>>|\.\.\.(?= |$)|(?:In|Out) ?\[[0-9 ]{0,6}\]:) ?",
 
 
 def numbered_from_one(text: str) -> str:
-    """Renumber layers from 1 in a text that numbers them from 0; the length does not change.
+    """Renumber linear layers from 1 if a text numbers them from 0; its length does not change.
 
     >>> numbered_from_one("linear_0: 768 × 3072, linear_1: 3072 × 768")
     'linear_1: 768 × 3072, linear_2: 3072 × 768'
@@ -223,9 +223,9 @@ _TERM_IN_FOURS = re.compile(
     rf"(?m)(?<![\w.,])(?<![0-9] ){_FOURS}[+=][^\n=]{{0,300}}=? ?[0-9]{{2,4}} [0-9]{{4}}[ \t]{{0,3}}$)"
 )
 _RESULT_IN_FOURS = re.compile(rf"(?m)(?:(?<=[=:：])|(?<=[=:：] )){_FOURS}$)")
-# The line that peft prints, broken in a comment.
+# A break in the line that peft prints, if it was copied into a comment.
 _BROKEN_LINE = re.compile(r"[ \t]{0,9}\n[ \t]{0,20}(?:#|//)[ \t]{0,30}(?=\|\| ?(?:all params|trainable ?%))")
-# A calculation that goes on in the next line: a + b +\n(c + d) = ...
+# A calculation that continues on the next line: a + b +\n(c + d) = ...
 _GOES_ON = re.compile(r"(?:(?<=[)\w])|(?<=[)\w] ))\+[ \t]{0,4}\n[ \t]{0,20}(?=[(\w][^\n=]{3,300}=[ \t]?[0-9])")
 # A number with several Chinese commas: 23，835，648
 _CHINESE_COMMAS = re.compile("(?<![0-9\uff0c])[0-9]{1,3}(?:\uff0c[0-9]{3}){2,4}(?!\uff0c?[0-9]|\\s?[)\uff09\\]])")

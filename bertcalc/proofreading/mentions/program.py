@@ -1,4 +1,4 @@
-"""Read the counts that programs in a text compute, such as d_model = 768, per_layer = 4 * d_model ** 2.
+"""Read the counts that programs in a text compute: d_model = 768; per_layer = 4 * d_model ** 2.
 
 The programs are parsed, never executed.
 
@@ -287,7 +287,7 @@ def with_program(entries: Sequence[WrittenNumber], counted: Sequence[WrittenNumb
 
 
 def _constants(lines: Sequence[_ProgramLine]) -> dict[str, Fraction]:
-    """The numbers of all names that a program assigns only once; functions defined earlier can use them as well."""
+    """The values of names that a program assigns only once, and to a number; earlier functions may use them, too."""
     constants: dict[str, Fraction | None] = {}
     for line in lines:
         if not line.is_assignment:
@@ -299,7 +299,7 @@ def _constants(lines: Sequence[_ProgramLine]) -> dict[str, Fraction]:
 
 
 def _arguments(text: str) -> dict[int, dict[str, Fraction | int]]:
-    """The numbers that each function receives in its first call or has as defaults.
+    """The numbers that each function receives in its first call or by default.
 
     They are keyed by the position of the function in the text, and then by parameter.
     """

@@ -163,7 +163,7 @@ _PRIMED = re.compile(rf"(?<![A-Za-z0-9'])(?P<letter>[A-Za-z])['′’]\s{{0,2}}=
 
 @lru_cache(maxsize=2)
 def stated_positions(text: str) -> frozenset[int]:
-    """The numbers of positions that a text states, also as a context length.
+    """The numbers of positions that a text states, including context lengths.
 
     >>> sorted(stated_positions("GPT-2 with 256 positions; block_size = 128"))
     [128, 256]
