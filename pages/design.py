@@ -28,7 +28,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     precision = TRAINING_DTYPE.show(help=message, width=145)
 amount = nearest.amount_of(kind, text)
 constraints = nearest.choose_constraints()
-with st.container(horizontal=True, vertical_alignment="bottom"):
+with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", key="nearest"):
     heading_place = st.empty()
     at_most = nearest.choose_limit(kind)
 case = Case(choice.model, batch, Plan(precision=precision))

@@ -88,7 +88,8 @@ def step_frame(
 
     There is a row for each area at each point in time, for each name that fits, for each phase, for the peak, and for
     the end of the axis in bytes (``end``). ``preset`` is a (name, peak) pair; it has a row if its peak differs.
-    ``names`` and ``phases`` have the words for areas and phases. ``size`` formats a number of bytes.
+    ``names`` and ``phases`` have the words for areas and phases; areas without a name are left out. ``size`` formats a
+    number of bytes.
     """
     rows: list[dict[str, Any]] = []
     top = max(moments, key=lambda moment: moment.live)
@@ -96,10 +97,11 @@ def step_frame(
     widest: dict[Area, tuple[int, int, int, int]] = {}
     for index, moment in enumerate(moments):
         below = 0
-        for area, count in moment.areas.items():
+        for area, name in names.items():
+            count = moment.areas[area]
             ends = {"start": float(below), "end": float(below + count), "bytes": number(count)}
-            texts = {"name": names[area], "size": size(count), "where": moment.where, "live": size(moment.live)}
-            rows.append({"at": index, "area": names[area], **ends, **texts})
+            texts = {"name": name, "size": size(count), "where": moment.where, "live": size(moment.live)}
+            rows.append({"at": index, "area": name, **ends, **texts})
             if len(moments) // 8 < index < len(moments) * 7 // 8:  # no room for a name at the ends
                 around = moments[index - len(moments) // 14 : index + len(moments) // 14 + 1]
                 thick = min(moment.areas[area] for moment in around)
@@ -133,13 +135,14 @@ def _beside(middle: int, thick: int, line: int, top: int) -> float:
 
 
 @lru_cache
-def step_areas(look: str, names: tuple[str, ...], step: str) -> Spec:
+def step_areas(look: str, names: tuple[tuple[Area, str], ...], step: str) -> Spec:
     """The chart of allocated memory over a step: stacked areas, the phases above them, and a mark at the peak.
 
-    ``names`` are the names of the areas. ``step`` is the title of the operation in tooltips.
+    ``names`` are the areas that occur in the step, with their names. ``step`` is the title of the operation in
+    tooltips.
     """
     ink, paper = INK[look], BACKGROUND[look]
-    inks = {name: AREA_COLORS[look][area] for name, area in zip(names, AREAS, strict=True)}
+    inks = {name: AREA_COLORS[look][area] for area, name in names}
     x = alt.X("at:Q", title=None, axis=None, scale=alt.Scale(nice=False))
     y = alt.Y("start:Q", axis=figures_axis(look, "bytes", tickCount=4), scale=alt.Scale(zero=True))
     color = colored("area", inks, legend=legend(look))

@@ -129,9 +129,9 @@ def crowded(page: Page) -> list[str]:
     """Return the faults of a page on a projector: small type, and content that does not fit into its place.
 
     Type is small if it is lower than 1/45 of a 16:9 window, also in charts and formulas. Content must end above the row
-    of controls, and the controls at the lower edge of the window. Formulas and tables of a lecture screen must not be
-    cut, and text in a box of the picture must stay inside the box. KaTeX's italics may exceed the edge by a pixel or
-    two.
+    of controls, and the controls at the lower edge of the window; the page must not scroll. Formulas and tables of a
+    lecture screen must not be cut, and text in a box of the picture must stay inside the box. KaTeX's italics may
+    exceed the edge by a pixel or two.
     """
     settled(page)
     found: list[str] = page.evaluate(_CROWDED)
@@ -166,6 +166,8 @@ _CROWDED = """() => {
     const [lecture] = bottoms(screen);
     const below = (what, bottom, end) => bottom <= end || found.push(`${what} ends at ${bottom}, not at ${end}`);
     below('controls', Math.max(...pressed), innerHeight);
+    const main = document.querySelector('[data-testid=stMain]');
+    below('page with the space below it', main.scrollHeight, main.clientHeight);
     if (lecture === undefined) {
         below('page', Math.max(...shown), controls.top + 3);
     } else {

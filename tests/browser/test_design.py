@@ -33,6 +33,22 @@ def test_typing_a_budget_goes_into_the_link(look: Look) -> None:
     page.wait_for_url("**budget_of=FLOPs**")
 
 
+def test_at_most_is_in_line_with_the_heading_and_stays_in_its_place(look: Look) -> None:
+    page = look("design")
+    places = set()
+    for budget in ("30M", "109,482,240"):
+        field = page.get_by_role("textbox", name="Budget")
+        field.fill(budget)
+        field.press("Enter")
+        expect(page.get_by_role("heading", level=2)).to_contain_text("30,000,000" if budget == "30M" else budget)
+        (heading,) = boxes(page.get_by_role("heading", level=2))
+        (switch,) = boxes(page.get_by_test_id("stCheckbox").filter(has_text="At most").locator("label"))
+        middles = [box["y"] + box["height"] / 2 for box in (heading, switch)]
+        assert middles[1] == pytest.approx(middles[0], abs=3)
+        places.add(round(switch["x"]))
+    assert len(places) == 1
+
+
 def test_a_key_takes_a_design(look: Look) -> None:
     page = look("design?batch_size=2")
     table(page)

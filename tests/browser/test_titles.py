@@ -10,10 +10,10 @@ import pytest
 import streamlit
 from playwright.sync_api import expect
 
-from pages.ui.shell.navigation import DESCRIPTION, PAGES
+from pages.ui.shell.navigation import DESCRIPTION, PAGES, SECTIONS
 from tests.browser.conftest import Look
 from tests.browser.launch import ROOT
-from tests.browser.look import expect_query, open_page, ready, slider, total
+from tests.browser.look import expect_query, open_page, ready, settled, slider, total
 
 STREAMLITS = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
 
@@ -38,6 +38,20 @@ def test_a_tab_says_page_and_model_and_is_renamed_once_for_each_change(look: Loo
     expect(page).to_have_title("Sweep · bert-base-uncased, L = 19 · bertcalc")
     page.get_by_role("radio", name="中文").click()
     expect(page).to_have_title("扫描 · bert-base-uncased, L = 19 · bertcalc")
+
+
+_MARKED = """() => [...document.querySelectorAll("[data-testid=stTopNavLink], [data-testid=stTopNavSection]")]
+    .filter((one) => one.checkVisibility({ opacityProperty: true }))
+    .filter((one) => getComputedStyle(one).backgroundColor !== "rgba(0, 0, 0, 0)")
+    .map((one) => `${one.textContent} ${getComputedStyle(one).fontWeight}`)"""
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if path != "lecture"])
+def test_the_navigation_marks_the_page_or_its_section(look: Look, path: str) -> None:
+    page = look(path)
+    settled(page)
+    [section] = [name for name, entries in SECTIONS.items() if path in entries]
+    assert page.evaluate(_MARKED) == [f"{section or PAGES[path].title} 600"]
 
 
 def test_the_tour_begins_with_the_model_of_the_page(look: Look) -> None:

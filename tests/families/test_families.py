@@ -76,7 +76,7 @@ DATA = {
             "mentions/written_sizes",
         )
     ),
-    *("bertcalc/changes/targets.py", "bertcalc/changes/targets.py"),  # quoted from peft
+    "bertcalc/changes/targets.py",  # quoted from peft
     "bertcalc/change_steps/recipes.py",  # models that recipes start from
     # Names in files, and their measured sizes.
     *("bertcalc/storage/saved_names.toml", "bertcalc/storage/onnx_graphs.toml"),

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from bertcalc import ARCHITECTURES, BertConfig, load
 from bertcalc.charts.colors import BACKGROUND, INK
 from bertcalc.charts.labels import FONT
-from bertcalc.charts.memory_charts import stacked_bar, step_areas
+from bertcalc.charts.memory_charts import AREA_COLORS, stacked_bar, step_areas
 from bertcalc.explore.model_values import model_of_preset
 from bertcalc.families.presets import PRESETS
 from bertcalc.forward.outputs import Call
@@ -444,7 +444,7 @@ def test_heads_that_rotary_positions_cannot_turn_get_a_sentence(view: str) -> No
 @pytest.mark.parametrize("look", ["light", "dark"])
 def test_the_presets_name_is_read_on_every_area(look: str) -> None:
     """The letters and the line have an outline in the page's color, whatever area is below them."""
-    layers = step_areas(look, tuple(AREA_WORDS.values()), "Step")["layer"]
+    layers = step_areas(look, tuple(AREA_WORDS.items()), "Step")["layer"]
     marks = [one["mark"] for one in layers if one.get("encoding", {}).get("y", {}).get("field") == "was"]
     edge, line, around, name = marks
     paper, ink = BACKGROUND[look], INK[look]
@@ -463,6 +463,18 @@ def test_the_presets_line_does_not_cross_the_name_of_an_area() -> None:
     names = [middle for middle in chart.data["middle"] if middle is not None and middle == middle]
     assert len(names) == 3
     assert all(abs(middle - line) > 0.06 * top for middle in names)
+
+
+@pytest.mark.parametrize("view", ["training", "inference"])
+def test_the_legend_of_a_step_lists_the_areas_that_occur(view: str) -> None:
+    """An area has the same color on both views."""
+    [chart] = [one for one in memory(view).session_state["shown"] if one.spec]
+    of_training = ("gradients", "optimizer states", "kept activations")
+    areas = [area for area in AREA_WORDS if view == "training" or area not in of_training]
+    scale = chart.spec["layer"][0]["encoding"]["color"]["scale"]
+    assert scale["domain"] == [AREA_WORDS[area] for area in areas]
+    assert scale["range"] == [AREA_COLORS["light"][area] for area in areas]
+    assert {*filter(None, chart.data["area"])} == {*scale["domain"]}
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -490,7 +502,7 @@ def test_a_loop_that_keeps_all_outputs_needs_more_by_their_bytes() -> None:
 
 
 def test_the_line_between_two_phases_does_not_cross_the_number_of_the_peak() -> None:
-    layers = step_areas("light", tuple(AREA_WORDS.values()), "Step")["layer"]
+    layers = step_areas("light", tuple(AREA_WORDS.items()), "Step")["layer"]
     around, number = [one["mark"] for one in layers if one.get("encoding", {}).get("text", {}).get("field") == "text"]
     assert (around["stroke"], around["strokeWidth"]) == (BACKGROUND["light"], 4)
     assert "stroke" not in number

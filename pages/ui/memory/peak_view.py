@@ -73,11 +73,12 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
     with live.container_within((*now.bounds, staying(layers))):
         st.markdown(_when(model, highest))
     moments = moments_of_step(run.model, how, *run.batch.shape)
+    occurring = {area: name for area, name in names.items() if any(moment.areas[area] for moment in moments)}
     named = [moment._replace(where=_step_words(model, moment.where)) for moment in moments]
     with live.older("step"):
         draw_chart(
-            step_frame(named, names, phases, (run.choice.preset, before), end, size),
-            lower(step_areas(appearance(), tuple(names.values()), _("Step")), 190),
+            step_frame(named, occurring, phases, (run.choice.preset, before), end, size),
+            lower(step_areas(appearance(), tuple(occurring.items()), _("Step")), 190),
             numbers={"at": _("Operation"), "name": _("Area"), "bytes": _("Bytes"), "where": _("Step")},
             alt=_("Live memory over the step: at most {size}").format(size=size(highest.num_bytes)),
         )

@@ -181,6 +181,19 @@ def navigation() -> st.Page:
     )
 
 
+def section_mark(path: str) -> str:
+    """A CSS rule that highlights the section of the page at ``path`` in the navigation; "" for a page without section.
+
+    Streamlit 1.67 highlights only the page itself, which is hidden in the closed menu of its section.
+    """
+    pages, *sections = SECTIONS.values()
+    for position, entries in enumerate(sections, len(pages) + 1):
+        if path in entries:
+            section = f'[data-testid="stTopNav"] > :nth-child({position}) > [data-testid="stTopNavSection"]'
+            return f"{section} {{ background: rgb(141 173 206 / 25%); font-weight: 600; }}"
+    return ""
+
+
 def page_at(path: str) -> st.Page:
     """The page at ``path``, for ``st.page_link``.
 

@@ -9,6 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.ui.session.style import sheet_address, style_page
 from pages.ui.shell.controls import Number, set_values
 from pages.ui.shell.i18n import _
+from pages.ui.shell.navigation import section_mark
 
 PRESENT = Number("present", "present", 0, min_value=0, max_value=1, label_visibility="collapsed")
 KEY = "p"
@@ -25,7 +26,7 @@ def sheets(page: str, *, presents: bool) -> tuple[str, ...]:
 
 
 def choose(page: str) -> None:
-    """Draw the switch for projector view, and record whether this run is in projector view.
+    """Draw the switch for projector view, record whether this run is in projector view, and style the page.
 
     A hidden number field writes present=1 into the link: a control that is bound to the link survives page switches,
     Back and reloads. The visible switch is a button with a shortcut key.
@@ -42,7 +43,7 @@ def choose(page: str) -> None:
             args=({"present": 1 - present},),
             width="stretch",
         )
-    style_page(_PROJECTOR if presenting() else _WINDOW)
+    style_page(_PROJECTOR if presenting() else _WINDOW, section_mark(page))
 
 
 def presenting() -> bool:
