@@ -13,6 +13,7 @@ import re
 from fractions import Fraction
 from itertools import permutations
 
+from bertcalc.diagnosis.layer_parts import PARTS
 from bertcalc.diagnosis.part_words import part_in_words
 from bertcalc.model.model import Model
 from bertcalc.proofreading.described_models import model_of
@@ -26,7 +27,7 @@ from bertcalc.text.amounts import typed
 from bertcalc.text.problem import Problem
 
 _SIZE = (
-    r"(?:layers?|depth|width|wide|hidden|vocab\w*|positions?|feed-?forward|ffn|intermediate|embeddings?|tokens?"
+    rf"(?:{PARTS['feed-forward'][1]}|layers?|depth|width|wide|hidden|vocab\w*|positions?|intermediate|embeddings?|tokens?"
     r"|[VHLIP]\b|层数?|隐藏|维度|宽度|词表|前馈|位置|中间)"
 )
 _VERB = (
@@ -129,7 +130,7 @@ def _share_of_other_whole(judged: Judged, entry: WrittenNumber, context: Context
 
 
 _SUBLAYER = re.compile(
-    r"attention|feed.?forward|\bffn\b|\bmlp\b|embeddings?\b|\bwords?\b|\bpositions?\b|注意力|前馈", re.I
+    rf"{PARTS['attention'][1]}|{PARTS['feed-forward'][1]}|embeddings?\b|\bwords?\b|\bpositions?\b|位置", re.I
 )
 _IN_LAYERS = ("attention", "feed-forward", "attention with LayerNorm", "feed-forward with LayerNorm")
 _IN_EMBEDDINGS = ("word embeddings", "position embeddings")
