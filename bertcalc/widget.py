@@ -2,7 +2,7 @@
 
 >>> import bertcalc
 >>> widget = FormulaWidget(bertcalc.load("bert-base-uncased"))
->>> widget.sizes = {**widget.sizes, "num_hidden_layers": 24}  # or by hand
+>>> widget.sizes = {**widget.sizes, "num_hidden_layers": 24}  # has the same effect as the slider
 >>> widget.model
 <BertModel: 194,536,704 parameters>
 """

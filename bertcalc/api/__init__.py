@@ -116,8 +116,9 @@ class Model(core.Model):
 
         For an int, a number of parameters, the result is the shortest sets of mistakes that lead to it, the likeliest
         first. For a text, such as "453,634,720 bytes", "110M", "178.79 GMACs" or "which vocabulary gives 109,482,240?",
-        the result has all possible meanings; ``str`` gives sentences. Raises InputError if the text has no
-        number, and ArgumentError for a negative number and for a model of columns.
+        the result has the likeliest meanings; ``str`` gives sentences. Raises InputError if the text is not a valid
+        amount or question (with no number or several numbers, for example), and ArgumentError for a negative number and
+        for a model of columns.
 
         >>> load("bert-base-uncased").explain(108_891_648)
         [(Cause(miscount='pooler', amount=-590592),)]

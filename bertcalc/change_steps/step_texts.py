@@ -158,7 +158,7 @@ def _value(value: object, between: str = "+") -> str:
 
 
 def without_spaces(text: str) -> str:
-    """Remove the spaces around commas and semicolons from a text of steps that the user typed.
+    """Remove the spaces around commas and semicolons in steps that the user typed.
 
     >>> without_spaces("layers, layers=3+4; lora")
     'layers,layers=3+4;lora'
@@ -167,7 +167,7 @@ def without_spaces(text: str) -> str:
 
 
 def read_steps(text: str) -> tuple[ChangeStep, ...]:
-    """Parse a text of steps. Raises InputError if a part of the text is wrong.
+    """Parse steps that are written as text. Raises InputError if a part of the text is wrong.
 
     Each step is checked separately. Only building a model shows whether the steps suit it. Arguments have the names
     that peft and transformers use. Short names such as ``rank``, ``alpha``, ``dropout`` and ``targets`` are also

@@ -218,7 +218,7 @@ def _with_tensors(step: Step, renamed: Callable[[str], str]) -> Step:
 
 
 def _split_steps(steps: Steps, group: str, parts: list[tuple[str, int]], base: str) -> Steps:
-    """Repeat the steps of a group of layers for each of its ``parts``; ``base`` is the body's prefix."""
+    """Repeat a layer group's steps for each of its ``parts``; ``base`` is the body's prefix."""
     bare = group.removeprefix(base)
     split: Steps = []
     for inside, equal in groupby(steps, key=lambda step: split_layer(step.name)[0] == bare):
@@ -239,7 +239,7 @@ def _in_part(step: Step, group: str, part: str, length: int, base: str) -> Step:
 
 
 def _renamed(step: Step, group: str, part: str) -> Step:
-    """Replace a group of layers with one of its parts in all names of a step, except in the names of its tensors."""
+    """Replace a layer group with one of its parts in all names that a step contains, except in its tensor names."""
     values = [value._replace(name=_in_group(value.name, group, part)) for value in (step.gives, *step.takes)]
     frame = step.variable and (_in_group(step.variable[0], group, part), step.variable[1])
     name = _in_group(step.name, group, part)

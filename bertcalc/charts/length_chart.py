@@ -1,4 +1,4 @@
-"""The chart of each part's share of the compute over the sequence length, and the colors of the parts."""
+"""The chart of each part's share of the compute over the sequence length, and the parts' colors."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache

@@ -211,7 +211,7 @@ def _edges(values: Sequence[int], *, logs: bool) -> dict[int, tuple[float, float
 def _line_labels(
     lines: Lines, width: tuple[int, int], height: tuple[int, int], letter: float, *, logs: bool
 ) -> list[dict[str, Any]]:
-    """The labels of the lines; ``letter`` is the width of a letter as a fraction of the chart's width.
+    """The labels of the lines; ``letter`` is a letter's width as a fraction of the chart's width.
 
     A label is above the upper end of its line. Without room there, it is to the right of the lower end if the line
     reaches the right edge. Without room there either, the line has no label.

@@ -306,7 +306,7 @@ def family_of_names(names: Collection[str]) -> Family:
 
 @cache
 def _names_of(kind: type[Config]) -> frozenset[str]:
-    """The names of all tensors in models of a family, with ``*`` for the number of a layer."""
+    """All tensor names in models of a family, with ``*`` in place of the layer number."""
     body = build(family_of(kind.default()).fullest())
     names = {*(tensor.name for tensor in body.tensors()), *_elsewhere(kind.default())}
     return frozenset(_LAYER_NUMBER.sub(".*", name) for name in names)

@@ -47,7 +47,7 @@ class Header(NamedTuple):
 
 @checked
 def header_length(start: bytes, size: int) -> int:
-    """Read the length of the header in bytes from the start of a file of ``size`` bytes.
+    """Read the header length in bytes from the start of a file of ``size`` bytes.
 
     Raises InputError if the length is impossible or too large.
     """

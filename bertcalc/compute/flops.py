@@ -1,4 +1,4 @@
-"""FLOPs of a forward pass and of a training step, counted from the steps of the forward pass by a stated convention."""
+"""FLOPs of a forward pass and a training step, counted from the forward pass's steps by a stated convention."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -42,7 +42,7 @@ class Counting(NamedTuple):
 
 
 class ElementCost(NamedTuple):
-    """The FLOPs of an operation per element of its output, and what they consist of."""
+    """An operation's FLOPs per output element, and what they consist of."""
 
     flops: int
     meaning: str
@@ -318,7 +318,7 @@ def _keeps_what_it_makes(step: Step) -> bool:
 
 
 def _with_parents(name: str) -> list[str]:
-    """The names of the model, of every module that contains a step, and of the step, without lists of layers."""
+    """The names of the model, every module that contains a step, and the step itself, without lists of layers."""
     names = name.split(".")
     ends = [end for end in range(1, len(names) + 1) if names[end : end + 1] not in (["*"], ["0"])]
     return ["", *(".".join(names[:end]) for end in ends)]

@@ -207,7 +207,7 @@ def _following(config: Config, hidden_size: int, locks: Locks) -> dict[str, int]
 
 
 def _no_multiple(config: Config, value: int, locks: Locks) -> Problem:
-    """The problem with a hidden_size that is not a multiple of the head size, or of the number of heads."""
+    """The problem with a hidden_size that is not a multiple of the head size or the number of heads."""
     remedies = _remedies(config, "hidden_size", value, locks)
     if locks.heads:
         message = N_("{field} {value} cannot be split into heads of {unit}: use {near}.")

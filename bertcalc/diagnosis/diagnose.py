@@ -250,7 +250,7 @@ def diagnose(present: KnownCount, number: Typed) -> Diagnosis:
 
 
 def _with_changed(diagnosis: Diagnosis, model: Model, number: Typed) -> Diagnosis:
-    """Add the counts of changed models to the diagnosis of an exact number of parameters.
+    """Add the counts of changed models to the diagnosis of an exact parameter count.
 
     The number of trained parameters of the present model comes first. Otherwise a match or a sum of parts rules out
     changed models, and a single part is shown beside at most one adapter. Without parts, a usual adapter replaces the

@@ -1,4 +1,4 @@
-"""Meanings of a number of bytes: a file of a model's weights, or a buffer of its forward pass.
+"""Meanings of a byte count: a file with a model's weights, or a buffer in its forward pass.
 
 >>> from bertcalc import BertConfig
 >>> [str(meaning) for meaning in file_sizes(Model(BertConfig()), 437_951_328)]

@@ -217,7 +217,7 @@ _SIDES: Mapping[str, Callable[[Tensor, Any, MiscountSizes], Sequence[Any]]] = {
 
 
 def _is_shared(tensor: Tensor, layers: Any) -> bool:
-    """Whether all layers share a tensor."""
+    """Whether a layer tensor exists only once: all layers share it, or only a differing first layer has it."""
     return tensor.copies == 1 and layers != 1
 
 

@@ -65,7 +65,7 @@ class Meanings(NamedTuple):
 def meanings_of(model: Model, text: str) -> Meanings:
     """Explain a number such as "453,634,720 bytes", "110M" or "178.79 GMACs", or answer a question about one.
 
-    An example of a question is "which vocabulary gives 1e8?". Raises InputError if the text has no number.
+    An example of a question is "which vocabulary gives 1e8?". Raises InputError if the number is not a valid amount.
     """
     if line := whole_line_of_peft(text):
         trained = amount(f"{line.trained}")

@@ -65,7 +65,7 @@ class Factor(NamedTuple):
 
 
 class TermGrowth(NamedTuple):
-    """The value of a term of a formula before and after the change, and the exponents of the fields in the term."""
+    """A formula term's value before and after the change, and the exponents of the fields in it."""
 
     before: int | Fraction
     after: int | Fraction

@@ -2,7 +2,7 @@
 
 >>> from bertcalc import BertConfig, build
 >>> page = interactive_page(build(BertConfig()), {"embeddings": "#0072b2", "encoder": "#b34700", "pooler": "#007556"})
->>> "bertcalc" in page, "https" in page  # it asks no host for anything
+>>> "bertcalc" in page, "https" in page  # it makes no network requests
 (True, False)
 """
 

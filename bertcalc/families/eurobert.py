@@ -96,9 +96,10 @@ class EuroBertConfig(Config):
         return {"num_attention_heads": hidden_size // size, "num_key_value_heads": rows // size}
 
     def letters_of_sizes(self) -> dict[str, str]:
-        """The letters of the family's sizes, including the number of key/value heads if there are several.
+        """The letters of the family's sizes.
 
-        A single key/value head has no letter, because repeating it is a view, not a copy.
+        The number of key/value heads has a letter only if it is above 1 and differs from the number of attention heads.
+        A single key/value head has none, because repeating it is a view, not a copy.
         """
         grouped = self.num_key_value_heads not in (None, 1)
         return super().letters_of_sizes() | ({"num_key_value_heads": "num_key_value_heads"} if grouped else {})

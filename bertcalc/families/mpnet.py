@@ -70,7 +70,7 @@ def _body(t: Trace, c: MPNetConfig, pooler: bool) -> Hidden:
 
 
 def _distances(t: Trace, c: MPNetConfig, x: Value) -> Value:
-    """Look up the bias of each head for the distance of each pair of tokens, once for all layers."""
+    """Look up each head's bias for the distance between any two tokens, once for all layers."""
     batch, length, _width = x.shape
     with t.block("relative positions"):
         buckets = Value("distance_buckets", (length, length), ids=True)

@@ -136,7 +136,10 @@ def _by_copies(saved: Sequence[SavedActivation]) -> Any:
 
 
 def by_tokens(copies: Any, expression: Any) -> Iterator[Any]:
-    """Split ``copies * expression`` into the part that is proportional to the number of tokens, and the rest."""
+    """Split ``copies * expression`` into the terms with a factor batch size × sequence length, and the rest.
+
+    Yields only the parts that are not 0.
+    """
     tokens = _BATCH * _LENGTH
     per_token = sum(term / tokens for term in sympy.Add.make_args(expression) if (term / tokens).is_polynomial())
     rest = expression - sympy.expand(tokens * per_token)

@@ -1,4 +1,4 @@
-"""The bytes of weights, of the activations that autograd saves under a plan, and of outputs."""
+"""The bytes of the weights, the activations that autograd saves under a plan, and the outputs."""
 
 from itertools import pairwise
 from typing import Literal

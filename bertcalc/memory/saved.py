@@ -239,7 +239,7 @@ def _local_layers(steps: Sequence[Step]) -> dict[str, int]:
 
 @checked
 def by_module(kept: Sequence[SavedActivation]) -> dict[str, int]:
-    """The saved bytes of each direct child of a layer and of each other top-level module, summed over all copies."""
+    """The saved bytes per direct child of a layer and per other top-level module, summed over all copies."""
     sums: dict[str, int] = {}
     for saved in kept:
         layer, inside = split_layer(saved.step)

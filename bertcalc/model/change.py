@@ -49,7 +49,10 @@ CHANGE_SIZES = {
 
 
 def check_order(steps: Sequence[Any]) -> None:
-    """Raise InputError if changes and quantization formats (``steps``) cannot be made in this order."""
+    """Raise InputError if ``steps`` (changes and quantization formats) cannot be made in this order or together.
+
+    The reason is a wrong order, a repeated step, or two steps that exclude each other.
+    """
     for at, step in enumerate(steps):
         for before in steps[:at]:
             if before.turn > step.turn:

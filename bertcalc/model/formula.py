@@ -262,7 +262,7 @@ def bar_formulas(model: Model, *, path: str = "") -> tuple[str, ...]:
 @checked
 @once(512)
 def symbolic_steps(model: Model, *, cross: bool = False) -> tuple[SymbolicStep, ...]:
-    """The steps of the forward pass in letters: inputs, outputs and parameters.
+    """The steps of the forward pass with symbolic sizes: their inputs, outputs and parameters.
 
     With ``cross``, the inputs include encoder_hidden_states.
     """

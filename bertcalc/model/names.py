@@ -1,4 +1,4 @@
-"""Human-readable names of the parts of a model and the modules of its tensors, shared by all families."""
+"""Human-readable names for a model's parts and for the modules of its tensors, shared by all families."""
 
 from bertcalc.model.modules import Component, Module, Norm, Place
 from bertcalc.text import N_

@@ -662,7 +662,7 @@ class Trace:
         return value
 
     def buffer(self, name: str, shape: Shape, *, ids: bool = False) -> None:
-        """Declare a buffer of the current module: of integers with ``ids``, otherwise of the model's dtype."""
+        """Declare a buffer in the current module: integers with ``ids``, otherwise values in the model's dtype."""
         self._module.buffers = {**self._module.buffers, name: (shape, ids)}
 
     def _set_fields(self, value: Value, **fields: Any) -> None:

@@ -1,4 +1,4 @@
-"""Prove the FLOPs: compare our count with PyTorch's FlopCounterMode on the real model, module by module."""
+"""Prove the FLOP count: compare it with PyTorch's FlopCounterMode on the real model, module by module."""
 
 import re
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ class FlopCheck(NamedTuple):
 
 
 class FlopProof(NamedTuple):
-    """FLOPs of the forward pass, of the forward and backward pass together, and of the forward pass's modules."""
+    """Our FLOPs and PyTorch's: forward pass, forward and backward pass together, and the forward pass by module."""
 
     forward: FlopCheck
     training: FlopCheck

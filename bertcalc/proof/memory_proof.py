@@ -1,4 +1,4 @@
-"""Prove the memory: compare our count of saved tensors with saved_tensors_hooks on the real model."""
+"""Prove the memory of saved activations: compare our count with saved_tensors_hooks on the real model."""
 
 from functools import partial
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Prove the outputs: compare our prediction with the outputs of the real forward method on the meta device."""
+"""Prove the predicted outputs: compare them with the outputs of the real forward method on the meta device."""
 
 from itertools import zip_longest
 from math import prod

@@ -1,4 +1,4 @@
-"""Prove the tensors: compare our module tree with the real model, tensor by tensor."""
+"""Prove the parameter count: compare our module tree with the real model, tensor by tensor."""
 
 from collections import Counter
 from itertools import zip_longest

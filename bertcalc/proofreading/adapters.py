@@ -52,7 +52,7 @@ def judge_adapters(side: ChainSide, context: Context, model: Model) -> Judged | 
     """
     words = " ".join((*context.names, *context.headings, context.line))
     if context.of_other:
-        return None  # counting every adapter of every model of a text would take seconds
+        return None  # counting every adapter of every model in a text would take seconds
     if side.reach or side.value < LEAST or side.value.denominator != 1 or not _ADAPTERS.search(words):
         return None
     spoken = _spoken_of(context.text or words)

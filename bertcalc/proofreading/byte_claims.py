@@ -1,4 +1,4 @@
-"""Judge a number of bytes: the size of the weights or of a file."""
+"""Judge byte counts: the size of the weights or of a file."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ from bertcalc.text.problem import Problem
 
 
 def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
-    """Judge a number of bytes as the size of weights, in the text's precision and in units of 1,000 or 1,024."""
+    """Judge a byte count as the size of weights, in the text's precision and in units of 1,000 or 1,024."""
     if any(map(_FOUR_BITS.search, context.names[:1])) or re.match(_AFTER + _FOUR_BITS.pattern, entry.after, re.I):
         return UNKNOWN  # each 4-bit format stores different scales in addition to the weights
     if is_capacity(entry) or any(map(_OF_BATCH.fullmatch, context.names[:1])):

@@ -163,7 +163,7 @@ class _CacheSizes(NamedTuple):
 
 
 class _KeysAndValues(NamedTuple):
-    """A possible meaning of a number of bytes: the keys and values of some layers, heads and tokens."""
+    """A possible meaning of a byte count: the keys and values of some layers, heads and tokens."""
 
     sizes: _CacheSizes
     layers: int

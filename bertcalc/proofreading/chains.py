@@ -320,7 +320,7 @@ _LEAST_COUNT, _IS_PRODUCT = 10**6, re.compile(r"[^-+/^]*[*×·⋅xX][^-+/^]*")
 
 
 def gives(value: Fraction, written: str, unit: Unit | None = None) -> Judged:
-    """The verdict on a calculation with the wrong result ``written`` and the right result ``value``."""
+    """Return the verdict that a calculation is wrong: its result is ``value``, not ``written``."""
     return Judged("wrong", value, reasons=(Problem.of(_GIVES, value=in_words(value, unit), written=written),))
 
 
@@ -368,8 +368,8 @@ def is_miscalculated(judged: Judged) -> bool:
 def divided_count(entry: WrittenNumber, right_of: Callable[[Fraction], Fraction | None]) -> Judged | None:
     """Judge a count divided by 1,024 · 1,024 and called MB: 75641856 / 1024 / 1024 = 72.1 MB.
 
-    ``right_of`` returns the right value of an earlier number of the text, and None for other numbers. Return None
-    unless the size is such a quotient of an earlier number.
+    ``right_of`` returns the right value of an earlier number in the text, or None if the number does not occur earlier.
+    Return None unless the size is such a quotient of an earlier number.
     """
     stated = entry.stated
     if stated.unit != "bytes" or len(entry.sides) < 2:

@@ -1,4 +1,4 @@
-"""The result of proofreading: the claims of a text with their verdicts, as sentences, HTML or Markdown."""
+"""The result of proofreading: the claims in a text with their verdicts, as sentences, HTML or Markdown."""
 
 import html
 import re
@@ -29,7 +29,7 @@ WORDS: dict[Verdict, str] = {
 
 
 class CheckedClaim(NamedTuple):
-    """A number or a calculation of a text, and whether it is right.
+    """A number or a calculation in a text, and whether it is right.
 
     ``start`` and ``end`` are positions in the text. ``value`` is in ``unit``: None means parameters, and for "%" the
     value of 40 % is 40. For a wrong claim, ``right_value`` is the right value in the same unit. ``counts`` says what

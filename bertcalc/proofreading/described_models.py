@@ -105,7 +105,7 @@ _LEAST = 10_000  # smaller numbers fit many models
 
 
 def long_numbers(text: str) -> frozenset[int]:
-    """The numbers of a text that have enough digits to identify a model and are not rounded to thousands."""
+    """The numbers in a text that have enough digits to identify a model and are not rounded to thousands."""
     numbers = (int(match[1].replace(",", "")) for match in _NUMBER.finditer(text))
     return frozenset(number for number in numbers if number >= _LEAST and number % 1000)
 

@@ -1,4 +1,4 @@
-"""Keep the judged numbers of a text, and carry mistakes in earlier numbers forward to later numbers.
+"""Keep the judged numbers in a text, and carry mistakes in earlier numbers forward to later numbers.
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.proofreading.mentions.calculations import find
@@ -47,7 +47,7 @@ _ROUNDED = Fraction(1, 50)
 
 
 class Finding(NamedTuple):
-    """A number of the text, the model that it is about, and its verdict.
+    """A number in the text, the model that it is about, and its verdict.
 
     ``carried`` says whether the verdict follows from an earlier mistake.
     """
@@ -59,7 +59,7 @@ class Finding(NamedTuple):
 
 
 class EarlierNumbers:
-    """The judged numbers of a text so far, in order, and the results that later calculations may use.
+    """The numbers in a text that are judged so far, in order, and the results that later calculations may use.
 
     The methods that judge a number return None if no verdict follows from earlier numbers.
     """
@@ -69,7 +69,7 @@ class EarlierNumbers:
         self._by_value: dict[Fraction, int] = {}
 
     def add(self, finding: Finding, *, is_result: bool | None = None) -> None:
-        """Add the next number of the text.
+        """Add the next number in the text.
 
         ``is_result`` says whether later lines may use it. By default, they may if it is calculated.
         """
@@ -179,7 +179,7 @@ class EarlierNumbers:
         }
 
     def multiplied(self, entry: WrittenNumber, judged: Judged, model: Model | None) -> Judged | None:
-        """Judge a product of an earlier count of one layer and the number of layers (4,722,432 * 12), or its result."""
+        """Judge an earlier one-layer count times the number of layers (4,722,432 * 12), or only its result."""
         if judged.verdict not in ("wrong", "unknown") or model is None:
             return None
         if is_arithmetic(Finding(entry, model, judged)):
@@ -218,14 +218,14 @@ class EarlierNumbers:
         for value, part in parts.items():
             multiplied = re.search(rf"(?:[*×·]{int(value)}(?![0-9]))|(?<![0-9]){int(value)}[*×·^]", side.text)
             is_of_one = part is not None and part.layers == "one" and part.heads == "all" and not multiplied
-            # Whole layers already contain this part.
+            # A sum that also contains whole layers counts this part already, so the term does not mean all layers.
             is_of_one = is_of_one and not any(map(_counts_layers, parts.values()))
             if part and is_of_one and (widened := in_all_layers(part, value, finding.model)):
                 index = used[value]
                 self.findings[index] = self.findings[index]._replace(judged=widened)
 
     def _corrected(self, side: ChainSide, used: Mapping[Fraction, int]) -> Fraction | None:
-        """The value of a calculation with the right values of earlier numbers; None if none of them is wrong."""
+        """Calculate again with the right values of earlier numbers; return None if none of these numbers is wrong."""
         right = {}
         for value, index in used.items():
             judged = self.findings[index].judged

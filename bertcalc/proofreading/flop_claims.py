@@ -191,7 +191,7 @@ def _by_rule(side: ChainSide, model: Model, tokens: int) -> bool:
 
 
 def _of_part(part: _Operations | None, entry: WrittenNumber, context: Context, model: Model) -> Judged:
-    """Judge the FLOPs of a part of the layers, or of whole layers, in one layer or in all layers."""
+    """Judge the FLOPs of a layer part, or of whole layers, for one layer or all layers."""
     side, batch = entry.stated, context.batch
     layers = model.config.num_hidden_layers
     scope = context.scope(layers) or ("one" if part is None else "")
@@ -228,7 +228,7 @@ _COUNTS = N_("the FLOPs of {part} for {batch} x {length} tokens")
 
 
 def _called(part: _Operations | None, layers: int) -> Problem:
-    """Describe a part of one layer or of all layers in words. A ``part`` of None means whole layers."""
+    """Describe in words a part in one layer or in all layers. A ``part`` of None means whole layers."""
     if part is None:
         return Problem.of(N_("one layer") if layers == 1 else N_("all layers"))
     message = N_("{part} of one layer") if layers == 1 else N_("{part} of all layers")

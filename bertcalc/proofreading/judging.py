@@ -1,4 +1,4 @@
-"""Judge a single number of a text: what it counts, whether it is right, and the likeliest mistake.
+"""Judge a single number in a text: what it counts, whether it is right, and the likeliest mistake.
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.proofreading.mentions.calculations import find

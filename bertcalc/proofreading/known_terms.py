@@ -210,7 +210,7 @@ def judge_layer_sum(entry: WrittenNumber, model: Model) -> Judged | None:
 
 
 def _on_right_terms(entry: WrittenNumber, model: Model, names: Mapping[int, str] = {}) -> TermsReport | None:
-    """The report on the terms of a sum; None unless each of them counts a part of the model.
+    """The report on a sum's terms; None unless each term counts a part of the model.
 
     ``names`` maps the value of a term to the name of the part that it counts.
     """

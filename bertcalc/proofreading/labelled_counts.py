@@ -212,7 +212,7 @@ def _is_repeated(part: Counted, model: Model) -> bool:
 
 
 def _is_counted(value: Fraction, reach: Fraction, model: Model) -> bool:
-    """Whether a number is the count of a part, of two parts, or of a class, with or without biases."""
+    """Whether a number counts one part, two parts or a model class, with or without biases."""
     counts = _all_counts(model)
     if reach:
         return any(abs(count - value) <= 2 * reach for count in counts)

@@ -376,7 +376,7 @@ def _best(part: Counted, line: TypedLine, model: Model) -> Explanation | None:
 
 
 def times_layers(part: Counted, value: Fraction, model: Model) -> Judged | None:
-    """Judge the product of a right count of one layer and the number of layers; return None for other numbers."""
+    """Judge a right one-layer count times the number of layers; return None for other numbers."""
     whole = _all_of(part, model)
     if part.layers != "one" or whole.layers != "all" or whole.right != value:
         return None
@@ -384,7 +384,10 @@ def times_layers(part: Counted, value: Fraction, model: Model) -> Judged | None:
 
 
 def in_all_layers(part: Counted, value: Fraction, model: Model) -> Judged | None:
-    """Judge a count of one layer if the words mean all layers; return None if no mistake explains the number."""
+    """Judge a number as the count of a part in all layers; return None if no mistake explains the number.
+
+    ``part`` is the same part in one layer.
+    """
     whole = _all_of(part, model)
     explained = _best(whole, TypedLine("", "", value), model) if whole.layers == "all" != part.layers else None
     return wrong_by(whole, explained, model) if explained else None

@@ -95,7 +95,7 @@ _LEAST_OF_OTHERS = 10**6  # smaller numbers match parts of other models by chanc
 
 @checked
 def proofread(text: str, model: Model | None = None) -> Proofread:
-    """Check every number and calculation of a text.
+    """Check every number and calculation in a text.
 
     ``text`` is Markdown, HTML, LaTeX, a notebook or plain text of at most 100,000 characters, in English or Chinese.
     ``model`` is the model that the text is about; by default, the text itself determines it.
@@ -206,7 +206,7 @@ class _Verdicts:
     def all(self) -> Iterator[Finding]:
         """The findings in the text's order.
 
-        A number that equals the model's total plus another number of the text counts a larger model. Its verdict
+        A number that equals the model's total plus another number in the text counts a larger model. Its verdict
         becomes unknown.
         """
         values = {finding.entry.best.value for finding in self._findings if not finding.entry.best.reach}
@@ -230,7 +230,7 @@ class _Verdicts:
         judged = judge(entry, context, model, sure=not self._about.assumed, published=published)
         judged = self._of_others(entry, context, judged, model) or judged
         if judged.right_value == 0 and self._about.others():
-            judged = UNKNOWN  # a part that only another model of the text has
+            judged = UNKNOWN  # a part that only another model in the text has
         if (
             judged.verdict == "wrong"
             and _CODE.fullmatch(context.header)
@@ -316,7 +316,7 @@ class _Verdicts:
         return finding._replace(judged=self._searched(finding, context) or finding.judged)
 
     def _without_false_mark(self, finding: Finding, context: Context) -> Finding:
-        """The finding of a wrong number with its possible causes, or with another verdict if it may be right."""
+        """Add possible causes to the finding for a wrong number, or change its verdict if the number may be right."""
         entry, model, value = finding.entry, finding.model, finding.entry.best.value
         if model is None:
             return finding
@@ -335,7 +335,7 @@ class _Verdicts:
         return finding
 
     def _of_named_elsewhere(self, entry: WrittenNumber, context: Context) -> Judged | None:
-        """Judge an exact total by all models of the text, because "BERT-base" alone may mean any of its variants."""
+        """Judge an exact total by all models in the text, because "BERT-base" alone may mean any of its variants."""
         if entry.best.reach or _VARIANT.search(context.line):
             return None
         others = filter(None, (self._about.model, *self._about.others()))
@@ -473,7 +473,7 @@ class _Verdicts:
     def _of_training(
         self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None
     ) -> Judged | None:
-        """Judge a number of bytes of training memory; return None if it is right for another model of the text."""
+        """Judge a byte count as training memory; return None if it is right for another model in the text."""
         training = self._training.judge(entry, context, judged, model)
         if training is None or training.verdict != "wrong":
             return training
@@ -485,7 +485,7 @@ class _Verdicts:
         return None if any(self._training.fits(entry, other) for other in others) else training
 
     def _of_cache(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
-        """Judge the bytes of a KV cache. Outside tables, if the words name no model, any model of the text may fit."""
+        """Judge the bytes of a KV cache. Outside tables, if the words name no model, any model in the text may fit."""
         is_named = entry.cells or any(map(names_model, (context.sentence, *context.names[:1])))
         others = (
             [] if is_named else [other for other in (self._about.model, *self._about.others()) if other is not model]

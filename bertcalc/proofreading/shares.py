@@ -250,7 +250,7 @@ def roundness(side: ChainSide) -> Fraction:
 
 
 _HALF_OF_TENTH = Fraction(1, 20)
-# Words of texts that may count the decoder separately from the embeddings.
+# Words in texts that may count the decoder separately from the embeddings.
 _UNTIED = re.compile(r"untied|not tied|decoder|lm_?head|not shar|output layer|不共享|不绑定|解码|输出层", re.I)
 # The largest total, relative to the model's parameters, that a share may refer to if the text mentions no untied
 # decoder.

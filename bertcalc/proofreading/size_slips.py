@@ -99,7 +99,7 @@ def _published() -> tuple[Config, ...]:
 
 
 def without_slips(sizes: Mapping[str, int], config: Config) -> dict[str, int]:
-    """The sizes of a text, except those that are mistyped sizes of a configuration."""
+    """The sizes in a text, except those that are mistyped sizes of a configuration."""
     return {field: size for field, size in sizes.items() if not is_slip_of_size(field, size, config)}
 
 
@@ -130,7 +130,10 @@ def judge_size(stated: StatedSize, context: Context, model: Model, published: Co
 
 
 def _around(stated: StatedSize, context: Context) -> str:
-    """The words that may change a size: the sentence for an intermediate size, otherwise the line."""
+    """The text in which words can show that a size belongs to another model.
+
+    It is the sentence for an intermediate size, otherwise the line.
+    """
     return context.sentence if stated.field == "intermediate_size" else context.line
 
 

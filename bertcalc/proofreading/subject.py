@@ -293,7 +293,7 @@ class Subject:
         return line in self._lines
 
     def for_operands(self, values: Collection[int], model: Model | None) -> Model | None:
-        """``model``, or another model of the text if only that model's hidden size is an operand of the calculation."""
+        """``model``, or another model in the text if only that model's hidden size is an operand of the calculation."""
         if model is None or model.config.hidden_size in values:
             return model
         as_published = [model_of(self.preset)] if self.preset in self._named and self.preset in PRESETS else []
@@ -322,7 +322,7 @@ class Subject:
         return RELATIVES[self.preset].config if self.preset in RELATIVES else PRESETS[self.preset].config
 
     def published_of(self, model: Model | None) -> Config | None:
-        """The published configuration that corresponds to a model of the text; None if there is none."""
+        """The published configuration that corresponds to a model in the text; None if there is none."""
         if model is None or model is self.model:
             return self.published
         return model.config if is_published(model.config) else None

@@ -38,20 +38,20 @@ UNKNOWN = Judged("unknown")
 
 
 def right_as(part: Counted, model: Model) -> Judged:
-    """The verdict on a number that is right for ``part``, although the words around it name a different part."""
+    """Return the verdict that a number is right for ``part``, although the words around it name a different part."""
     described = part_in_words(part, model)
     reason = Problem.of(N_("It is right for {part}."), part=described)
     return Judged("conditional", Fraction(part.right), described, (reason,), part)
 
 
 def should_be(right: Fraction, described: Problem, unit: Unit | None = None, part: Counted | None = None) -> Judged:
-    """The verdict on a wrong number that should be ``right``; ``described`` says what it counts."""
+    """Return the verdict that a number is wrong and should be ``right``; ``described`` says what it counts."""
     reason = Problem.of(N_("{right} is right for {part}."), right=in_words(right, unit), part=described)
     return Judged("wrong", right, described, (reason,), part)
 
 
 def right_for(part: Counted, model: Model) -> Judged:
-    """The verdict on a wrong number that should be a part's count."""
+    """Return the verdict that a number is wrong and should be a part's count."""
     described = part_in_words(part, model)
     reason = Problem.of(N_("{right} is right for {part}."), right=part.right, part=described)
     return Judged("wrong", Fraction(part.right), described, (reason,), part)
@@ -61,21 +61,21 @@ _IS_RIGHT = N_("{right} is right for {part}. The mistake: {mistakes}.")
 
 
 def right_because(part: Counted, cause: Problem, model: Model) -> Judged:
-    """The verdict on a wrong number that should be a part's count, with the cause of the mistake."""
+    """Return the verdict that a number is wrong and should be a part's count, with the cause of the mistake."""
     described = part_in_words(part, model)
     reason = Problem.of(_IS_RIGHT, right=part.right, part=described, mistakes=cause)
     return Judged("wrong", Fraction(part.right), described, (reason,), part)
 
 
 def wrong_by(part: Counted, explanation: Explanation, model: Model) -> Judged:
-    """The verdict on a wrong count that counting mistakes explain."""
+    """Return the verdict that a count is wrong, with the counting mistakes that explain it."""
     described = part_in_words(part, model)
     reason = instead(part.right, described, explanation, model.config)
     return Judged("wrong", Fraction(part.right), described, (reason,), part)
 
 
 def with_possible_causes(judged: Judged, value: int, right: Collection[Counted], model: Model) -> Judged:
-    """The verdict on a wrong number, with the causes that the right numbers of the text do not rule out.
+    """Return the verdict on a wrong number, with the causes that the right numbers in the text do not rule out.
 
     ``value`` is the wrong number, and ``right`` are the parts that the text counts correctly. Other verdicts are
     returned unchanged.

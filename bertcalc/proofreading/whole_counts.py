@@ -451,7 +451,7 @@ def is_total_of_model(judged: Judged) -> bool:
 
 
 def total_is(model: Model) -> Judged:
-    """The verdict on a number that should be a model's total."""
+    """Return the verdict that a number is wrong and should be the model's total."""
     right = model.num_parameters()
     reason = Problem.of(_TOTAL_IS, architecture=model.architecture, count=right)
     return Judged("wrong", Fraction(right), None, (reason,))

@@ -117,7 +117,7 @@ def _value(rounded: str) -> tuple[float, float]:
 
 
 def _has_all_tensors(table: FvcoreTable) -> bool:
-    """Whether the shapes of a table add up to the count of each of its modules."""
+    """Whether the shapes in a table add up to its total and to each module's count."""
     sums = Counter[str]()
     for name, shape in table.tensors:
         sums.update(dict.fromkeys(_outer(name), prod(shape)))

@@ -153,7 +153,7 @@ def _compared(
 
 
 def _plain(kinds: Mapping[str, str], tensors: Sequence[StoredTensor], model: Model) -> dict[str, str]:
-    """Return the classes of a text's modules, keyed by path without the prefixes of the body and of its wrapper."""
+    """Return the class of each module in a text, keyed by path without the prefixes of the body and its wrapper."""
     wrapper = wrapper_of(tensors)
     return {
         model.without_prefix(path.removeprefix(wrapper)).removeprefix(f"{model.family.prefix}."): kinds[path]
@@ -232,7 +232,10 @@ def _kind(entries: Sequence[TensorMatch]) -> str:
 def _of_presets(
     tensors: Sequence[StoredTensor], architecture: str | None, body: str | None, kinds: Mapping[str, str]
 ) -> Recognition | None:
-    """Return the first preset with all tensors of a text that does not show every size; None if there is none."""
+    """Return the first preset that has all tensors in a text; None if there is none.
+
+    It is for texts that do not show every size.
+    """
     named = architecture or body
     for name, preset in PRESETS.items():
         model = Model(preset.config)

@@ -40,7 +40,7 @@ def adapter_file_bytes(model: Model, dtype: Dtype = "float32") -> int:
 
 
 def without_adapter(model: Model) -> Model:
-    """The model as save_pretrained of transformers writes it: peft writes the adapter into a separate file."""
+    """The model as transformers' save_pretrained writes it: peft writes the adapter to a separate file."""
     kept = tuple(change for change in model.changes if not isinstance(change, PeftChange))
     return model.changed(changes=kept) if model.changes != kept else model
 

@@ -94,7 +94,7 @@ def _rebuilt(tensor: SavedTensor, storages: dict[str, int]) -> PickledCall:
 
 
 def _archive(records: list[tuple[str, int]]) -> int:
-    """The size of a zip archive in which the data of each record begins at a multiple of 64 bytes."""
+    """The size of a zip archive in which each record's data begins at a multiple of 64 bytes."""
     end = directory = 0
     for name, size in records:
         wide = 8 * ((size >= _LARGE) * 2 + (end >= _LARGE))

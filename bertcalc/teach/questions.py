@@ -107,7 +107,7 @@ class Exercise(NamedTuple):
 
 
 def by_place(tensors: Iterable[Tensor], model: Model) -> dict[tuple[str, str], int]:
-    """Return the terms of a count: the number of elements, or its formula, in each (component, part) of a model."""
+    """Return the terms of a count: the numbers of elements, or their formulas, keyed by (component, part)."""
     places = _places(model)
     return summed((places[tensor.name], tensor.num_parameters()) for tensor in tensors if tensor.name in places)
 

@@ -88,7 +88,7 @@ def count_excluded(condition: Condition, good: Sequence[Mapping[str, int]]) -> i
 
 
 def remedies(condition: Condition, values: Mapping[str, int], of: str) -> list[int]:
-    """Return values of the field ``of`` that meet a condition; ``of`` is one of the condition's two fields."""
+    """Return values that meet a condition for the field ``of``, which is one of the condition's two fields."""
     other = condition.field if of == condition.other else str(condition.other)
     size, partner = values[of], values[other]
     near = [partner, partner + 1, partner - 1, 2 * partner, 3 * partner, size + 1, size - 1]

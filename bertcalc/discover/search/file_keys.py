@@ -240,10 +240,11 @@ class _Measured:
         return None
 
     def _tied(self, default: Any) -> dict[str, Any] | None:
-        """Return the default of tie_word_embeddings, and the names of the untied matrix and of a table of its shape.
+        """Return the effect of tie_word_embeddings, and its default.
 
-        The untied matrix exists only without tied weights. Both names are empty if the field changes no tensor. Returns
-        None if the field has any other effect.
+        ``tensor`` is the name of the untied matrix, which exists only without tied weights. ``like`` is the name of an
+        embedding table of the same shape. Both names are empty if the field changes no tensor. Returns None if the
+        field cannot be flipped or has any other effect.
         """
         if not isinstance(default, bool):
             return None

@@ -1,4 +1,7 @@
-"""Find formulas: fit them, test them on new configurations, and refit them with the configurations that were wrong."""
+"""Find formulas: fit them, test them on new configurations, and refit those that fail.
+
+In each round, up to six configurations for which a formula is wrong become further samples to fit.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Overrides of the simulation's defaults for the forward methods of a family or of a version of transformers.
+"""Overrides of the simulation's defaults for the forward methods of specific families or transformers versions.
 
 To add overrides for a family, add a module here that registers them, and import it below.
 """

@@ -1,4 +1,4 @@
-"""The peak of a step as a formula: the simulation of bertcalc/memory/peak, run on SymPy symbols instead of sizes.
+"""The peak memory of a step as a formula: the simulation in bertcalc/memory/peak, run on SymPy symbols.
 
 The order of allocations and releases depends only on the number of layers and on which sizes are 1. So one run gives
 the bytes at every point in time as a formula for all sizes, for integers and for NumPy columns. The module keeps only
@@ -506,7 +506,7 @@ def _in_layers(expression: Any, config: Config) -> Any:
 
 
 def moments(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> tuple[SymbolicMoment, ...]:
-    """The points in time that can be the peak of a model of this structure, in the order of the step.
+    """The points in time at which a model of this structure can reach its peak, in chronological order.
 
     The sequence length is not checked, because ``growths`` derives polynomials from longer sequences than the model
     accepts. Raises InputError in the same cases as ``changes_in`` (memory/peak).
@@ -624,7 +624,7 @@ def _tops(changes: Sequence[MemoryChange], folds: Sequence[_LeftOut]) -> Iterato
 def _left_out(
     changes: Sequence[MemoryChange], folds: Sequence[_LeftOut]
 ) -> Mapping[int, list[tuple[MemoryChange, Any]]]:
-    """Map the index of a change to the changes of omitted layers that precede it, each with its number of repetitions.
+    """Map a change's index to the changes of omitted layers that precede it, each with its number of repetitions.
 
     In each phase, a layer's changes last from its first change to the next layer's first change, forward or backward.
     A layer's storages, such as a cache, can also be allocated before the step, and released together with the storages

@@ -143,7 +143,7 @@ def held_until(steps: Sequence[Step], *, pooler: bool) -> Lifetimes:
 
 
 def sine_of(angles: str) -> str:
-    """The name of the variable for the sine of rotary angles; the cosine has the name of the angles."""
+    """The variable name for the sine of rotary angles; the cosine has the name of the angles."""
     return f"{angles} (sine)"
 
 

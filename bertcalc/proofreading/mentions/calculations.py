@@ -186,7 +186,7 @@ def _without_calculation(term: re.Match[str]) -> str:
 
 
 def _as_sum(shapes: re.Match[str]) -> str:
-    """Rewrite a list of shapes, such as [768, 3072], [3072], as a sum of products of the same length."""
+    """Rewrite a list of shapes, such as [768, 3072], [3072], as an equally long sum of products."""
     inside = re.sub(r"\[[^\]]*\]", lambda shape: f"({shape[0][1:-1].replace(',', '*')})", shapes[0])
     return re.sub(r"\),", ")+", inside)
 

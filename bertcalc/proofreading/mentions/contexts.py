@@ -172,7 +172,7 @@ def _in_digits_or_words(layers: int) -> str:
     return f"(?:{layers}|{_WORDS[layers]})" if layers in _WORDS else f"{layers}"
 
 
-@lru_cache(maxsize=64)  # cached, because it is called for every number of a text
+@lru_cache(maxsize=64)  # cached, because it is called for every number in a text
 def _occurs(pattern: re.Pattern[str], text: str) -> bool:
     return bool(pattern.search(text))
 

@@ -1,4 +1,4 @@
-"""The live parts of the Change page: the figures, and sliders for the sizes of steps, such as the rank of LoRA."""
+"""The live parts of the Change page: the figures, and sliders for step sizes, such as the LoRA rank."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Possible meanings of a number: known counts, parts of the model, counts of published models, and memory peaks."""
+"""Possible meanings of a number: known counts, model parts, published models' counts, and memory peaks."""
 
 from collections.abc import Sequence
 from itertools import groupby

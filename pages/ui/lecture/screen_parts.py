@@ -244,7 +244,7 @@ def _explain(comparison: Comparison, *, changing: bool = False) -> None:
 
 
 def _compute(choice: Choice) -> None:
-    """Draw the FLOPs of a forward pass and of a training step, and the cost of each part in the forward pass."""
+    """Draw the FLOPs of a forward pass and a training step, and each part's cost in the forward pass."""
     call = _call(choice)
     count = Count(choice, call, PYTORCH, run(choice.model, call))
     live.note_sizes(count.sizes)

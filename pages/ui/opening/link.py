@@ -72,7 +72,7 @@ def check(before_rerun: Callable[[], object]) -> None:
 
 
 def rejections(parameters: Mapping[str, str]) -> list[tuple[str, str, str, dict[str, str]]]:
-    """The invalid parameters of a link, as tuples of name, text, English message, and values of its placeholders.
+    """The invalid parameters of a link, as (name, text, English message, placeholder values) tuples.
 
     An unknown parameter is included only if its name resembles a known name; otherwise it probably belongs to another
     tool. At most _MOST_UNKNOWN unknown names are checked, because a link can have any number of parameters.

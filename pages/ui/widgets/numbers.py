@@ -1,4 +1,4 @@
-"""Number formats that depend on the session's language or on the space; others are in bertcalc/text/digits.py."""
+"""Number formats that depend on the session's language or available space; others are in bertcalc/text/digits.py."""
 
 from fractions import Fraction
 from unicodedata import east_asian_width

@@ -192,7 +192,7 @@ def show_sums(totals: Mapping[Component, int]) -> None:
 
 
 def show_named_parameters(model: Module) -> None:
-    """Show the name, shape and number of elements of every tensor, in the order of ``named_parameters()``."""
+    """Show each tensor's name, shape and number of elements, in the order of ``named_parameters()``."""
     tensors = list(model.named_parameters())
     draw_frame(
         {
