@@ -61,6 +61,6 @@ st.caption(
     _(
         "Printing this page (Ctrl+P) prints the whole sheet. Each exercise has its own model, of the family that the "
         "sidebar shows. This link opens the same sheet for everybody; with Solutions on, it is the teacher's copy. "
-        "Answers stay in this window until you reload it; nothing is stored."
+        "This browser tab keeps your answers until you close it or open another link; the server does not store them."
     )
 )
