@@ -61,6 +61,6 @@ st.caption(
     _(
         "Press Ctrl+P to print the whole worksheet. Each exercise has its own model, from the family in the "
         "sidebar. This link opens the same worksheet for everyone; with Solutions on, it opens the teacher's copy. "
-        "Answers stay in this window until you reload it; nothing is stored."
+        "This browser tab keeps your answers until you close it or open another link; the server does not store them."
     )
 )

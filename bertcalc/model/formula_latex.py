@@ -1,6 +1,5 @@
-"""Colored LaTeX for the formula of a module, and for sums broken into lines that fit a page."""
+"""Colored LaTeX for the formula of a module, and for colored sums."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -45,48 +44,32 @@ def count_in_numbers(formula: Formula, sizes: Mapping[str, int], count: int) -> 
     return fill("{numbers} = {count:,}", numbers=in_numbers(formula.expression, sizes), count=count)
 
 
-# Widths in tenths of an em. KaTeX puts space around operators. A line of 400 fits beside the sidebar at 1280 pixels.
-_LINE = 400
-_PLUS = 12
-_WIDTHS = {"+": _PLUS, "-": _PLUS, "·": 7, ",": 3}
-_DIGIT, _LETTER = 5, 8
+def colored_sum(terms: Sequence[tuple[str, str]]) -> str:
+    """LaTeX for a sum; ``terms`` are (LaTeX, color) pairs.
 
-
-def colored_sum(start: str, terms: list[tuple[str, str]]) -> list[str]:
-    """Break a sum into LaTeX lines that fit the page.
-
-    ``start`` is the LaTeX in front of the sum; ``terms`` are (LaTeX, color) pairs.
+    It can be wrapped inside brackets, because they are plain, but not inside a product.
     """
-    lines: list[str] = []
-    width = _LINE
-    for term, color in terms:
-        sign, latex = ("-", term[1:]) if term.startswith("-") else ("+", term)
-        width += _PLUS + _width(latex)
-        if width > _LINE:
-            lines.append(f"&{sign} " if lines else start.removesuffix(" ") + (" -" if sign == "-" else " "))
-            width = _width(latex)
-        else:
-            lines[-1] += f" {sign} "
-        lines[-1] += rf"\textcolor{{{color}}}{{{latex}}}"
-    return lines
+    signed = [("-", term[1:], color) if term.startswith("-") else ("+", term, color) for term, color in terms]
+    text = " ".join(rf"{sign} \textcolor{{{color}}}{{{latex}}}" for sign, latex, color in signed).removeprefix("+ ")
+    return text.replace(r"\left(", "(").replace(r"\right)", ")").replace(r"\cdot", r"\cdot \nobreak")
 
 
-def colored_equation(start: str, terms: Sequence[tuple[str, str, str]], result: str) -> str:
+def colored_equation(name: str, terms: Sequence[tuple[str, str, str]], result: str) -> str:
     """LaTeX for a colored sum: with letters, with numbers, and the result.
 
-    ``start`` is the LaTeX in front of the sum; ``terms`` are (LaTeX with letters, LaTeX with numbers, color) triples.
+    ``name`` is the LaTeX on the left; ``terms`` are (LaTeX with letters, LaTeX with numbers, color) triples.
     """
-    letters = [(latex, color) for latex, _numbers, color in terms]
-    numbers = [(latex, color) for _letters, latex, color in terms]
-    return aligned([*colored_sum(start, letters), *colored_sum("&= ", numbers), f"&= {result}"])
+    letters = colored_sum([(latex, color) for latex, _numbers, color in terms])
+    numbers = colored_sum([(latex, color) for _letters, latex, color in terms])
+    return equation(name, [letters, numbers, result])
 
 
-def _width(latex: str) -> int:
-    """The approximate width of a formula in LaTeX, in tenths of an em."""
-    text = re.sub(r"\\[a-z]+|[{}^ ]", "", latex.replace(r"\cdot", "·"))
-    return sum(_LETTER if sign.isalpha() else _WIDTHS.get(sign, _DIGIT) for sign in text)
+def equation(name: str, sides: Sequence[str]) -> str:
+    """LaTeX for ``name`` and the ``sides`` that it equals, each on a line, with one = below the other."""
+    first, *others = sides
+    return lines([f"{name} = {first}", *(rf"\phantom{{{name}}} = {side}" for side in others)])
 
 
-def aligned(lines: list[str]) -> str:
-    """Stack lines of LaTeX in an ``aligned`` environment; each line has an & at the alignment point."""
-    return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+def lines(formulas: Sequence[str]) -> str:
+    """LaTeX for formulas below each other. A page wraps a long one, unlike those in an environment (style.css)."""
+    return " \\\\\n".join(formulas)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Look
+from tests.browser.conftest import Look, Open
 from tests.browser.look import bottom, boxes, expect_query, open_page, overflow, settled, total
 
 
@@ -158,3 +158,16 @@ def test_the_letters_of_the_fields_are_whole(look: Look, width: int) -> None:
     )
     assert len(missing) == 7
     assert max(missing) <= 0
+
+
+def test_answers_are_there_again_after_a_reload(visit: Open) -> None:
+    page = visit("exercises?level=easy&seed=1")
+    ready(page, "1 · A tensor")
+    field = page.get_by_label("Your answer")
+    field.fill("100")
+    field.press("Enter")
+    expect(page.get_by_text("1 of 10 right")).to_be_visible()
+    settled(page)
+    page.reload()
+    expect(page.get_by_text("1 of 10 right")).to_be_visible()
+    expect(field).to_have_value("100")

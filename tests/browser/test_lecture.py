@@ -14,7 +14,19 @@ from pages.ui.lecture.screen_files import DEFAULT, FOLDER
 from pages.ui.lecture.screen_parts import VOCABULARY
 from pages.ui.shell.i18n import LANGUAGES
 from tests.browser.conftest import Look, Open
-from tests.browser.look import boxes, crowded, expect_query, hold, misplaced, query, query_of, settled, slider, total
+from tests.browser.look import (
+    boxes,
+    crowded,
+    expect_query,
+    hold,
+    misplaced,
+    query,
+    query_of,
+    settled,
+    slider,
+    smallest,
+    total,
+)
 from tests.examples import sampled
 
 SECOND = "same-layers"
@@ -308,6 +320,17 @@ def test_on_a_phone_all_can_be_read_and_stepped(visit: Open, page: Page) -> None
     readable(page, 7, 390, 844)
     page.set_viewport_size({"width": 844, "height": 390})
     readable(page, 8, 844, 390)
+
+
+@pytest.mark.parametrize("name", ["embeddings", "one-layer", "all-layers"])
+def test_on_a_phone_a_formula_is_as_large_as_its_numbers_and_whole(look: Look, name: str) -> None:
+    page = look(f"lecture?screen={name}")
+    ready(page, NAMES.index(name) + 1)
+    page.set_viewport_size({"width": 390, "height": 844})
+    letters, numbers = page.locator(".katex-display .katex"), page.locator("[class*=st-key-numbers-of] p")
+    (box,) = boxes(letters)
+    assert box["x"] + box["width"] <= 390
+    assert smallest(letters) == smallest(numbers)
 
 
 def readable(page: Page, number: int, width: int, height: int) -> None:

@@ -2,12 +2,27 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
-from tests.browser.conftest import Open
-from tests.browser.look import number, ready, settled, slider, total
+from tests.browser.conftest import Look, Open
+from tests.browser.look import boxes, number, overflow, ready, settled, slider, total
 
 PHONE: ViewportSize = {"width": 390, "height": 844}
+
+
+@pytest.mark.parametrize(
+    "address", ["sweep", "tools", "compute?compute=conventions", "memory", "memory?memory=activations"]
+)
+def test_on_a_phone_a_formula_wraps_and_its_further_lines_are_indented(look: Look, address: str) -> None:
+    page = look(address)
+    page.set_viewport_size(PHONE)
+    formula = page.locator(".katex-display").first
+    expect(formula).to_be_visible()
+    settled(page)
+    assert overflow(formula) <= 3
+    starts = sorted({round(box["x"]) for box in boxes(formula.locator(".base"))})
+    assert starts[1] - starts[0] > 20
 
 
 def test_on_a_phone_the_menu_has_a_name_and_closes_after_a_choice(visit: Open, page: Page) -> None:

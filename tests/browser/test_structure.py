@@ -97,6 +97,18 @@ def test_the_first_table_needs_no_scrolling(look: Look, link: str) -> None:
     assert bottom(table) <= 720
 
 
+def test_on_a_touch_screen_the_toolbar_of_a_table_covers_no_other_table(look: Look) -> None:
+    page = look("structure")
+    hand = page.context.new_cdp_session(page)
+    hand.send("Emulation.setTouchEmulationEnabled", {"enabled": True})  # Streamlit looks for it when it draws a table
+    look("structure?view=notebook")
+    page.set_viewport_size({"width": 390, "height": 844})
+    toolbar, rows = page.get_by_test_id("stElementToolbarButton"), page.get_by_test_id("stTable").locator("tr")
+    expect(toolbar.first).to_be_visible()
+    assert min(button["y"] for button in boxes(toolbar)) >= bottom(rows)
+    hand.detach()
+
+
 @pytest.mark.parametrize("link", ["train=head", "freeze_layers=99", "architecture=BertForPreTraining&lang=zh"])
 def test_metrics_and_chart_of_freezing_need_no_scrolling(look: Look, link: str) -> None:
     page = look(f"structure?view=freezing&{link}")

@@ -1,15 +1,17 @@
-"""Formulas as LaTeX: gamma and beta, colors, and line breaks where lines would leave the screen."""
+"""Formulas as LaTeX: gamma and beta, colors and signs."""
 
 from bertcalc import BertConfig
-from bertcalc.model.formula_latex import colored_sum, letters_of
+from bertcalc.model.formula_latex import colored_equation, letters_of
 from bertcalc.model.model import Model
 
 
-def test_a_sum_is_broken_where_it_would_leave_the_screen() -> None:
-    assert len(colored_sum("N &= ", [("H", "#000000")] * 5)) == 1
-    lines = colored_sum("N &= ", [("H", "#000000")] * 50)
-    assert len(lines) > 2
-    assert "".join(lines).count("{H}") == 50
+def test_a_sum_has_the_signs_of_its_terms_and_each_line_its_equals_sign() -> None:
+    latex = colored_equation("N", [("-H", "-2", "#000000"), ("I", "8", "#ffffff"), ("-L", "-1", "#000000")], "5")
+    assert latex.splitlines() == [
+        r"N = - \textcolor{#000000}{H} + \textcolor{#ffffff}{I} - \textcolor{#000000}{L} \\",
+        r"\phantom{N} = - \textcolor{#000000}{2} + \textcolor{#ffffff}{8} - \textcolor{#000000}{1} \\",
+        r"\phantom{N} = 5",
+    ]
 
 
 def test_the_embeddings_show_gamma_and_beta() -> None:

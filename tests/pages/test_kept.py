@@ -158,16 +158,36 @@ def test_a_text_of_the_tab_is_taken_where_the_new_session_has_none() -> None:
     state: dict[str, Any] = {kept._KEY: {"texts": {"b": "newer"}}, "a": "", "b": "newer"}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("streamlit.session_state", state)
-        kept.take_texts(sent)
+        kept.take_reloaded(sent)
         for field in ("a", "b", "c"):
             kept.hold_text(field)
         assert (state["a"], state["b"], state.get("c")) == ("long ago", "newer", None)
         assert state[kept._KEY] == {"texts": {"a": "long ago", "b": "newer"}}
         state["a"] = ""  # cleared by the reader
         kept.hold_text("a")
-        kept.take_texts({**sent, "kept": "{}"})  # after a restart, the browser sends both; this is newer
+        kept.take_reloaded({**sent, "kept": "{}"})  # after a restart, the browser sends both; this is newer
         kept.hold_text("a")
     assert state["a"] == ""
+
+
+def test_answers_of_the_tab_are_there_again_unless_the_session_has_some() -> None:
+    before = answer(open_app(EXERCISES, exercise="4"), "2,590")
+    stored = {"reloaded": json.dumps({"kept": component(before, "bertcalc_page_end")["kept"]})}
+    app = reloaded(open_app(EXERCISES, exercise="4"), stored)
+    assert words(app) == words(before)
+    assert app.text_input[0].value == "2,590"
+    assert "✓ 4" in words(reopened(app, EXERCISES, exercise="4"))
+    other = reloaded(answer(open_app(EXERCISES, exercise="3"), "7"), stored)
+    assert "✗ 3" in words(other)
+    assert "✓ 4" not in words(other)
+
+
+def reloaded(app: AppTest, sent: dict[str, str]) -> AppTest:
+    """Let the browser send a new session the values that its tab has kept."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("streamlit.session_state", app.session_state._state.filtered_state)
+        kept.take_reloaded(sent)
+    return app.run()
 
 
 def test_a_text_of_the_tab_becomes_the_text_of_a_field_only() -> None:
@@ -176,7 +196,7 @@ def test_a_text_of_the_tab_becomes_the_text_of_a_field_only() -> None:
     state: dict[str, Any] = {"drawn choices": {}}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("streamlit.session_state", state)
-        kept.take_texts(sent)
+        kept.take_reloaded(sent)
     assert state["drawn choices"] == {}
     assert isinstance(state[kept._KEY], dict)
 

@@ -40,7 +40,7 @@ def test_doubling_the_hidden_size_is_said_with_the_real_counts() -> None:
         in words
     )
     formula = str(app.latex[0].value)
-    assert r"\left(12 L + 1\right) H^{2}" in formula
+    assert r"(12 L + 1) H^{2}" in formula
     assert "145 H^{2}" in formula
     assert "31{,}195 H" in formula
 

@@ -11,7 +11,6 @@ from bertcalc.discover.results.components import Part, count, folded, live_count
 from bertcalc.discover.results.expressions import latex, letters, shape_numbers, text, value
 from bertcalc.discover.results.result import Discovered, Tensors
 from bertcalc.export.table import TableOrChart
-from bertcalc.model.formula_latex import aligned
 from bertcalc.text import N_
 from bertcalc.text.digits import latex_number
 from pages.ui.shell.any_model import PAGE
@@ -71,7 +70,7 @@ def _formula(discovery: Discovered, rows: list[Part], values: Mapping[str, int])
     total = latex_number(sum(part.count(values) for part in rows))
     if len(written) > 400:  # the formula is too long for a line, and the table below has the formula of each tensor
         return total
-    return aligned([f"&{written}", f"&= {total}"]) if len(written) > 120 else f"{written} = {total}"
+    return f"{written} = {total}"
 
 
 def _draw(discovery: Discovered, rows: list[Part], values: Mapping[str, int], opened: str, paths: list[str]) -> None:

@@ -9,7 +9,7 @@ from bertcalc.compute.conventions import PUBLISHED, RULES, PublishedRule
 from bertcalc.compute.flop_formulas import rule_expression, rule_formulas
 from bertcalc.compute.flops import ELEMENT_COSTS, tokens, unknown_training
 from bertcalc.live.live_formulas import with_formula
-from bertcalc.model.formula_latex import aligned, colored_sum
+from bertcalc.model.formula_latex import colored_sum, lines
 from bertcalc.model.trace import Step
 from bertcalc.text import N_
 from bertcalc.text.digits import brief
@@ -53,10 +53,8 @@ def rule_latex(count: Count, rule: PublishedRule, look: str) -> str:
     ``look`` is "light" or "dark".
     """
     formulas = rule_formulas(count.of_pytorch.letters, rule)
-    lines = []
-    for start, terms in zip((rf"\text{{{rule.name}}} &= ", r"\Delta &= "), formulas, strict=True):
-        lines += colored_sum(start, [(term.latex(), INK[look]) for term in terms])
-    return aligned(lines)
+    theirs, difference = (colored_sum([(term.latex(), INK[look]) for term in terms]) for terms in formulas)
+    return lines([rf"\text{{{rule.name}}} = {theirs}", rf"\Delta = {difference}"])
 
 
 def published(rule: PublishedRule) -> list[str]:

@@ -80,19 +80,18 @@ def last_answer(chosen: ChosenSheet, number: str) -> tuple[_Answer, Verdict | No
 
 
 def _answers() -> _Answers:
-    """The session's answers. A new session restores and rechecks the answers that the browser has kept."""
-    if "answers" not in st.session_state:
-        written = kept.get("answers")
-        recent = written[-_MOST:] if isinstance(written, list) else ()
-        st.session_state["answers"] = dict(filter(None, map(_restored, recent)))
-    answers: _Answers = st.session_state["answers"]
+    """The session's answers. A session without answers restores and rechecks those that the browser has kept."""
+    answers: _Answers = st.session_state.setdefault("answers", {})
+    if not answers and (written := kept.get(kept.ANSWERS)):
+        answers.update(filter(None, map(_restored, written[-_MOST:] if isinstance(written, list) else ())))
+        _keep(answers)  # without invalid ones, so that they are not checked again
     return answers
 
 
 def _keep(answers: _Answers) -> None:
     """Let the browser keep the latest answers, except very long ones."""
     short = [[*place, typed] for place, (typed, _verdict) in answers.items() if len("".join(typed)) <= _LONGEST]
-    kept.put("answers", short[-_MOST:])
+    kept.put(kept.ANSWERS, short[-_MOST:])
 
 
 def _restored(written: object) -> tuple[Place, tuple[_Answer, Verdict]] | None:
@@ -116,8 +115,8 @@ def _verdict(exercise: Exercise, answer: _Answer) -> Verdict:
 def ask(chosen: ChosenSheet, number: str) -> None:
     """Draw the field for the answer to an exercise, filled in with the last answer."""
     exercise, key = chosen.exercise(number), f"typed {' '.join(map(str, chosen.place(number)))}"
-    if key not in st.session_state:
-        answer = last_answer(chosen, number)[0]
+    answer = last_answer(chosen, number)[0]
+    if answer and not st.session_state.get(key):
         st.session_state[key] = list(answer) if exercise.options else answer
     with st.form(f"form {key}", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         if exercise.options:

@@ -14,7 +14,7 @@ from bertcalc.memory.peak.peak_formulas import most_sequences, peak
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.model.batch import Batch
 from bertcalc.model.formula import plain
-from bertcalc.model.formula_latex import aligned
+from bertcalc.model.formula_latex import lines as latex_lines
 from bertcalc.text.digits import latex_number, size
 from bertcalc.text.live_choices import distance, place_of_largest, text_at
 from bertcalc.text.live_numbers import FigureBound, between, fill
@@ -91,7 +91,7 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
     show_bar(run.choice, DeviceUse(highest.areas, before, written, device))
     if not presenting() and start and before != highest.areas:
         show_growth(run.growth(how), _("Memory"), run.choice.preset)
-    st.latex(aligned([_solved("S", fit.length.most, device), _solved("B", fit.batch.most, device)]))
+    st.latex(latex_lines([_solved("S", fit.length.most, device), _solved("B", fit.batch.most, device)]))
     if presenting():
         return
     room = _(
@@ -219,7 +219,7 @@ def _number(largest: Largest) -> str:
 def _solved(letter: str, most: LargestFit, device: Device) -> str:
     """Return LaTeX for the inequality bytes(``letter``) ≤ room, and its solution."""
     room = latex_number(device.for_tensors)
-    grown = rf"\text{{{_('bytes')}}}({letter}) &= {_polynomial(most.growth, letter)} \le {room}"
+    grown = rf"\text{{{_('bytes')}}}({letter}) = {_polynomial(most.growth, letter)} \le {room}"
     return rf"{grown} \;\Rightarrow\; {_solution(letter, most)}"
 
 

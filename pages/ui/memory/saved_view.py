@@ -54,7 +54,7 @@ def show_activations(run: Run, plan: Plan) -> None:
         check = HOOKS.show()
     verdict = st.container()  # it is filled last, because the first comparison takes seconds
     terms = [(*run.written(formula), colors()[component]) for component, formula in formulas.components.items()]
-    st.latex(colored_equation(rf"\text{{{_('bytes')}}} &= ", terms, latex_number(total)))
+    st.latex(colored_equation(rf"\text{{{_('bytes')}}}", terms, latex_number(total)))
     if modules:
         bars = _module_bars(run, plan, modules, formulas.modules)
         draw_bars(bars, "activations", run.model.architecture, alt=_("Bytes saved for each module"))

@@ -6,7 +6,7 @@ from bertcalc.charts.colors import COLORS, INK
 from bertcalc.explore.growth_formulas import Growth, growth, local_exponent
 from bertcalc.explore.live_quantity_formulas import live_doubled, live_quantity
 from bertcalc.explore.quantities import QUANTITIES
-from bertcalc.model.formula_latex import aligned, colored_sum
+from bertcalc.model.formula_latex import colored_sum, equation
 from bertcalc.model.letters import LETTER_OF
 from bertcalc.text import N_
 from bertcalc.text.digits import figure as exactly
@@ -32,11 +32,11 @@ def growth_formula(swept: SweepChoice, trend: Growth, appearance: str) -> str:
     """Return LaTeX for the quantity in powers of the swept dimension, with symbolic and then numeric coefficients."""
     colors = {trend.order: COLORS[appearance]["encoder"]}  # only the dominant term is colored
     name = f"{_FUNCTIONS[swept.quantity.unit]}({LETTER_OF[trend.field]})"
-    lines = []
-    for start, terms in ((f"{name} &= ", trend.terms), ("&= ", trend.numeric_terms(swept.sweep.case))):
+    sides = []
+    for terms in (trend.terms, trend.numeric_terms(swept.sweep.case)):
         written = [(latex, colors.get(power, INK[appearance])) for power, latex in terms or ((0, "0"),)]
-        lines += colored_sum(start, written)
-    return aligned(lines)
+        sides.append(colored_sum(written))
+    return equation(name, sides)
 
 
 def present_and_doubled(swept: SweepChoice) -> dict[int, int]:

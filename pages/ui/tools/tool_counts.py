@@ -67,7 +67,7 @@ def tool_latex(model: Model, tool: Tool) -> str:
     padded = padded_vocab_size(config)
     formulas = tool_formulas(model, tool.name).terms
     terms = [(term.latex(), term.latex(config, padded_vocab_size=padded), ink) for term in formulas]
-    return colored_equation("N &= ", terms, latex_number(tool.count(config)))
+    return colored_equation("N", terms, latex_number(tool.count(config)))
 
 
 def show_corrections(model: Model, tool: Tool) -> None:

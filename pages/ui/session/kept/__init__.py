@@ -2,8 +2,8 @@
 
 If the server restarts or drops the session, the browser sends the values with its first message.
 Each module that puts a value here restores it in a new session. It must check the value, because a browser can send
-anything. A reload of the page loses the values, except the texts of text fields: the browser's tab keeps these until it
-is closed.
+anything. A reload of the page loses the values, except the texts of text fields and the answers to exercises: the
+browser's tab keeps these until it is closed.
 """
 
 import json
@@ -17,6 +17,7 @@ from bertcalc.text.strict_json import read_json
 from pages.server.restarts import sent_by
 
 LONGEST = 60_000  # maximum number of characters of all values as JSON, which every response includes
+ANSWERS = "answers"  # the name of the answers to exercises, which the browser keeps during a reload as well
 _KEY = "kept by the browser"
 _TEXTS = "texts"
 _RELOADED = "reloaded texts"  # the keys of text fields that do not yet show their text from before a reload
@@ -91,15 +92,18 @@ def values() -> dict[str, Any]:
     return kept
 
 
-def take_texts(sent: Mapping[str, Any]) -> None:
-    """Restore the texts that a tab kept during a reload. Call this only in callbacks.
+def take_reloaded(sent: Mapping[str, Any]) -> None:
+    """Restore the texts and answers that a tab kept during a reload. Call this only in callbacks.
 
-    ``sent`` is the state of the component that sends them. Texts that the new session already has are not replaced.
+    ``sent`` is the state of the component that sends them. What the new session already has is not replaced.
     """
-    texts = _read(sent.get("reloaded") or "").get(_TEXTS)
-    if sent.get("kept") or not isinstance(texts, dict):  # values in "kept" are newer
+    values = _read(sent.get("reloaded") or "")
+    if sent.get("kept"):  # these values are newer
         return
-    for key, text in texts.items():
+    if not get(ANSWERS):
+        put(ANSWERS, values.get(ANSWERS))
+    texts = values.get(_TEXTS)
+    for key, text in texts.items() if isinstance(texts, dict) else ():
         if isinstance(text, str) and not holds_text(key):
             _put_text(key, text)
             st.session_state.setdefault(_RELOADED, set()).add(key)

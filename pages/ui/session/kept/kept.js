@@ -2,7 +2,7 @@
 // session. They remain part of all later messages, because removing them would need another message, for which other
 // controls may not be ready.
 const DOWNLOADS = "[data-testid=stDownloadButton]";
-const STORED = "bertcalc texts";
+const STORED = "bertcalc kept";
 const tab = storage();
 let values = {};
 let isReloaded = performance.getEntriesByType("navigation")[0]?.type !== "navigate"; // false if a link was opened
@@ -15,13 +15,13 @@ function storage() {
   }
 }
 
-// After a reload, send the texts of the tab if the new session lacks any of them; otherwise store the session's texts.
-function keepTexts(texts, setStateValue) {
-  const stored = tab?.getItem(STORED) ?? "{}";
-  const isToSend = isReloaded && Object.keys(JSON.parse(stored)).some((name) => !(name in texts));
+// After a reload, send the tab's texts and answers if the new session lacks any of them; otherwise store the session's.
+function keepInTab({ texts = {}, answers }, setStateValue) {
+  const stored = JSON.parse(tab?.getItem(STORED) ?? '{"texts":{}}');
+  const isLacking = Object.keys(stored.texts).some((name) => !(name in texts)) || (stored.answers && !answers);
+  if (isReloaded && isLacking) setStateValue("reloaded", JSON.stringify({ kept: stored }));
+  else tab?.setItem(STORED, JSON.stringify({ texts, answers }));
   isReloaded = false;
-  if (isToSend) setStateValue("reloaded", `{"kept":{"texts":${stored}}}`);
-  else tab?.setItem(STORED, JSON.stringify(texts));
 }
 
 function keepValues(kept, setStateValue) {
@@ -29,7 +29,7 @@ function keepValues(kept, setStateValue) {
   const app = document.querySelector(".stApp");
   app.keeper ??= watch(app);
   app.keeper.set = setStateValue;
-  keepTexts(kept.texts ?? {}, setStateValue);
+  keepInTab(kept, setStateValue);
   return () => app.keeper?.close();
 }
 

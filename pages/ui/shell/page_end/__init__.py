@@ -36,7 +36,7 @@ def show(page: str, pages: Collection[str], live_data: Mapping[str, Any]) -> Non
             "drawn": panel.drawn(page),
         },
         on_kept_change=lambda: None,
-        on_reloaded_change=lambda: kept.take_texts(st.session_state[KEY]),
+        on_reloaded_change=lambda: kept.take_reloaded(st.session_state[KEY]),
         on_paper_change=lambda: None,
         on_mismatch_change=lambda: live.log_mismatch(st.session_state.get(KEY, {}).get("mismatch")),
         on_lost_change=lambda: None,  # a browser without the program triggers a rerun, which sends the program
