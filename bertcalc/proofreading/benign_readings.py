@@ -47,6 +47,7 @@ _COUNTS_OPERATIONS = re.compile(
     r"[^.。;；]{0,12}?(?:multipl(?:y|ies|ication)|\bMACs?\b|mult-?adds?|operations?\b|\bFLOPs?\b|次?乘加|次乘法|次运算)",
     re.I,
 )
+_OF_LORA = re.compile(r"\bLoRA\b|\br ?= ?[0-9]|\brank\b|秩", re.I)  # a doubled rank changes no size of the model
 _SEVERAL_MODELS = re.compile(
     r"\b(?:two|three|four|both|several)\b[^.。;；]{0,20}?(?:model|bert|cop(?:y|ies))|[两三四几][个份]", re.I
 )
@@ -71,7 +72,8 @@ def benign_reading(judged: Judged, entry: WrittenNumber, context: Context, model
         return UNKNOWN if is_of_several or is_operand else None
     if entry.computes and (part := _divided_by_layers(entry, model)):
         return part
-    if not entry.computes and any(map(_CHANGES_SIZE.search, (sentence, context.before))):
+    changes_size = any(map(_CHANGES_SIZE.search, (sentence, context.before)))
+    if not entry.computes and changes_size and not _OF_LORA.search(sentence):
         return UNKNOWN
     if _is_of_compared(entry, sentence):
         return UNKNOWN

@@ -139,8 +139,13 @@ def has_added_tokens(judged: Judged, value: Fraction, context: Context, model: M
 _MOST_ADDED = 1000
 
 
-def is_of_unlisted_model(entry: WrittenNumber, context: Context) -> bool:
-    """Whether a number's row, or the words before it in its sentence, name a model that bertcalc does not know."""
+def is_of_unlisted_model(entry: WrittenNumber, context: Context, model: Model) -> bool:
+    """Whether a number's row, or the words before it in its sentence, name a model that bertcalc does not know.
+
+    A ``model`` with sizes from the text is known, whatever its name.
+    """
+    if not is_published(model.config):
+        return False
     words = next(filter(None, entry.cells), "") if entry.cells else _CLAUSES.split(context.before)[-1]
     return ends_with_unlisted_model(words)
 

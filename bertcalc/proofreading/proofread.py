@@ -239,7 +239,8 @@ class _Verdicts:
             judged = UNKNOWN  # the header names a model only by a letter
         is_of_other_name = is_of_another(judged) and self._names_its_model(entry, context)
         if model and (is_of_other_name or is_total_of_model(judged)):
-            judged = self._of_named_elsewhere(entry, context) or total_is(model)
+            otherwise = total_is(model) if is_of_other_name else judged
+            judged = self._of_named_elsewhere(entry, context) or otherwise
         if judged.verdict == "wrong" and self._follows_arrow(entry, judged):
             judged = UNKNOWN  # the count of a changed model: 85,054,464 -> 42,527,232
         row = self._around.row(entry)
@@ -323,7 +324,7 @@ class _Verdicts:
         if not is_arithmetic(finding):
             is_count = value >= _LEAST_OF_OTHERS and entry.best.unit in (None, "parameters")
             is_of_other = not entry.computes and (
-                is_of_variant(finding.judged, context, model) or is_of_unlisted_model(entry, context)
+                is_of_variant(finding.judged, context, model) or is_of_unlisted_model(entry, context, model)
             )
             if is_count and (is_of_other or has_added_tokens(finding.judged, value, context, model)):
                 return finding._replace(judged=UNKNOWN)

@@ -52,7 +52,7 @@ def shown(total: int, flops: int) -> dict[str, tuple[str, dict[str, str]]]:
         "layers": (f"So far 0 of {total:,}", {}),
         "structure": (f"{MADE_UP}(</code>", {}),
         "outputs": ("1 × 128 × 3", {}),
-        "configuration": (f"counting {MADE_UP} again", {}),
+        "configuration": (f"recounting {MADE_UP} with", {}),
         "compute": (f"{flops:,}", {}),
         "memory": (f"{4 * total:,}", {"memory": "weights"}),
         "compare": (f"{MADE_UP} instead of MadeUpModel", {"models": "made-up-base present"}),
