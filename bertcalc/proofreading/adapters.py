@@ -177,7 +177,7 @@ def _is_without_head(printed: PeftLine, adapted: Model) -> bool:
     return counts == (printed.trained, printed.whole)
 
 
-_WITHOUT_HEAD = N_("It is right without a trained copy of the head, which early releases of peft did not make.")
+_WITHOUT_HEAD = N_("This is correct without a trained copy of the head, which early releases of peft did not make.")
 
 
 def _without_adapter(printed: PeftLine, value: Fraction, context: Context, model: Model) -> Judged | None:

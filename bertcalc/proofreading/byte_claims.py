@@ -57,7 +57,7 @@ def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     if not _is_of_model(context):
         return UNKNOWN  # some part has this size in another precision by chance
     right = width * model.num_parameters()
-    message = N_("It is {counts}; in {dtype} it is {bytes}.")
+    message = N_("This is {counts}; in {dtype}, it is {bytes}.")
     counts, stated = stored[0].in_words(), in_words(Fraction(right), "bytes")
     reason = Problem.of(message, counts=counts, dtype=PRECISIONS[width], bytes=stated)
     return Judged("wrong", Fraction(right), counts, (reason,))
@@ -155,7 +155,7 @@ def _in_its_unit(size: _Stored, context: Context) -> Judged:
     if not size.is_binary or _BY_1024.search(f"{context.line} {context.sentence}"):
         return Judged("right", counts=counts)
     right = Fraction(size.parameters * size.width)
-    message = N_("It is right in units of 1,024, such as MiB; in units of 1,000 it is {bytes}.")
+    message = N_("This is correct in units of 1,024, such as MiB; in units of 1,000, it is {bytes}.")
     reason = Problem.of(message, bytes=in_words(right, "bytes"))
     verdict: Verdict = "wrong" if context.is_in_text(_BY_1000) else "conditional"
     return Judged(verdict, right, counts, (reason,))

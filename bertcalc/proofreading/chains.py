@@ -270,7 +270,7 @@ def _in_binary_millions(first: ChainSide, other: ChainSide) -> Judged | None:
         return None
     if abs(first.value / 1024**2 - other.value / 10**6) * 10**6 > other.reach:
         return None
-    message = N_("It is right if M means 1,024 · 1,024; in millions it is {right}.")
+    message = N_("This is correct if M means 1,024 · 1,024; in millions, it is {right}.")
     right = f"{fixed(first.value / 10**6, 1)}M"
     return Judged("conditional", first.value, None, (Problem.of(message, right=right),))
 

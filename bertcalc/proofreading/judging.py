@@ -770,7 +770,7 @@ def _right(part: Counted, side: ChainSide, context: Context, model: Model) -> Ju
         reason = Problem.of(message, count=missing)
         return judged._replace(verdict="conditional", reasons=(reason,))
     if not side.reach and side.value != part.right:
-        message = N_("It is rounded: the exact count is {count}.")
+        message = N_("This is rounded: the exact count is {count}.")
         return judged._replace(reasons=(Problem.of(message, count=part.right),))
     return judged
 

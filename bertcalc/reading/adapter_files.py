@@ -109,7 +109,7 @@ def read_adapter(text: str) -> TextReading:
     notes: tuple[Problem, ...] = ()
     if model and name:
         if isinstance(base, str) and preset_named(base) is None:
-            notes = (Problem.of(N_("The base model is assumed to be {name}, from the name of the folder."), name=name),)
+            notes = (Problem.of(N_("The base model is assumed to be {name}, because of the folder name."), name=name),)
         with suppress(ConfigError):
             model = _of_task(model, content)
     try:

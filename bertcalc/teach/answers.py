@@ -87,7 +87,7 @@ def _with_zeros_unknown(read: Typed) -> Reading:
     return [reading for reading in readings(read) if reading.key == "parameters"][-1]
 
 
-_TOO_SMALL, _TOO_LARGE = Sentence(N_("It is too small.")), Sentence(N_("It is too large."))
+_TOO_SMALL, _TOO_LARGE = Sentence(N_("This is too small.")), Sentence(N_("This is too large."))
 
 
 def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Sentence, ...]]:

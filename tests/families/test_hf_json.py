@@ -170,7 +170,7 @@ def test_a_key_with_a_single_possible_value_is_not_said_to_have_no_effect() -> N
         ("768", "expected a JSON object"),
         ('{"hidden_size": 768, "hidden_size": 1024}', "hidden_size appears twice"),
         ('{"task": {"x": 1, "x": 1}}', "x appears twice"),
-        ('{"hidden_dropout_prob": NaN}', "NaN is not a number in JSON: write null"),
+        ('{"hidden_dropout_prob": NaN}', "NaN is not valid in JSON: write null"),
         ('{"hidden_dropout_prob": -Infinity}', "-Infinity is not a number"),
         ('{"hidden_dropout_prob": 1e999}', "hidden_dropout_prob inf is invalid"),
         ('{"hidden_size": ' + "9" * 5000 + "}", "too many digits"),

@@ -127,8 +127,8 @@ def _of_quantization(key: str, settings: Any) -> Problem:
     """The remark on weights that are stored with fewer bits; ``quantization`` is MLX's key."""
     method = settings.get("quant_method", settings.get("bits")) if isinstance(settings, dict) else settings
     message = N_(
-        "{key} ({method}): the number of parameters stays the same, but the quantized weights have fewer "
-        "bytes than shown here."
+        "{key} ({method}): the number of parameters stays the same, but the quantized weights take fewer bytes than "
+        "shown here."
     )
     return Problem.of(message, key, settings, key=key, method=quoted(method))
 

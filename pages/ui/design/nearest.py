@@ -168,7 +168,7 @@ def choose_constraints() -> Constraints:
         ratio = RATIO.show(help=any_ratio.format(ratios=listed(map(str, RATIOS["any"]))))
         multiple = MULTIPLE_OF.show(help=multiples)
         limits: dict[str, Any] = {control.name: control.show() for control in LIMITS}
-        padded = PAD_VOCAB.show(help=_("Also round vocab_size up to a multiple."))
+        padded = PAD_VOCAB.show(help=_("Also round vocab_size up to a multiple of this value."))
     constraints = Constraints(int(head_size), RATIOS[ratio], int(multiple), pad_vocabulary=padded, **limits)
     for problem in constraints.problems():
         show_problem(problem)
