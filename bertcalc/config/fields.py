@@ -198,8 +198,8 @@ OWN_FIELDS: dict[str, Field] = {
     "relative_attention": Field(N_("Whether scores depend on the distance between two tokens."), *_BOOL),
     "max_relative_positions": Field(
         N_(
-            "Distances beyond this value are clipped; -1 means max_position_embeddings. Without buckets, the table "
-            "of relative embeddings has twice as many rows."
+            "Distances beyond this value are clipped; -1 means max_position_embeddings. Without buckets, the table of "
+            "relative embeddings has twice this number of rows."
         ),
         N_("a whole number up to 1,000,000"),
         lambda value: is_int(value) and value <= 1_000_000,

@@ -309,7 +309,7 @@ def _of_others(written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
     for elsewhere in diagnosis.elsewhere:
         yield _of_another(written, elsewhere)
     for slip in diagnosis.slips:
-        yield Problem.of(N_("{number} is one digit from {meant}."), number=written, meant=slip.meant)
+        yield Problem.of(N_("{number} differs from {meant} by one digit."), number=written, meant=slip.meant)
 
 
 def _of_miscounts(written: str, diagnosis: Diagnosis) -> Iterator[Problem]:

@@ -37,7 +37,9 @@ MEANINGS: dict[str, str] = {
     "logits": N_("A score for each possible answer, before the softmax."),
     "start_logits": N_("A score for each token as the start of the answer."),
     "end_logits": N_("A score for each token as the end of the answer."),
-    "hidden_states": N_("The vectors from the embeddings and from each layer; the last ones are the model's result."),
+    "hidden_states": N_(
+        "The vectors from the embeddings and from each layer; the last layer's vectors are the model's result."
+    ),
     "attentions": N_("How much each token attends to each token, for every head of every layer."),
     "cross_attentions": N_("How much each token attends to each token of the encoder, for each head of each layer."),
 }

@@ -27,7 +27,9 @@ from bertcalc.text.digits import fixed
 from bertcalc.text.problem import InputError, Problem
 
 _GIVES = N_("The calculation gives {value}, not {written}.")
-_IS_DIVIDED = N_("{written} is the count divided by 1,024 · 1,024, not its bytes: in float32 it takes {bytes}.")
+_IS_DIVIDED = N_(
+    "{written} is the count divided by 1,024 · 1,024, not the number of bytes: in float32, the parameters take {bytes}."
+)
 
 
 def judge_chain(entry: WrittenNumber, before: str = "") -> Judged | None:

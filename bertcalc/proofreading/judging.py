@@ -210,7 +210,7 @@ def _with_meaning(judged: Judged, entry: WrittenNumber, context: Context, model:
         return judged._replace(verdict="conditional")  # c_attn with its bias: 768 × 2304 = 1,771,776
     computed = meant_by_words(TypedLine("", "", value), context, model)
     if meant and meant.is_right and meant.counted and _is_likelier(meant, computed):
-        message = N_("The result is right for {part}; the calculation is not.")
+        message = N_("The result is right for {part}, but the calculation is wrong.")
         reason = Problem.of(message, part=part_in_words(meant.counted, model))
         return judged._replace(right_value=Fraction(meant.counted.right), reasons=(*judged.reasons, reason))
     counts = part_in_words(computed.counted, model) if computed and computed.is_right and computed.counted else None

@@ -140,7 +140,7 @@ def test_published_claims(line: dict[str, str]) -> None:
         ("BERT-base: there are 294,912 of them", "unknown", ""),
         ("37 + 0 = 37 Dropout modules", "right", "37 modules: Dropout"),
         ("BertForMaskedLM has 109,514,298", "right", "This is the count of BertForMaskedLM, decoder tied."),
-        ("attention of all 12 layers: 2,362,368", "wrong", "one layer instead of 12: × 12"),
+        ("attention of all 12 layers: 2,362,368", "wrong", "one layer instead of 12: multiply by 12"),
         ("the pooler has 590,952", "wrong", "a digit is mistyped"),
         ("109 MB in float32", "wrong", "in float32 it is 437.9 MB"),
         ("Storing BERT-base weights in fp16 takes 438 MB", "wrong", "in 16 bits it is 219.0 MB (208.8 MiB)"),

@@ -72,12 +72,12 @@ def _summary(equals: Sequence[Miscounted]) -> str:
     [miscounted] = equals
     count = miscounted.ideas + (miscounted.reading.key != "parameters")
     if miscounted.habit and miscounted.ideas == 1:
-        return _("One way of counting explains it exactly: {habit}.").format(
+        return _("One way of counting explains your number exactly: {habit}.").format(
             habit=_(HABITS[miscounted.habit].description)
         )
     if count == 1:
-        return _("One miscount explains it exactly.")
-    return _("{count} miscounts together explain it exactly.").format(count=count)
+        return _("One miscount explains your number exactly.")
+    return _("{count} miscounts together explain your number exactly.").format(count=count)
 
 
 def _strength(diagnosis: Diagnosis) -> str:
