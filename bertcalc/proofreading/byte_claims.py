@@ -130,9 +130,9 @@ class _Stored(NamedTuple):
 
     def in_words(self) -> Problem:
         message = (
-            N_("the bytes of {known} in {dtype}, in binary units")
+            N_("the size of {known} in {dtype}, in binary units")
             if self.is_binary
-            else N_("the bytes of {known} in {dtype}")
+            else N_("the size of {known} in {dtype}")
         )
         return Problem.of(message, known=self.part, dtype=PRECISIONS[self.width])
 
@@ -389,7 +389,7 @@ def _bytes_of_published(entry: WrittenNumber, context: Context, model: Model) ->
     published += [rounded] if (rounded - total) * _CLOSE <= total else []
     for count, width in product(published, [named] if named else PRECISIONS):
         if abs(count * width - side.value) <= max(side.reach, side.rough):
-            message = N_("the bytes of the published {count} parameters in {dtype}")
+            message = N_("the size of the published {count} parameters in {dtype}")
             return Judged("right", counts=Problem.of(message, count=count, dtype=PRECISIONS[width]))
     return None
 

@@ -461,7 +461,7 @@ def judge_share_beside(before: str, after: str, side: ChainSide) -> Judged | Non
     >>> from bertcalc.proofreading.mentions.calculations import find
     >>> [share] = find("(2.7%)", {})
     >>> print(judge_share_beside("294,912 / 109,482,240 (", ")", share.best).reasons[0])
-    294,912 of 109,482,240 are 0.27 %.
+    294,912 of 109,482,240 is 0.27 %.
     """
     beside = _TWO_BEFORE.search(before) or _TWO_AFTER.match(after)
     if beside is None:

@@ -170,7 +170,7 @@ WRONG: dict[str, tuple[bytes, str]] = {
     "a space first": (file_of(b" {}"), "does not begin with {"),
     "not JSON": (file_of(b"{'a': 1}"), "not JSON: line 1, column 2: names and strings must be in"),
     "not UTF-8": (file_of(b'{"\xff": 1}'), "not UTF-8"),
-    "NaN": (file_of(b'{"a": NaN}'), "NaN is not a number"),
+    "NaN": (file_of(b'{"a": NaN}'), "NaN is not valid in JSON"),
     "a huge number": (file_of(b'{"a": %s}' % (b"9" * 5000)), "too many digits"),
     "deep": (file_of(b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"), "nested too deeply"),
     "a key twice": (file_of(b'{"a": {}, "a": {}}'), "a appears twice"),

@@ -28,8 +28,8 @@ BERT = bertcalc.load("bert-base-uncased")
         ("548,105,171 bytes", "A safetensors file of GPT2Model, with the layers' causal masks: 12,582,912"),
         # model.safetensors of all-MiniLM-L6-v2, with position_ids of eight bytes each.
         ("90,868,376 bytes", "A safetensors file of BertModel with pooler, with 512 position_ids"),
-        ("1,610,612,736 bytes", "The attention scores of one layer: 1 x 12 heads x 8,192 x 8,192 x 2 bytes."),
-        ("12*8192*8192*2 bytes", "The attention scores of one layer: 1 x 12 heads x 8,192 x 8,192 x 2 bytes."),
+        ("1,610,612,736 bytes", "The attention scores of one layer: 1 × 12 heads × 8,192 × 8,192 × 2 bytes."),
+        ("12*8192*8192*2 bytes", "The attention scores of one layer: 1 × 12 heads × 8,192 × 8,192 × 2 bytes."),
         ("109,483,009", "109,483,009 is the count of BertForSequenceClassification with one label"),
         ("220 million", "220 million is twice the count of BertModel with pooler."),
         ("109,482,752", "BertModel with pooler, with 512 position_ids, a buffer in files of older releases."),
@@ -59,7 +59,7 @@ def test_macs_of_deepspeed_today_have_scores_and_context() -> None:
 
 def test_the_convention_of_a_cost_is_said_in_words() -> None:
     text = str(BERT.explain("22.4 GFLOPs"))
-    assert "by PyTorch's count with all element-wise operations: 22.45 GFLOPs" in text
+    assert "(forward; PyTorch's count with all element-wise operations): 22.45 GFLOPs" in text
     assert "by all:" not in text
 
 
@@ -72,7 +72,7 @@ def test_the_size_of_another_models_file_is_no_count() -> None:
 def test_a_rounded_number_only_may_mean_a_count_and_ours_comes_first() -> None:
     first, *others = map(str, BERT.explain("110M").sentences)
     assert first == "110M may be the count of BertModel with pooler: 109,482,240."
-    assert all(" may mean " in other for other in others)
+    assert all(" may be " in other for other in others)
     assert str(BERT.explain("85M")).startswith("85M may be the count of all 12 layers: 85,054,464.")
     assert "66M may be the count of another model: distilbert-base-uncased." in str(BERT.explain("66M"))
 

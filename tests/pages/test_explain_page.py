@@ -397,7 +397,7 @@ def test_the_examples_are_of_the_present_model(preset: str) -> None:
 )
 def test_operations_of_the_model_are_recognised(number: str, row: str) -> None:
     app = open_app("explain.py", number=number)
-    assert "this model takes this number of operations" in app.success[0].value
+    assert "the model takes this number of operations" in app.success[0].value
     assert [cell for line in cells(app) for cell in line if cell == row]
 
 
