@@ -125,7 +125,7 @@ FIELDS: dict[str, Field] = {
         N_("Dropout probability after the embeddings and after the dense layers of each layer."),
         *_PROBABILITY,
     ),
-    "attention_probs_dropout_prob": Field(N_("Dropout probability of the attention probabilities."), *_PROBABILITY),
+    "attention_probs_dropout_prob": Field(N_("Dropout probability applied to the attention weights."), *_PROBABILITY),
     "max_position_embeddings": _size(
         N_("The longest sequence: rows of the position table, if there is one."), "P", 1_000_000
     ),

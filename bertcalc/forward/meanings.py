@@ -6,7 +6,7 @@ MEANINGS: dict[str, str] = {
     "input_ids": N_("Token ids."),
     "attention_mask": N_("1 for a token to attend to, 0 for padding; all ones by default."),
     "token_type_ids": N_("Which of the joined texts a token belongs to; all zeros by default."),
-    "task_type_ids": N_("Which task the text is for; all zeros by default."),
+    "task_type_ids": N_("The task id of each token; all zeros by default."),
     "position_ids": N_("The position of each token; 0, 1, 2, ... by default."),
     "head_mask": N_("1 for a head that is used, 0 for one that is switched off."),
     "inputs_embeds": N_("Embedding vectors in place of input_ids: pass one or the other, not both."),

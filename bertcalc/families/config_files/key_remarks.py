@@ -85,7 +85,9 @@ def _of_chunks(kind: type[Config], content: Mapping[str, Any]) -> Iterator[Probl
     """A remark on a feed-forward that processes a sequence in chunks."""
     if _chunked(kind, content):
         chunk = content[_CHUNK]
-        message = N_("{field} {value}: the real forward pass fails for sequences whose length is not a multiple of it.")
+        message = N_(
+            "{field} {value}: the real forward pass fails for sequences whose length is not a multiple of this value."
+        )
         yield Problem.of(message, _CHUNK, chunk, field=_CHUNK, value=chunk)
 
 

@@ -87,8 +87,8 @@ HELP: Mapping[str, str] = {
     "group_size": N_("Number of weights in a row that share a scale; -1 means the whole row."),
     "weight_dtype": N_("The range of the weights; each weight takes a whole byte in any case."),
     "llm_int8_skip_modules": N_(
-        "Names of the modules that are not quantized, such as classifier. An adapter trains the head as a whole, "
-        "so leave the head out of the quantization."
+        "Names of the modules that are not quantized, such as classifier. An adapter trains the head as a whole, so "
+        "do not quantize the head."
     ),
     "llm_int8_threshold": N_(
         "Inputs of this size or larger are outliers: int8 skips their columns. 0 means no outliers."
