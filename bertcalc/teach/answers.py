@@ -146,7 +146,7 @@ def _shape(right: Shape, readings: Sequence[Sequence[Fraction]]) -> Verdict:
         return Verdict("wrong", (Sentence(N_("The dimensions are right, but in the wrong order.")),))
     if len(nearest) != len(right):
         values = {"right": f"{len(right)}", "typed": f"{len(nearest)}"}
-        return Verdict("wrong", (Sentence(N_("It has {right} dimensions, not {typed}."), values),))
+        return Verdict("wrong", (Sentence(N_("The shape has {right} dimensions, not {typed}."), values),))
     values = {"agreeing": f"{_agreeing(right, nearest)}", "sides": f"{len(right)}"}
     return Verdict("wrong", (Sentence(N_("{agreeing} of {sides} dimensions are correct."), values),))
 

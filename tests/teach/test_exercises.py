@@ -461,7 +461,7 @@ def test_what_is_said_to_a_wrong_shape() -> None:
     assert shape.right == (4, 12)
     for text, said in (
         ("12 × 4", "The dimensions are right, but in the wrong order."),
-        ("4", "It has 2 dimensions, not 1."),
+        ("4", "The shape has 2 dimensions, not 1."),
         ("4 × 13", "1 of 2 dimensions are correct."),
     ):
         [sentence] = check(shape, text).remarks

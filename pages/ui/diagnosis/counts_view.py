@@ -214,9 +214,9 @@ def show_slips(present: KnownCount, slips: Sequence[Slip], number: Typed) -> Non
         return
     counts = listed([_slip(present.model, slip) for slip in slips])
     if any(slip.meant == present.total or abs(slip.meant - number.value) == 1 for slip in slips):
-        message = _("Probably a typo: it is one digit away from a known count, {counts}.")
+        message = _("Probably a typo: this number is one digit away from a known count, {counts}.")
     else:
-        message = _("Perhaps a typo: it is one digit away from a known count, {counts}.")
+        message = _("Perhaps a typo: this number is one digit away from a known count, {counts}.")
     st.info(message.format(counts=counts), icon=":material/keyboard:")
 
 
