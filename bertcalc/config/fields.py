@@ -273,7 +273,7 @@ OWN_FIELDS: dict[str, Field] = {
     ),
     "scale_attn_weights": Field(N_("Whether scores are divided by the square root of the head size."), *_BOOL),
     "scale_attn_by_inverse_layer_idx": Field(N_("Whether the scores of layer i are also divided by i + 1."), *_BOOL),
-    "reorder_and_upcast_attn": Field(N_("Whether scores are computed in float32, in a different order."), *_FALSE),
+    "reorder_and_upcast_attn": Field(N_("Whether scores are computed in float32 and in a different order."), *_FALSE),
     "sinusoidal_pos_embds": Field(N_("Whether the position table is initialized with sines and cosines."), *_BOOL),
     "qa_dropout": Field(N_("Dropout probability before the question-answering scores."), *_PROBABILITY),
     "seq_classif_dropout": Field(

@@ -194,7 +194,7 @@ def _without_adapter(printed: PeftLine, value: Fraction, context: Context, model
         return None
     right = printed.whole + printed.trained
     if printed.whole in counts and value == printed.whole:
-        reason = Problem.of(N_("This is the count without the adapter; with the adapter it is {right}."), right=right)
+        reason = Problem.of(N_("This is the count without the adapter; with the adapter, it is {right}."), right=right)
         return Judged("wrong", Fraction(right), None, (reason,))
     if printed.whole not in counts:
         return _other_whole(printed, value, adapted)
