@@ -56,9 +56,9 @@ else:
     flops_view.show_flops(selection, sizes.present if sizes else {})
     if not presenting():
         memory = _(
-            "Weights: {float32} in float32, {half} in 16 bits, {byte} in 8 bits, {nibble} in 4 bits without "
-            "scales. Training in float32 with Adam: at least {training}, 16 bytes for each parameter. Activations "
-            "and a KV cache are not counted here; the Compute and Memory pages are about {other}."
+            "Weights: {float32} in float32, {half} in 16 bits, {byte} in 8 bits, {nibble} in 4 bits without scales. "
+            "Training in float32 with Adam: at least {training}, 16 bytes for each parameter. Activations and a KV "
+            "cache are not counted here; the Compute and Memory pages show {other}."
         )
         bits = {"float32": 32, "half": 16, "byte": 8, "nibble": 4}
         weights = {name: size(weight_bytes(total, width)) for name, width in bits.items()}

@@ -23,7 +23,9 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     batch = choose_batch(choice.config)
     if not presenting():
         with st.container(gap="xxsmall"):
-            message = _("This table is read-only. Change {sizes} with the sliders, other fields under **More fields**.")
+            message = _(
+                "This table is read-only. Change {sizes} with the sliders and other fields under **More fields**."
+            )
             without = _("No count depends on these fields, so they have no control: {fields}.")
             names = listed(f"`{config.own_name(field)}`" for field in declared if field not in FIELDS)
             sizes = listed(f"${LETTERS[field]}$" for field in SLIDERS)

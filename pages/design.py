@@ -84,8 +84,8 @@ searched = _(
     largest=question.written(result.largest.value),
 )
 ratio = _(
-    "H/L is 64 for bert-base, 42.7 for bert-large; within wide limits the loss depends little on it "
-    "(Kaplan et al. 2020, arXiv:2001.08361)."
+    "H/L is 64 for bert-base and 42.7 for bert-large; within wide limits, the loss depends little on it (Kaplan et "
+    "al. 2020, arXiv:2001.08361)."
 )
 costs = _(
     "FLOPs and training memory are for {batch_size:,} × {sequence_length:,} tokens. Memory assumes eager "

@@ -46,7 +46,7 @@ with sizes:
     model = answering.differences(exercise)
     st.button(_("Use this model"), icon=":material/tune:", on_click=change, args=(model,))
     if model:
-        st.caption(_("Replaces the model in the sidebar. Undo (Ctrl+Z) restores it."))
+        st.caption(_("Replaces the model in the sidebar. Undo (Ctrl+Z) restores the previous model."))
     else:
         st.caption(
             _("The sidebar now has this model, and all pages use it. Undo (Ctrl+Z) restores the previous model.")

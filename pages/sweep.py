@@ -57,8 +57,11 @@ if len(sweep.dimensions) == 1:
             curves_frame(values, rows, swept.measure, marks, look, logs=logs),
             lower(curves(look, title, unit, logs=logs), LOW),
             numbers={"x": label, "name": _("Quantity"), "y": _("Number")},
-            alt=_("{measure} as a function of {field}, with the current model at {field} = {value} marked").format(
-                measure=measure, field=label, value=f"{size:,}"
+            alt=filled(
+                _("{measure} as a function of {field}, with the current model at {field} = {value} marked"),
+                measure=measure,
+                field=label,
+                value=f"{size:,}",
             ),
         )
     if swept.measure in PEAKS:

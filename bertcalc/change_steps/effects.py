@@ -20,7 +20,7 @@ from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem, wrong
 from bertcalc.text.records import dataclass
 
-_NOT_TRAINED = N_("Quantized weights are frozen: add an adapter after the quantization to have something to train.")
+_NOT_TRAINED = N_("Quantized weights are frozen: to train the model, add an adapter after quantization.")
 _FROZEN = N_("Nothing is trained: layers in {format} pass no gradient.")
 _NO_INFERENCE = N_("The peak of inference is not simulated for weights in {format}.")
 

@@ -101,7 +101,7 @@ def _placed(name: str, description: Any) -> tuple[int, int, StoredTensor]:
         raise wrong(N_("The tensor {name} must have dtype, shape and data_offsets."), name=shorten(name))
     dtype, shape, offsets = description["dtype"], description["shape"], description["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
-        message = N_("The dtype {dtype} of {name} is unknown: it must be a dtype of the format, such as F32 or I64.")
+        message = N_("{name} has the unknown dtype {dtype}: it must be a safetensors dtype, such as F32 or I64.")
         written = dtype if isinstance(dtype, str) else type(dtype).__name__
         raise wrong(message, dtype=shorten(written), name=shorten(name))
     if not _are_sizes(shape) or len(shape) > MOST_AXES:

@@ -53,7 +53,7 @@ ELEMENT_COSTS: dict[Operation, ElementCost] = {
     "linear": ElementCost(1, N_("adding the bias")),
     "convolution": ElementCost(1, N_("adding the bias")),
     "norm": ElementCost(5, N_("LayerNorm: mean, variance (a square and a sum), scale, shift")),
-    "activation": ElementCost(8, N_("any activation, at the cost of GELU in its tanh form")),
+    "activation": ElementCost(8, N_("any activation is counted like GELU in its tanh form")),
     "softmax": ElementCost(5, N_("softmax: largest, difference, exp, sum, division")),
     "dropout": ElementCost(4, N_("dropout: random number, comparison, product with the mask, product with the scale")),
     "scale": ElementCost(1, N_("dividing the scores by the square root of the head size")),

@@ -125,7 +125,7 @@ FIELDS: dict[str, Field] = {
         N_("Dropout probability after the embeddings and after the dense layers of each layer."),
         *_PROBABILITY,
     ),
-    "attention_probs_dropout_prob": Field(N_("Dropout probability of the attention probabilities."), *_PROBABILITY),
+    "attention_probs_dropout_prob": Field(N_("Dropout probability applied to the attention weights."), *_PROBABILITY),
     "max_position_embeddings": _size(
         N_("The longest sequence: rows of the position table, if there is one."), "P", 1_000_000
     ),
@@ -150,7 +150,7 @@ FIELDS: dict[str, Field] = {
         *_BOOL,
     ),
     "classifier_dropout": Field(
-        N_("Dropout before the classifier; None uses hidden_dropout_prob."), *_PROBABILITY_OR_NONE
+        N_("Dropout probability before the classifier; None means hidden_dropout_prob."), *_PROBABILITY_OR_NONE
     ),
     "is_decoder": Field(
         N_("Whether each token attends only to itself and to earlier tokens, so that keys and values can be cached."),
@@ -184,7 +184,7 @@ OWN_FIELDS: dict[str, Field] = {
         1_000_000,
         low=32,  # transformers sorts distances into 32 buckets, whatever this field says
     ),
-    "classifier_dropout_prob": Field(N_("Dropout before the classifier."), *_PROBABILITY),
+    "classifier_dropout_prob": Field(N_("Dropout probability before the classifier."), *_PROBABILITY),
     "summary_type": _one_of(
         N_("Which token represents a choice in multiple choice: the first or the last."),
         N_("first or last"),
@@ -192,12 +192,14 @@ OWN_FIELDS: dict[str, Field] = {
     ),
     "summary_use_proj": Field(N_("Whether multiple choice has a dense layer over the token of each choice."), *_BOOL),
     "summary_activation": Field(N_("The activation after the dense layer of multiple choice."), *_ACTIVATION),
-    "summary_last_dropout": Field(N_("Dropout after the activation, before the scores of the choices."), *_PROBABILITY),
+    "summary_last_dropout": Field(
+        N_("Dropout probability after the activation, before the scores of the choices."), *_PROBABILITY
+    ),
     "relative_attention": Field(N_("Whether scores depend on the distance between two tokens."), *_BOOL),
     "max_relative_positions": Field(
         N_(
-            "Distances beyond this value are clipped; -1 means max_position_embeddings. Without buckets, the table "
-            "of relative embeddings has twice as many rows."
+            "Distances beyond this value are clipped; -1 means max_position_embeddings. Without buckets, the table of "
+            "relative embeddings has twice this number of rows."
         ),
         N_("a whole number up to 1,000,000"),
         lambda value: is_int(value) and value <= 1_000_000,
@@ -238,7 +240,7 @@ OWN_FIELDS: dict[str, Field] = {
     "position_biased_input": Field(
         N_("Whether there is a table of position embeddings, which are added to each token."), *_BOOL
     ),
-    "pooler_dropout": Field(N_("Dropout before the dense layer of a classifier."), *_PROBABILITY),
+    "pooler_dropout": Field(N_("Dropout probability before the dense layer of a classifier."), *_PROBABILITY),
     "pooler_hidden_act": Field(
         N_("The activation after the dense layer of a classifier."), *_ACTIVATION_WITHOUT_TENSORS
     ),
@@ -266,14 +268,16 @@ OWN_FIELDS: dict[str, Field] = {
     "summary_proj_to_labels": Field(
         N_("Whether the dense layer of multiple choice gives a score for each choice."), *_TRUE
     ),
-    "summary_first_dropout": Field(N_("Dropout before the dense layer that scores the choices."), *_PROBABILITY),
+    "summary_first_dropout": Field(
+        N_("Dropout probability before the dense layer that scores the choices."), *_PROBABILITY
+    ),
     "scale_attn_weights": Field(N_("Whether scores are divided by the square root of the head size."), *_BOOL),
     "scale_attn_by_inverse_layer_idx": Field(N_("Whether the scores of layer i are also divided by i + 1."), *_BOOL),
-    "reorder_and_upcast_attn": Field(N_("Whether scores are computed in float32, in a different order."), *_FALSE),
+    "reorder_and_upcast_attn": Field(N_("Whether scores are computed in float32 and in a different order."), *_FALSE),
     "sinusoidal_pos_embds": Field(N_("Whether the position table is initialized with sines and cosines."), *_BOOL),
-    "qa_dropout": Field(N_("Dropout before the question-answering scores."), *_PROBABILITY),
+    "qa_dropout": Field(N_("Dropout probability before the question-answering scores."), *_PROBABILITY),
     "seq_classif_dropout": Field(
-        N_("Dropout before the classifier in sequence classification and multiple choice."), *_PROBABILITY
+        N_("Dropout probability before the classifier in sequence classification and multiple choice."), *_PROBABILITY
     ),
     "initializer_cutoff_factor": Field(
         N_("Number of standard deviations at which the initial weights are truncated."), *_POSITIVE

@@ -282,7 +282,10 @@ def _agree(value: _LineSide, other: _LineSide) -> bool:
 
 def _disagreement(text: str, first: _LineSide, wrong: _LineSide, value: _LineSide) -> Problem:
     if wrong.unit == "bytes" and abs(value.value / 2**20 - wrong.value / 10**6) <= wrong.reach / 10**6:
-        message = N_("{written} is the count divided by 1,024 · 1,024, not its bytes: in float32 it takes {bytes}.")
+        message = N_(
+            "{written} is the count divided by 1,024 · 1,024, not the number of bytes: in float32, the parameters "
+            "take {bytes}."
+        )
         values = {"written": text.rpartition("=")[2].strip(), "bytes": size(int(_FLOAT32 * value.value))}
         return Problem("terms", text, message, values)
     message = N_("The calculation gives {value}, not {written}.")

@@ -4,7 +4,7 @@
 >>> [str(meaning) for meaning in file_sizes(Model(BertConfig()), 437_951_328)]
 ['A safetensors file of BertModel with pooler, in float32: 437,928,960 bytes of weights after a header of 22,368.']
 >>> [str(meaning) for meaning in buffers(Model(BertConfig()), 1_610_612_736)][:1]
-['The attention scores of one layer: 1 x 12 heads x 8,192 x 8,192 x 2 bytes.']
+['The attention scores of one layer: 1 × 12 heads × 8,192 × 8,192 × 2 bytes.']
 
 Files of older releases may have a pooler that the class no longer has, a second decoder bias, or buffers:
 
@@ -270,7 +270,7 @@ def _buffers_of_one(config: Config, length: int) -> Iterator[tuple[int, str, dic
         yield length * columns, message, {"hidden": columns}
 
 
-_SCORES = N_("The attention scores of one layer: {batch} x {heads} heads x {length} x {length} x {width} bytes.")
-_STATES = N_("The hidden states after one layer: {batch} x {length} x {hidden} x {width} bytes.")
-_INNER = N_("The intermediate activations of one layer: {batch} x {length} x {hidden} x {width} bytes.")
-_LOGITS = N_("The logits of all tokens: {batch} x {length} x {hidden} x {width} bytes.")
+_SCORES = N_("The attention scores of one layer: {batch} × {heads} heads × {length} × {length} × {width} bytes.")
+_STATES = N_("The hidden states after one layer: {batch} × {length} × {hidden} × {width} bytes.")
+_INNER = N_("The intermediate activations of one layer: {batch} × {length} × {hidden} × {width} bytes.")
+_LOGITS = N_("The logits of all tokens: {batch} × {length} × {hidden} × {width} bytes.")

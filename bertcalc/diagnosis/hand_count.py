@@ -97,9 +97,9 @@ class Gap(NamedTuple):
     def in_words(self) -> Problem:
         """Return a sentence with the first three tensors' names and the parameters of all tensors."""
         names = ", ".join(self.names[:3]) + (" ..." if len(self.names) > 3 else "")
-        message = N_("Not counted: {names}, {count}.")
+        message = N_("Not counted: {names} ({count} parameters).")
         if self.parameters < 0:
-            message = N_("Counted twice: {names}, {count}.")
+            message = N_("Counted twice: {names} ({count} parameters).")
         return Problem.of(message, names=names, count=abs(self.parameters))
 
 

@@ -296,7 +296,7 @@ def _of_diagnosis(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[
     meanings = [*_of_others(written, diagnosis)], [*_of_miscounts(written, diagnosis)]
     yield from chain(*(reversed(meanings) if diagnosis.miscounts_first else meanings))
     for cost in diagnosis.flops:
-        message = N_("{number} is the cost of a batch of {batch} x {length} tokens, {phase}, by {rule}: {operations}.")
+        message = N_("{number} is the cost of a batch of {batch} × {length} tokens ({phase}; {rule}): {operations}.")
         rule = Problem.of(_RULES[cost.rule]) if cost.rule in _RULES else cost.rule
         values = {"batch": f"{cost.batch_size:,}", "length": f"{cost.sequence_length:,}", "rule": rule}
         values |= {"number": written, "operations": scaled(cost.operations, cost.unit)}
@@ -311,7 +311,7 @@ def _of_others(written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
     for elsewhere in diagnosis.elsewhere:
         yield _of_another(written, elsewhere)
     for slip in diagnosis.slips:
-        yield Problem.of(N_("{number} is one digit from {meant}."), number=written, meant=slip.meant)
+        yield Problem.of(N_("{number} differs from {meant} by one digit."), number=written, meant=slip.meant)
 
 
 def _of_miscounts(written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
@@ -354,11 +354,11 @@ def _of_another(written: str, elsewhere: OtherModelMatch) -> Problem:
     else:
         counted = Problem.of(_ANOTHER, preset=elsewhere.preset)
     exactly, rounded = (
-        (N_("{number} is the count of {counted}."), N_("{number} may mean the count of {counted}."))
+        (N_("{number} is the count of {counted}."), N_("{number} may be the count of {counted}."))
         if elsewhere.reading.key == "parameters"
         else (
-            N_("{number} is the count of {counted}, given in {reading}."),
-            N_("{number} may mean the count of {counted}, given in {reading}."),
+            N_("{number} is the parameter count of {counted} ({reading})."),
+            N_("{number} may be the parameter count of {counted} ({reading})."),
         )
     )
     values = {"number": written, "counted": counted, "reading": Problem.of(READINGS[elsewhere.reading.key][0])}
@@ -374,7 +374,7 @@ def _of_relatives(number: Typed, written: str) -> Iterator[Problem]:
         if number.low == number.high == count:
             yield Problem.of(N_("{number} is the count of another model: {preset}."), number=written, preset=name)
         elif number.low != number.high and number.means(count) and count == RELATIVES[name].model.num_parameters():
-            message = N_("{number} may mean the count of another model: {preset}, {count}.")
+            message = N_("{number} may be the count of another model: {preset} ({count} parameters).")
             yield Problem.of(message, number=written, preset=name, count=count)
 
 
@@ -393,11 +393,11 @@ def _read_as(written: str, key: str, counted: Problem, about: int | None = None)
     """Return the sentence about a count. If the written number is rounded, ``about`` is the exact count."""
     values = {"number": written, "known": counted, "reading": Problem.of(READINGS[key][0]), "count": f"{about or 0:,}"}
     exactly, rounded = (
-        (N_("{number} is the count of {known}."), N_("{number} may mean the count of {known}: {count}."))
+        (N_("{number} is the count of {known}."), N_("{number} may be the count of {known}: {count}."))
         if key == "parameters"
         else (
-            N_("{number} is the count of {known}, given in {reading}."),
-            N_("{number} may mean the count of {known}, {count}, given in {reading}."),
+            N_("{number} is the parameter count of {known} ({reading})."),
+            N_("{number} may be the parameter count of {known}: {count} ({reading})."),
         )
     )
     return Problem("", None, exactly if about is None else rounded, values)
@@ -406,7 +406,7 @@ def _read_as(written: str, key: str, counted: Problem, about: int | None = None)
 def _explained(written: str, count: KnownCount, explanation: Explanation) -> Problem:
     values = {"number": written, "right": f"{count.right:,}", "known": known_in_words(count)}
     values["mistakes"] = mistakes_in_words(explanation, count.model.final_config)
-    return Problem("", None, N_("{number} instead of {right} for {known}: {mistakes}."), values)
+    return Problem("", None, N_("{number} should be {right} for {known}: {mistakes}."), values)
 
 
 def _one_label(model: Model, exact: int, written: str) -> Iterator[Problem]:

@@ -100,7 +100,7 @@ def _mistakes(explanation: Explanation, config: Config) -> Iterator[Problem]:
         if cause.miscount != "encoder once":  # the factor below already says this
             yield miscount_in_words(miscount)
         if cause.miscount.endswith("once"):
-            message = N_("one layer instead of {layers}: × {layers}")
+            message = N_("one layer instead of {layers}: multiply by {layers}")
             yield Problem.of(message, layers=config.num_hidden_layers)
 
 

@@ -44,9 +44,9 @@ _BOTH = N_("model.safetensors of the base and adapter_model.safetensors")
 _AND_ADAPTER = N_("{file}, and adapter_model.safetensors")
 _ADAPTER = N_("adapter_model.safetensors, as peft writes it")
 _FILE = N_("{number} is the size of a file of {model}: {file}.")
-_NEAR_FILE = N_("{number} may mean the size of a file of {model}: {file}, {bytes} bytes.")
+_NEAR_FILE = N_("{number} may be the size of a file of {model}: {file}, {bytes} bytes.")
 _MEMORY = N_("{number} is the size of the weights of {model} in memory as {format}.")
-_NEAR_MEMORY = N_("{number} may mean the size of the weights of {model} in memory as {format}: {bytes} bytes.")
+_NEAR_MEMORY = N_("{number} may be the size of the weights of {model} in memory as {format}: {bytes} bytes.")
 
 
 class StoredSize(NamedTuple):

@@ -246,7 +246,8 @@ def _too_narrow(case: Case, constraints: Constraints) -> Problem:
     shared: int = case.model.config.shared()["num_key_value_heads"]
     nearest = lcm(constraints.step, shared * constraints.head_size)
     message = N_(
-        "No number of heads up to hidden_to {value} is a multiple of num_key_value_heads {shared}: use {nearest}."
+        "With hidden_to {value}, no number of heads is a multiple of num_key_value_heads {shared}: set hidden_to to "
+        "{nearest}."
     )
     words = {"shared": shared, "value": constraints.hidden_to, "nearest": nearest}
     return Problem.of(message, "hidden_to", constraints.hidden_to, {"hidden_to": nearest}, **words)

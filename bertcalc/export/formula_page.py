@@ -35,7 +35,7 @@ from bertcalc.text.problem import InputError
 
 _TITLE = N_("Parameters in {architecture}")
 _FOOTER = N_("Made with {link}.")
-_REMARK = N_("The marks show the model from which the sliders started.")
+_REMARK = N_("The marks show the model that the sliders started from.")
 
 
 class PageBar(NamedTuple):

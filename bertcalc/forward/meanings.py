@@ -6,7 +6,7 @@ MEANINGS: dict[str, str] = {
     "input_ids": N_("Token ids."),
     "attention_mask": N_("1 for a token to attend to, 0 for padding; all ones by default."),
     "token_type_ids": N_("Which of the joined texts a token belongs to; all zeros by default."),
-    "task_type_ids": N_("Which task the text is for; all zeros by default."),
+    "task_type_ids": N_("The task id of each token; all zeros by default."),
     "position_ids": N_("The position of each token; 0, 1, 2, ... by default."),
     "head_mask": N_("1 for a head that is used, 0 for one that is switched off."),
     "inputs_embeds": N_("Embedding vectors in place of input_ids: pass one or the other, not both."),
@@ -23,10 +23,10 @@ MEANINGS: dict[str, str] = {
     "mc_logits": N_("A score for each choice, before the softmax."),
     "past_key_values": N_("Keys and values of each layer, so that the next call does not compute these tokens again."),
     "use_cache": N_("Whether past_key_values are returned; by default as in the configuration."),
-    "logits_to_keep": N_("Compute logits for only this many of the last tokens; 0 means all tokens."),
+    "logits_to_keep": N_("Compute logits only for this many tokens at the end; 0 means all tokens."),
     "output_attentions": N_("Whether attentions are returned."),
     "output_hidden_states": N_("Whether hidden_states are returned."),
-    "return_dict": N_("Whether the outputs are named, or a plain tuple."),
+    "return_dict": N_("Whether the outputs are named or a plain tuple."),
     "cache_position": N_("The positions of these tokens in past_key_values."),
     "loss": N_("How far the predictions are from the labels: one number for the whole batch."),
     "last_hidden_state": N_("A vector for each token, from the last layer."),
@@ -37,7 +37,9 @@ MEANINGS: dict[str, str] = {
     "logits": N_("A score for each possible answer, before the softmax."),
     "start_logits": N_("A score for each token as the start of the answer."),
     "end_logits": N_("A score for each token as the end of the answer."),
-    "hidden_states": N_("The vectors from the embeddings and from each layer; the last ones are the model's result."),
+    "hidden_states": N_(
+        "The vectors from the embeddings and from each layer; the last layer's vectors are the model's result."
+    ),
     "attentions": N_("How much each token attends to each token, for every head of every layer."),
     "cross_attentions": N_("How much each token attends to each token of the encoder, for each head of each layer."),
 }

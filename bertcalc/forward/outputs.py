@@ -301,7 +301,7 @@ def _label_remarks(model: Model, call: Call) -> Iterator[Problem]:
     elif task == "replaced-tokens":
         pass
     elif not _classifies(model):
-        yield Problem.of(N_("With num_labels 1 this is regression: a label can be any number."), "label")
+        yield Problem.of(N_("With num_labels 1, this is regression: a label can be any number."), "label")
     elif call.label == IGNORED:
         yield Problem.of(N_("Labels of -100 are ignored; if every label is -100, the loss is NaN."), "label")
     if task in ("causal-lm", "double-heads") and not last:

@@ -177,7 +177,7 @@ def _is_without_head(printed: PeftLine, adapted: Model) -> bool:
     return counts == (printed.trained, printed.whole)
 
 
-_WITHOUT_HEAD = N_("It is right without a trained copy of the head, which early releases of peft did not make.")
+_WITHOUT_HEAD = N_("This is correct without a trained copy of the head, which early releases of peft did not make.")
 
 
 def _without_adapter(printed: PeftLine, value: Fraction, context: Context, model: Model) -> Judged | None:
@@ -194,7 +194,7 @@ def _without_adapter(printed: PeftLine, value: Fraction, context: Context, model
         return None
     right = printed.whole + printed.trained
     if printed.whole in counts and value == printed.whole:
-        reason = Problem.of(N_("This is the count without the adapter; with the adapter it is {right}."), right=right)
+        reason = Problem.of(N_("This is the count without the adapter; with the adapter, it is {right}."), right=right)
         return Judged("wrong", Fraction(right), None, (reason,))
     if printed.whole not in counts:
         return _other_whole(printed, value, adapted)

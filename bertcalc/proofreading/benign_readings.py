@@ -115,7 +115,7 @@ def _share_of_other_whole(judged: Judged, entry: WrittenNumber, context: Context
     part = judged.counted
     values = [typed(match[0]).value for match in _NUMBER.finditer(sentence)][:_MOST_NUMBERS]
     if any(whole and abs(part / whole - stated) <= reach for part, whole in permutations(values, 2)):
-        reason = Problem.of(N_("It is the share of two numbers in this sentence."))
+        reason = Problem.of(N_("This is the ratio of two numbers in this sentence."))
         return Judged("right", counts=reason)
     names_sublayer = any(map(_SUBLAYER.search, context.names[:2]))
     if entry.cells or not (part or names_sublayer):

@@ -57,7 +57,7 @@ def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     if not _is_of_model(context):
         return UNKNOWN  # some part has this size in another precision by chance
     right = width * model.num_parameters()
-    message = N_("It is {counts}; in {dtype} it is {bytes}.")
+    message = N_("This is {counts}; in {dtype}, it is {bytes}.")
     counts, stated = stored[0].in_words(), in_words(Fraction(right), "bytes")
     reason = Problem.of(message, counts=counts, dtype=PRECISIONS[width], bytes=stated)
     return Judged("wrong", Fraction(right), counts, (reason,))
@@ -130,9 +130,9 @@ class _Stored(NamedTuple):
 
     def in_words(self) -> Problem:
         message = (
-            N_("the bytes of {known} in {dtype}, in binary units")
+            N_("the size of {known} in {dtype}, in binary units")
             if self.is_binary
-            else N_("the bytes of {known} in {dtype}")
+            else N_("the size of {known} in {dtype}")
         )
         return Problem.of(message, known=self.part, dtype=PRECISIONS[self.width])
 
@@ -155,7 +155,7 @@ def _in_its_unit(size: _Stored, context: Context) -> Judged:
     if not size.is_binary or _BY_1024.search(f"{context.line} {context.sentence}"):
         return Judged("right", counts=counts)
     right = Fraction(size.parameters * size.width)
-    message = N_("It is right in units of 1,024, such as MiB; in units of 1,000 it is {bytes}.")
+    message = N_("This is correct in units of 1,024, such as MiB; in units of 1,000, it is {bytes}.")
     reason = Problem.of(message, bytes=in_words(right, "bytes"))
     verdict: Verdict = "wrong" if context.is_in_text(_BY_1000) else "conditional"
     return Judged(verdict, right, counts, (reason,))
@@ -388,7 +388,7 @@ def _bytes_of_published(entry: WrittenNumber, context: Context, model: Model) ->
     published += [rounded] if (rounded - total) * _CLOSE <= total else []
     for count, width in product(published, [named] if named else PRECISIONS):
         if abs(count * width - side.value) <= max(side.reach, side.rough):
-            message = N_("the bytes of the published {count} parameters in {dtype}")
+            message = N_("the size of the published {count} parameters in {dtype}")
             return Judged("right", counts=Problem.of(message, count=count, dtype=PRECISIONS[width]))
     return None
 

@@ -27,7 +27,9 @@ from bertcalc.text.digits import fixed
 from bertcalc.text.problem import InputError, Problem
 
 _GIVES = N_("The calculation gives {value}, not {written}.")
-_IS_DIVIDED = N_("{written} is the count divided by 1,024 · 1,024, not its bytes: in float32 it takes {bytes}.")
+_IS_DIVIDED = N_(
+    "{written} is the count divided by 1,024 · 1,024, not the number of bytes: in float32, the parameters take {bytes}."
+)
 
 
 def judge_chain(entry: WrittenNumber, before: str = "") -> Judged | None:
@@ -270,7 +272,7 @@ def _in_binary_millions(first: ChainSide, other: ChainSide) -> Judged | None:
         return None
     if abs(first.value / 1024**2 - other.value / 10**6) * 10**6 > other.reach:
         return None
-    message = N_("It is right if M means 1,024 · 1,024; in millions it is {right}.")
+    message = N_("This is correct if M means 1,024 · 1,024; in millions, it is {right}.")
     right = f"{fixed(first.value / 10**6, 1)}M"
     return Judged("conditional", first.value, None, (Problem.of(message, right=right),))
 

@@ -132,9 +132,9 @@ class Proofread(NamedTuple):
 
     def _difference(self, field: str) -> Problem:
         written, right = self.differing[field]
-        message = N_("The text gives {field} = {written}, but {name} has {right}: {written} is counted.")
+        message = N_("The text gives {field} = {written}, but {name} has {right}: {written} is used.")
         if self.model is not None and getattr(self.model.config, field) == right:
-            message = N_("The text gives {field} = {written}, but {name} has {right}: {right} is counted.")
+            message = N_("The text gives {field} = {written}, but {name} has {right}: {right} is used.")
         return Problem.of(message, field=field, written=written, name=self.preset, right=right)
 
     def __str__(self) -> str:

@@ -268,7 +268,7 @@ class EarlierNumbers:
             return None
         if finding.entry.cells and earlier.entry.cells and finding.entry.cells[:2] != earlier.entry.cells[:2]:
             return None  # another row of a table is about something else
-        repeats = Problem.of(N_("It repeats an earlier error."))
+        repeats = Problem.of(N_("This repeats an earlier error."))
         others = (reason for reason in earlier.judged.reasons if reason != repeats)
         judged = earlier.judged._replace(reasons=(repeats, *others))
         return finding._replace(judged=judged, carried=True)
@@ -295,7 +295,9 @@ class EarlierNumbers:
         is_clear = abs(count.value - side.value) > _FEW * max(side.reach, side.rough)
         if not is_clear or not count.value / _OF_PRODUCT < side.value < count.value * _OF_PRODUCT:
             return None
-        reason = Problem.of(N_("It should equal the number before it, {count}, after rounding."), count=in_words(value))
+        reason = Problem.of(
+            N_("This should equal the previous number, {count}, after rounding."), count=in_words(value)
+        )
         return finding._replace(judged=Judged("wrong", value, last.judged.counts, (reason,), last.judged.counted))
 
     def _computed_again(self, finding: Finding) -> Finding | None:

@@ -6,7 +6,7 @@
 >>> text = "With 128 tokens, a forward pass of BERT-base takes 24.2 GFLOPs."
 >>> entry = find(text, {})[-1]
 >>> str(judge_flops(entry, Surroundings(text).of(entry), load("bert-base-uncased")).reasons[0])
-'22.3 GFLOPs is right for a batch of 1 x 128 tokens.'
+'22.3 GFLOPs is right for a batch of 1 × 128 tokens.'
 """
 
 import re
@@ -144,7 +144,7 @@ _BACKWARD, _WITH_FORWARD = (
 
 
 def _of_batch(batch_size: int, length: int) -> Problem:
-    return Problem.of(N_("It is right for a batch of {batch} x {length} tokens."), batch=batch_size, length=length)
+    return Problem.of(N_("This is correct for a batch of {batch} × {length} tokens."), batch=batch_size, length=length)
 
 
 def _wrong_total(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
@@ -169,7 +169,7 @@ def _wrong_total(entry: WrittenNumber, context: Context, model: Model) -> Judged
     right = sum(map(cost, products)) * times * batch.batch_sizes[0]
     if not Fraction(1, _FARTHEST) < side.value / right < _FARTHEST:
         return None
-    message = N_("{right} is right for a batch of {batch} x {length} tokens.")
+    message = N_("{right} is right for a batch of {batch} × {length} tokens.")
     reason = Problem.of(message, right=_in_unit_of(Fraction(right), side), batch=batch.batch_sizes[0], length=length)
     return Judged("wrong", Fraction(right), None, (reason,))
 
@@ -224,7 +224,7 @@ def _of_part(part: _Operations | None, entry: WrittenNumber, context: Context, m
 
 
 _LENGTHS = (128, 512)
-_COUNTS = N_("the FLOPs of {part} for {batch} x {length} tokens")
+_COUNTS = N_("the FLOPs of {part} for {batch} × {length} tokens")
 
 
 def _called(part: _Operations | None, layers: int) -> Problem:

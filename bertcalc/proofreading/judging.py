@@ -210,7 +210,7 @@ def _with_meaning(judged: Judged, entry: WrittenNumber, context: Context, model:
         return judged._replace(verdict="conditional")  # the result includes the bias: c_attn has 768 × 2304 = 1,771,776
     computed = meant_by_words(TypedLine("", "", value), context, model)
     if meant and meant.is_right and meant.counted and _is_likelier(meant, computed):
-        message = N_("The result is right for {part}; the calculation is not.")
+        message = N_("The result is right for {part}, but the calculation is wrong.")
         reason = Problem.of(message, part=part_in_words(meant.counted, model))
         return judged._replace(right_value=Fraction(meant.counted.right), reasons=(*judged.reasons, reason))
     counts = part_in_words(computed.counted, model) if computed and computed.is_right and computed.counted else None
@@ -774,7 +774,7 @@ def _right(part: Counted, side: ChainSide, context: Context, model: Model) -> Ju
         reason = Problem.of(message, count=missing)
         return judged._replace(verdict="conditional", reasons=(reason,))
     if not side.reach and side.value != part.right:
-        message = N_("It is rounded: the exact count is {count}.")
+        message = N_("This is rounded: the exact count is {count}.")
         return judged._replace(reasons=(Problem.of(message, count=part.right),))
     return judged
 

@@ -130,7 +130,7 @@ def _judged(one: Counted, whole: Counted, term: Fraction, reach: Fraction, state
 
 
 _ROUNDED = N_("the count of one layer is rounded before it is multiplied")
-_WITHOUT_BIASES = N_("the biases of the layers are left out, in attention and feed-forward")
+_WITHOUT_BIASES = N_("the biases of attention and feed-forward are left out")
 _HAS = N_("one layer has {count}")
 
 

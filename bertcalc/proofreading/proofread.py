@@ -746,7 +746,7 @@ class _Verdicts:
                 total = instead.verdict == "conditional" and not entry.computes and entry.best.value >= _LEAST_OF_OTHERS
                 of_bert = total and self._about.is_bert_alone(context.sentence, other)
                 if (instead.verdict == "right" or total) and (of_bert or is_share or not entry.best.reach):
-                    reason = Problem.of(N_("It is right for a different model in the text."))
+                    reason = Problem.of(N_("This is correct for a different model in the text."))
                     return instead._replace(reasons=(reason, *instead.reasons))
         return None
 

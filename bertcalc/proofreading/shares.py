@@ -463,7 +463,7 @@ def judge_share_beside(before: str, after: str, side: ChainSide) -> Judged | Non
     >>> from bertcalc.proofreading.mentions.calculations import find
     >>> [share] = find("(2.7%)", {})
     >>> print(judge_share_beside("294,912 / 109,482,240 (", ")", share.best).reasons[0])
-    294,912 of 109,482,240 are 0.27 %.
+    294,912 of 109,482,240 is 0.27 %.
     """
     beside = _TWO_BEFORE.search(before) or _TWO_AFTER.match(after)
     if beside is None:
@@ -475,7 +475,7 @@ def judge_share_beside(before: str, after: str, side: ChainSide) -> Judged | Non
     if abs(right - side.value) <= 2 * side.reach:  # rounded or truncated
         return Judged("right", counts=counts)
     digits = _percent(right, side)
-    reason = Problem.of(N_("{part} of {whole} are {share} %."), part=part, whole=whole, share=digits)
+    reason = Problem.of(N_("{part} of {whole} is {share} %."), part=part, whole=whole, share=digits)
     return Judged("wrong", right, counts, (reason,))
 
 
@@ -499,7 +499,7 @@ def judge_relative(count: ChainSide, whole: ChainSide, side: ChainSide) -> Judge
         return Judged("right", counts=counts)
     if abs(right - side.value) <= max(reach, _ROUGH_PUBLISHED * right):
         return None
-    reason = Problem.of(N_("It is {share} % of the first row."), share=fixed(100 * right, 1))
+    reason = Problem.of(N_("This is {share} % of the first row."), share=fixed(100 * right, 1))
     return Judged("wrong", right, counts, (reason,))
 
 

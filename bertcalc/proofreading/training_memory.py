@@ -408,5 +408,5 @@ def _judged(
 def _conditional(side: ChainSide, model: Model, widths: Sequence[int]) -> Judged:
     """Return the verdict that a number is right with one of ``widths``, in bytes per parameter."""
     width = min(widths, key=lambda width: abs(width * model.num_parameters() - side.value))
-    reason = Problem.of(N_("It is right with {width} bytes per parameter."), width=width)
+    reason = Problem.of(N_("This is correct with {width} bytes per parameter."), width=width)
     return Judged("conditional", Fraction(width * model.num_parameters()), reason, (reason,))

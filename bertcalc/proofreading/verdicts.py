@@ -40,7 +40,7 @@ UNKNOWN = Judged("unknown")
 def right_as(part: Counted, model: Model) -> Judged:
     """Return the verdict that a number is right for ``part``, although the words around it name a different part."""
     described = part_in_words(part, model)
-    reason = Problem.of(N_("It is right for {part}."), part=described)
+    reason = Problem.of(N_("This is correct for {part}."), part=described)
     return Judged("conditional", Fraction(part.right), described, (reason,), part)
 
 

@@ -59,7 +59,7 @@ def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | Non
     if named_total and side.reach and is_close and not _BODY.search(context.line):
         count = KnownCount(model, right)
         return Judged(
-            "right", Fraction(right), Problem.of(N_("It is the count of {known}."), known=known_in_words(count))
+            "right", Fraction(right), Problem.of(N_("This is the count of {known}."), known=known_in_words(count))
         )
     for count in _likeliest_first(model):
         if side.reach and count.model.config.tie_word_embeddings != model.config.tie_word_embeddings:
@@ -68,7 +68,7 @@ def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | Non
         if exactly and (named_total or not side.reach):
             if meant := _class_beside(context, count, model):
                 return total_is(meant)
-            message = N_("It is the count of {known}.")
+            message = N_("This is the count of {known}.")
             reason = Problem.of(message, known=known_in_words(count))
             is_named = count.model.architecture in context.line or count == KnownCount(model, model.num_parameters())
             if is_named:
@@ -81,7 +81,7 @@ def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | Non
     typed = Typed(side.value, side.value - side.reach, side.value + side.reach, None)
     for claim in CLAIMS:
         if named_total and claim.is_meant(typed) and PRESETS[claim.preset].config == model.config:
-            message = N_("It is published ({source}), but the model has {count} parameters.")
+            message = N_("This number is published ({source}), but the model has {count} parameters.")
             reason = Problem.of(message, source=claim.source, count=model.num_parameters())
             return Judged("conditional", Fraction(model.num_parameters()), None, (reason,))
     return None
@@ -97,7 +97,7 @@ def _with_labels(value: int, context: Context, model: Model) -> Judged | None:
         count for count in counts if count.model.architecture in context.line or count.model.config.num_labels in stated
     ]
     count = next(iter((*by_words, *counts)))
-    reason = Problem.of(N_("It is the count of {known}."), known=known_in_words(count))
+    reason = Problem.of(N_("This is the count of {known}."), known=known_in_words(count))
     if by_words:
         return Judged("right", Fraction(value), reason)
     return Judged("conditional", Fraction(value), reason, (reason,))
@@ -115,7 +115,7 @@ def _without_qkv_biases(side: ChainSide, model: Model) -> Judged | None:
     biases = count_of_part("biases of query, key and value", model)
     for count in _likeliest_first(model) if biases else ():
         if abs(count.total - biases - side.value) <= side.reach:
-            message = N_("It is the count of {known}, without the biases of query, key and value.")
+            message = N_("This is the count of {known}, without the biases of query, key and value.")
             reason = Problem.of(message, known=known_in_words(count))
             return Judged("conditional", Fraction(count.total - biases), reason, (reason,))
     return None
@@ -186,7 +186,7 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     if not close or not reach or reach * _FOUR_DIGITS <= side.value:
         return total_is(model)
     nearest = close[0]
-    message = N_("It is close to the count of {known}, {count}.")
+    message = N_("This is close to the parameter count of {known} ({count}).")
     reason = Problem.of(message, known=known_in_words(nearest), count=nearest.total)
     return Judged("conditional", Fraction(nearest.total), None, (reason,))
 
@@ -428,7 +428,7 @@ _TOTAL_OF_TEXT = re.compile(
 _TOTAL_IS = N_("{architecture} has {count} parameters.")
 
 
-_OF_ANOTHER = N_("It is the count of a different model: {preset}.")
+_OF_ANOTHER = N_("This is the count of a different model: {preset}.")
 
 
 def judge_published(side: ChainSide) -> Judged | None:

@@ -109,7 +109,7 @@ def read_adapter(text: str) -> TextReading:
     notes: tuple[Problem, ...] = ()
     if model and name:
         if isinstance(base, str) and preset_named(base) is None:
-            notes = (Problem.of(N_("The base model is assumed to be {name}, from the name of the folder."), name=name),)
+            notes = (Problem.of(N_("The base model is assumed to be {name}, because of the folder name."), name=name),)
         with suppress(ConfigError):
             model = _of_task(model, content)
     try:
@@ -178,7 +178,9 @@ def _of_adapted(adapted: Model, model: Model, name: str) -> Iterator[Problem]:
         )
         yield Problem.of(message, names=", ".join(map(shorten, copied)), count=sum(copied.values()))
     if _has_labels(model, copied):
-        message = N_("An adapter_config.json does not give the number of labels: the default of {labels} is assumed.")
+        message = N_(
+            "An adapter_config.json does not contain the number of labels: the default of {labels} is assumed."
+        )
         yield Problem.of(message, labels=model.config.num_labels)
     yield Problem.of(N_("peft trains {trained} of {count} parameters."), trained=trained, count=count)
 

@@ -86,7 +86,7 @@ def read_fvcore(table: FvcoreTable) -> TextReading:
         if last <= 1:
             return TextReading("listing", sentence, tensors=tensors, num_parameters=int(value))
         message = N_(
-            "The table contains rounded counts and lacks some shapes, so the exact count is unknown: about {total}."
+            "The table contains rounded counts and lacks some shapes, so the count is only approximate: about {total}."
         )
         note = Problem.of(message, total=table.total)
         return TextReading("listing", sentence, tensors=tensors, notes=(note,))

@@ -18,7 +18,7 @@ _NOT_PACKED = N_(
     "AutoAWQ cannot pack {name}: its {columns} columns must be divisible by the group size {group}, and "
     "its {rows} rows by 8."
 )
-_DOCUMENTED = N_("Counted from the documentation of the format, not compared with real files.")
+_DOCUMENTED = N_("Computed from the documentation of the format; not compared with real files.")
 
 
 class _Packed(QuantizationFormat):

@@ -39,7 +39,7 @@ _ALIGNMENT = 32
 _UINT32, _UINT64 = 4, 8
 # Tables that llama.cpp never quantizes, because it adds them in float32: maps roles in a model to names in a file.
 _KEPT_TABLES = {"position": "position_embd", "token type": "token_types"}
-_NO_TYPE = N_("llama-quantize stops at {name}: its rows of {columns} weights are not a multiple of {block}.")
+_NO_TYPE = N_("llama-quantize stops at {name}: its rows have {columns} weights, which is not a multiple of {block}.")
 
 
 class BlockType(NamedTuple):

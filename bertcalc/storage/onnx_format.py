@@ -32,7 +32,8 @@ class OnnxQuantizeDynamic(QuantizationFormat):
 
     title = N_("ONNX dynamic int8")
     caveat = N_(
-        "The file size is an estimate: the graph stored with the weights is assumed to have the size that was measured."
+        "The file size is an estimate: the size of the graph stored with the weights is extrapolated from measured "
+        "exports."
     )
     source = "onnxruntime 1.32: python/tools/quantization/quantize.py, onnx_quantizer.py"
     file_format = "onnx"

@@ -92,8 +92,8 @@ _UNPACKED = N_("{why} Each {nominal}-bit weight is stored in a whole byte, so th
 _PART = N_("Adapters are added to a whole model, not to a part of it.")
 _NO_GRADIENT = N_("Layers in {format} pass no gradient: choose a different quantization, or leave {change} out.")
 _TRAINED = N_(
-    "{change} trains {module}, which is quantized: exclude it from the quantization, in bitsandbytes with "
-    "llm_int8_skip_modules."
+    "{change} trains {module}, which is quantized: exclude it from quantization (llm_int8_skip_modules in "
+    "bitsandbytes)."
 )
 _COPIES = N_("{why} {copies} parameters are stored more than once, because they are tied or shared.")
 

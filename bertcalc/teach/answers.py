@@ -90,7 +90,7 @@ def _with_zeros_unknown(read: Typed) -> Reading:
     return [reading for reading in readings(read) if reading.key == "parameters"][-1]
 
 
-_TOO_SMALL, _TOO_LARGE = Sentence(N_("It is too small.")), Sentence(N_("It is too large."))
+_TOO_SMALL, _TOO_LARGE = Sentence(N_("This is too small.")), Sentence(N_("This is too large."))
 
 
 def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Sentence, ...]]:
@@ -152,7 +152,7 @@ def _shape(right: Shape, readings: Sequence[Sequence[Fraction]]) -> Verdict:
         return Verdict("wrong", (Sentence(N_("The dimensions are right, but in the wrong order.")),))
     if len(nearest) != len(right):
         values = {"right": f"{len(right)}", "typed": f"{len(nearest)}"}
-        return Verdict("wrong", (Sentence(N_("It has {right} dimensions, not {typed}."), values),))
+        return Verdict("wrong", (Sentence(N_("The shape has {right} dimensions, not {typed}."), values),))
     values = {"agreeing": f"{_agreeing(right, nearest)}", "sides": f"{len(right)}"}
     return Verdict("wrong", (Sentence(N_("{agreeing} of {sides} dimensions are correct."), values),))
 

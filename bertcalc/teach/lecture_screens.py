@@ -95,8 +95,8 @@ def _screen(content: dict[str, Any], number: int, vocabulary: Vocabulary) -> Scr
     name = screen.text("name")
     if not re.fullmatch(r"[\w-]{1,60}", name):
         message = N_(
-            "{where}: name can contain only letters, digits and hyphens, at most 60 characters, because it appears "
-            "in the link."
+            "{where}: name can contain only letters, digits and hyphens, and at most 60 characters, because it "
+            "appears in the link."
         )
         raise wrong(message, where=screen.where)
     if preset := screen.text("preset", default=""):

@@ -91,4 +91,4 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _not_a_number(text: str) -> NoReturn:
-    raise wrong(N_("{value} is not a number in JSON: write null, or a number."), "", text, value=text)
+    raise wrong(N_("{value} is not valid in JSON: write null or a number."), "", text, value=text)

@@ -31,8 +31,8 @@ def refused(content: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield a problem if a file removes heads, because its other fields describe the model with all heads."""
     if heads := heads_by_layer(content):
         message = N_(
-            "pruned_heads {value}: transformers 4 removes {count} heads from the layers, transformers 5 ignores "
-            "the key. The Bring anything page (bertcalc.read) counts a file with this key; the step Prune heads on "
+            "pruned_heads {value}: transformers 4 removes {count} heads from the layers, but transformers 5 ignores "
+            "the key. The Bring anything page (bertcalc.read) counts a file with this key; the Prune heads step on "
             "the Change page removes heads."
         )
         value, count = content[KEY], sum(map(len, heads.values()))

@@ -12,7 +12,7 @@ def test_a_typed_number_is_in_the_link_and_explained(look: Look) -> None:
     expect(page.get_by_text("Known counts that round to your number")).to_be_visible()
     field.fill("109,089,024")
     field.press("Enter")
-    expect(page.get_by_text("One miscount explains it exactly.")).to_be_visible()
+    expect(page.get_by_text("One miscount explains your number exactly.")).to_be_visible()
     expect(page.get_by_text("the position embeddings are left out")).to_be_in_viewport()
     expect_query(page, {"number": "109,089,024"})
 

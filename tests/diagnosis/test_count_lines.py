@@ -59,7 +59,8 @@ def test_a_rounded_value_may_be_off_by_half_a_digit(text: str, value: int, reach
         ("30522*768 = 24.4M", "The calculation gives 23,440,896, not 24,400,000."),
         (
             "12*(768*3072*2) = 54MB",
-            "54MB is the count divided by 1,024 · 1,024, not its bytes: in float32 it takes 226.5 MB (216.0 MiB).",
+            "54MB is the count divided by 1,024 · 1,024, not the number of bytes: in float32, the parameters take "
+            "226.5 MB (216.0 MiB).",
         ),
     ],
 )

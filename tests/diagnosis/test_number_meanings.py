@@ -28,8 +28,8 @@ BERT = bertcalc.load("bert-base-uncased")
         ("548,105,171 bytes", "A safetensors file of GPT2Model, with the layers' causal masks: 12,582,912"),
         # model.safetensors of all-MiniLM-L6-v2, with position_ids of eight bytes each.
         ("90,868,376 bytes", "A safetensors file of BertModel with pooler, with 512 position_ids"),
-        ("1,610,612,736 bytes", "The attention scores of one layer: 1 x 12 heads x 8,192 x 8,192 x 2 bytes."),
-        ("12*8192*8192*2 bytes", "The attention scores of one layer: 1 x 12 heads x 8,192 x 8,192 x 2 bytes."),
+        ("1,610,612,736 bytes", "The attention scores of one layer: 1 × 12 heads × 8,192 × 8,192 × 2 bytes."),
+        ("12*8192*8192*2 bytes", "The attention scores of one layer: 1 × 12 heads × 8,192 × 8,192 × 2 bytes."),
         ("109,483,009", "109,483,009 is the count of BertForSequenceClassification with one label"),
         ("220 million", "220 million is twice the count of BertModel with pooler."),
         ("109,482,752", "BertModel with pooler, with 512 position_ids, a buffer in files of older releases."),
@@ -41,7 +41,7 @@ BERT = bertcalc.load("bert-base-uncased")
         ("which vocabulary gives 229,503,472?", "No vocab_size gives 229,503,472: with 186,800"),
         (
             "108,495,360",
-            "instead of 109,482,240 for BertModel with pooler: the LayerNorm of the embeddings is left out",
+            "should be 109,482,240 for BertModel with pooler: the LayerNorm of the embeddings is left out",
         ),
         ("123,456,789", "There is no simple explanation for 123,456,789."),
     ],
@@ -53,28 +53,28 @@ def test_a_text_is_explained_in_sentences(text: str, sentence: str) -> None:
 def test_macs_of_deepspeed_today_have_scores_and_context() -> None:
     # Printed by DeepSpeed's profiler for 16 sequences of 128 tokens.
     text = str(bertcalc.load("bert-base-cased").explain("178.79 GMACs"))
-    assert "a batch of 16 x 128 tokens" in text
+    assert "a batch of 16 × 128 tokens" in text
     assert "DeepSpeed" in text
 
 
 def test_the_convention_of_a_cost_is_said_in_words() -> None:
     text = str(BERT.explain("22.4 GFLOPs"))
-    assert "by PyTorch's count with all element-wise operations: 22.45 GFLOPs" in text
+    assert "(forward; PyTorch's count with all element-wise operations): 22.45 GFLOPs" in text
     assert "by all:" not in text
 
 
 def test_the_size_of_another_models_file_is_no_count() -> None:
     text = str(BERT.explain("1,340,000,000 bytes"))
-    assert "another model: bert-large-uncased, given in bytes in float32" in text
+    assert "another model: bert-large-uncased (bytes in float32" in text
     assert "is the count of another model: " not in text
 
 
 def test_a_rounded_number_only_may_mean_a_count_and_ours_comes_first() -> None:
     first, *others = map(str, BERT.explain("110M").sentences)
-    assert first == "110M may mean the count of BertModel with pooler: 109,482,240."
-    assert all(" may mean " in other for other in others)
-    assert str(BERT.explain("85M")).startswith("85M may mean the count of all 12 layers: 85,054,464.")
-    assert "66M may mean the count of another model: distilbert-base-uncased." in str(BERT.explain("66M"))
+    assert first == "110M may be the count of BertModel with pooler: 109,482,240."
+    assert all(" may be " in other for other in others)
+    assert str(BERT.explain("85M")).startswith("85M may be the count of all 12 layers: 85,054,464.")
+    assert "66M may be the count of another model: distilbert-base-uncased." in str(BERT.explain("66M"))
 
 
 def test_a_part_comes_before_adapters_that_have_its_count_by_chance() -> None:
@@ -107,7 +107,7 @@ def test_an_integer_is_explained_by_its_mistakes() -> None:
         (
             "BertForMaskedLM",
             "132,955,194",
-            "a separate decoder matrix is counted, although a decoder shares the word embeddings",
+            "a separate decoder matrix is counted, although the decoder is tied to the word embeddings",
         ),
         # 12 H² for each layer, and the embedding tables: also the count of all matrices of electra-base.
         (
@@ -151,7 +151,7 @@ def test_the_class_of_another_model_is_named() -> None:
     assert "distilbert-base-uncased as DistilBertForSequenceClassification." in str(bertcalc.read("66,955,010"))
     # torchinfo counts BertForMaskedLM's tied decoder twice. This is likelier than an ELECTRA with an untied decoder.
     first, *_others, last = str(bertcalc.read("132,955,194")).split("\n")[1:]
-    assert first.startswith("132,955,194 instead of 109,514,298 for BertForMaskedLM, decoder tied: a separate decoder")
+    assert first.startswith("132,955,194 should be 109,514,298 for BertForMaskedLM, decoder tied: a separate decoder")
     assert last.endswith("another model: electra-base-discriminator as ElectraForMaskedLM, decoder untied.")
 
 

@@ -76,7 +76,7 @@ def test_all_digits_of_a_float_are_right(trained: int, whole: int) -> None:
 def test_a_rounded_count_of_a_changed_model_is_its_own_first() -> None:
     lora = CLASSIFIER.adapted(Lora(**RANK_8))  # type: ignore[arg-type]
     first, *others = str(lora.explain("110M")).split("\n")
-    assert first == "110M may mean the count of the whole model: 109,780,228."
+    assert first == "110M may be the count of the whole model: 109,780,228."
     assert len(others) == 5
 
 

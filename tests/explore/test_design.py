@@ -280,7 +280,9 @@ def real_heads_run(heads: int) -> bool:
 
 def test_constraints_without_a_multiple_of_the_shared_heads_are_refused() -> None:
     config = EuroBertConfig(num_attention_heads=14, hidden_size=896, num_key_value_heads=7)
-    with pytest.raises(InputError, match="up to hidden_to 256 is a multiple of num_key_value_heads 7: use 448"):
+    with pytest.raises(
+        InputError, match=r"With hidden_to 256, no number of heads .* num_key_value_heads 7: set hidden_to to 448"
+    ):
         search(Case(Model(config, "EuroBertModel")), Budget("parameters", 10**8), Constraints(hidden_to=256))
 
 

@@ -84,7 +84,7 @@ def test_a_quantized_model_has_the_figures_of_its_library_and_no_others() -> Non
             with pytest.raises(InputError, match="for weights in bitsandbytes NF4"):
                 EVERY_QUANTITY[name].of(case)
     for name in ("trainable", "training", "training_memory"):
-        with pytest.raises(InputError, match="Quantized weights are frozen: add an adapter"):
+        with pytest.raises(InputError, match="Quantized weights are frozen: to train the model, add an adapter"):
             EVERY_QUANTITY[name].of(cases[0])
     assert EVERY_QUANTITY["trainable"].of(cases[1]) == own.adapted(lora).trainable_parameters
     peak = own.adapted(lora).training_peak_bytes(2, 64, keep_outputs=False)

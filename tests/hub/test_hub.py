@@ -145,7 +145,7 @@ def test_what_is_not_there_is_said(hub: Server) -> None:
     assert "some/gated is gated" in sentence("some/gated")
     assert sentence("some/bare") == "some/bare has no config.json."
     assert "some/pickled has no safetensors file. Other weight files are not opened" in sentence("some/pickled")
-    assert "model_type 't5' is a different kind of model" in sentence("some/other")
+    assert "model_type 't5' is not supported" in sentence("some/other")
     assert "hidden_size 'many' is invalid" in sentence("some/wrong")
     assert "num_hidden_layers 0: transformers accepts this value" in sentence("some/wrong")
     assert "bytes of data" in sentence("some/cut")

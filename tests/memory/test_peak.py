@@ -592,7 +592,7 @@ def test_what_is_not_simulated_is_refused() -> None:
     with pytest.raises(NotSimulatedError, match="sparse_prediction, the memory"):
         training_peak_bytes(sparse, 1, 8)
     words = build(BertConfig(), "BertForMaskedLM")
-    with pytest.raises(ValueError, match="Without labels there is no loss"):
+    with pytest.raises(ValueError, match="Without labels, there is no loss"):
         training_peak_bytes(words, 1, 8, labels=False)
     with pytest.raises(ValueError, match="cannot run with num_labels 3"):
         inference_peak_bytes(build(BertConfig(num_labels=3), "BertForQuestionAnswering"), 1, 8)

@@ -153,9 +153,9 @@ WRONG = [
     ("[]", "This is not a config.json: expected a JSON object, { } with fields inside."),
     (
         '{"model_type": "no_type"}',
-        f"model_type 'no_type' is a different kind of model: the families of bertcalc are {', '.join(FAMILIES)}.",
+        f"model_type 'no_type' is not supported: bertcalc's model families are {', '.join(FAMILIES)}.",
     ),
-    ('{"hidden_size": NaN}', "NaN is not a number in JSON: write null, or a number."),
+    ('{"hidden_size": NaN}', "NaN is not valid in JSON: write null or a number."),
     ('{"a": 1, "a": 2}', "a appears twice: it must appear only once."),
     ('{"a": ' + "[" * 100_000, "This is nested too deeply."),
     ('{"a": ' + "9" * 5000 + "}", "A number in this text has too many digits."),

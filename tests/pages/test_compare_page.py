@@ -161,7 +161,7 @@ def test_a_pasted_config_joins_the_comparison() -> None:
     ("text", "why"),
     [
         ("{", "This is not JSON: line 1"),
-        ('{"model_type": "no_such"}', "the families of bertcalc are bert"),
+        ('{"model_type": "no_such"}', "bertcalc's model families are bert"),
         ('{"hidden_size": 770, "use_cache": true}', "use 768 or 780"),
         ('{"![x](http://x)": 1, "![x](http://x)": 2}', "![x](http://x) appears twice"),
     ],

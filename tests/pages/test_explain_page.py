@@ -113,7 +113,7 @@ def test_a_published_total_is_recognised(published: Any) -> None:
 
 def test_a_miscount_is_said_with_its_formula_and_comes_out() -> None:
     app = open_app("explain.py", number="109,089,024")  # without the 512 positions of 768
-    assert app.info[0].value.startswith("One miscount explains it exactly. About 1 in ")
+    assert app.info[0].value.startswith("One miscount explains your number exactly. About 1 in ")
     rows = cells(app)
     assert rows[0][2] == "109,482,240"
     assert rows[1] == ["the position embeddings are left out", r"$- H P = - 768 \cdot 512$", "−393,216"]
@@ -223,7 +223,7 @@ def test_another_published_model_is_named_and_can_be_taken() -> None:
     app = open_app("explain.py", number="335,141,888")
     assert "bert-large-uncased" in app.success[0].value
     click(app, "Use bert-large-uncased")
-    assert "Exact match with a known count, read as" in app.success[0].value
+    assert "Exact match with a known count (" in app.success[0].value
     assert present(app).hidden_size == 1024
 
 
@@ -245,7 +245,9 @@ def test_equals_are_shown_with_what_tells_them_apart() -> None:
 
 def test_a_habit_is_said_as_one() -> None:
     app = open_app("explain.py", number="108,495,360")
-    assert "One way of counting explains it exactly: only the word embeddings and the layers" in app.info[0].value
+    assert (
+        "One way of counting explains your number exactly: only the word embeddings and the layers" in app.info[0].value
+    )
     assert "**108,495,360**" in cells(app)[-1]
 
 
@@ -330,7 +332,7 @@ def test_a_usual_mistake_comes_before_another_models_count() -> None:
     app = open_app("explain.py", architecture="BertForMaskedLM", number="132,955,194")
     main: Any = app.main
     said = [one.value for one in main if one.type in ("info", "success")]
-    assert app.info[0].value.startswith("One miscount explains it exactly.")
+    assert app.info[0].value.startswith("One miscount explains your number exactly.")
     assert "electra-base-discriminator" in app.success[0].value
     assert said.index(app.info[0].value) < said.index(app.success[0].value)
 
@@ -395,7 +397,7 @@ def test_the_examples_are_of_the_present_model(preset: str) -> None:
 )
 def test_operations_of_the_model_are_recognised(number: str, row: str) -> None:
     app = open_app("explain.py", number=number)
-    assert "this model takes this number of operations" in app.success[0].value
+    assert "the model takes this number of operations" in app.success[0].value
     assert [cell for line in cells(app) for cell in line if cell == row]
 
 

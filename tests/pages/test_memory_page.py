@@ -116,7 +116,7 @@ def test_what_freezing_and_adding_up_save_is_said() -> None:
     case, call = Case(BertConfig(num_hidden_layers=3), "BertModel"), Call(1, 128)
     left, whole = (real_flops(case, call, frozen=frozen)[2] for frozen in (freezing.names(case.ours()), ()))
     app = memory("training", num_hidden_layers="3", freeze_embeddings="true", freeze_layers="2")
-    [said] = [str(one.value) for one in app.markdown if "It saves " in str(one.value)]
+    [said] = [str(one.value) for one in app.markdown if "Freezing saves " in str(one.value)]
     assert f"{scaled(whole - left, 'FLOPs')} of {scaled(whole, 'FLOPs')}" in said
     thawed, frozen = (peak_bytes(case.model, plan, 1, 128) for plan in (Plan(), Plan(freezing=freezing)))
     assert any(f"saves {size(thawed - frozen)} of {size(thawed)}" in str(one.value) for one in app.markdown)

@@ -47,13 +47,13 @@ def test_doubling_the_hidden_size_is_said_with_the_real_counts() -> None:
 
 def test_doubling_the_layers_is_said_with_the_real_counts() -> None:
     words = said(open_app("sweep.py", x="num_hidden_layers"))
-    assert "Linear in num_hidden_layers, $O(L)$; near 12 like $L^{0.78}$" in words
+    assert "Linear in num_hidden_layers, $O(L)$; near 12, like $L^{0.78}$" in words
     assert f"Doubled to 24: {number(real())} → {number(real(num_hidden_layers=24))} parameters" in words
 
 
 def test_a_small_growth_does_not_read_as_none() -> None:
     words = said(open_app("sweep.py", architecture="BertForSequenceClassification", x="num_labels", measure="weights"))
-    assert "near 2 like $C^{0.00001}$" in words  # two labels are 1,538 parameters of 109 million
+    assert "near 2, like $C^{0.00001}$" in words  # two labels are 1,538 parameters of 109 million
     assert "**×\N{NO-BREAK SPACE}1.00001**" in words
     none = said(open_app("sweep.py", x="sequence_length", x_to="50", measure="weights"))
     assert "Does not depend on" in none

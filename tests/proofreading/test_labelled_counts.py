@@ -150,7 +150,7 @@ def real_count(cls: str, checkpoint: str, labels: int) -> int:
 def test_a_class_with_another_number_of_labels_is_right(text: str, cls: str, checkpoint: str, labels: int) -> None:
     count = real_count(cls, checkpoint, labels)
     claim = next(claim for claim in proofread(text.format(count=count)).claims if claim.value == count)
-    assert (claim.verdict, str(claim.counts)) == ("right", f"It is the count of {cls}, with {labels} labels.")
+    assert (claim.verdict, str(claim.counts)) == ("right", f"This is the count of {cls}, with {labels} labels.")
     [unstated] = proofread(f"{checkpoint} has {count:,} parameters.").claims
     assert unstated.verdict == "conditional"
     assert cls in unstated.reason

@@ -179,16 +179,16 @@ def test_sizes_that_contradict_the_named_model_are_told() -> None:
     assert read("BERT-base with hidden_size = 1024").differing() == {"hidden_size": (1024, 768)}
     assert read("BERT-base with hidden_size = 768").differing() == {}
     report = proofread("BERT-base with hidden_size = 1024")
-    assert "The text gives hidden_size = 1,024, but bert-base-uncased has 768: 1,024 is counted." in str(report)
+    assert "The text gives hidden_size = 1,024, but bert-base-uncased has 768: 1,024 is used." in str(report)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("BERT-base (6 layers)", "num_hidden_layers = 6, but bert-base-uncased has 12: 6 is counted."),
-        ("BERT-base 有 6 层", "num_hidden_layers = 6, but bert-base-uncased has 12: 6 is counted."),
-        ("BERT-base (10 layers): 95M", "num_hidden_layers = 10, but bert-base-uncased has 12: 10 is counted."),
-        ("BERT-base with 24 layers: 110M", "num_hidden_layers = 24, but bert-base-uncased has 12: 12 is counted."),
+        ("BERT-base (6 layers)", "num_hidden_layers = 6, but bert-base-uncased has 12: 6 is used."),
+        ("BERT-base 有 6 层", "num_hidden_layers = 6, but bert-base-uncased has 12: 6 is used."),
+        ("BERT-base (10 layers): 95M", "num_hidden_layers = 10, but bert-base-uncased has 12: 10 is used."),
+        ("BERT-base with 24 layers: 110M", "num_hidden_layers = 24, but bert-base-uncased has 12: 12 is used."),
         ("BERT-base, hidden size 1024: 109,482,240", "hidden_size = 1,024, but bert-base-uncased has 768: 768 is"),
     ],
 )

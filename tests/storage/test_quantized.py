@@ -94,7 +94,7 @@ def test_documented_layouts() -> None:
     for form, more in ((bertcalc.AwqConfig(), 0), (bertcalc.GPTQConfig(), 4 * 3072)):
         pieces = [piece for piece in form.pieces(BERT, "F16") if piece.source.endswith(".0.output.dense.weight")]
         assert sum(piece.tensor.num_bytes() for piece in pieces) == 768 * 3072 // 2 + scales + zeros + more
-        assert "Counted from the documentation" in form.caveat
+        assert "Computed from the documentation" in form.caveat
         assert all("layer" in piece.source for piece in form.pieces(BERT, "F16") if piece.kind != "unchanged")
     three = bertcalc.GPTQConfig(bits=3, group_size=-1)  # one group per column
     pieces = [piece for piece in three.pieces(BERT, "F16") if piece.source.endswith(".0.output.dense.weight")]

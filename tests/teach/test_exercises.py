@@ -417,9 +417,9 @@ def test_two_miscounts_are_named_together() -> None:
 def test_what_nothing_explains_is_too_small_or_too_large() -> None:
     model = exercise(1, "hard", "model")
     for text, said in (
-        ("17", "It is too small."),
-        ("999,999,999,999", "It is too large."),
-        ("51/3", "It is too small."),
+        ("17", "This is too small."),
+        ("999,999,999,999", "This is too large."),
+        ("51/3", "This is too small."),
     ):
         verdict = check(model, text)
         assert (verdict.state, [sentence.message for sentence in verdict.remarks]) == ("wrong", [said])
@@ -461,7 +461,7 @@ def test_what_is_said_to_a_wrong_shape() -> None:
     assert shape.right == (4, 12)
     for text, said in (
         ("12 × 4", "The dimensions are right, but in the wrong order."),
-        ("4", "It has 2 dimensions, not 1."),
+        ("4", "The shape has 2 dimensions, not 1."),
         ("4 × 13", "1 of 2 dimensions are correct."),
     ):
         [sentence] = check(shape, text).remarks

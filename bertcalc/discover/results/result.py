@@ -24,11 +24,11 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {sympy.floor: floor, sympy.ceiling: 
 NOT_ASKED = Problem.of(N_("it was not requested"))
 _RESET = N_(
     "If one field of {nested} is given, transformers resets the others ({changes}), so this formula does not hold. "
-    "Derive a formula with {nested} in the changes instead."
+    "Include {nested} in the changes and derive the formula again."
 )
 _NOT_BUILT = N_(
-    "If only some fields of {nested} are given, transformers cannot build this model. Derive a formula with "
-    "{nested} in the changes instead."
+    "If only some fields of {nested} are given, transformers cannot build this model. Include {nested} in the changes "
+    "and derive the formula again."
 )
 
 

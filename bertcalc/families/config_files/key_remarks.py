@@ -85,7 +85,9 @@ def _of_chunks(kind: type[Config], content: Mapping[str, Any]) -> Iterator[Probl
     """Yield a remark if feed-forward networks process a sequence in chunks."""
     if _chunked(kind, content):
         chunk = content[_CHUNK]
-        message = N_("{field} {value}: the real forward pass fails for sequences whose length is not a multiple of it.")
+        message = N_(
+            "{field} {value}: the real forward pass fails for sequences whose length is not a multiple of this value."
+        )
         yield Problem.of(message, _CHUNK, chunk, field=_CHUNK, value=chunk)
 
 
@@ -127,8 +129,8 @@ def _of_quantization(key: str, settings: Any) -> Problem:
     """The remark on weights that are stored with fewer bits; ``quantization`` is MLX's key."""
     method = settings.get("quant_method", settings.get("bits")) if isinstance(settings, dict) else settings
     message = N_(
-        "{key} ({method}): the number of parameters stays the same, but the quantized weights have fewer "
-        "bytes than shown here."
+        "{key} ({method}): the number of parameters stays the same, but the quantized weights take fewer bytes than "
+        "shown here."
     )
     return Problem.of(message, key, settings, key=key, method=quoted(method))
 

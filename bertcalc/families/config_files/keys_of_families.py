@@ -116,7 +116,7 @@ def recognized(content: Mapping[str, Any]) -> RecognizedFamily:
         of_classes = [*map(_of_class, classes)]
         if family := next((family for family in FAMILIES.values() if family in of_classes), None):
             return RecognizedFamily(family)
-        message = N_("architectures {value} is a different kind of model: the families of bertcalc are {known}.")
+        message = N_("architectures {value} is not supported: bertcalc's model families are {known}.")
         raise InputError(problem("architectures", names, message, known=_family_names()))
     return _of_keys(content)
 
@@ -130,7 +130,7 @@ def _of_type(model_type: Any) -> Family:
         message = N_("model_type {value} is unknown: did you mean {name}?")
         words = {"value": quoted(model_type), "name": near}
         raise InputError(Problem("model_type", model_type, message, words, ({"model_type": near},)))
-    message = N_("model_type {value} is a different kind of model: the families of bertcalc are {known}.")
+    message = N_("model_type {value} is not supported: bertcalc's model families are {known}.")
     raise InputError(problem("model_type", model_type, message, known=_family_names()))
 
 
@@ -139,8 +139,8 @@ def of_remote_type(model_type: Any) -> Problem | None:
     for family in FAMILIES.values():
         if model_type in family.remote:
             message = N_(
-                "model_type {value} needs code from its own repository, which bertcalc does not run. transformers "
-                "has the same model as {name}: change model_type to {name}, and transformers reads this file."
+                "model_type {value} needs code from its own repository, which bertcalc does not run. transformers has "
+                "the same model as {name}: change model_type to {name} so that transformers can read this file."
             )
             words = {"value": quoted(model_type), "name": family.name}
             return Problem("model_type", model_type, message, words, ({"model_type": family.name},))

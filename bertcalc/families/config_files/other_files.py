@@ -126,8 +126,8 @@ _FILES = (
     ),
     _FileKind(
         N_(
-            "This is the index of safetensors files: choose it with its files under Weights file, where their headers "
-            "are counted."
+            "This is the index of safetensors files: choose it together with these files under Weights file, which "
+            "reads their headers."
         ),
         _any("weight_map"),
     ),

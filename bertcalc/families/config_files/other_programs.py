@@ -43,8 +43,8 @@ _MOSAIC = N_(
     "feed-forward networks. bertcalc does not support it."
 )
 _NEZHA = N_(
-    "{key} {value}: this is NEZHA, which computes its relative positions and has no position table. transformers 5 "
-    "no longer has it, and bertcalc does not support it."
+    "{key} {value}: this is NEZHA, which computes its relative positions and has no position table. transformers 5 no "
+    "longer supports it, and neither does bertcalc."
 )
 _EXPERTS = N_(
     "{key} {value}: this is a mixture of experts: some layers have several feed-forward networks and a router. "

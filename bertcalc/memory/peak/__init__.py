@@ -87,7 +87,7 @@ def training_peak_bytes(
     1939649312
     """
     if not labels:
-        raise wrong(N_("Without labels there is no loss: nothing can be trained."), "labels", labels)
+        raise wrong(N_("Without labels, there is no loss: nothing can be trained."), "labels", labels)
     if autocast and dtype != "float32":
         message = N_("With autocast, the weights stay float32: leave dtype at float32 instead of {value}.")
         raise wrong(message, "dtype", dtype, value=dtype)

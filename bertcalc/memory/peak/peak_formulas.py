@@ -53,8 +53,8 @@ _NAMED_LAYERS = N_(
     "A change to {architecture} selects layers by index, so it does not apply to other numbers of layers."
 )
 _BEFORE_LAYERS = N_(
-    "A change to {architecture} computes the keys and values of all layers before the first layer runs, so the "
-    "peak can only be counted for one number of layers at a time."
+    "A change to {architecture} computes the keys and values of all layers before the first layer runs, so the peak "
+    "can be computed for only one number of layers at a time."
 )
 _HEAD_SIZE = sympy.Symbol("d", integer=True, positive=True)
 _LAYERS = SYMBOLS["num_hidden_layers"]

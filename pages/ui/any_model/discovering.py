@@ -92,8 +92,8 @@ def show_no_run(discovery: Discovered) -> None:
     if discovery.no_run:
         st.warning(
             _(
-                "transformers builds this model with the given fields, so it can be counted, but it cannot run: its"
-                " forward pass ends with {reason}."
+                "transformers builds this model with the given fields, so it can be counted, but it cannot run: its "
+                "forward pass fails with {reason}."
             ).format(reason=code(discovery.no_run.values["reason"]))
         )
 

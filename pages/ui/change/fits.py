@@ -18,9 +18,9 @@ from pages.ui.shell.i18n import _
 from pages.ui.widgets.metrics import show_metric
 
 _IN_4_BITS = N_(
-    "With automatic mixed precision, a 4-bit layer returns the dtype of its input (float32 after a LayerNorm), "
-    "while other layers return 16 bits. A sequence therefore needs more memory than with the adapter alone, and "
-    "the largest batch can be smaller even though the weights are."
+    "With automatic mixed precision, a 4-bit layer returns the dtype of its input (float32 after a LayerNorm), while "
+    "other layers return 16 bits. A sequence therefore needs more memory than with the adapter alone, and the largest "
+    "batch can be smaller, although the weights take less memory."
 )
 
 

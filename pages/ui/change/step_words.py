@@ -47,7 +47,7 @@ HELP: Mapping[str, str] = {
         "peft trains a copy of the head for SEQ_CLS, TOKEN_CLS and QUESTION_ANS. Without a type, the head stays frozen."
     ),
     "bias": N_("Which biases of the model are trained as well."),
-    "lora_dropout": N_("The dropout in front of the adapter, from 0 to 1."),
+    "lora_dropout": N_("Dropout probability before the adapter, from 0 to 1."),
     "modules_to_save": N_(
         "Names of further modules to train as a whole, such as pooler. peft keeps the original and trains a copy."
     ),
@@ -65,8 +65,8 @@ HELP: Mapping[str, str] = {
     "pad_to_multiple_of": N_("The number of tokens is rounded up to a multiple of this value, such as 8 or 64."),
     "layers": N_("Layers to drop, numbered from 0, such as 1, 3, 5."),
     "heads": N_(
-        "How many heads to prune in each layer, or which ones, numbered from 0: 0:1/2+11:3 means heads 1 and 2 of "
-        "layer 0 and head 3 of layer 11."
+        "How many heads to prune in each layer, or which ones, numbered from 0. For example, 0:1/2+11:3 means heads 1 "
+        "and 2 of layer 0 and head 3 of layer 11."
     ),
     "intermediate_size": N_("The new intermediate size."),
     "embedding_size": N_("The new size of the embedding vectors, which a matrix projects to the hidden size."),
@@ -87,8 +87,8 @@ HELP: Mapping[str, str] = {
     "group_size": N_("Number of weights in a row that share a scale; -1 means the whole row."),
     "weight_dtype": N_("The range of the weights; each weight takes a whole byte in any case."),
     "llm_int8_skip_modules": N_(
-        "Names of the modules that are not quantized, such as classifier. An adapter trains the head as a whole, "
-        "so leave the head out of the quantization."
+        "Names of the modules that are not quantized, such as classifier. An adapter trains the head as a whole, so "
+        "do not quantize the head."
     ),
     "llm_int8_threshold": N_(
         "Inputs of this size or larger are outliers: int8 skips their columns. 0 means no outliers."

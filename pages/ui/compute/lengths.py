@@ -75,7 +75,7 @@ def show_lengths(count: Count, crossed: Iterable[Crossing], look: str) -> None:
             length_frame(lengths, costs, names, labels, percent),
             lower(length_areas(look, _("Share")), 270),
             numbers={"length": SEQUENCE_LENGTH.title, "name": _("Part"), "share": _("Share")},
-            alt=_("Share of each part over the sequence length"),
+            alt=_("Share of each part by sequence length"),
         )
 
 

@@ -176,7 +176,7 @@ def show_runs(plan: TrainingRun, convention: Convention) -> None:
     show_rows(titles, rows, _("Published pre-training runs"))
     st.caption(
         _(
-            "By the formula: with both pre-training heads, and with 128 tokens in 90 % of the sequences and 512 in "
-            "the other 10 %, as in the paper. The result is therefore lower than with 512 tokens in all steps."
+            "“By the formula” includes both pre-training heads and uses 128 tokens in 90 % of the sequences and 512 "
+            "in the other 10 %, as in the paper. The result is therefore lower than with 512 tokens in all steps."
         )
     )

@@ -160,15 +160,15 @@ def choose_constraints() -> Constraints:
     any_ratio = _("intermediate_size / hidden_size, 4 in published BERTs; “Any” allows {ratios}.")
     multiples = _(
         "hidden_size and intermediate_size are multiples of this value; intermediate_size is rounded up. NVIDIA's "
-        "guide to matrix multiplication: 16-bit products are most efficient with multiples of 64 on an A100, of 8 "
-        "on earlier GPUs."
+        "guide to matrix multiplication: 16-bit products are most efficient with multiples of 64 on an A100 and with "
+        "multiples of 8 on earlier GPUs."
     )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         head_size = HEAD_SIZE.show(help=_("hidden_size / num_attention_heads, 64 in most published BERTs"))
         ratio = RATIO.show(help=any_ratio.format(ratios=listed(map(str, RATIOS["any"]))))
         multiple = MULTIPLE_OF.show(help=multiples)
         limits: dict[str, Any] = {control.name: control.show() for control in LIMITS}
-        padded = PAD_VOCAB.show(help=_("Also round vocab_size up to a multiple."))
+        padded = PAD_VOCAB.show(help=_("Also round vocab_size up to a multiple of this value."))
     constraints = Constraints(int(head_size), RATIOS[ratio], int(multiple), pad_vocabulary=padded, **limits)
     for problem in constraints.problems():
         show_problem(problem)

@@ -23,7 +23,7 @@ from bertcalc.text.amounts import Typed
 from bertcalc.text.digits import fixed, signed_count, size
 from pages.ui.session.present_model import link, take_preset
 from pages.ui.shell.controls import sentence
-from pages.ui.shell.i18n import _, listed
+from pages.ui.shell.i18n import _, filled, listed
 from pages.ui.shell.navigation import page_at
 from pages.ui.shell.present import presenting
 from pages.ui.widgets.batch_controls import linked_batch
@@ -69,11 +69,11 @@ def _beyond(match: Match, model: Model, present: int) -> str:
 def _meaning(reading: Reading) -> str:
     meaning = _(READINGS[reading.key][0])
     if reading.exact is not None:
-        return _("Exact match with a known count, read as {meaning}:").format(meaning=meaning)
+        return _("Exact match with a known count ({meaning}):").format(meaning=meaning)
     bounds = {"meaning": meaning, "low": fixed(reading.low, 0), "high": fixed(reading.high, 0)}
     if reading.rounded:
-        return _("If the trailing zeros are not significant, read as {meaning}: {low} to {high}").format(**bounds)
-    return _("Known counts that round to your number, from {low} to {high}, read as {meaning}").format(**bounds)
+        return _("If the trailing zeros are not significant ({meaning}): {low} to {high}").format(**bounds)
+    return _("Known counts that round to your number, from {low} to {high} ({meaning})").format(**bounds)
 
 
 def show_peaks(model: Model, number: Typed) -> bool:
@@ -84,7 +84,9 @@ def show_peaks(model: Model, number: Typed) -> bool:
     peaks = {name: QUANTITIES[name].known(Case(model, batch)) for name in PEAKS}
     meant = {name: count for name, count in peaks.items() if count is not None and number.means(count)}
     for name, count in meant.items():
-        message = _("**{quantity}** is {size} here, for {batch_size:,} × {sequence_length:,} tokens: see Memory.")
+        message = _(
+            "**{quantity}** is {size} here, for {batch_size:,} × {sequence_length:,} tokens; see the Memory page."
+        )
         st.info(message.format(quantity=_(QUANTITIES[name].meaning), size=size(count), **batch.sizes()))
     return bool(meant)
 
@@ -94,12 +96,10 @@ def show_own_parts(model: Model, parts: Sequence[OwnPart]) -> None:
     reading = parts[0].reading
     meaning = _(READINGS[reading.key][0])
     if reading.exact is None:
-        st.markdown(
-            _("**Parts of this model whose count rounds to your number, read as {meaning}:**").format(meaning=meaning)
-        )
+        st.markdown(_("**Parts of this model whose count rounds to your number ({meaning}):**").format(meaning=meaning))
     else:
         st.success(
-            _("Exact match with a part of this model, read as {meaning}:").format(meaning=meaning),
+            _("Exact match with a part of this model ({meaning}):").format(meaning=meaning),
             icon=":material/check_circle:",
         )
     visible = parts[:_MOST_ROWS]
@@ -130,7 +130,7 @@ def show_flops(counts: Sequence[FlopCount]) -> None:
     if not counts:
         return
     st.success(
-        _("By common conventions, this model takes this number of operations for these batches:"),
+        _("By common conventions, the model takes this number of operations for the following batches:"),
         icon=":material/check_circle:",
     )
     rows = [
@@ -184,9 +184,9 @@ def show_elsewhere(origins: Sequence[OtherModelMatch]) -> None:
         st.success(message.format(preset=first.preset, model=sentence(known_in_words(first.known_count))), icon=icon)
     else:
         message = _("Exact match with a part of another published model: {part} of {preset}")
-        st.success(message.format(preset=first.preset, part=_part_of(first)), icon=icon)
+        st.success(filled(message, preset=first.preset, part=_part_of(first)), icon=icon)
     if first.reading.key != "parameters":
-        st.caption(_("This holds if the number means {meaning}.").format(meaning=_(READINGS[first.reading.key][0])))
+        st.caption(_("This holds under this reading: {meaning}.").format(meaning=_(READINGS[first.reading.key][0])))
     if first.reading.rounded:
         low, high = first.reading.bounds
         message = _("This holds if the trailing zeros are not significant: {low:,} to {high:,} parameters.")
@@ -214,9 +214,9 @@ def show_slips(present: KnownCount, slips: Sequence[Slip], number: Typed) -> Non
         return
     counts = listed([_slip(present.model, slip) for slip in slips])
     if any(slip.meant == present.total or abs(slip.meant - number.value) == 1 for slip in slips):
-        message = _("Probably a typo: it is one digit away from a known count, {counts}.")
+        message = _("Probably a typo: this number is one digit away from a known count, {counts}.")
     else:
-        message = _("Perhaps a typo: it is one digit away from a known count, {counts}.")
+        message = _("Perhaps a typo: this number is one digit away from a known count, {counts}.")
     st.info(message.format(counts=counts), icon=":material/keyboard:")
 
 

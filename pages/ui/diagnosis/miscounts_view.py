@@ -15,7 +15,7 @@ from bertcalc.text.digits import fixed, latex_fraction, signed_count
 from pages.ui.diagnosis.cause_words import causes
 from pages.ui.diagnosis.counts_view import offer_presets
 from pages.ui.shell.controls import Fold, sentence
-from pages.ui.shell.i18n import _, in_a_row
+from pages.ui.shell.i18n import _, filled, in_a_row
 from pages.ui.widgets.tables import show_rows, show_table
 
 _MOST_FOLDED = 5
@@ -28,7 +28,7 @@ def show_hand_count(model: Model, hand: HandCount, miscounted: Miscounted, numbe
     """Show the source and the mistakes of a published hand count, and a button that loads its model."""
     message = _("This is {whose}. The exact count of {model} is {count:,} parameters.")
     st.info(
-        message.format(whose=_(hand.description), model=hand.preset, count=miscounted.known_count.parameters),
+        filled(message, whose=_(hand.description), model=hand.preset, count=miscounted.known_count.parameters),
         icon=":material/article:",
     )
     _show_sums([miscounted], number)
@@ -72,12 +72,12 @@ def _summary(equals: Sequence[Miscounted]) -> str:
     [miscounted] = equals
     count = miscounted.ideas + (miscounted.reading.key != "parameters")
     if miscounted.habit and miscounted.ideas == 1:
-        return _("One way of counting explains it exactly: {habit}.").format(
+        return _("One way of counting explains your number exactly: {habit}.").format(
             habit=_(HABITS[miscounted.habit].description)
         )
     if count == 1:
-        return _("One miscount explains it exactly.")
-    return _("{count} miscounts together explain it exactly.").format(count=count)
+        return _("One miscount explains your number exactly.")
+    return _("{count} miscounts together explain your number exactly.").format(count=count)
 
 
 def _strength(diagnosis: Diagnosis) -> str:
@@ -123,7 +123,7 @@ def _show_sums(explanations: Sequence[Miscounted], number: Typed) -> None:
         mark = (
             f"**{rank}.**"
             if miscounted.bits <= first.bits + _AS_COMMON
-            else _("**{number}.** less common:").format(number=rank)
+            else _("**{number}.** Less common:").format(number=rank)
         )
         rows += [
             (f"{mark} {text}" if len(explanations) > 1 else text, formula, signed_count(amount))

@@ -18,7 +18,7 @@ from pages.ui.exercises.sheet_words import ChosenSheet, Place, fill, written
 from pages.ui.session import address, kept
 from pages.ui.session.present_model import track
 from pages.ui.shell.controls import Number, Select, Switch, change
-from pages.ui.shell.i18n import _, in_a_row, in_context, translator
+from pages.ui.shell.i18n import _, filled, in_a_row, in_context, translator
 from pages.ui.widgets.tables import show_rows
 
 NUMBERS = tuple(f"{number}" for number in range(1, len(exercises.KINDS) + 1))
@@ -147,7 +147,7 @@ def show_verdict(verdict: Verdict) -> None:
     sentences = [fill(_, sentence, plain=True) for sentence in verdict.remarks]
     if verdict.because:
         ways = [_(" and ").join(fill(_, miscount) for miscount in miscounts) for miscounts in verdict.because]
-        sentences.append(_("This is the result if {ways}.").format(ways=_(", or if ").join(ways)))
+        sentences.append(filled(_("This is the result if {ways}."), ways=_(", or if ").join(ways)))
     if verdict.state == "unreadable":
         st.warning(in_a_row(sentences), icon=":material/help:")
     elif verdict.counts:

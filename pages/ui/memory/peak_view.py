@@ -166,13 +166,13 @@ def _savings(run: Run, plan: Plan) -> Iterator[str]:
         share = percent(savings.saved_bytes, savings.whole_bytes)
         yield sentence.format(saved=size(savings.saved_bytes), whole=size(savings.whole_bytes), share=share)
         sentence = _(
-            "It saves {flops} of {all_flops} in a step ({flops_share}): the forward pass is computed as before, and "
-            "gradients flow back to the first tensor that is trained."
+            "Freezing saves {flops} of {all_flops} in a step ({flops_share}): the forward pass is computed as before, "
+            "and gradients flow back to the first tensor that is trained."
         )
         if plan.recompute != "none":
             sentence = _(
-                "It saves {flops} of {all_flops} in a step ({flops_share}): the forward pass is computed as before, "
-                "gradients flow back to the first tensor that is trained, and only this part is recomputed."
+                "Freezing saves {flops} of {all_flops} in a step ({flops_share}): the forward pass is computed as "
+                "before, gradients flow back to the first tensor that is trained, and only this part is recomputed."
             )
         flops, all_flops = (scaled(count, "FLOPs") for count in (savings.saved_flops, savings.whole_flops))
         share = percent(savings.saved_flops, savings.whole_flops)

@@ -102,7 +102,7 @@ ONE_BYTE_MASKS = N_(
     "Dropout masks have one byte per element here, as PyTorch saves them on CUDA (measured on an H100)."
 )
 _WIDE_MASKS = N_(
-    "Dropout masks are as wide as the activations here, as PyTorch saves them on a CPU. On CUDA they are smaller: "
+    "Dropout masks are as wide as the activations here, as PyTorch saves them on a CPU. On CUDA, they are smaller: "
     "see What fits, or select CUDA's masks under More."
 )
 DTYPE = Select("dtype", N_("Data type"), ITEM_BYTES, width=115)

@@ -153,5 +153,5 @@ def _show_verdict(run: Run, plan: Plan) -> None:
             " " + _("For this comparison, masks have the same width as the activations.") if plan.fused_dropout else ""
         )
         agrees, same = proof.ours == proof.theirs, _("PyTorch counts the same: {bytes:,} bytes.")
-        message = same if agrees else _("PyTorch counts {theirs:,} bytes, bertcalc counts {ours:,}.")
+        message = same if agrees else _("PyTorch counts {theirs:,} bytes; bertcalc counts {ours:,}.")
         show_agreement(agrees, message.format(**proof._asdict(), bytes=proof.theirs) + masks)

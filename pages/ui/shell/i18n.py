@@ -100,9 +100,11 @@ def in_context(context: str, message: str) -> str:
 _CHINESE = "[\u3001-\u9fff\uff00-\uffef]"
 
 
-def filled(message: str, **values: str) -> str:
+def filled(message: str, **values: str | int) -> str:
     """Fill in the placeholders of a translated message; remove spaces between its Chinese text and Chinese values."""
     for name, value in values.items():
+        if isinstance(value, int):
+            continue
         if re.match(_CHINESE, value):
             message = re.sub(rf"(?<={_CHINESE}) (\{{{name}\}})", r"\1", message)
         if re.search(f"{_CHINESE}$", value):

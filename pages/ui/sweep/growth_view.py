@@ -91,7 +91,7 @@ def _order(swept: SweepChoice, trend: Growth) -> str:
     exponent = local_exponent(trend.coefficients(swept.sweep.case), max(present, trend.start))
     if exponent == trend.order:
         return f"{order}."
-    text = _("{order}; near {value} like {power}.")
+    text = _("{order}; near {value}, like {power}.")
     power = fixed(exponent, 2, unlike=round(exponent))  # an exponent of 1.999 must not be shown as 2.00
     return text.format(order=order, value=f"{present:,}", power=f"${letter}^{{{power}}}$")
 

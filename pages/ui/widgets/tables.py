@@ -100,7 +100,7 @@ def show_differences(differences: Sequence[Difference]) -> None:
 
 def show_run(run: RealRun) -> None:
     """Show how long the real model ran, its size, and the shapes of its outputs."""
-    message = _("It ran in {seconds} s: {parameters:,} parameters in {weights}.")
+    message = _("The model ran in {seconds} s: {parameters:,} parameters in {weights}.")
     st.success(message.format(seconds=fixed(run.seconds), parameters=run.parameters, weights=size(run.weight_bytes)))
     rows = [(name, shape_text(shape)) for name, shape in run.outputs]
     show_rows((_("Output"), _("Shape")), rows, _("The outputs of the forward pass"))

@@ -92,7 +92,7 @@ def _show(choice: Choice) -> None:
         for message in left_out(steps) if steps else ():
             st.caption(message)
         if not choice.model.add_pooling_layer:
-            st.caption(_("A config.json cannot record that the pooler is left out; the Python program does."))
+            st.caption(_("A config.json cannot record that the pooler is left out; the Python program can."))
     with st.container(key="making"):  # style.css shows it only while a file is being created
         st.caption(_("Creating the file. A report builds the real model first, which can take a few seconds."))
     st.markdown(_("**The numbers**, and the charts of this page"))
