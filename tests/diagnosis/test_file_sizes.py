@@ -128,4 +128,4 @@ def test_half_precision_is_recognized(tmp_path: Path) -> None:
 def test_buffers_are_the_shapes_of_the_forward_pass() -> None:
     scores = torch.empty(1, 12, 8192, 8192, dtype=torch.float16, device="meta")
     [first, *_others] = buffers(build(BertConfig()), scores.numel() * scores.element_size())
-    assert str(first) == "The attention scores of one layer: 1 x 12 heads x 8,192 x 8,192 x 2 bytes."
+    assert str(first) == "The attention scores of one layer: 1 × 12 heads × 8,192 × 8,192 × 2 bytes."

@@ -304,7 +304,7 @@ def test_chunks_say_when_the_real_forward_pass_fails() -> None:
     with pytest.raises(ValueError, match="multiple of the chunk size"):
         real(torch.zeros(1, 4, dtype=torch.long))
     remarks = map(str, read(json.dumps({**SMALL, "chunk_size_feed_forward": 3})).remarks)
-    assert any("fails for sequences whose length is not a multiple of it" in remark for remark in remarks)
+    assert any("fails for sequences whose length is not a multiple of this value" in remark for remark in remarks)
 
 
 def test_the_families_that_have_chunks_are_those_whose_source_uses_them() -> None:

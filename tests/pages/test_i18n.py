@@ -199,8 +199,8 @@ def test_lists_and_sentences_have_the_punctuation_of_their_language() -> None:
     [
         ("memory.py", {"batch_size": "0"}, "批大小不能是 0"),
         ("memory.py", {"memory": "fit", "kept_free": "99999"}, "预留（GiB）不能是 99,999"),
-        ("memory.py", {"memory": "activations"}, r"\text{字节} &="),
-        ("memory.py", {"memory": "fit"}, r"\text{字节}(S) &="),
+        ("memory.py", {"memory": "activations"}, r"\text{字节} ="),
+        ("memory.py", {"memory": "fit"}, r"\text{字节}(S) ="),
         ("exercises.py", {"exercise": "8", "solutions": "true"}, "33,920 字节"),
         ("sweep.py", {"sweep": "map", "x": "hidden_size", "y": "batch_size"}, "hidden_size 与批大小平面"),
         ("", {"architecture": "BertForPreTraining"}, "整个模型各部分的参数量"),

@@ -322,7 +322,7 @@ Total: 108,854,784"""
     assert corrections == [
         "attention: 28,348,416 is right for attention of all 12 layers. "
         "The mistake: the biases of the attention are left out.",
-        "Not counted: pooler.dense.weight, pooler.dense.bias, 590,592.",
+        "Not counted: pooler.dense.weight, pooler.dense.bias (590,592 parameters).",
     ]
 
 

@@ -89,8 +89,8 @@ def sentence(choice: Choice) -> str:
 def published() -> str:
     """A sentence with the exact counts that the paper's "110M" can refer to."""
     message = _(
-        "{preset} has {count:,} parameters ({bare:,} without the pooler). The paper's 110M is a rounding of this "
-        "number, or of {pretraining:,}, the count with the pre-training heads."
+        "{preset} has {count:,} parameters ({bare:,} without pooler). The paper's 110M rounds this, or "
+        "{pretraining:,} with pre-training heads."
     )
     count, pretraining = (_count(DEFAULT_PRESET, name) for name in (_FAMILY.base.name, _FAMILY.for_task("pretraining")))
     bare = _count(DEFAULT_PRESET, _FAMILY.base.name, add_pooling_layer=False)
