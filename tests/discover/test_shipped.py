@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 import transformers
 
-from bertcalc.discover.results.result import Discovered
+from bertcalc.discover.results.result import NOT_ASKED, Discovered
 from bertcalc.discover.results.shipped import shipped, shipped_classes
 from bertcalc.text.problem import InputError
+from pages.ui.shell.i18n import catalogue
 from tests.discover.real import counted
 from tests.examples import sampled
 
@@ -202,3 +203,12 @@ def test_fields_that_transformers_would_fill_in_have_to_be_given() -> None:
     with pytest.raises(InputError, match=r"text_config\.hidden_size would change from 2,048 to 4,096\. Give"):
         found.count(**change)
     assert counted(*key, {}, change) != found.count(**found.whole(**change)) == counted(*key, {}, found.whole(**change))
+
+
+def test_stored_reasons_are_messages_of_the_catalogue() -> None:
+    """A reworded message has to be reworded in the stored formulas, too: it is compared and translated."""
+    formulas = (shipped(*key) for key in shipped_classes())
+    reasons = {formula.no_flops.message for formula in formulas if formula and formula.no_flops}
+    chinese = catalogue("zh").gettext
+    assert NOT_ASKED.message in reasons
+    assert [reason for reason in reasons if chinese(reason) == reason] == []
