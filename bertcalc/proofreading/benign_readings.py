@@ -20,7 +20,7 @@ from bertcalc.proofreading.described_models import model_of
 from bertcalc.proofreading.mentions.calculations import WrittenNumber
 from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.mentions.model_names import models_named
-from bertcalc.proofreading.named_parts import all_parts, scoped
+from bertcalc.proofreading.named_parts import all_parts, count_of_part
 from bertcalc.proofreading.verdicts import LEAST_WITHOUT_WORDS, UNKNOWN, Judged
 from bertcalc.text import N_
 from bertcalc.text.amounts import typed
@@ -108,11 +108,10 @@ def _share_of_other_whole(judged: Judged, entry: WrittenNumber, context: Context
 
     Return None if neither reading fits.
     """
-    stated, reach = entry.stated.value, max(entry.stated.reach, entry.stated.rough)
-    sentence = context.sentence or context.line
+    stated, part = entry.stated.value, judged.counted
     if stated < _LEAST_SHARE:
         return None
-    part = judged.counted
+    reach, sentence = max(entry.stated.reach, entry.stated.rough), context.sentence or context.line
     values = [typed(match[0]).value for match in _NUMBER.finditer(sentence)][:_MOST_NUMBERS]
     if any(whole and abs(part / whole - stated) <= reach for part, whole in permutations(values, 2)):
         reason = Problem.of(N_("This is the ratio of two numbers in this sentence."))
@@ -120,13 +119,13 @@ def _share_of_other_whole(judged: Judged, entry: WrittenNumber, context: Context
     names_sublayer = any(map(_SUBLAYER.search, context.names[:2]))
     if entry.cells or not (part or names_sublayer):
         return None
-    wholes = [*values, *(_count_of(name, model) for name, words in _WHOLES.items() if re.search(words, sentence, re.I))]
-    counts = [Fraction(part.right)] if part else []
-    if names_sublayer and re.search(_WHOLES["layers"], sentence, re.I):
-        counts += [_count_of(name, model) for name in _IN_LAYERS]
+    named = [name for name, words in _WHOLES.items() if re.search(words, sentence, re.I)]
+    wholes = [*values, *(Fraction(count_of_part(name, model)) for name in named)]
+    counts = [part.right] if part else []
     if names_sublayer:
-        counts += [_count_of(name, model) for name in _IN_EMBEDDINGS]
-    if any(whole and abs(count / whole - stated) <= reach for count in counts for whole in wholes):
+        names = (*_IN_LAYERS, *_IN_EMBEDDINGS) if "layers" in named else _IN_EMBEDDINGS
+        counts += [count_of_part(name, model) for name in names]
+    if any(whole and abs(count - stated * whole) <= reach * whole for count in counts for whole in wholes):
         return Judged("conditional", counts=part_in_words(part, model) if part else None)
     return None
 
@@ -137,11 +136,6 @@ _SUBLAYER = re.compile(
 _IN_LAYERS = ("attention", "feed-forward", "attention with LayerNorm", "feed-forward with LayerNorm")
 _IN_EMBEDDINGS = ("word embeddings", "position embeddings")
 _WHOLES = {"layers": r"encoder|layers|编码器|层", "embeddings": r"\b(?:within|among) (?:the |its )?embeddings?\b"}
-
-
-def _count_of(name: str, model: Model) -> Fraction:
-    """The parameters of a part in all layers; 0 if the model does not have the part."""
-    return Fraction(next((part.right for part in scoped(name, model) if part.layers in ("all", "")), 0))
 
 
 def _divided_by_layers(entry: WrittenNumber, model: Model) -> Judged | None:

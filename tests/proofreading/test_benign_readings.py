@@ -1,26 +1,9 @@
 """Right numbers whose words seem to make them wrong: changed sizes, shares of other wholes, running sums."""
 
-from functools import cache
-
 import pytest
-import torch
-import transformers
 
 from bertcalc.proofreading.proofread import proofread
-
-BASE = {"vocab_size": 30522}
-LARGE = {"hidden_size": 1024, "num_hidden_layers": 24, "intermediate_size": 4096, "num_attention_heads": 16}
-
-
-@cache
-def real(name: str = "BertModel", **sizes: int) -> torch.nn.Module:
-    cls = getattr(transformers, name)
-    with torch.device("meta"):
-        return cls(cls.config_class(**sizes))
-
-
-def count(module: torch.nn.Module) -> int:
-    return sum(tensor.numel() for tensor in module.parameters())
+from tests.proofreading.real_models import LARGE, count, real
 
 
 def wrong(text: str) -> list[str]:

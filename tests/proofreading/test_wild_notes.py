@@ -1,29 +1,13 @@
 """Claims in the style of public notes and articles, compared with transformers' models."""
 
-from functools import cache
-
 import pytest
-import torch
-import transformers
 
 from bertcalc.proofreading.claims import CheckedClaim
 from bertcalc.proofreading.proofread import proofread
+from tests.proofreading.real_models import LARGE, count, real
 
-BASE = {"vocab_size": 30522}
 CHINESE = {"vocab_size": 21128}
 MINILM = {"hidden_size": 384, "num_hidden_layers": 6, "intermediate_size": 1536, "num_attention_heads": 12}
-LARGE = {"hidden_size": 1024, "num_hidden_layers": 24, "intermediate_size": 4096, "num_attention_heads": 16}
-
-
-@cache
-def real(name: str = "BertModel", **sizes: int) -> torch.nn.Module:
-    cls = getattr(transformers, name)
-    with torch.device("meta"):
-        return cls(cls.config_class(**sizes))
-
-
-def count(module: torch.nn.Module) -> int:
-    return sum(tensor.numel() for tensor in module.parameters())
 
 
 def claims(text: str) -> list[CheckedClaim]:
