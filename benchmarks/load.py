@@ -204,8 +204,10 @@ class Session:
             case "selectbox":
                 box = element.selectbox
                 state = self._widgets.setdefault(box.id, WidgetState(id=box.id))
-                if box.set_value or not state.string_value:
-                    state.string_value = box.raw_value if box.set_value else box.options[box.default]
+                if box.set_value:
+                    state.string_value = box.raw_value
+                elif not state.string_value and box.HasField("default"):  # otherwise nothing is chosen
+                    state.string_value = box.options[box.default]
             case "exception":
                 raise AssertionError(element.exception.message)
 

@@ -4,6 +4,7 @@ import argparse
 import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, ExitStack
+from itertools import cycle
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -13,6 +14,7 @@ from pages.ui.shell.navigation import PAGES
 from tests.browser.launch import ROOT, running_server
 
 MOVES = 10  # moves per turn
+READERS = 8  # with models of their own, so that the server's caches hold few of their next models
 WARM_UP = 30  # moves before measuring
 
 
@@ -20,18 +22,21 @@ async def measure(servers: Sequence[Server], page: str, turns: int) -> list[floa
     """Return the CPU time of a rerun on each server in ms, from the median turn. The first server is the floor."""
     spent: list[list[float]] = [[] for _server in servers]
     async with AsyncExitStack() as stack:
-        sessions = []
+        readers = []
         for number, server in enumerate(servers):
-            socket = await stack.enter_async_context(connection(server))
-            sessions.append(Session(0, page, socket, ours=number > 0))
-            await sessions[-1].open()
+            sessions = []
+            for reader in range(READERS):
+                socket = await stack.enter_async_context(connection(server, reader))
+                sessions.append(Session(reader, page, socket, ours=number > 0))
+                await sessions[-1].open()
+            readers.append(cycle(sessions))
             for _move in range(WARM_UP):
-                await sessions[-1].move()
+                await next(readers[-1]).move()
         for _turn in range(turns):
-            for server, session, times in zip(servers, sessions, spent, strict=True):
+            for server, sessions_in_turn, times in zip(servers, readers, spent, strict=True):
                 before = server.cpu()
                 for _move in range(MOVES):
-                    await session.move()
+                    await next(sessions_in_turn).move()
                 times.append(1000 * (server.cpu() - before) / MOVES)
     return [*map(median, spent)]
 

@@ -108,7 +108,6 @@ def _read_text(arguments: Sequence[str]) -> int:
 
 
 def _text_of(name: str) -> str:
-    """The text of the file ``name``, or of standard input if it is "-". Raises InputError if it cannot be read."""
     try:
         if name == "-":
             data = sys.stdin.buffer.read(4 * LONGEST_TEXT + 1)
@@ -122,7 +121,6 @@ def _text_of(name: str) -> str:
 
 
 def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
-    """The model and the batch that the command line describes. Raises InputError if an argument is invalid."""
     preset, changes = _read_fields(fields)
     if preset and asked.config:
         raise wrong("Give a preset or --config, not both.")
@@ -207,7 +205,6 @@ def _read_fields(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
 
 
 def _figures(case: Case) -> dict[str, int | InputError]:
-    """Map each quantity, such as FLOPs and bytes, to its figure, or to the error if it cannot be computed."""
     changed, sizes = case.changed, case.batch.shape
     own = ("trainable", "file") if changed.steps else ()
     counts: dict[str, Callable[[], int]] = {

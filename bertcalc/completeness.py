@@ -137,7 +137,6 @@ def _wrong_ties(model: Model, shapes: Mapping[str, Shape]) -> Iterator[str]:
 
 
 def _wrong_defaults(family: Family) -> Iterator[str]:
-    """Yield a sentence for each default that is not a valid value of its field."""
     for field in fields(family.config):
         shared = family.config.shared_name(field.name)
         if not field_named(shared).is_right(default := getattr(family.config.default(), field.name)):

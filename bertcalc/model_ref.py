@@ -43,6 +43,9 @@ LONGEST = 8_000  # the maximum length of a comparison in characters: any server 
 _CONFIG = "config"  # the name under which a text contains the fields of a config.json
 _Assignment = tuple[str, str, str]  # name, dash, value
 _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "none": None}
+# _VALUE matches the end of a model's text if it is the value of a step. _MORE matches a text that can follow a plus
+# sign in this value: query, 3, or 0:1/2.
+_VALUE, _MORE = re.compile(r"~changes-[^~]*=[^~,;]+$"), re.compile(r"[\w.]+(:[\w./]+)?(?=[~,;]|$)")
 
 
 class ModelRef(NamedTuple):
@@ -118,7 +121,7 @@ class ModelRef(NamedTuple):
         if architecture := changes.get("architecture"):
             changes.setdefault("add_pooling_layer", class_of(architecture).pooler)
         own = steps if self.has_steps_of_present else self.steps or ()
-        return with_steps(model_of({**values_of(start), **changes}), own)
+        return with_steps(model_of({**values_of(start), **changes}) if changes else start, own)
 
     def model(self, present: Model | None = None) -> Model:
         """The model that ``changed`` returns, without any quantization; ``present`` is as in ``changed``."""
@@ -179,11 +182,6 @@ def _is_read(part: str) -> bool:
     except InputError:
         return False
     return True
-
-
-# _VALUE matches the end of a model's text if it is the value of a step. _MORE matches a text that can follow a plus
-# sign in this value: query, 3, or 0:1/2.
-_VALUE, _MORE = re.compile(r"~changes-[^~]*=[^~,;]+$"), re.compile(r"[\w.]+(:[\w./]+)?(?=[~,;]|$)")
 
 
 @checked

@@ -20,22 +20,14 @@ from bertcalc.export.formula_page import view_content, view_script, view_style
 from bertcalc.model.model import Model
 
 
-def _script() -> str:
-    return f"{view_script()}\n{Path(__file__).with_suffix('.js').read_text(encoding='utf-8')}"
-
-
-def _style() -> str:
-    return f"{view_style()}\n{Path(__file__).with_suffix('.css').read_text(encoding='utf-8')}"
-
-
 class FormulaWidget(anywidget.AnyWidget):
     """A notebook widget in which the reader changes a model's sizes.
 
     ``sizes`` maps shared field names to values; ``model`` is the resulting model.
     """
 
-    _esm = _script()
-    _css = _style()
+    _esm = f"{view_script()}\n{Path(__file__).with_suffix('.js').read_text(encoding='utf-8')}"
+    _css = f"{view_style()}\n{Path(__file__).with_suffix('.css').read_text(encoding='utf-8')}"
     content = traitlets.Dict(read_only=True).tag(sync=True)
     sizes = traitlets.Dict().tag(sync=True)
 

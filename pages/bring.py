@@ -13,6 +13,7 @@ from pages.ui.session import kept
 from pages.ui.shell.controls import sentence
 from pages.ui.shell.i18n import _
 from pages.ui.shell.sidebar import choice
+from pages.ui.widgets.metrics import show_figure
 from pages.ui.widgets.text_answer import answering, show_read_button
 
 view = inputs.VIEW.show()
@@ -43,14 +44,14 @@ elif view == "config":
             inputs.show_remarks(text, last)
             model = Model(last.config, last.architecture) if last.architecture else inputs.like_sidebar(last.config)
             if last.architecture is None:
-                message = _("This config.json names no class: {architecture} is taken from the sidebar.")
+                message = _("This config.json names no class: {architecture} is that of the current model.")
                 st.caption(message.format(architecture=model.architecture))
             item = item_of(model)
             with st.container(horizontal=True, vertical_alignment="center"):
                 label = (
                     _("Parameters in {architecture} (estimate)") if last.guesses else _("Parameters in {architecture}")
                 )
-                matching.show_figure(label.format(architecture=model.architecture), model.num_parameters())
+                show_figure(label.format(architecture=model.architecture), model.num_parameters())
                 matching.offer(model, item)
             if item.changes:
                 matching.show_changes(model.config, item)
@@ -71,7 +72,12 @@ elif view == "hub":
             inputs.read_from_hub(repo_id.strip())
         inputs.show_problems(view, st.session_state.get("other config of hub", ""))
     else:
-        st.info(_("This needs huggingface_hub, which is not installed here: run pip install -r requirements.txt."))
+        st.info(
+            _(
+                "Reading from the Hub requires huggingface_hub, which is not installed here: run pip install -r "
+                "requirements.txt."
+            )
+        )
 else:
     message = _(
         "Choose a .safetensors file of any size, or all files of a model together with its index. Your browser "
@@ -94,11 +100,11 @@ if brought:
     with offer:
         matching.offer(comparison.model, item_of(comparison.model))
     with st.container(horizontal=True):
-        matching.show_figure(_("Tensors"), comparison.tensors)
-        matching.show_figure(_("Parameters in the file"), comparison.parameters)
+        show_figure(_("Tensors"), comparison.tensors)
+        show_figure(_("Parameters in the file"), comparison.parameters)
         label = _("Parameters in {architecture}").format(architecture=comparison.model.architecture)
-        matching.show_figure(label, comparison.ours)
-        matching.show_figure(_("Elements of buffers"), comparison.buffers)
+        show_figure(label, comparison.ours)
+        show_figure(_("Elements of buffers"), comparison.buffers)
     matching.show_groups(comparison)
     matching.show_details(brought)
     for remark in brought.remarks:

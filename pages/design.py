@@ -65,7 +65,7 @@ with st.container(horizontal=True, gap="xsmall", key="designs"):
     rows = nearest.columns(question, designs, choice.config)
     show_table(rows, _("The nearest models, with their distance to the budget"))
 if kind == "file":
-    message = _("Training memory is for training in {precision}, whatever the format of this file.")
+    message = _("Training memory assumes training in {precision}, regardless of the format of this file.")
     st.caption(message.format(precision=TRAINING_DTYPE.word(precision)))
 for why in nearest.unknown(question):
     st.caption(_("– for {models}: {why}").format(models=choice.architecture, why=why))

@@ -7,6 +7,7 @@ from bertcalc.teach.exercises import LARGEST_SEED
 from bertcalc.teach.questions import TITLES
 from bertcalc.teach.worked_formulas import worked, worked_wrong
 from pages.ui.exercises import answering, sheet_words
+from pages.ui.session import address
 from pages.ui.shell.controls import change, show_problem
 from pages.ui.shell.i18n import _
 from pages.ui.shell.navigation import page_at
@@ -21,7 +22,7 @@ if problem := answering.SEED.problem(seed, 0, LARGEST_SEED):
     show_problem(problem)
     seed = problem.remedies[0]["seed"]
 family = family_of(current_choice().config).name
-chosen = sheet_words.ChosenSheet(level, seed, solutions, family, st.context.url or "/exercises")
+chosen = sheet_words.ChosenSheet(level, seed, solutions, family, address.for_others(st.context.url or ""))
 
 with st.container(horizontal=True, vertical_alignment="center", key="exercise-row"):
     number = answering.choose_exercise()
@@ -46,11 +47,9 @@ with sizes:
     model = answering.differences(exercise)
     st.button(_("Use this model"), icon=":material/tune:", on_click=change, args=(model,))
     if model:
-        st.caption(_("Replaces the model in the sidebar. Undo (Ctrl+Z) restores the previous model."))
+        st.caption(_("Replaces the current model. Undo restores the previous one."))
     else:
-        st.caption(
-            _("The sidebar now has this model, and all pages use it. Undo (Ctrl+Z) restores the previous model.")
-        )
+        st.caption(_("This is now the current model, and all pages use it. Undo restores the previous one."))
         st.page_link(page_at(""), label=_("See how it is counted →"))
 
 answering.offer_downloads(chosen)
@@ -59,8 +58,9 @@ if is_idle():
         st.markdown(sheet_words.on_paper(chosen, st.session_state["lang"]))
 st.caption(
     _(
-        "Press Ctrl+P to print the whole worksheet. Each exercise has its own model, from the family in the "
-        "sidebar. This link opens the same worksheet for everyone; with Solutions on, it opens the teacher's copy. "
-        "This browser tab keeps your answers until you close it or open another link; the server does not store them."
+        "Printing this page prints the whole worksheet. Each exercise has its own model, from the family of the "
+        "current model. This link opens the same worksheet for everyone; with Solutions on, it opens the teacher's "
+        "copy. This browser tab keeps your answers until you close it or open another link; the server does not "
+        "store them."
     )
 )

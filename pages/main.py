@@ -9,9 +9,8 @@ from pages.ui.opening import link
 from pages.ui.session import address, kept, present_model
 from pages.ui.session.style import style_page
 from pages.ui.shell import controls, live, page_end, present, sidebar
-from pages.ui.shell.headings import show_heading
+from pages.ui.shell.headings import say_left_out, show_heading
 from pages.ui.shell.i18n import choose_language
-from pages.ui.shell.left_out_steps import say_left_out
 from pages.ui.shell.navigation import PAGES, navigation
 from pages.ui.shell.theme import paper
 from pages.ui.widgets.export import dialog, shown

@@ -30,6 +30,6 @@ elif view == "activations":
 elif view == "inference":
     peak_view.show_peak(*run.choose_inference(choice))
 elif task == "training":
-    fit_view.show_fit(*run.choose_plan(choice, on_gpu=True), device, answer or st.container())
+    fit_view.show_fit(*run.choose_plan(choice), device, answer or st.container())
 else:
     fit_view.show_fit(*run.choose_inference(choice), device, answer or st.container())

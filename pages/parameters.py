@@ -7,11 +7,11 @@ import streamlit as st
 from bertcalc.explore.factor_formulas import total_growth
 from bertcalc.live.live_formulas import live_reading
 from bertcalc.model.model import Model
-from bertcalc.model.totals import totals_by_component
-from bertcalc.text.live_numbers import grouped
+from bertcalc.model.names import norm_kind
+from bertcalc.model.totals import breakdown, parts_inside, totals_by_component
+from bertcalc.text.live_numbers import grouped, joined
 from pages.ui.lecture.screen_files import BEGINNING
 from pages.ui.parameters import answer
-from pages.ui.parameters.subtotals import show_subtotals
 from pages.ui.session import present_model
 from pages.ui.shell import live
 from pages.ui.shell.i18n import _, filled
@@ -20,7 +20,7 @@ from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import choice as current_choice
 from pages.ui.widgets import tables
 from pages.ui.widgets.bars import OPEN, WHOLE, draw_bars, open_clicked, openable_in, parameter_bars, preset_of
-from pages.ui.widgets.growth import times
+from pages.ui.widgets.growth import factor
 from pages.ui.widgets.metrics import metric_row, show_metric, show_total
 from pages.ui.widgets.numbers import percent
 from pages.ui.widgets.total_formula.show import show_part_formula, show_total_formula
@@ -39,7 +39,7 @@ if not presenting():
 
 difference = total - preset_of(choice).model.num_parameters()
 against = _("vs. {preset}").format(preset=choice.preset)
-grown = times(total_growth(preset_of(choice).model, model))
+grown = factor(total_growth(preset_of(choice).model, model))
 with metric_row():
     show_total(choice.architecture, total, difference, against, grown)
     for component, count in components.items():
@@ -57,7 +57,11 @@ with st.container(horizontal=True, vertical_alignment="center"):
         bars = parameter_bars(choice, opened)
         show_part_formula(model, opened, sum(bars.figures.values()))
 if opened != WHOLE and not presenting():  # on the projector, the bars need the space
-    show_subtotals(model, opened)
+    parts = live_reading(parts_inside, model, opened)
+    if 1 < len(parts) < len(breakdown(model, opened)):  # otherwise the bars show the same
+        words = [_(part).replace("LayerNorm", norm_kind(model)) for _component, part in parts]
+        counts = [joined(" ", (word, grouped(count))) for word, count in zip(words, parts.values(), strict=True)]
+        live.markdown(joined(" · ", counts))
 draw_bars(
     bars,
     "parameters",

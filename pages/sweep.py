@@ -113,7 +113,11 @@ else:
         st.caption(
             _("No contour lines: with relative positions, more heads mean narrower tables, so the values can fall.")
         )
-    message = _("Click to use the model at that point{along}.").format(along=map_view.along(sweep))
+    sentences = [_("Click to use the model at that point{along}.").format(along=map_view.along(sweep))]
+    if sweep.grows:
+        sentences.insert(
+            0, _("Along each line, this value is the same, as written at its end: {measure}.").format(measure=measure)
+        )
     if published(sweep.dimensions):
-        message = in_a_row([message, _("Published models can differ in fields other than these two.")])
-    st.caption(message)
+        sentences.append(_("Published models can differ in fields other than these two."))
+    st.caption(in_a_row(sentences))

@@ -1,10 +1,12 @@
 """Random adapters, as peft's configurations and as bertcalc's changes."""
 
+import copy
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, get_args
 
 import peft
+import torch
 from hypothesis import strategies as st
 
 from bertcalc import IA3, InputError, LNTuning, Lora, PrefixTuning, PromptEncoder, PromptTuning
@@ -56,6 +58,13 @@ def with_peft(real: Any, config: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return peft.get_peft_model(real, config)
+
+
+def peft_counts(real: Any, **lora: Any) -> tuple[int, int]:
+    """Return how many parameters peft trains in a copy of a real model with LoRA, and how many it has."""
+    with torch.device("meta"):
+        trained, whole = with_peft(copy.deepcopy(real), peft.LoraConfig(**lora)).get_nb_trainable_parameters()
+    return trained, whole
 
 
 @st.composite

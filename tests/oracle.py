@@ -193,21 +193,25 @@ def transformers4_python() -> Path:
 
 
 @cache
-def _transformers4() -> subprocess.Popen[str]:
+def _oracle(python: Path, script: Path) -> subprocess.Popen[str]:
     """Start the process that answers all questions of a run, once: it takes seconds to start."""
-    command = [transformers4_python(), Path(__file__).with_name("transformers4_oracle.py")]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([python, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     atexit.register(process.communicate)  # closes stdin, so that the process ends
     return process
 
 
-def ask_transformers4(questions: list[dict[str, Any]]) -> list[Any]:
-    """Return the answers of tests/transformers4_oracle.py. Its errors are on stderr."""
-    process = _transformers4()
+def ask(python: Path, script: Path, question: str) -> Any:
+    """Return the answer of a script that runs in another environment. Its errors are on stderr."""
+    process = _oracle(python, script)
     assert process.stdin
     assert process.stdout
-    print(json.dumps(questions), file=process.stdin, flush=True)
-    found: list[Any] = json.loads(process.stdout.readline())
+    print(question, file=process.stdin, flush=True)
+    return json.loads(process.stdout.readline())
+
+
+def ask_transformers4(questions: list[dict[str, Any]]) -> list[Any]:
+    script = Path(__file__).with_name("transformers4_oracle.py")
+    found: list[Any] = ask(transformers4_python(), script, json.dumps(questions))
     return found
 
 

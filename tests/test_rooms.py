@@ -35,6 +35,7 @@ ORDER = (
         "bertcalc.proofreading",
         "bertcalc.teach",
         "bertcalc.checkpoints",
+        "bertcalc.reading.tensors",
         "bertcalc.reading",
         "bertcalc.discover.results",
     ),

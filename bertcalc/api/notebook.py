@@ -16,7 +16,7 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
-from bertcalc.model.modules import Module, ModuleList, Shape
+from bertcalc.model.modules import Module, ModuleList
 from bertcalc.text import text_table
 from bertcalc.text.digits import share
 
@@ -62,12 +62,8 @@ def _children(module: Module) -> Iterator[tuple[str, Module, int]]:
 
 def _tensors(module: Module) -> str:
     """The shapes of a module's own tensors, and the names of its tied tensors, which are counted with their owners."""
-    own = [_sides(shape) for shape in module.parameters.values()]
+    own = [" × ".join(f"{side:,}" for side in shape) or "1" for shape in module.parameters.values()]
     return " + ".join([*own, *(f"tied {name}" for name in module.tied)])
-
-
-def _sides(shape: Shape) -> str:
-    return " × ".join(f"{side:,}" for side in shape) if shape else "1"
 
 
 def tree_text(tree: Module) -> str:

@@ -125,7 +125,6 @@ class LiveSizes:
 
 
 def _bounds(change: Change, config: Config) -> Iterator[FigureBound]:
-    """Yield the limits of a change that depend on the sizes."""
     for limit in change.limits(config):
         yield from (
             FigureBound(room, 0) for room in (limit.value - limit.low, limit.high - limit.value) if is_live(room)

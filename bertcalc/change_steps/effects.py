@@ -21,7 +21,7 @@ from bertcalc.text.problem import InputError, Problem, wrong
 from bertcalc.text.records import dataclass
 
 _NOT_TRAINED = N_("Quantized weights are frozen: to train the model, add an adapter after quantization.")
-_FROZEN = N_("Nothing is trained: layers in {format} pass no gradient.")
+_FROZEN = N_("Nothing is trained: layers in {format} do not propagate gradients.")
 _NO_INFERENCE = N_("The peak of inference is not simulated for weights in {format}.")
 
 FLOAT32 = 4  # bytes per entry of a tensor that is not quantized

@@ -231,7 +231,6 @@ def _read(text: str, hint: Any, between: str = "+") -> Any:
 
 
 def _read_record(text: str, kinds: Iterable[Any]) -> Any:
-    """Return a record of the first kind that accepts the value in its single field."""
     for kind in kinds:
         (part,) = fields(kind)
         try:
@@ -242,16 +241,13 @@ def _read_record(text: str, kinds: Iterable[Any]) -> Any:
 
 
 def _options(hint: Any) -> tuple[Any, ...]:
-    """Return the options of an annotation, without None."""
     options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
     return tuple(option for option in options if option is not type(None))
 
 
 def _dictionary_of(hint: Any) -> Any:
-    """Return the option of an annotation that is a dictionary; None if there is none."""
     return next((option for option in _options(hint) if get_origin(option) is Mapping), None)
 
 
 def _list_of(hint: Any) -> Any:
-    """Return the option of an annotation that is a list or tuple; None if there is none."""
     return next((option for option in _options(hint) if get_origin(option) in (Collection, tuple)), None)

@@ -11,6 +11,7 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import Module, Place, Shape, split_layer
 from bertcalc.model.trace import Step
 from bertcalc.text import N_
+from bertcalc.text.bounded_matching import limited_steps
 from bertcalc.text.live_numbers import between, fill
 from bertcalc.text.patterns import check_patterns
 from bertcalc.text.problem import InputError, Problem
@@ -60,7 +61,8 @@ class PeftChange(Change):
             raise InputError(Problem.of(_FIRST_LAYER, "changes", None, architecture=model.architecture))
         if self.task_type == "CAUSAL_LM" and model.cls.task not in ("causal-lm", "double-heads"):
             raise InputError(Problem.of(_NOT_CAUSAL, "task_type", "CAUSAL_LM", architecture=model.architecture))
-        self.adapt(rewriting)
+        with limited_steps():
+            self.adapt(rewriting)
         save_modules(rewriting, (*(self.modules_to_save or ()), *HEADS.get(self.task_type, ())))
 
     @property
@@ -72,7 +74,12 @@ class PeftChange(Change):
         # peft adds the heads of other tasks to modules_to_save only after it has chosen the targets.
         heads = HEADS["SEQ_CLS"] if self.task_type == "SEQ_CLS" else ()
         saved = (*(self.modules_to_save or ()), *heads)
-        return Targets(names, self.exclude_modules, self.layers_to_transform, self.layers_pattern, saved)
+        excluded = self.exclude_modules and _as_set(self.exclude_modules)
+        return Targets(_as_set(names), excluded, self.layers_to_transform, self.layers_pattern, saved)
+
+
+def _as_set(names: Names) -> Names:
+    return names if isinstance(names, str) else frozenset(names)
 
 
 def freeze(root: Module) -> None:

@@ -107,7 +107,6 @@ class FactorizeEmbeddings(Resizing):
 
 
 def _call(rewriting: Rewriting, path: str, module: Linear, x: Value, shape: tuple[int, ...], place: Place) -> Step:
-    """Return the step of a new linear layer."""
     tensors = tuple(Tensor(f"{path}.{last}", sides, 1, place) for last, sides in module.parameters.items())
     name = rewriting.model.without_prefix(path)
     return Step(name, "linear", (x,), Value(name, shape), tensors, 1, module, place)

@@ -103,7 +103,6 @@ class PruneHeads(Resizing):
 
 
 def _layer(name: str) -> int:
-    """Return the layer number in a module's full name."""
     return int(split_layer(name)[0].rpartition(".")[2])
 
 

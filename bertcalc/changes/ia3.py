@@ -3,7 +3,6 @@
 Liu et al. 2022, arXiv:2205.05638; Zhao et al. 2023, arXiv:2312.11420.
 """
 
-import re
 from collections.abc import Collection
 from typing import Any
 
@@ -13,13 +12,14 @@ from bertcalc.changes.targets import IA3_FEED_FORWARD, IA3_TARGETS, LAYER_NORMS,
 from bertcalc.model.modules import Conv1D, Linear, Module, Norm
 from bertcalc.model.trace import Step
 from bertcalc.text import N_
+from bertcalc.text.bounded_matching import matches
 from bertcalc.text.problem import InputError, Problem
 from bertcalc.text.records import dataclass
 
 _UNSUPPORTED = N_(
     "{module} is a {kind}, and peft does not add IA3 to it: target_modules must be Linear or Conv1D modules."
 )
-_NOT_TARGETED = N_("feedforward_modules must be among the target_modules: {name} is not one of {targets}.")
+_NOT_TARGETED = N_("feedforward_modules must be a subset of target_modules: {name} is not one of {targets}.")
 _NO_NORM = N_("{module} is a {kind}: the target_modules of LayerNorm tuning must be LayerNorms.")
 
 
@@ -67,7 +67,7 @@ class IA3(PeftChange):
 
     def _in_front(self, names: Names, name: str) -> bool:
         """Whether peft scales the input of a module. Suffixes in ``names`` may begin inside a path component."""
-        return bool(re.fullmatch(names, name)) if isinstance(names, str) else name.endswith(tuple(names))
+        return matches(names, name) if isinstance(names, str) else name.endswith(tuple(names))
 
     def _scale(self, rewriting: Rewriting, spot: Spot, *, in_front: bool) -> None:
         base = spot.module

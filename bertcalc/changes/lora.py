@@ -1,6 +1,5 @@
 """LoRA (Hu et al. 2021, arXiv:2106.09685) and DoRA (Liu et al. 2024, arXiv:2402.09353), as peft 0.21 adds them."""
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import field
 from typing import ClassVar, Literal
@@ -11,6 +10,7 @@ from bertcalc.changes.targets import LORA_TARGETS, Names, TaskType, matching, na
 from bertcalc.model.modules import Conv1D, Convolution, Dropout, Embedding, Linear, Module, Shape
 from bertcalc.model.trace import Step
 from bertcalc.text import N_
+from bertcalc.text.bounded_matching import matches
 from bertcalc.text.problem import InputError, Problem
 from bertcalc.text.records import dataclass
 
@@ -93,8 +93,8 @@ class Lora(PeftChange):
 
     def rank(self, name: str) -> int:
         """Return the adapter's rank for the module with this full name."""
-        matches = (r for key, r in self.rank_pattern.items() if re.match(rf"(.*\.)?({key})$", name))
-        return next(matches, self.r)
+        patterns = ((rf"(.*\.)?({key})$", r) for key, r in self.rank_pattern.items())
+        return next((r for pattern, r in patterns if matches(pattern, name, whole=False)), self.r)
 
     def _add(self, rewriting: Rewriting, spot: Spot) -> None:
         name, base = rewriting.full_names(spot)[0], spot.module
@@ -171,7 +171,6 @@ class Lora(PeftChange):
 
 
 def _dora(units: int) -> Module:
-    """Return the module with DoRA's magnitudes, one per output unit."""
     module = Module("lora.dora.DoraLinearLayer")
     module.parameters = {"weight": (units,)}
     return module

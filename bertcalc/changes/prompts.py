@@ -160,12 +160,10 @@ class _Encoding:
         self.steps.append(Step(path, operation, (x,), self.x, tensors, 1, module, place))
 
     def look_up(self, role: str) -> None:
-        """Add the step that looks up the embeddings of the virtual tokens."""
         _count, width = self._encoder.children["embedding"].parameters["weight"]
         self.call("embedding", "lookup", width, role)
 
     def network(self, name: str) -> None:
-        """Add the steps of linear modules and of the activations between them."""
         for number, module in self._encoder.children[name].children.items():
             if isinstance(module, Linear):
                 self.call(f"{name}.{number}", "linear", module.out_features)

@@ -95,8 +95,6 @@ class Rewriting:
             self.steps[index] = step._replace(tensors=tensors)
 
     def _rename(self, before: str, after: str) -> None:
-        """Rename the tensors below a module, in steps and in ties."""
-
         def renamed(name: str) -> str:
             return after + name.removeprefix(before) if name.startswith(f"{before}.") else name
 

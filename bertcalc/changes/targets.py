@@ -11,6 +11,7 @@ from bertcalc.changes.rewriting import Rewriting, Spot
 from bertcalc.model.family import Task, output_embeddings
 from bertcalc.model.modules import Conv1D, Linear, Module, split_layer
 from bertcalc.text import N_
+from bertcalc.text.bounded_matching import index_in, matches
 from bertcalc.text.problem import InputError, Problem
 
 TaskType = Literal["SEQ_CLS", "TOKEN_CLS", "QUESTION_ANS", "CAUSAL_LM", "FEATURE_EXTRACTION"]
@@ -89,7 +90,7 @@ class Targets(NamedTuple):
         """Whether the module with this full name is a target."""
         if self.exclude_modules and _matches(self.exclude_modules, name):
             return False
-        if any(re.match(rf"(^|.*\.){saved}($|\..*)", name) for saved in self.saved):
+        if any(matches(rf"(^|.*\.){saved}($|\..*)", name, whole=False) for saved in self.saved):
             return False
         if not isinstance(self.target_modules, str) and name in self.target_modules:
             return True
@@ -101,15 +102,15 @@ class Targets(NamedTuple):
             return True
         patterns = [self.layers_pattern] if isinstance(self.layers_pattern, str) else self.layers_pattern
         starts = [rf"(?:^|.*?\.){pattern}" for pattern in patterns] if patterns else [r".*?\.[^.]*"]
-        matches = filter(None, (re.match(rf"{start}\.(\d+)\.", name) for start in starts))
-        number = next((int(match[1]) for match in matches), None)
+        indices = (index_in(rf"{start}\.(?P<idx>\d+)\.", name) for start in starts)
+        number = next((int(index) for index in indices if index is not None), None)
         return number in ([layers] if isinstance(layers, int) else layers)
 
 
 def _matches(names: Names, name: str) -> bool:
     if isinstance(names, str):
-        return bool(re.fullmatch(names, name))
-    return name in names or any(name.endswith(f".{last}") for last in names)
+        return matches(names, name)
+    return name in names or any(name[dot.end() :] in names for dot in re.finditer(r"\.", name))
 
 
 def matching(rewriting: Rewriting, targets: Targets, kinds: Kinds = LINEAR) -> list[Spot]:
@@ -158,7 +159,6 @@ def resolved(
 
 
 def _nothing(rewriting: Rewriting, targets: Targets, kinds: Kinds) -> InputError:
-    """Return the error for an adapter without any target."""
     model, names, layers = rewriting.model, targets.target_modules, targets.layers_to_transform
     values: dict[str, Any] = {
         "architecture": model.architecture,
@@ -185,7 +185,6 @@ def _listed(values: Collection[object] | int) -> str:
 
 
 def _example(rewriting: Rewriting, kinds: Kinds) -> str:
-    """Return the names of up to two modules of these kinds, preferably modules in the layers."""
     spots = [spot for spot in rewriting.spots() if isinstance(spot.module, kinds)]
     names = dict.fromkeys(spot.name for spot in spots if split_layer(spot.path)[0]) or {spots[0].name: None}
     return ", ".join([*names][:2])

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 import altair as alt
 
 from bertcalc.charts.blocks import (
+    GRID,
     NARROW,
     Spec,
+    by_width,
     colored,
     either,
     figures_axis,
@@ -29,6 +31,8 @@ from bertcalc.text.live_numbers import fill
 _MANY = 9  # more bars than this are drawn closer together, so that the chart still fits on the first screen
 _ROOM = 280  # pixels to the right of the axis, for the label of a bar as long as the axis
 _GAP = 7
+_PHONE_ROW = 28  # pixels: on a phone, a label and the bar below it
+_PHONE_BAR = 6
 _AXIS = 24  # height of the axis in pixels
 _LINE = 34  # maximum number of letters per line of a name
 _TWO_LINES = 30  # height in pixels of a bar with room for two lines
@@ -44,6 +48,7 @@ _KINDS = {
     }
     for look, colors in COLORS.items()
 }
+_COLOR, _EDGE = alt.Color("color:N", scale=None), alt.Stroke("color:N", scale=None)
 
 
 @lru_cache
@@ -54,36 +59,61 @@ def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], 
     ``unit`` is the unit of the figures. ``words`` are the titles of the tooltip's lines: exact figure, share, formula,
     and the preset's figure. A ``low`` chart has thinner bars.
     """
-    few, ink = count <= _MANY, INK[appearance]
-    step, font, thin = ((18, FONT, 4) if low else (22, FONT, 6)) if few else (14 if low else 17, SMALL, 3)
+    few = count <= _MANY
+    step, font = (18 if low else 22, FONT) if few else (14 if low else 17, SMALL)
     axis = names_axis(appearance, font, labelLimit=300, labelFlush=False)
     scale = alt.Scale(nice=False, zero=True, range=[0, either("width - 12", f"width - min({_ROOM}, 0.4 * width)")])
+    first = _x(
+        "solid", scale=scale, axis=figures_axis(appearance, unit, tickCount=either(3, 6), gridOpacity=either(0, GRID))
+    )
+    # Two invisible layers: one sets the end of the axis, the other makes the whole row of a bar clickable.
+    end = having("name").mark_tick(opacity=0).encode(x=_x("limit"))
+    chosen = alt.selection_point(name="bar", fields=["path"], on="click", empty=False)
+    rows = (
+        having("name")
+        .mark_bar(opacity=0, cursor="pointer")
+        .encode(x=alt.value(0), x2=alt.value("width"), tooltip=_tooltip(words))
+        .add_params(chosen)
+    )
+    bars, labels = _bars(first, step, INK[appearance]), _labels(appearance, font)
+    layers = alt.layer(*bars, *labels, end, rows).encode(y=in_order("name", axis))
+    return by_width(spec_of(layers, step * count + _AXIS), _PHONE_ROW * count + _AXIS)
 
-    def x(field: str, **look: Any) -> Any:
-        return alt.X(f"{field}:Q", title=None, stack=None, **look)
 
+def _x(field: str, **look: Any) -> Any:
+    return alt.X(f"{field}:Q", title=None, stack=None, **look)
+
+
+def _bars(first: Any, step: int, ink: str) -> list[Any]:
+    """The layers of ranked bars: solid bars at ``first``, additions, removals, and the marks of the preset's figures.
+
+    A row has ``step`` pixels; on a phone, there is room for the label above the bar.
+    """
     chart = having("name")
-    color, edge = alt.Color("color:N", scale=None), alt.Stroke("color:N", scale=None)
-    place = {"size": either(thin, 0.7 * step), "yOffset": either((step - thin - 1) / 2, 0)}
-    first = x("solid", scale=scale, axis=figures_axis(appearance, unit, tickCount=either(3, 6)))
-    solid = chart.mark_bar(**place).encode(x=first, color=color)
+    below = either((_PHONE_ROW - _PHONE_BAR - 11) / 2, 0)
+    place = {"size": either(_PHONE_BAR, 0.7 * step), "yOffset": below}
     # aria=False: to a screen reader, an empty layer would be a picture without a name.
-    added = (
+    return [
+        chart.mark_bar(**place).encode(x=first, color=_COLOR),
         chart.transform_filter("datum.end > datum.solid")
         .mark_bar(**place, fillOpacity=0.3, strokeWidth=1.5, aria=False)
-        .encode(x=x("solid"), x2="end:Q", color=color, stroke=edge)
-    )
-    missing = (
+        .encode(x=_x("solid"), x2="end:Q", color=_COLOR, stroke=_EDGE),
         chart.transform_filter("datum.mark > datum.end")
         .mark_bar(**place, fillOpacity=0, strokeWidth=1.5, strokeDash=[4, 3], aria=False)
-        .encode(x=x("end"), x2="mark:Q", stroke=edge)
-    )
-    marks = (
+        .encode(x=_x("end"), x2="mark:Q", stroke=_EDGE),
         chart.transform_filter("isValid(datum.mark)")
-        .mark_tick(color=ink, thickness=2.5, size=either(thin + 4, step - 2), yOffset=place["yOffset"], aria=False)
-        .encode(x=x("mark"))
-    )
-    # A label is to the right of its bar, or further left if it would be cut off. On a phone, it is above the bar.
+        .mark_tick(
+            color=ink, thickness=2.5, size=either(_PHONE_BAR + 4, step - 2), yOffset=place["yOffset"], aria=False
+        )
+        .encode(x=_x("mark")),
+    ]
+
+
+def _labels(appearance: str, font: int) -> list[Any]:
+    """The layers of labels: a label is to the right of its bar, or further left if it would be cut off.
+
+    On a phone, it is above the bar.
+    """
     needed = f"scale('x', datum.far) + {font} * (datum.label_width + datum.more_width) + {4 * _GAP}"
     behind = f"{_GAP} + min(0, width - ({needed}))"
     over = "-scale('x', datum.far)"
@@ -91,28 +121,22 @@ def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], 
     def text(narrow: str, wide: str, **look: Any) -> Any:
         shift = "" if narrow == "brief" else f" + {_GAP} + {{}} * datum.{{}}_width"
         dx = either(over + shift.format(SMALL, "brief"), behind + shift.format(font, "label"))
-        content = {"text": either(f"datum.{narrow}", f"datum.{wide}"), "fontSize": either(SMALL, font)}
-        return chart.mark_text(align="left", dx=dx, dy=either((14 - step) / 2, 0), **content, **look).encode(x=x("far"))
+        look |= {"text": either(f"datum.{narrow}", f"datum.{wide}"), "fontSize": either(SMALL, font)}
+        return (
+            having("name")
+            .mark_text(align="left", dx=dx, dy=either((14 - _PHONE_ROW) / 2, 0), **look)
+            .encode(x=_x("far"))
+        )
 
     # Each text is drawn twice, first as an outline in the background color, to be readable on top of its bar.
     paper = {"color": BACKGROUND[appearance], "stroke": BACKGROUND[appearance], "strokeWidth": either(0, 4)}
     paper["strokeJoin"] = "round"  # otherwise the outline has spikes, which cut into the bars of other rows
-    texts = (
+    return [
         text("brief", "label", **paper),
-        text("brief", "label", color=ink),
+        text("brief", "label", color=INK[appearance]),
         text("more_brief", "more", fontWeight="bold", **paper),
-        text("more_brief", "more", fontWeight="bold").encode(color=color),
-    )
-    # Two invisible layers: one sets the end of the axis, the other makes the whole row of a bar clickable.
-    end = chart.mark_tick(opacity=0).encode(x=x("limit"))
-    chosen = alt.selection_point(name="bar", fields=["path"], on="click", empty=False)
-    rows = (
-        chart.mark_bar(opacity=0, cursor="pointer")
-        .encode(x=alt.value(0), x2=alt.value("width"), tooltip=_tooltip(words))
-        .add_params(chosen)
-    )
-    layers = alt.layer(solid, added, missing, marks, *texts, end, rows).encode(y=in_order("name", axis))
-    return spec_of(layers, step * count + _AXIS)
+        text("more_brief", "more", fontWeight="bold").encode(color=_COLOR),
+    ]
 
 
 @lru_cache
@@ -205,7 +229,7 @@ def piece_bars(look: str, step: int, named: tuple[tuple[str, str], ...]) -> Spec
         )
     pieces, ends = (having(column).transform_filter("datum.shown") for column in ("kind", "label"))
     x = alt.X("start:Q", axis=None, scale=alt.Scale(nice=False, zero=True))
-    look_of: dict[str, Any] = {"size": either(6, min(0.65 * step, 48)), "yOffset": either(8, 0)}
+    look_of: dict[str, Any] = {"size": either(6, min(0.65 * step, 48)), "yOffset": either(6, 0)}
     place: dict[str, Any] = {"x": x, "x2": "end:Q", "tooltip": tooltip("name", "tip")}
     filled = pieces.transform_filter("datum.filled").mark_bar(stroke=paper, strokeWidth=1, **look_of)
     filled = filled.encode(**place, color=colored("kind", _KINDS[look], legend=legend))

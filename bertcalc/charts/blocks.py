@@ -16,10 +16,12 @@ from bertcalc.charts.columns import Columns
 from bertcalc.charts.labels import FONT, SMALL, SUFFIXES
 
 Spec = dict[str, Any]
+GRID = 0.12  # the opacity of grid lines
 # In a chart narrower than 560 pixels (on a phone), the label of a bar is in a separate line above it. ``width`` makes
 # Vega evaluate the expression again, unlike a change of containerSize(): a chart may be drawn before its page has its
 # final width.
 NARROW = "containerSize()[0] + 0 * width < 560"
+_WIDER = 1.08  # digits are 0.52 em wide in the font of the page, but 0.556 em in the font of images
 
 
 def having(field: str) -> Any:
@@ -30,7 +32,7 @@ def having(field: str) -> Any:
 def axis_look(appearance: str) -> dict[str, Any]:
     """The colors and font sizes of the labels and title of an axis."""
     ink = INK[appearance]
-    return {"labelColor": ink, "titleColor": ink, "labelFontSize": SMALL, "titleFontSize": FONT}
+    return {"labelColor": ink, "titleColor": ink, "labelFontSize": SMALL, "titleFontSize": FONT, "labelFlush": False}
 
 
 def names_axis(appearance: str, font: int, name: str = "datum.label", **look: Any) -> Any:
@@ -98,8 +100,8 @@ def short_expression(unit: str) -> str:
 def figures_axis(appearance: str, unit: str, **look: Any) -> Any:
     """An axis with abbreviated figures in ``unit``, and with faint grid lines."""
     words: dict[str, Any] = {"labelExpr": short_expression(unit), "labelFontSize": SMALL, "labelPadding": 5}
-    lines: dict[str, Any] = {"grid": True, "gridColor": INK[appearance], "gridOpacity": 0.12}
-    return alt.Axis(title=None, labelColor=INK[appearance], **words, **lines, **look)
+    lines: dict[str, Any] = {"grid": True, "gridColor": INK[appearance], "gridOpacity": GRID, "labelFlush": False}
+    return alt.Axis(title=None, labelColor=INK[appearance], **words, **(lines | look))
 
 
 def either(narrow: object, wide: object) -> Any:
@@ -120,6 +122,11 @@ def spec_of(chart: Any, height: Any, **look: Any) -> Spec:
     return spec
 
 
+def by_width(spec: Spec, narrow: int) -> Spec:
+    """A specification with the height ``narrow`` on a phone. Vega-Lite has only fixed heights: see ``compiled``."""
+    return spec | {"usermeta": {"height": f"{NARROW} ? {narrow} : {spec['height']}"}}
+
+
 def svg(chart: Mapping[str, Any], data: Columns) -> str:
     """Draw a Vega-Lite chart with its data as SVG, in the colors of a light page.
 
@@ -137,11 +144,7 @@ def png(chart: Mapping[str, Any], data: Columns) -> bytes:
     return bytes(vl_convert.vegalite_to_png(_on_paper(chart, data), scale=2, allowed_base_urls=[]))
 
 
-_WIDER = 1.08  # digits are 0.52 em wide in the font of the page, but 0.556 em in the font of images
-
-
 def _on_paper(chart: Mapping[str, Any], data: Columns) -> Spec:
-    """The specification with its data, in the colors of a light page."""
     wider = {
         name: [width and _WIDER * width for width in column] if name.endswith("_width") else column
         for name, column in data.items()

@@ -18,10 +18,7 @@ COLORS: dict[str, dict[Component, str]] = {
 NEUTRAL = {"light": "#5b4bb5", "dark": "#b5a6ff"}  # for bars that are not components
 # Colors of the parts of the encoder's compute, based on Okabe and Ito's palette. The other parts of a model's compute
 # are components, and have the components' colors.
-ENCODER = {
-    "light": ("#7a6200", "#5b4bb5", "#b34700", "#5f6673"),
-    "dark": ("#e3d04f", "#b5a6ff", "#f0a050", "#a9b0bd"),
-}
+ENCODER = {"light": ("#7a6200", "#5b4bb5", "#b34700", "#5f6673"), "dark": ("#e3d04f", "#b5a6ff", "#f0a050", "#a9b0bd")}
 # Colors of the areas of memory. Neighbors also differ in lightness; a test simulates color blindness.
 AREAS = {
     "light": ("#0066ff", "#5a3795", "#007f3f", "#4e1d01", "#b14f88", "#1d262d"),

@@ -106,7 +106,6 @@ def glance_frame(titles: Sequence[str], rows: Sequence[ModelRow]) -> Columns:
 
 
 def _wrapped(title: str) -> str:
-    """A title in one or two lines, as narrow as possible."""
     words = title.split(" ")
     breaks = [f"{' '.join(words[:at])}\n{' '.join(words[at:])}" for at in range(1, len(words))]
     return min([title, *breaks], key=lambda lines: max(map(ems, lines.split("\n"))))
@@ -119,63 +118,75 @@ def glance_bars(appearance: str, rows: int, columns: int, phone_column: int, *, 
     A phone shows only the column with the index ``phone_column``. If the chart is ``linked``, a click opens a model's
     link.
     """
-    step, ink = min(_ROW, _HEIGHT // (rows + 1)), INK[appearance]
+    step, ink, place = min(_ROW, _HEIGHT // (rows + 1)), INK[appearance], _GlanceColumns(columns, phone_column)
     colors: dict[Any, str] = {OTHER: NEUTRAL[appearance], **COLORS[appearance]}
+    models = place.within(having("tip"))
+    thin = {"size": either(6, 0.62 * step), "yOffset": either(step / 2 - 4, 0)}
+    bars = models.transform_filter("isValid(datum.component)").mark_bar(clip=True, **thin)
+    bars = bars.encode(x=place.x("start"), x2="end:Q", color=colored("component", colors))
+    labelled = models.transform_filter("isValid(datum.label)")
+    labels = place.text(labelled, fontSize=either(SMALL, place.font), color=ink)
+    titles = alt.Chart().transform_filter("datum.head === true")
+    large = either(_FONT, place.font)
+    # The title of the embeddings column has their color, so it explains the pieces of this color in other columns.
+    of_title = alt.condition("datum.column == 1", alt.value(colors["embeddings"]), alt.value(ink))
+    heads = place.text(titles, fontSize=large, lineHeight=large, fontWeight="bold", color=ink).encode(color=of_title)
+    link = {"href": "link:N"} if linked else {}
+    cells = (
+        labelled.transform_calculate(left="datum.column", right="datum.column + 1")
+        .mark_bar(opacity=0, clip=True)
+        .encode(x=place.x("left"), x2="right:Q", tooltip=tooltip("row", "tip"), **link)
+    )
     axis = names_axis(appearance, _FONT, labelLimit=330, domain=False)
-    # On a phone, the scale puts all columns except one outside the chart.
-    ends = [either(f"{-phone_column} * width", 0), either(f"{columns - phone_column} * width", "width")]
-    scale = alt.Scale(domain=[0, columns], range=ends, nice=False, zero=False)
+    layers = alt.layer(bars, labels, heads, cells).encode(y=in_order("row", axis))
+    return spec_of(layers.transform_filter("datum.shown"), step * (rows + 1))
 
-    # Columns are narrow on a tablet, so titles can have two lines, fonts are smaller, and bars leave room for their
-    # labels.
-    column = f"(width / {columns})"
-    font = f"({column} < 150 ? {_SMALL_FONT} : {_FONT})"
-    bar = f"1 - ({2 * _GAP} + {font} * datum.widest) / {column}"
-    shrunk = f"({NARROW} ? 1 : clamp(({bar}) / {_BAR}, 0.1, 1))"
 
-    def x(field: str) -> Any:
+class _GlanceColumns(NamedTuple):
+    """The columns of models at a glance; a phone shows only the column with the index ``phone_column``.
+
+    Columns are narrow on a tablet, so titles can have two lines, fonts are smaller, and bars leave room for their
+    labels.
+    """
+
+    number: int
+    phone_column: int
+
+    @property
+    def width(self) -> str:
+        return f"(width / {self.number})"
+
+    @property
+    def font(self) -> str:
+        return f"({self.width} < 150 ? {_SMALL_FONT} : {_FONT})"
+
+    def x(self, field: str) -> Any:
+        # On a phone, the scale puts all columns except one outside the chart.
+        low, high = (f"{place} * width" for place in (-self.phone_column, self.number - self.phone_column))
+        scale = alt.Scale(
+            domain=[0, self.number], range=[either(low, 0), either(high, "width")], nice=False, zero=False
+        )
         return alt.X(f"{field}:Q", axis=None, scale=scale)
 
-    def placed(chart: Any) -> Any:
+    def within(self, chart: Any) -> Any:
+        bar = f"1 - ({2 * _GAP} + {self.font} * datum.widest) / {self.width}"
+        shrunk = f"({NARROW} ? 1 : clamp(({bar}) / {_BAR}, 0.1, 1))"
         ends = {field: f"datum.column + {shrunk} * (datum.{field} - datum.column)" for field in ("start", "end")}
         return chart.transform_calculate(**ends)
 
-    models = placed(having("tip"))
-    tip = tooltip("row", "tip")
-    thin = {"size": either(6, 0.62 * step), "yOffset": either(step / 2 - 4, 0)}
-    bars = models.transform_filter("isValid(datum.component)").mark_bar(clip=True, **thin)
-    bars = bars.encode(x=x("start"), x2="end:Q", color=colored("component", colors))
-    # On a phone, the name is before the label, above the bar.
-    name = "(datum.head ? '' : datum.row + ' · ')"
-    only = f"datum.column == {phone_column} ? {name} + datum.label : ''"
-
-    two_lines = f"datum.head && {column} < {font} * datum.label_width"
-    lines = f"{two_lines} ? split(datum.wrapped, '\\n') : datum.label"
-
-    def text(chart: Any, **look: Any) -> Any:
+    def text(self, chart: Any, **look: Any) -> Any:
+        """The labels or titles; on a phone, the name is before the label, above the bar."""
+        name = "(datum.head ? '' : datum.row + ' · ')"
+        only = f"datum.column == {self.phone_column} ? {name} + datum.label : ''"
+        two_lines = f"datum.head && {self.width} < {self.font} * datum.label_width"
+        lines = f"{two_lines} ? split(datum.wrapped, '\\n') : datum.label"
         return chart.mark_text(
             align="left",
             text=either(f"({only})", f"({lines})"),
             dx=either("-scale('x', datum.end)", f"datum.head ? 0 : {_GAP}"),
-            dy=either("datum.head ? 0 : -4", f"({two_lines} ? -{font} / 2 : 0)"),
+            dy=either("datum.head ? 0 : -4", f"({two_lines} ? -{self.font} / 2 : 0)"),
             **look,
-        ).encode(x=x("end"))
-
-    labelled = models.transform_filter("isValid(datum.label)")
-    labels = text(labelled, fontSize=either(SMALL, font), color=ink)
-    titles = alt.Chart().transform_filter("datum.head === true")
-    # The title of the embeddings column has their color, so it explains the pieces of this color in other columns.
-    of_title = alt.condition("datum.column == 1", alt.value(colors["embeddings"]), alt.value(ink))
-    heads = text(
-        titles, fontSize=either(_FONT, font), lineHeight=either(_FONT, font), fontWeight="bold", color=ink
-    ).encode(color=of_title)
-    cells = (
-        labelled.transform_calculate(left="datum.column", right="datum.column + 1")
-        .mark_bar(opacity=0, clip=True)
-        .encode(x=x("left"), x2="right:Q", tooltip=tip, **({"href": "link:N"} if linked else {}))
-    )
-    layers = alt.layer(bars, labels, heads, cells).encode(y=in_order("row", axis))
-    return spec_of(layers.transform_filter("datum.shown"), step * (rows + 1))
+        ).encode(x=self.x("end"))
 
 
 class ModelPoint(NamedTuple):

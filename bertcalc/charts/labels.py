@@ -11,6 +11,8 @@ from bertcalc.text.live_numbers import mirrored
 
 FONT, SMALL = 15, 13  # font sizes of a chart's labels, and of its axes
 SUFFIXES = {"parameters": "", "FLOPs": "FLOPs", "MACs": "MACs", "bytes": "B"}  # after abbreviated figures, by unit
+_WORDS = re.compile("[^ 、，：；]*[ 、，：；]|[^ 、，：；]+")
+Line = tuple[tuple[float, float], tuple[float, float]]  # a (start, end) pair of points
 
 
 @mirrored
@@ -105,19 +107,17 @@ def in_lines(text: str, most: int) -> str:
     """
     lines = [""]
     for word in _WORDS.findall(text):
-        if lines[-1] and _letters(lines[-1] + word.rstrip(" ")) > most:
+        if lines[-1] and text_width(lines[-1] + word.rstrip(" ")) > most:
             lines.append("")
         for sign in word:
-            if sign != " " and lines[-1] and _letters(lines[-1] + sign) > most:
+            if sign != " " and lines[-1] and text_width(lines[-1] + sign) > most:
                 lines.append("")
             lines[-1] += sign
     return "\n".join(line.rstrip(" ") for line in lines)
 
 
-_WORDS = re.compile("[^ 、，：；]*[ 、，：；]|[^ 、，：；]+")
-
-
-def _letters(text: str) -> int:
+def text_width(text: str) -> int:
+    """The width of a text, measured in Latin letters; a Chinese character counts as two."""
     return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
@@ -157,9 +157,6 @@ class Box(NamedTuple):
             enters, leaves = sorted(((low - start) / (end - start), (high - start) / (end - start)))
             first, last = max(first, enters), min(last, leaves)
         return first < last
-
-
-Line = tuple[tuple[float, float], tuple[float, float]]  # a (start, end) pair of points
 
 
 class Name(NamedTuple):

@@ -11,6 +11,8 @@ from bertcalc.charts.columns import Columns, of_rows
 from bertcalc.charts.labels import FONT, SMALL, ems
 from bertcalc.compute.flops import PARTS, Part
 
+_LABELLED = 0.07  # the smallest share with room for a name
+
 
 def part_colors(appearance: str) -> dict[Part, str]:
     """The color of each part of the model's compute."""
@@ -50,9 +52,6 @@ def length_frame(
     ]
     texts = [{"length": length, "text": text, "row": row} for row, (length, text) in enumerate(marks)]
     return of_rows([*areas, *labels, *texts])
-
-
-_LABELLED = 0.07  # the smallest share with room for a name
 
 
 @lru_cache

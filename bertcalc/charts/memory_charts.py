@@ -159,13 +159,8 @@ def step_areas(look: str, names: tuple[tuple[Area, str], ...], step: str) -> Spe
     labels = inside(look).encode(x=x, y="middle:Q")
     peak, was, bands = having("peak"), having("was"), having("phase")
     mark = peak.mark_point(filled=True, size=90, color=ink, opacity=1).encode(x=x, y="peak:Q", tooltip=["text:N"])
-    outline = {"stroke": paper, "strokeWidth": 4, "strokeJoin": "round"}  # the outline of a text on a line
-    number = [
-        peak.mark_text(fontSize=FONT, fontWeight="bold", dy=-14, color=ink, **edge).encode(
-            x=x, y="peak:Q", text="text:N"
-        )
-        for edge in (outline, {})
-    ]
+    number = _outlined(peak, paper, fontSize=FONT, fontWeight="bold", dy=-14, color=ink)
+    number = [text.encode(x=x, y="peak:Q", text="text:N") for text in number]
     # The preset's peak is drawn over areas of any color, so its line and name are outlined in the page's color.
     before = [
         was.mark_rule(color=color, strokeWidth=width).encode(y="was:Q", tooltip=tooltip("name", "size"))
@@ -179,10 +174,13 @@ def step_areas(look: str, names: tuple[tuple[Area, str], ...], step: str) -> Spe
         .mark_text(fontSize=SMALL, color=ink, text=alt.ExprRef(room))
         .encode(x=alt.X("center:Q"), y=alt.value(-22), tooltip=tooltip("phase"))
     )
-    named = [
-        was.mark_text(align="left", dy=-10, fontSize=SMALL, color=ink, **edge).encode(
-            x=alt.value(6), y="was:Q", text="name:N"
-        )
-        for edge in (outline, {})
-    ]
+    named = _outlined(was, paper, align="left", dy=-10, fontSize=SMALL, color=ink)
+    named = [text.encode(x=alt.value(6), y="was:Q", text="name:N") for text in named]
     return spec_of(alt.layer(areas, edges, rules, *before, *named, labels, mark, *number, phases, top), 230)
+
+
+def _outlined(chart: Any, paper: str, **look: Any) -> list[Any]:
+    """A text drawn twice, first as an outline in the background color, to be readable on a line."""
+    return [
+        chart.mark_text(**look, **edge) for edge in ({"stroke": paper, "strokeWidth": 4, "strokeJoin": "round"}, {})
+    ]

@@ -35,6 +35,12 @@ _SIDES: tuple[tuple[Literal["left", "right"], int, str], ...] = (
     ("right", -10, "max(-10, 14 * datum.mark_width - scale('x', datum.x))"),
 )
 Lines = Sequence[tuple[str, Sequence[tuple[float, float]]]]  # contour lines: (level as text, (x, y) places) pairs
+_LEFT = 0.2  # a mark before this share of the axis has its text on its right
+_NARROW = 300  # pixels: the width of the chart on a phone
+_MARK_DY = -14  # pixels from a point to its text
+_TOP = 0.75  # above this height, there is no room for two lines of text
+# Placeholders for the titles. Altair is slow, so each chart is built only once for all dimensions.
+_TITLES = ("title of x", "title of y", "title of figure")
 
 
 class Curve(NamedTuple):
@@ -58,6 +64,21 @@ class Mark(NamedTuple):
         Outside the bounds, the mark stays where it was.
         """
         return Mark(*(within(part, bounds) for part in self))
+
+
+class _Range(NamedTuple):
+    """The range of an axis, which is logarithmic with ``logs``."""
+
+    low: float
+    high: float
+    logs: bool
+
+    def part(self, figure: float) -> float:
+        """The relative position of a figure, from 0 to 1; 0 if the ends are equal."""
+        low, high, logs = self
+        if high <= low:
+            return 0.0
+        return log(figure / low) / log(high / low) if logs else (figure - low) / (high - low)
 
 
 class MapPoint(NamedTuple):
@@ -89,15 +110,16 @@ def curves_frame(
         look = {"color": hue(curve.quantity, appearance), "name": curve.name, "width": width}
         figures = zip(values, curve.figures, strict=True)
         rows += [{"x": x, "y": y, **look} for x, y in figures if y is not None and (y or not logs)]
-    heights = _heights(curves, logs=logs)
+    up = _up(curves, logs=logs)
+    heights = _heights(curves, up)
     downwards = sorted(heights, reverse=True)
     for curve, height in zip(curves, heights, strict=True):
         look = {"color": hue(curve.quantity, appearance), "width": 600 if curve.quantity == chosen else 400}
         rows.append({"x": values[-1], "end": curve.name, "height": height, "rank": downwards.index(height), **look})
-    low, high = values[0], values[-1]
+    across = _Range(values[0], values[-1], logs)
     # Texts are to the left of their points. If the first text has no room there, all texts are to the right.
-    align = "left" if marks and _part(marks[0].x, low, high, logs=logs) < _LEFT else "right"
-    lines = _mark_heights(marks, curves, (low, high), logs=logs)
+    align = "left" if marks and across.part(marks[0].x) < _LEFT else "right"
+    lines = _mark_heights(marks, across, up)
     rows += [
         {"x": mark.x, "y": mark.y, "mark": mark.text, "align": align, "mark_width": ems(mark.text), "mark_dy": dy}
         for mark, dy in zip(marks, lines, strict=True)
@@ -105,20 +127,11 @@ def curves_frame(
     return of_rows(rows)
 
 
-_LEFT = 0.2
-
-
-def _mark_heights(
-    marks: Sequence[Mark], curves: Sequence[Curve], ends: tuple[int, int], *, logs: bool
-) -> Iterator[int]:
-    """The dy (vertical offset in pixels) of each mark's text.
-
-    A text moves to another line if it would cover a previous text on a phone.
-    """
-    lowest, highest = _bounds(curves, logs=logs)
+def _mark_heights(marks: Sequence[Mark], across: _Range, up: _Range) -> Iterator[int]:
+    """The dy, in pixels, of each mark's text, which moves to another line rather than cover a text on a phone."""
     taken: list[tuple[float, float]] = []
     for mark in marks:
-        place = _part(mark.x, *ends, logs=logs), _part(max(mark.y, lowest), lowest, highest, logs=logs)
+        place = across.part(mark.x), up.part(max(mark.y, up.low))
         close = any(
             abs(place[0] - x) * _NARROW < 14 * ems(mark.text) + 10 and abs(place[1] - y) < _LINE_OF_TEXT
             for x, y in taken
@@ -128,32 +141,15 @@ def _mark_heights(
         yield (2 * _MARK_DY - 7 if above else 22) if close else _MARK_DY
 
 
-_NARROW = 300  # pixels: the width of the chart on a phone
-_MARK_DY = -14  # pixels from a point to its text
-_TOP = 0.75  # above this height, there is no room for two lines of text
-
-
-def _part(figure: float, low: float, high: float, *, logs: bool) -> float:
-    """The relative position of a figure between two ends, from 0 to 1; 0 if the ends are equal."""
-    if high <= low:
-        return 0.0
-    return log(figure / low) / log(high / low) if logs else (figure - low) / (high - low)
-
-
-def _bounds(curves: Sequence[Curve], *, logs: bool) -> tuple[int, int]:
-    """The smallest and the largest figure on the axis."""
+def _up(curves: Sequence[Curve], *, logs: bool) -> _Range:
     figures = [figure for curve in curves for figure in curve.figures if figure or (figure == 0 and not logs)]
-    return min(figures, default=1) if logs else 0, max(figures, default=1)
+    return _Range(min(figures, default=1) if logs else 0, max(figures, default=1), logs)
 
 
-def _heights(curves: Sequence[Curve], *, logs: bool) -> list[float]:
-    """The heights of the curves' names: as near to the ends of the curves as possible without overlaps.
-
-    The figures on the axis have heights from 0 to 1.
-    """
+def _heights(curves: Sequence[Curve], up: _Range) -> list[float]:
+    """Heights from 0 to 1 for the curves' names, as near to the curves' ends as possible without overlaps."""
     drawn = [[figure for figure in curve.figures if figure is not None] for curve in curves]
-    low, high = _bounds(curves, logs=logs)
-    heights = [_part(max(curve[-1] if curve else low, low), low, high, logs=logs) for curve in drawn]
+    heights = [up.part(max(curve[-1] if curve else up.low, up.low)) for curve in drawn]
     upwards = sorted(range(len(heights)), key=heights.__getitem__)
     for below, above in pairwise(upwards):
         heights[above] = max(heights[above], heights[below] + _LINE_OF_TEXT)
@@ -176,21 +172,21 @@ def map_frame(
     axes are logarithmic.
     """
     xs, ys = cells
-    (left, right), (bottom, top) = (xs[0], xs[-1]), (ys[0], ys[-1])
-    across, up = _edges(xs, logs=logs), _edges(ys, logs=logs)
+    across, up = _Range(xs[0], xs[-1], logs), _Range(ys[0], ys[-1], logs)
+    columns, bands = _edges(xs, logs=logs), _edges(ys, logs=logs)
     rows: list[dict[str, Any]] = []
     for (x, y), figure in figures.items():
-        (x0, x1), (y0, y1) = across[x], up[y]
+        (x0, x1), (y0, y1) = columns[x], bands[y]
         rows.append({"kind": "cell", "x0": x0, "x1": x1, "y0": y0, "y1": y1, "x": x, "y": y, "figure": figure})
     for name, places in lines:
-        rows += [{"kind": "line", "x0": x, "y0": y, "y1": top, "name": name} for x, y in places]
-        if places[-1][0] < right:  # the area beyond a line that ends at the bottom extends to the right
-            rows += [{"kind": "fill", "x0": x, "y0": bottom, "y1": top, "name": name} for x in (places[-1][0], right)]
+        rows += [{"kind": "line", "x0": x, "y0": y, "y1": up.high, "name": name} for x, y in places]
+        if places[-1][0] < across.high:  # the area beyond a line that ends at the bottom extends to the right
+            fill = {"kind": "fill", "y0": up.low, "y1": up.high, "name": name}
+            rows += [{**fill, "x0": x} for x in (places[-1][0], across.high)]
     for narrow in (False, True):
-        labels = _line_labels(lines, (left, right), (bottom, top), _LETTER[narrow], logs=logs)
+        labels = _line_labels(lines, across, up, _LETTER[narrow])
         rows += [{**label, "narrow": narrow} for label in labels]
-    ends = (left, right), (bottom, top)
-    wide, brief = (_room_for_labels(points, marks, *ends, letter, logs=logs) for letter in _LETTER)
+    wide, brief = (_room_for_labels(points, marks, across, up, letter) for letter in _LETTER)
     rings = {(mark.x, mark.y) for mark in marks}
     for point, label, on_a_phone in zip(points, wide, brief, strict=True):
         x, y = point.place
@@ -208,9 +204,7 @@ def _edges(values: Sequence[int], *, logs: bool) -> dict[int, tuple[float, float
     return dict(zip(values, pairwise([values[0], *between, values[-1]]), strict=True))
 
 
-def _line_labels(
-    lines: Lines, width: tuple[int, int], height: tuple[int, int], letter: float, *, logs: bool
-) -> list[dict[str, Any]]:
+def _line_labels(lines: Lines, across: _Range, up: _Range, letter: float) -> list[dict[str, Any]]:
     """The labels of the lines; ``letter`` is a letter's width as a fraction of the chart's width.
 
     A label is above the upper end of its line. Without room there, it is to the right of the lower end if the line
@@ -220,40 +214,34 @@ def _line_labels(
     taken = {"top": -1.0, "right": 2.0}
     for name, places in lines:
         (x, y), (last_x, last_y) = places[0], places[-1]
-        across, up = _part(x, *width, logs=logs), _part(last_y, *height, logs=logs)
-        if across > 0 and across - taken["top"] > letter * (len(name) + 1):
+        start, level = across.part(x), up.part(last_y)
+        if start > 0 and start - taken["top"] > letter * (len(name) + 1):
             labels.append({"kind": "top", "x0": x, "y0": y, "name": name})
-            taken["top"] = across
-        elif last_x >= width[1] and abs(up - taken["right"]) > _LABEL_HEIGHT:
+            taken["top"] = start
+        elif last_x >= across.high and abs(level - taken["right"]) > _LABEL_HEIGHT:
             labels.append({"kind": "right", "x0": last_x, "y0": last_y, "name": name})
-            taken["right"] = up
+            taken["right"] = level
     return labels
 
 
 def _room_for_labels(
-    points: Sequence[MapPoint],
-    marks: Sequence[Mark],
-    width: tuple[int, int],
-    height: tuple[int, int],
-    letter: float,
-    *,
-    logs: bool,
+    points: Sequence[MapPoint], marks: Sequence[Mark], across: _Range, up: _Range, letter: float
 ) -> list[str]:
     """The labels of the points; a label without room is empty.
 
     A label must not cover an earlier label, a point or the current model, and must not leave the chart. ``letter`` is
     the width of a letter as a fraction of the chart's width.
     """
-    places = [(_part(point.place[0], *width, logs=logs), _part(point.place[1], *height, logs=logs)) for point in points]
+    places = [(across.part(point.place[0]), up.part(point.place[1])) for point in points]
     rings = {(mark.x, mark.y) for mark in marks}
-    boxes = [box for mark in marks for box in _around_here(mark, width, height, letter, logs=logs)]
+    boxes = [box for mark in marks for box in _around_here(mark, across, up, letter)]
     labels = []
     for point, (x, y) in zip(points, places, strict=True):
         wide = letter * len(point.label)
         beside = 1.7 * letter if point.place in rings else letter / 2
         start, level = (x - wide / 2, y + _LABEL_HEIGHT) if point.above else (x + beside, y)
         box = start, start + wide, level
-        others = [*boxes, *((across, across, up) for across, up in places if (across, up) != (x, y))]
+        others = [*boxes, *((other[0], *other) for other in places if other != (x, y))]
         free = all(
             box[1] < left or right < start or abs(level - taken) > _LABEL_HEIGHT for left, right, taken in others
         )
@@ -264,17 +252,12 @@ def _room_for_labels(
     return labels
 
 
-def _around_here(
-    mark: Mark, width: tuple[int, int], height: tuple[int, int], letter: float, *, logs: bool
-) -> list[tuple[float, float, float]]:
-    """The boxes around the current model that labels must not cover, as (left, right, height) triples.
-
-    They are the two halves of its ring, and its figure at both heights in _ABOVE_RING.
-    """
-    x, y = _part(mark.x, *width, logs=logs), _part(mark.y, *height, logs=logs)
+def _around_here(mark: Mark, across: _Range, up: _Range, letter: float) -> list[tuple[float, float, float]]:
+    """The (left, right, height) boxes that labels must not cover: both halves of the ring, and its figure's places."""
+    x, y = across.part(mark.x), up.part(mark.y)
     half = 0.6 * letter * len(mark.text)
-    figure = [(x - half, x + half, y + up) for up in _ABOVE_RING]
-    return [(x - letter, x + letter, y + up) for up in (-0.04, 0.04)] + figure
+    figure = [(x - half, x + half, y + above) for above in _ABOVE_RING]
+    return [(x - letter, x + letter, y + beside) for beside in (-0.04, 0.04)] + figure
 
 
 # The distance of a figure above its ring on the page and on the projector, as a fraction of the chart's height.
@@ -302,10 +285,6 @@ def equal_values(appearance: str, x_title: str, y_title: str, figure_title: str,
     logarithmic.
     """
     return _titled(_equal_values(appearance, logs), x_title, y_title, figure_title)
-
-
-# Placeholders for the titles. Altair is slow, so each chart is built only once for all dimensions.
-_TITLES = ("title of x", "title of y", "title of figure")
 
 
 def _titled(spec: str, *titles: str) -> Spec:
@@ -408,7 +387,6 @@ def _equal_values(appearance: str, logs: bool) -> str:
 
 
 def _axis(appearance: str, unit: Unit | None = None, *, logs: bool) -> Any:
-    """An axis labeled with whole numbers or, for a unit, with abbreviated numbers."""
     text = "format(datum.value, ',d')" if unit is None else short_expression(unit)
     # A logarithmic axis has many ticks. Only 1, 2 and 5 times a power of ten get a label.
     round_ones = f"indexof('125', slice(format(datum.value, '.0e'), 0, 1)) >= 0 ? ({text}) : ''"

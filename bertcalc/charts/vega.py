@@ -47,4 +47,7 @@ def _compiled(spec: str) -> str:
     vega: dict[str, Any] = vl_convert.vegalite_to_vega(spec)
     # Vega-Lite replaces an empty data set by one row without values.
     vega["data"] = [{"name": ROWS} if data["name"] == ROWS else data for data in vega["data"]]
+    if height := vega.pop("usermeta", {}).get("height"):  # an expression
+        del vega["height"]
+        vega["signals"].insert(0, {"name": "height", "update": height})
     return json.dumps(vega)

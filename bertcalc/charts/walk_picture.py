@@ -37,7 +37,12 @@ def picture(look: str, rows: int, *, low: bool = False) -> Spec:
     boxes = shapes("box").mark_rect(cornerRadius=4, cursor="pointer", strokeWidth=1.2).add_params(chosen)
     tip = tooltip("what", "step")
     boxes = boxes.encode(x2="x2", y2="y2", stroke=color(channel="Stroke"), tooltip=tip, **filled)
-    slices = (
+    layers = alt.layer(frame, arcs, boxes, _slices(ink), _labels(rows, _LARGE if low else SMALL, ink, paper))
+    return spec_of(layers, _LOW if low else _HEIGHT)
+
+
+def _slices(ink: str) -> Any:
+    return (
         alt.Chart()
         .transform_filter("datum.heads > 0")
         .transform_calculate(head="sequence(datum.heads)", width="(datum.x2 - datum.x) / datum.heads")
@@ -50,15 +55,20 @@ def picture(look: str, rows: int, *, low: bool = False) -> Spec:
         .mark_rect(fill=ink, fillOpacity=0.6, aria=False)
         .encode(x=alt.X("start:Q", axis=None), x2="end", y=alt.Y("top:Q", axis=None), y2="y2")
     )
-    # All labels have the same size: the largest that fits into the rows and into each box. If it is too small, all
-    # labels are shortened; otherwise only titles of layers that do not fit.
+
+
+def _labels(rows: int, largest: int, ink: str, paper: str) -> Any:
+    """The labels of the boxes, all of the same size: the largest that fits into the rows and into each box.
+
+    If it is too small, all labels are shortened; otherwise only titles of layers that do not fit.
+    """
     rows_allow = f"{_OF_A_ROW} * height / {rows}"
     short = f"width / datum.longest < {SMALL}"
     fitting = f"width / ({short} ? datum.longest_brief : datum.longest)"
-    size = f"min({_LARGE if low else SMALL}, {rows_allow}, {fitting})"
+    size = f"min({largest}, {rows_allow}, {fitting})"
     too_long = f"{size} * datum.ems > scale('x', datum.x2) - scale('x', datum.x)"
     label = f"({short} || {too_long}) ? datum.brief : datum.label"
-    texts = (
+    return (
         alt.Chart()
         .transform_filter("datum.label != ''")
         .transform_calculate(
@@ -68,4 +78,3 @@ def picture(look: str, rows: int, *, low: bool = False) -> Spec:
         .encode(x=alt.X("middle:Q", axis=None), y=alt.Y("line:Q", axis=None))
         .encode(color=alt.condition("datum.weight == 1", alt.value(paper), alt.value(ink)))
     )
-    return spec_of(alt.layer(frame, arcs, boxes, slices, texts), _LOW if low else _HEIGHT)

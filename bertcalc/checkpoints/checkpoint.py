@@ -11,7 +11,7 @@ True
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -25,7 +25,7 @@ from bertcalc.families.presets import PRESETS
 from bertcalc.model.batch import Batch
 from bertcalc.model.family import Family, Task
 from bertcalc.model.model import Model
-from bertcalc.model.modules import Shape
+from bertcalc.model.modules import Shape, Tensor
 from bertcalc.model.totals import summed
 from bertcalc.storage.stored_tensors import StoredTensor
 from bertcalc.text import N_, shorten
@@ -42,6 +42,8 @@ _ACTIVATIONS_BUFFERS = (".eps", ".beta")  # scalar buffers of xIELU
 _RENAMED = {".gamma": ".weight", ".beta": ".bias"}
 _SHOWN = 20  # maximum number of tensors kept per group; enough for all tensors of any head
 _HEAD_SIZE = 64  # hidden units per attention head in every model that Google published
+_LABELLED = ("classifier", "answer span", "sentence order")
+_LAYER_NUMBER = re.compile(r"\.[0-9]+(?=\.)")
 
 
 class TensorMatch(NamedTuple):
@@ -290,9 +292,6 @@ def _with_labels(model: Model, shapes: Mapping[str, Shape]) -> Model:
     return model
 
 
-_LABELLED = ("classifier", "answer span", "sentence order")
-
-
 @checked
 def family_of_names(names: Collection[str]) -> Family:
     """The family that has the most of these names in its body or heads; if there are several, the first."""
@@ -310,9 +309,6 @@ def _names_of(kind: type[Config]) -> frozenset[str]:
     body = build(family_of(kind.default()).fullest())
     names = {*(tensor.name for tensor in body.tensors()), *_elsewhere(kind.default())}
     return frozenset(_LAYER_NUMBER.sub(".*", name) for name in names)
-
-
-_LAYER_NUMBER = re.compile(r"\.[0-9]+(?=\.)")
 
 
 @checked
@@ -334,12 +330,7 @@ def model_of_shapes(
     full = family.fullest(**RELATIVE)
     body = [tensor._replace(name=tensor.name.replace("*", "0")) for tensor in build(full).tensors()]
     present = {tensor: shapes[tensor.name] for tensor in body if len(shapes.get(tensor.name, ())) == len(tensor.shape)}
-    roles = {
-        tensor.place.role: shape[0] for tensor, shape in present.items() if tensor.place.block != "cross-attention"
-    }
-    roles |= {f"{tensor.place.block} norm": 1 for tensor in present if tensor.place.role == "norm"}
-    roles |= {tensor.place.role: shape[-1] for tensor, shape in present.items() if len(shape) == 3}  # convolutions
-    inferred = kind.inferred_from(roles)
+    inferred = kind.inferred_from(_roles(present))
     sizes, tellers = _sizes(full, shapes)
     optional = {"task_type_vocab_size", *(["max_position_embeddings"] if inferred else [])}
     for field, name in tellers.items():
@@ -353,8 +344,6 @@ def model_of_shapes(
     values = {**kind.default().shared(), "num_hidden_layers": layers, "num_attention_heads": heads, **sizes, **inferred}
     if (kind.default().pad_token_id or 0) >= values["vocab_size"]:
         values["pad_token_id"] = 0
-    for switch in filter(kind.has, ("norm_bias", "attention_bias", "mlp_bias")):
-        values[switch] = bool(_only_with(family.name, switch, True, False) & shapes.keys())
     if "task_type_vocab_size" in sizes:
         values["use_task_id"] = True
     if distance := next((shape for tensor, shape in present.items() if tensor.place.role == "distance"), None):
@@ -362,25 +351,49 @@ def model_of_shapes(
         unknown = tuple(RELATIVE)
     if any(tensor.place.block == "cross-attention" for tensor in present):
         values["is_decoder"] = values["add_cross_attention"] = True
-    for activation in (name for name, facts in ACTIVATIONS.items() if facts.parameters):
-        if _only_with(family.name, "hidden_act", activation, kind.default().hidden_act) & shapes.keys():
-            values["hidden_act"] = activation
-            break
-    else:
-        unknown = (*unknown, "hidden_act")
-    untied = _only_with(family.name, "tie_word_embeddings", False, True, "masked-lm")
-    if untied and shapes.keys() >= untied:
-        # save_pretrained leaves out tied tensors; files of older releases contain copies.
-        values["tie_word_embeddings"], unknown = False, (*unknown, "tie_word_embeddings")
-    if kind.has("legacy") and shapes.keys() & _only_with(family.name, "legacy", False, True, "masked-lm"):
-        values["legacy"] = False
+    switches, unshown = _switches(family, shapes.keys())
+    values |= switches
     problem = next(problems(kind, kind.under_own_names(values)), None)
     if problem and {"pad_token_id": 0} in problem.remedies:  # RoBERTa's positions start after it, so 0 leaves more rows
         values["pad_token_id"] = 0
         problem = next(problems(kind, kind.under_own_names(values)), None)
     if problem:
         raise _of_another_kind(tensors) or InputError(problem)
-    return best_class(tensors, kind(**values), architecture), unknown
+    return best_class(tensors, kind(**values), architecture), unknown + unshown
+
+
+def _roles(present: Mapping[Tensor, Shape]) -> dict[str, int]:
+    """A side of the tensor with each role, from which a configuration class infers fields."""
+    roles = {
+        tensor.place.role: shape[0] for tensor, shape in present.items() if tensor.place.block != "cross-attention"
+    }
+    roles |= {f"{tensor.place.block} norm": 1 for tensor in present if tensor.place.role == "norm"}
+    return roles | {
+        tensor.place.role: shape[-1] for tensor, shape in present.items() if len(shape) == 3
+    }  # convolutions
+
+
+def _switches(family: Family, names: Set[str]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The values that add or remove tensors, by the names of the tensors, and the fields that no name shows."""
+    kind = family.config
+    values: dict[str, Any] = {
+        switch: bool(_only_with(family.name, switch, True, False) & names)
+        for switch in filter(kind.has, ("norm_bias", "attention_bias", "mlp_bias"))
+    }
+    unknown: tuple[str, ...] = ()
+    for activation in (name for name, facts in ACTIVATIONS.items() if facts.parameters):
+        if _only_with(family.name, "hidden_act", activation, kind.default().hidden_act) & names:
+            values["hidden_act"] = activation
+            break
+    else:
+        unknown = ("hidden_act",)
+    untied = _only_with(family.name, "tie_word_embeddings", False, True, "masked-lm")
+    if untied and names >= untied:
+        # save_pretrained leaves out tied tensors; files of older releases contain copies.
+        values["tie_word_embeddings"], unknown = False, (*unknown, "tie_word_embeddings")
+    if kind.has("legacy") and names & _only_with(family.name, "legacy", False, True, "masked-lm"):
+        values["legacy"] = False
+    return values, unknown
 
 
 # No size equals another size or twice another size, so each side of a matrix shows its field.

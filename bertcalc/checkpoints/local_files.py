@@ -23,6 +23,8 @@ SUFFIX, INDEX_SUFFIX = ".safetensors", ".safetensors.index.json"
 _PART = re.compile(r"-of-([0-9]{5})\.safetensors$")  # save_pretrained's names for shards
 _LONGEST_NAME = 255
 _LARGEST_FILE = 2**53 - 1  # JavaScript's Number.MAX_SAFE_INTEGER
+_NO_FILES = N_("The browser did not send a list of files.")
+_MOST_BYTES = LARGEST_HEADER + LENGTH_BYTES * MOST_FILES  # maximum number of first bytes of all files in total
 
 
 class ChosenFile(NamedTuple):
@@ -72,10 +74,6 @@ def chosen(message: object) -> list[ChosenFile]:
     return files
 
 
-_NO_FILES = N_("The browser did not send a list of files.")
-_MOST_BYTES = LARGEST_HEADER + LENGTH_BYTES * MOST_FILES  # maximum number of first bytes of all files in total
-
-
 def _chosen(entry: object, left: int) -> ChosenFile:
     match entry:
         case {"name": str(name), "size": int(size), "gzip": str() | None as gzip}:
@@ -122,8 +120,8 @@ def weights_of(files: Sequence[ChosenFile]) -> Weights:
             raise wrong(message, name=shorten(file.name), count=int(part[1]))
     if not weights:
         message = N_(
-            "{name} is not a .safetensors file. Other weight files are not opened, because reading a pickle can "
-            "run arbitrary code. Use save_pretrained of transformers to write a .safetensors file."
+            "{name} is not a .safetensors file. bertcalc does not open other weight files, because reading a pickle "
+            "can run arbitrary code. Use save_pretrained of transformers to write a .safetensors file."
         )
         raise wrong(message, name=shorten(files[0].name))
     headers = [_header(file) for file in weights]

@@ -28,7 +28,7 @@ MOST_AXES = 64  # PyTorch's limit
 _LARGEST = 2**63 - 1
 # Errors for other files that users rename or download by mistake, keyed by the first bytes of the file.
 _OTHER_FILES = {
-    b"PK\x03\x04": N_("This is a PyTorch file, not a safetensors file. Pickles are not opened here."),
+    b"PK\x03\x04": N_("This is a PyTorch file, not a safetensors file. bertcalc does not open pickle files."),
     b"GGUF": N_("This is a GGUF file, not a safetensors file."),
     b"version ": N_("This is a Git LFS pointer, not the file itself: run git lfs pull to download it."),
     b"<": N_("This is an HTML page, not the file itself: download it again."),

@@ -93,7 +93,7 @@ class PublishedRun(NamedTuple):
 
 
 _DEVLIN = "Devlin et al. 2018, arXiv:1810.04805, appendix A.2"
-_UNKNOWN_TPU = N_("256 sequences × 1,000,000 steps; the paper does not name the TPU generation: v2 is assumed here")
+_UNKNOWN_TPU = N_("256 sequences × 1,000,000 steps; the paper does not name the TPU generation: bertcalc assumes v2")
 _BASELINE = N_("512 sequences × 1,000,000 steps, the baseline")
 _LAMB = N_("65,536 sequences per step, then 32,768; 8,599 steps, as many epochs as the baseline")
 _YOU = "You et al. 2019, arXiv:1904.00962, table 1"

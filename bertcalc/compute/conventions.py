@@ -92,7 +92,7 @@ RULES: dict[str, PublishedRule] = {
             "Kaplan 6ND",
             "training",
             _kaplan,
-            N_("only the weights of the layers: no scores, no context, no head"),
+            N_("only the weight matrices of the layers: no attention scores, no context, no head"),
             "Kaplan et al. 2020, arXiv:2001.08361",
         ),
         PublishedRule(
@@ -113,7 +113,7 @@ RULES: dict[str, PublishedRule] = {
             "DeepSpeed",
             "forward",
             _by(Counting({"linear": 2}, {"softmax": 2})),
-            N_("no scores, no context; softmax 1 MAC per element"),
+            N_("no attention scores, no context; softmax: 1 MAC per element"),
             "deepspeed/profiling/flops_profiler/README.md",
         ),
     )

@@ -21,6 +21,7 @@ from bertcalc.text.live_numbers import fill
 
 _LENGTH, _MASKED = (ALL_SYMBOLS[field] for field in ("sequence_length", "masked_positions"))
 Letters = tuple[Step, ...]
+_Polynomial = tuple[tuple[int, tuple[tuple[str, int], ...]], ...]
 
 
 @checked
@@ -113,9 +114,6 @@ def value(formula: Formula, config: Config, **sizes: int) -> Fraction:
         for polynomial in _quotient(formula.expression)
     )
     return Fraction(above, below)
-
-
-_Polynomial = tuple[tuple[int, tuple[tuple[str, int], ...]], ...]
 
 
 @lru_cache(maxsize=4096)

@@ -53,16 +53,16 @@ ELEMENT_COSTS: dict[Operation, ElementCost] = {
     "linear": ElementCost(1, N_("adding the bias")),
     "convolution": ElementCost(1, N_("adding the bias")),
     "norm": ElementCost(5, N_("LayerNorm: mean, variance (a square and a sum), scale, shift")),
-    "activation": ElementCost(8, N_("any activation is counted like GELU in its tanh form")),
-    "softmax": ElementCost(5, N_("softmax: largest, difference, exp, sum, division")),
-    "dropout": ElementCost(4, N_("dropout: random number, comparison, product with the mask, product with the scale")),
-    "scale": ElementCost(1, N_("dividing the scores by the square root of the head size")),
+    "activation": ElementCost(8, N_("any activation function is counted like GELU in its tanh form")),
+    "softmax": ElementCost(5, N_("softmax: maximum, subtraction, exp, sum, division")),
+    "dropout": ElementCost(4, N_("dropout: random number, comparison, multiplication by the mask and by the scale")),
+    "scale": ElementCost(1, N_("dividing the attention scores by the square root of the head size")),
     "add": ElementCost(1, N_("additions: embeddings, residuals, attention mask (the mask is not in ELECTRA's list)")),
     # Not in ELECTRA's script, but counted in the same way.
-    "multiply": ElementCost(1, N_("an elementwise product, as in a gated feed-forward network")),
+    "multiply": ElementCost(1, N_("elementwise multiplication, as in a gated feed-forward network")),
     "divide": ElementCost(1, N_("dividing by the square root of the head size, as in DeBERTa")),
     "fill": ElementCost(1, N_("filling in the attention mask, as in DeBERTa")),
-    "rotate": ElementCost(3, N_("rotary positions: two products and a sum")),
+    "rotate": ElementCost(3, N_("rotary positions: two multiplications and an addition")),
 }
 MATMUL = Counting({"linear": 2, "convolution": 2, "matmul": 2})
 _ALL = MATMUL._replace(elements={operation: cost.flops for operation, cost in ELEMENT_COSTS.items()})
@@ -131,7 +131,6 @@ def forward_flops(
 
 
 def _run(model: Model, batch: Batch) -> list[Step]:
-    """The steps of a forward pass. Raises InputError if the model cannot run, or cannot run this batch."""
     if problem := cannot_run(model) or not_taken(model, batch):
         raise InputError(problem)
     return model.steps(batch)
@@ -311,7 +310,6 @@ def _recomputed(steps: Iterable[Step], recompute: Recompute, flowing: Collection
 
 
 def _keeps_what_it_makes(step: Step) -> bool:
-    """Whether the backward pass of a step needs anything other than its inputs."""
     if isinstance(step.module, Dropout):
         return step.module.p > 0
     return step.operation in ("norm", "softmax", "activation", "multiply")

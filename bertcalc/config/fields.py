@@ -76,11 +76,11 @@ def _one_of(meaning: str, wanted: str, choices: tuple[str, ...]) -> Field:
 
 _MOST_TOKENS = 10_000_000
 _ACTIVATION = (
-    N_("the name of a transformers activation"),
+    N_("the name of a transformers activation function"),
     lambda value: isinstance(value, str) and value in ACTIVATIONS,
 )
 _ACTIVATION_WITHOUT_TENSORS = (
-    N_("the name of a transformers activation without parameters"),
+    N_("the name of a transformers activation function without parameters"),
     lambda value: isinstance(value, str) and value in ACTIVATIONS and not ACTIVATIONS[value].parameters,
 )
 _PROBABILITY = (N_("a probability from 0 to 1"), lambda value: is_number(value) and 0 <= value <= 1)
@@ -116,8 +116,8 @@ FIELDS: dict[str, Field] = {
     ),
     "hidden_act": Field(
         N_(
-            "The activation in the feed-forward network and in the masked-LM head; only prelu and xielu have "
-            "parameters."
+            "The activation function in the feed-forward network and in the masked-LM head; only prelu and xielu "
+            "have parameters."
         ),
         *_ACTIVATION,
     ),
@@ -127,15 +127,20 @@ FIELDS: dict[str, Field] = {
     ),
     "attention_probs_dropout_prob": Field(N_("Dropout probability applied to the attention weights."), *_PROBABILITY),
     "max_position_embeddings": _size(
-        N_("The longest sequence: rows of the position table, if there is one."), "P", 1_000_000
+        N_("The longest sequence: rows of the position embedding table, if there is one."), "P", 1_000_000
     ),
     "type_vocab_size": _size(
-        N_("Number of token types (first sentence, second sentence): rows of the token type table."), "T", 1_000_000
+        N_("Number of token types (first sentence, second sentence): rows of the token type embedding table."),
+        "T",
+        1_000_000,
     ),
     "initializer_range": Field(N_("Standard deviation of the initial weights."), *_POSITIVE),
-    "layer_norm_eps": Field(N_("A small number that keeps LayerNorm from dividing by 0."), *_POSITIVE),
+    "layer_norm_eps": Field(N_("A small constant that keeps LayerNorm from dividing by 0."), *_POSITIVE),
     "pad_token_id": Field(
-        N_("The token that pads short sequences; its embedding is stored, but looking it up does not train it."),
+        N_(
+            "The id of the token that pads short sequences; its embedding is stored, but looking it up does not "
+            "train it."
+        ),
         *_TOKEN_ID,
     ),
     "position_embedding_type": _one_of(
@@ -157,10 +162,11 @@ FIELDS: dict[str, Field] = {
         *_BOOL,
     ),
     "add_cross_attention": Field(
-        N_("A second attention in each layer, over an encoder's output; for decoders only."), *_BOOL
+        N_("Whether each layer also has cross-attention, which attends to an encoder's output; for decoders only."),
+        *_BOOL,
     ),
-    "bos_token_id": Field(N_("The token that starts a generated text."), *_TOKEN_ID),
-    "eos_token_id": Field(N_("The token that ends a generated text."), *_TOKEN_ID),
+    "bos_token_id": Field(N_("The id of the token that starts a generated text."), *_TOKEN_ID),
+    "eos_token_id": Field(N_("The id of the token that ends a generated text."), *_TOKEN_ID),
     "tie_word_embeddings": Field(N_("Whether the masked-LM head's decoder shares the word embedding table."), *_BOOL),
     "num_labels": _size(
         N_("Number of classes of a classifier, or of scores for each token in question answering."), "C", 100_000
@@ -171,7 +177,9 @@ OWN_FIELDS: dict[str, Field] = {
     "embedding_size": _size(
         N_("Size of the embedding vectors, before they are projected to hidden_size."), "E", 65_536
     ),
-    "task_type_vocab_size": _size(N_("Number of tasks: rows of the task table, if there is one."), "K", 1_000_000),
+    "task_type_vocab_size": _size(
+        N_("Number of tasks: rows of the task embedding table, if there is one."), "K", 1_000_000
+    ),
     "use_task_id": Field(N_("Whether there is a table of task embeddings, which are added to each token."), *_BOOL),
     "num_hidden_groups": Field(N_("Number of layer groups; the layers of a group share their tensors."), *_ONE),
     "inner_group_num": Field(N_("Number of layers in each group."), *_ONE),
@@ -191,11 +199,11 @@ OWN_FIELDS: dict[str, Field] = {
         SUMMARY_TYPES,
     ),
     "summary_use_proj": Field(N_("Whether multiple choice has a dense layer over the token of each choice."), *_BOOL),
-    "summary_activation": Field(N_("The activation after the dense layer of multiple choice."), *_ACTIVATION),
+    "summary_activation": Field(N_("The activation function after the dense layer of multiple choice."), *_ACTIVATION),
     "summary_last_dropout": Field(
         N_("Dropout probability after the activation, before the scores of the choices."), *_PROBABILITY
     ),
-    "relative_attention": Field(N_("Whether scores depend on the distance between two tokens."), *_BOOL),
+    "relative_attention": Field(N_("Whether attention scores depend on the distance between two tokens."), *_BOOL),
     "max_relative_positions": Field(
         N_(
             "Distances beyond this value are clipped; -1 means max_position_embeddings. Without buckets, the table of "
@@ -226,7 +234,7 @@ OWN_FIELDS: dict[str, Field] = {
         *_BOOL,
     ),
     "pos_att_type": Field(
-        N_("Additional terms of the scores: content to position (c2p) and position to content (p2c)."),
+        N_("Additional terms of the attention scores: content to position (c2p) and position to content (p2c)."),
         N_("p2c|c2p or None"),
         lambda value: value is None or _is_both(value),
         choices=("p2c|c2p", None),
@@ -236,13 +244,13 @@ OWN_FIELDS: dict[str, Field] = {
         N_("0, or an odd number from 1 to 99"),
         lambda value: is_int(value) and (value == 0 or (0 < value < 100 and value % 2 == 1)),
     ),
-    "conv_act": Field(N_("The activation after the convolution."), *_ACTIVATION_WITHOUT_TENSORS),
+    "conv_act": Field(N_("The activation function after the convolution."), *_ACTIVATION_WITHOUT_TENSORS),
     "position_biased_input": Field(
         N_("Whether there is a table of position embeddings, which are added to each token."), *_BOOL
     ),
     "pooler_dropout": Field(N_("Dropout probability before the dense layer of a classifier."), *_PROBABILITY),
     "pooler_hidden_act": Field(
-        N_("The activation after the dense layer of a classifier."), *_ACTIVATION_WITHOUT_TENSORS
+        N_("The activation function after the dense layer of a classifier."), *_ACTIVATION_WITHOUT_TENSORS
     ),
     "legacy": Field(
         N_(
@@ -261,8 +269,8 @@ OWN_FIELDS: dict[str, Field] = {
         CHOICE_TOKENS,
     ),
     "choice_activation": Field(
-        N_("The activation after the scores of the choices, if there is one."),
-        N_("the name of a transformers activation, or None"),
+        N_("The activation function after the scores of the choices, if there is one."),
+        N_("the name of a transformers activation function, or None"),
         lambda value: value is None or (isinstance(value, str) and value in ACTIVATIONS),
     ),
     "summary_proj_to_labels": Field(
@@ -271,10 +279,18 @@ OWN_FIELDS: dict[str, Field] = {
     "summary_first_dropout": Field(
         N_("Dropout probability before the dense layer that scores the choices."), *_PROBABILITY
     ),
-    "scale_attn_weights": Field(N_("Whether scores are divided by the square root of the head size."), *_BOOL),
-    "scale_attn_by_inverse_layer_idx": Field(N_("Whether the scores of layer i are also divided by i + 1."), *_BOOL),
-    "reorder_and_upcast_attn": Field(N_("Whether scores are computed in float32 and in a different order."), *_FALSE),
-    "sinusoidal_pos_embds": Field(N_("Whether the position table is initialized with sines and cosines."), *_BOOL),
+    "scale_attn_weights": Field(
+        N_("Whether attention scores are divided by the square root of the head size."), *_BOOL
+    ),
+    "scale_attn_by_inverse_layer_idx": Field(
+        N_("Whether the attention scores of layer i are also divided by i + 1."), *_BOOL
+    ),
+    "reorder_and_upcast_attn": Field(
+        N_("Whether attention scores are computed in float32 and in a different order."), *_FALSE
+    ),
+    "sinusoidal_pos_embds": Field(
+        N_("Whether the position embeddings are initialized with sines and cosines."), *_BOOL
+    ),
     "qa_dropout": Field(N_("Dropout probability before the question-answering scores."), *_PROBABILITY),
     "seq_classif_dropout": Field(
         N_("Dropout probability before the classifier in sequence classification and multiple choice."), *_PROBABILITY
@@ -287,8 +303,8 @@ OWN_FIELDS: dict[str, Field] = {
     "mlp_bias": Field(N_("Whether the dense layers of the feed-forward network have biases."), *_BOOL),
     "decoder_bias": Field(N_("Whether the decoder of the masked-LM head has a bias."), *_BOOL),
     "classifier_bias": Field(N_("Whether the dense layer of each head has a bias."), *_BOOL),
-    "cls_token_id": Field(N_("The token that begins a text."), *_TOKEN_ID),
-    "sep_token_id": Field(N_("The token that separates two texts."), *_TOKEN_ID),
+    "cls_token_id": Field(N_("The id of the token that begins a text."), *_TOKEN_ID),
+    "sep_token_id": Field(N_("The id of the token that separates two texts."), *_TOKEN_ID),
     "local_attention": Field(
         N_("Number of tokens that a token attends to in layers with local attention, half of them on each side."),
         N_("a whole number from 1 to 1,000,000"),
@@ -322,11 +338,11 @@ OWN_FIELDS: dict[str, Field] = {
     ),
     "pretraining_tp": Field(N_("Number of parts into which the matrices were split in training."), *_ONE),
     "mask_token_id": Field(
-        N_("The token that replaces a masked one."),
+        N_("The id of the token that replaces a masked token."),
         N_("a token id below 10,000,000"),
         lambda value: is_int(value) and 0 <= value < _MOST_TOKENS,
     ),
-    "classifier_activation": Field(N_("The activation in each head."), *_ACTIVATION),
+    "classifier_activation": Field(N_("The activation function in each head."), *_ACTIVATION),
     "deterministic_flash_attn": Field(N_("Whether to use deterministic flash attention, which is slower."), *_BOOL),
     "sparse_prediction": Field(
         N_("Whether the masked-LM head runs only at positions that have a label, if labels are given."), *_BOOL

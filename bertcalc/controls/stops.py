@@ -207,7 +207,6 @@ def _following(config: Config, hidden_size: int, locks: Locks) -> dict[str, int]
 
 
 def _no_multiple(config: Config, value: int, locks: Locks) -> Problem:
-    """The problem with a hidden_size that is not a multiple of the head size or the number of heads."""
     remedies = _remedies(config, "hidden_size", value, locks)
     if locks.heads:
         message = N_("{field} {value} cannot be split into heads of {unit}: use {near}.")
@@ -218,7 +217,6 @@ def _no_multiple(config: Config, value: int, locks: Locks) -> Problem:
 
 
 def _no_divisor(config: Config, value: int, locks: Locks) -> Problem:
-    """The problem with a number of heads that does not divide the hidden size."""
     remedies = _remedies(config, "num_attention_heads", value, locks)
     message = N_("{hidden_size} {hidden} cannot be split into {value} equal heads: use {field} {near}.")
     names = {"hidden_size": config.own_name("hidden_size"), "field": config.own_name("num_attention_heads")}
@@ -227,7 +225,6 @@ def _no_divisor(config: Config, value: int, locks: Locks) -> Problem:
 
 
 def _remedies(config: Config, field: str, value: int, locks: Locks) -> tuple[dict[str, int], ...]:
-    """The valid changes nearest to a value of the field, the nearest first."""
     hidden, heads = config.hidden_size, config.num_attention_heads
     if field == "hidden_size":
         unit = _unit(config, locks)
@@ -247,7 +244,6 @@ def _remedies(config: Config, field: str, value: int, locks: Locks) -> tuple[dic
 
 
 def _without_repetitions(config: Config, changes: Iterable[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
-    """The changes, except those that result in the same configuration as an earlier change."""
     results: list[Config] = []
     kept = []
     for change in changes:
@@ -273,7 +269,6 @@ def _unit(config: Config, locks: Locks) -> int:
 
 
 def _nearest_multiples(unit: int, value: int) -> list[int]:
-    """The multiples below and above a value that are valid hidden sizes, the nearer one first."""
     below = value - value % unit
     near = [size for size in {below, below + unit} if 0 < size <= DIMENSIONS["hidden_size"][1]]
     return sorted(near, key=lambda size: abs(size - value))

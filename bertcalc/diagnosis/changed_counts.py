@@ -163,7 +163,7 @@ def _is_possible(parameters: int, count: int) -> bool:
 
 
 @lru_cache(maxsize=64)
-def resized_counts(model: Model, count: int, *, others: bool = True) -> tuple[ChangedCount, ...]:
+def resized_counts(model: Model, count: int, *, others: bool) -> tuple[ChangedCount, ...]:
     """Return up to three models with this count that have another vocabulary size or fewer layers.
 
     With ``others``, other classes of the family are tried if the model's own class never has this count. Counts below

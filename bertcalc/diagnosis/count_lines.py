@@ -14,7 +14,7 @@ from typing import NamedTuple
 from bertcalc.config import Config, Problem, letters
 from bertcalc.model.modules import Shape
 from bertcalc.text import N_
-from bertcalc.text.amounts import typed
+from bertcalc.text.amounts import amount
 from bertcalc.text.arguments import checked
 from bertcalc.text.arithmetic import evaluate
 from bertcalc.text.digits import brief, size
@@ -31,7 +31,8 @@ class TypedLine(NamedTuple):
 
     ``value`` is None if the calculation cannot be parsed. A rounded value may be off by ``reach``, or by ``rough`` if
     its trailing zeros are not significant. ``times`` is the number of layers in a line such as "x 12 layers", and 0 in
-    any other line. The value of such a line is computed later, from the lines above it.
+    any other line. The value of such a line is computed later, from the lines above it. ``uses_others`` is True if the
+    value depends on the lines above it.
     """
 
     name: str
@@ -41,6 +42,7 @@ class TypedLine(NamedTuple):
     reach: Fraction = Fraction(0)
     rough: Fraction = Fraction(0)
     times: int = 0
+    uses_others: bool = False
 
     @property
     def exact(self) -> int | None:
@@ -71,6 +73,7 @@ class _LineSide(NamedTuple):
     reach: Fraction = Fraction(0)
     unit: str | None = None
     rough: Fraction = Fraction(0)
+    may_be_bytes: bool = False  # whether a calculation ends with a number of bytes for each element
 
 
 @checked
@@ -78,11 +81,20 @@ def read(text: str, config: Config) -> list[TypedLine]:
     """Parse the lines of a hand count, such as ``attention = 12 * 4 * H * H``.
 
     Letters stand for sizes of the configuration. Semicolons also separate lines, and so do commas between equations.
-    Exact or rounded results may follow after further equals signs. A line may be a row of a Markdown table, and it may
-    contain LaTeX. Text beyond the limits is ignored; ``problem`` reports it.
+    Exact or rounded results may follow after further equals signs. A later line may contain the name of a line above
+    it, as in total = embeddings + 12 * layer. A line may be a row of a Markdown table, and it may contain LaTeX. Text
+    beyond the limits is ignored; ``problem`` reports it.
     """
-    names = letters(config)
-    return [_read(line, names) for line in _lines(text[:LONGEST])][:MOST_LINES]
+    sizes = letters(config)
+    names: dict[str, int] = {**sizes}
+    lines = []
+    for written in _lines(text[:LONGEST])[:MOST_LINES]:
+        line = _read(written, names)
+        depends = names != sizes and line.value != _read(written, sizes).value
+        lines.append(line._replace(uses_others=depends))
+        if line.exact is not None and line.name not in _OWN_LETTERS and _DEFINED.fullmatch(line.name):
+            names[line.name] = line.exact
+    return lines
 
 
 @checked
@@ -92,6 +104,13 @@ def problem(text: str) -> Problem | None:
         return None
     message = N_("The count is too long: at most {lines} lines and {characters} characters in all.")
     return Problem("terms", None, message, {"lines": f"{MOST_LINES}", "characters": f"{LONGEST:,}"})
+
+
+def wrong_result(text: str, config: Config) -> Problem | None:
+    """Return a problem if a calculation has another value than the result after it, as in 768*768 = 589,842."""
+    lines = _lines(text[:LONGEST])
+    names = letters(config)
+    return _read(lines[0], names).problem if len(lines) == 1 and len(_parts(lines[0], names)[1]) > 1 else None
 
 
 def shape_in(text: str) -> Shape | None:
@@ -133,13 +152,14 @@ _HEADING = re.compile(r"(?=[^=*×+]*[^\W\d_])[^=*×+]{1,80}[:：]")  # a heading
 _NAME = re.compile(r"[^\W\d_]{2}|[:：=]")  # evidence that a line has a name: a word, or a sign after a name
 _NO_ROW = re.compile(r"[\s|:+-]*-[\s|:+-]*|\|[^0-9]*")  # matches the header of a table, and the line below it
 # Words inside a calculation: a noun after a factor (12 heads x 64), or a note at its end (per layer).
-_FACTOR_NOUN = re.compile(
+FACTOR_NOUN = re.compile(
     r"(?<=[0-9])\s*(?!thousand|million|billion|trillion|[百千万亿])(?:[a-z]{3,}(?:[\s-]+[a-z]{3,})*|[㐀-鿿]+)"
-    r"\s*(?=[*x×·]\s*[0-9(\[（])",
+    r"\s*(?=[*x×·]\s*[0-9(\[（VHLAI])",
     re.I,
 )
 _NOTE = re.compile(
-    r"(?<=[\w)\]）])(?:\s*[(（][^()（）0-9]*[)）]|\s+(?:per|for|in|each|every|of)\b[^0-9=]*|\s*[/／]\s*(?:layer|层))$",
+    r"(?<=[\w)\]）])(?:\s*[(（][^()（）0-9]*[)）]|\s+(?:per|for|in|each|every|of)\b[^0-9=]*|\s*[/／]\s*(?:layer|层)"
+    r"|\s*(?:param(?:eter)?s?|weights|个?参数))$",
     re.I,
 )
 # A line that only multiplies the lines above it: "x 12 layers", "12 层", "repeated 12 times".
@@ -149,6 +169,13 @@ _TIMES = re.compile(
     re.I,
 )
 _TIMES_WORD = re.compile(r"[*x×·]|layer|block|times|层|次", re.I)
+# A verb between a name and its count, in a line that stands alone: "The pooler has 590,592 parameters."
+_VERB = re.compile(
+    r"(?<=[\w)）])\s+(?:has|have|is|are|takes?|contains?|needs?)\s+(?:exactly |about |only |a total of )?(?=[0-9(])"
+    r"|(?<=[\w㐀-鿿)）])\s?(?:的?参数(?:数量|个数|量|数)?)?(?:共?有|总?共|是|为|等于)\s?(?=[0-9(])"
+)
+# The number of layers before a name: 12 × attention: 4 × 768² = 28.3M
+_FACTOR_OF_NAME = re.compile(r"\W{0,3}(?P<times>[1-9][0-9]?)\s*(?:[*x×·]|layers?|层)", re.I)
 # Words before the terms of a sum: embedding(768*2) + ffn(768*2).
 _TERM_NOUN = re.compile(r"[^\W\d][\w-]{2,}(?=[(（][0-9])")
 
@@ -157,7 +184,10 @@ def _lines(text: str) -> list[str]:
     for pattern, plain in _MARKUP:
         text = pattern.sub(plain, text)
     pieces = [_BULLET.sub("", piece.strip(), count=1) for piece in re.split(r"[\n\r;；]", text)]
-    whole = _without_headings([piece for piece in pieces if piece])
+    pieces = [piece for piece in pieces if piece]
+    if len(pieces) == 1 and "=" not in _VERB.split(pieces[0], 1)[0]:
+        pieces = [_VERB.sub(" = ", pieces[0], 1)]
+    whole = _without_headings(pieces)
     return [line for piece in whole if not _NO_ROW.fullmatch(piece) for line in _equations(piece)]
 
 
@@ -194,6 +224,9 @@ def _read(text: str, names: Mapping[str, int]) -> TypedLine:
         return TypedLine(name, text, None, error.problem)
     # The first exact side is the value; if there is none, the first side is.
     value = next((side for side in values if not side.reach and side.unit is None), values[0])
+    if (layers := _FACTOR_OF_NAME.match(name)) and not all(_agree(value, side) for side in values):
+        every = value._replace(value=int(layers["times"]) * value.value)
+        value = values[0] = every if all(_agree(every, side) for side in values if side != value) else value
     wrong = next((side for side in values if not _agree(value, side)), None)
     width, rough = (_FLOAT32, Fraction(0)) if value.unit == "bytes" else (1, value.rough)
     reach = value.reach / width
@@ -207,7 +240,7 @@ def _parts(text: str, names: Mapping[str, int]) -> tuple[str, Sequence[str]]:
         return _row([cell for cell in (cell.strip() for cell in text.split("|")) if cell], names)
     first, *sides = (side.strip() for side in _EQUALS.split(text))
     name, colon, last = (part.strip() for part in re.split(r"(.*)([:：])", first, maxsplit=1)[1:] or ("", "", first))
-    if colon and (not sides or _is_calculation(last, names)):
+    if colon and (not sides or _is_written_out(last, names)):
         return name, [last, *sides]
     if not sides and not _is_calculation(first, names) and (apart := _UNSEPARATED.fullmatch(text)):
         return apart["name"].strip(" :,\t"), [column for column in _COLUMNS.split(apart["value"]) if column]
@@ -234,7 +267,7 @@ def _row(cells: Sequence[str], names: Mapping[str, int]) -> tuple[str, Sequence[
 
 def _is_written_out(text: str, names: Mapping[str, int]) -> bool:
     """Whether a text is a calculation and not just a letter, which may be the name of a line."""
-    return bool(re.search(r"[0-9+*/^()]", text)) and _is_calculation(text, names)
+    return bool(re.search(r"[0-9+*/^()]", text)) and _is_side(text, names)
 
 
 def _side(text: str, names: Mapping[str, int]) -> _LineSide:
@@ -255,29 +288,51 @@ def _side(text: str, names: Mapping[str, int]) -> _LineSide:
 
 def _amount(text: str, names: Mapping[str, int]) -> _LineSide:
     try:
-        return _LineSide(_evaluated(text, names))
+        return _LineSide(_evaluated(text, names), _reach(text), may_be_bytes=bool(_BYTES_EACH.search(text)))
     except InputError as error:
         if shape := _SHAPE.fullmatch(text):
             return _LineSide(Fraction(prod(int(side) for side in shape[1].split(","))))
         try:
-            amount = typed(text)
+            number = amount(FACTOR_NOUN.sub("", text), None, names)
         except InputError:
             raise error from None
-        return _LineSide(amount.value, amount.high - amount.value, amount.unit, amount.reach(rounded=True))
+        in_bytes = bool(_BYTES_EACH.search(text))
+        return _LineSide(number.value, number.high - number.value, number.unit, number.reach(rounded=True), in_bytes)
+
+
+def _reach(text: str) -> Fraction:
+    """Return half a unit in the last digit of a number with decimals or an exponent; 0 for any other text."""
+    if not (number := _DECIMAL.fullmatch(text)):
+        return Fraction(0)
+    return Fraction(10) ** (int(number["power"] or 0) - len(number["decimals"] or "")) / 2
+
+
+_DECIMAL = re.compile(r"\s*[0-9][0-9,]*(?=[.eE])(?:\.(?P<decimals>[0-9]+))?(?:[eE](?P<power>[+-]?[0-9]{1,3}))?\s*")
 
 
 def _evaluated(text: str, names: Mapping[str, int]) -> Fraction:
     """Evaluate a calculation, ignoring nouns after its factors (12 heads x 64). Raises InputError if it is invalid."""
-    return evaluate(_FACTOR_NOUN.sub("", text), names)
+    letters_of_sizes = {name: value for name, value in names.items() if len(name) == 1}
+    for name in sorted(names.keys() - letters_of_sizes.keys(), key=len, reverse=True):
+        text = re.sub(rf"(?<![\w.]){re.escape(name)}(?![\w.]|\s*[(（])", f"({names[name]})", text)
+    return evaluate(FACTOR_NOUN.sub("", text), letters_of_sizes)
+
+
+# A name that later lines may use. V is usually the value matrix; H and L keep their meaning.
+_DEFINED, _OWN_LETTERS = re.compile(r"[^\W\d_]\w{0,40}"), ("V", "H", "L")
 
 
 def _agree(value: _LineSide, other: _LineSide) -> bool:
     """Whether a result, within its rounding, equals the value.
 
-    A result in bytes may also be the size of that many parameters in 32 or 16 bits.
+    A result in bytes may be the size of that many parameters in 32 or 16 bits, or of the bytes that are calculated.
     """
     per = (_FLOAT32, 2) if other.unit == "bytes" and value.unit != "bytes" else (1,)
+    per = (*per, 1) if value.may_be_bytes or other.may_be_bytes else per
     return any(abs(number * value.value - other.value) <= other.reach + number * value.reach for number in per)
+
+
+_BYTES_EACH = re.compile(r"[*×x]\s?[248](?:\s?bytes?)?\s*$", re.I)
 
 
 def _disagreement(text: str, first: _LineSide, wrong: _LineSide, value: _LineSide) -> Problem:

@@ -264,8 +264,10 @@ def _with_changed(diagnosis: Diagnosis, model: Model, number: Typed) -> Diagnosi
     exact, parts = int(number.value), [part for part in diagnosis.parts if part.reading.key == "parameters"]
     if changed_count := own_count(model, exact):
         return diagnosis._replace(changed=changed_count, parts=tuple(part for part in parts if not part.added))
-    if any(part.added for part in parts) or any(match.reading.key == "parameters" for match in diagnosis.matches):
+    if any(match.reading.key == "parameters" for match in diagnosis.matches):
         return diagnosis
+    if any(part.added for part in parts):  # any two parts may have this sum
+        return diagnosis._replace(changed=adapter_counts(model, exact, others="nothing"))
     if parts:
         changed = () if model.changes else adapter_counts(model, exact, others="nothing")[:1]
         return diagnosis._replace(changed=changed)
@@ -275,54 +277,89 @@ def _with_changed(diagnosis: Diagnosis, model: Model, number: Typed) -> Diagnosi
     return diagnosis._replace(changed=resized_counts(model, exact, others=others))
 
 
+class _Readings(NamedTuple):
+    """The meanings of a number, the most literal first, in three groups; and its hand count, if there is one."""
+
+    every: Sequence[Reading]
+    first: Sequence[Reading]  # those in the likeliest unit
+    training: Sequence[Reading]
+    others: Sequence[Reading]
+    rounding: Reading | None  # the first meaning of a rounded number in the likeliest unit
+    hand: tuple[HandCount, Miscounted] | None
+
+    @classmethod
+    def of(cls, number: Typed) -> "_Readings":
+        every = readings(number)
+        first = [reading for reading in every if reading.key == every[0].key]
+        training = [reading for reading in every if reading.key in TRAINING]
+        others = [reading for reading in every if reading not in (*first, *training)]
+        rounding = next((reading for reading in first if reading.exact is None), None)
+        return cls(every, first, training, others, rounding, _hand_count(every))
+
+
 def _diagnose(present: KnownCount, number: Typed) -> Diagnosis:
-    meanings = readings(number)
-    hand = _hand_count(meanings)
-    first = [reading for reading in meanings if reading.key == meanings[0].key]
-    training = [reading for reading in meanings if reading.key in TRAINING]
-    others = [reading for reading in meanings if reading not in (*first, *training)]
-    rounding = next((reading for reading in first if reading.exact is None), None)
-    explained = Diagnosis()
-    for group in (first, others):
-        matches = tuple(_matches(group, present.model))
-        parts = _own_parts(present.model, group) if present.model.changes or not matches else ()
-        if matches:  # known counts ignore the model's changes, so keep the count of the whole changed model
-            parts = tuple(part for part in parts if part.counted.part == WHOLE_MODEL)
-        if group is first and rounding and not parts and _is_vague(matches):
-            precise = tuple(_without_embeddings(rounding, present.model))
-            if matches and not precise and (instead := tuple(_precisely_elsewhere(rounding))):
-                return Diagnosis(elsewhere=instead)
-            matches = precise or matches
-        if group is others and (matches or parts or _elsewhere(others)) and (sums := _sums(present.model, first)):
-            return Diagnosis(parts=sums, hand=hand)
-        if matches or parts:
-            conventions = {known_count.convention for match in matches for known_count in match.known_counts}
-            rarest = _BESIDE_MODEL if conventions and conventions <= PROVE_LITTLE else _BESIDE_COUNT
-            other = matches and present.total not in {match.total for match in matches}
-            if meanings[0].exact or (group is first and (other or (matches and "" not in conventions))):
-                beside = _beside(present, meanings, rarest)
-            else:  # many counts fit a rounded number
-                beside = explained if explained.miscounted else Diagnosis()
-            if meanings[0].exact and beside.usual and all(match.reading.rounded for match in matches):
-                matches = ()  # its trailing zeros are a coincidence
-            rounded = () if group is first else tuple(_rounded(first))
-            return beside._replace(matches=matches, parts=parts, elsewhere=rounded, hand=hand)
-        if (elsewhere := _elsewhere(group)) or (group is others and (elsewhere := _part_elsewhere(first))):
-            return _beside(present, meanings, _BESIDE_MODEL)._replace(elsewhere=(elsewhere,), hand=hand)
-        if rounding is meanings[0] and group is first:
-            explained = _miscounted(present, [rounding])
+    meanings, explained = _Readings.of(number), Diagnosis()
+    for group in (meanings.first, meanings.others):
+        if known := _by_known(present, meanings, group, explained):
+            return known
+        if meanings.rounding is meanings.every[0] and group is meanings.first:
+            explained = _miscounted(present, [meanings.rounding])
             if explained.usual:
                 break
-    if hand:
-        return Diagnosis(hand=hand)
+    return Diagnosis(hand=meanings.hand) if meanings.hand else _by_mistakes(present, meanings, explained)
+
+
+def _by_known(
+    present: KnownCount, meanings: _Readings, group: Sequence[Reading], explained: Diagnosis
+) -> Diagnosis | None:
+    """Explain a number by known counts, parts, or other models with this count; return None if there are none.
+
+    ``group`` are the meanings to consider. ``explained`` are the mistakes that explain a rounded number.
+    """
+    is_first, first, rounding = group is meanings.first, meanings.first, meanings.rounding
+    matches = tuple(_matches(group, present.model))
+    parts = _own_parts(present.model, group) if present.model.changes or not matches else ()
+    if matches:  # known counts ignore the model's changes, so keep the count of the whole changed model
+        parts = tuple(part for part in parts if part.counted.part == WHOLE_MODEL)
+    if is_first and rounding and not parts and _is_vague(matches):
+        precise = tuple(_without_embeddings(rounding, present.model))
+        if matches and not precise and (instead := tuple(_precisely_elsewhere(rounding))):
+            return Diagnosis(elsewhere=instead)
+        matches = precise or matches
+    if not is_first and (matches or parts or _elsewhere(group)) and (sums := _sums(present.model, first)):
+        return Diagnosis(parts=sums, hand=meanings.hand)
+    if matches or parts:
+        conventions = {known_count.convention for match in matches for known_count in match.known_counts}
+        rarest = _BESIDE_MODEL if conventions and conventions <= PROVE_LITTLE else _BESIDE_COUNT
+        other = matches and present.total not in {match.total for match in matches}
+        if meanings.every[0].exact or (is_first and (other or (matches and "" not in conventions))):
+            beside = _beside(present, meanings.every, rarest)
+        else:  # many counts fit a rounded number
+            beside = explained if explained.miscounted else Diagnosis()
+        if meanings.every[0].exact and beside.usual and all(match.reading.rounded for match in matches):
+            matches = ()  # its trailing zeros are a coincidence
+        rounded = () if is_first else tuple(_rounded(first))
+        return beside._replace(matches=matches, parts=parts, elsewhere=rounded, hand=meanings.hand)
+    elsewhere = _elsewhere(group) or (None if is_first else _part_elsewhere(first))
+    if elsewhere is None:
+        return None
+    return _beside(present, meanings.every, _BESIDE_MODEL)._replace(elsewhere=(elsewhere,), hand=meanings.hand)
+
+
+def _by_mistakes(present: KnownCount, meanings: _Readings, explained: Diagnosis) -> Diagnosis:
+    """Explain a number that no known count explains, by mistakes, slips, or sums of two parts.
+
+    ``explained`` are the mistakes that explain a rounded number.
+    """
+    first, rounding = meanings.first, meanings.rounding
     published = tuple(_halved(first, present.model.config)) or tuple(_rounded(first, parts=not explained.miscounted))
-    if not explained.usual and (matches := tuple(_matches(training, present.model))):
+    if not explained.usual and (matches := tuple(_matches(meanings.training, present.model))):
         return explained._replace(matches=matches, elsewhere=published)
-    exact = next((reading.exact for reading in meanings if reading.exact), None)
+    exact = next((reading.exact for reading in meanings.every if reading.exact), None)
     if exact is None:
         by_mistakes = explained.miscounted or explained.possible
-        return explained._replace(elsewhere=published or (() if by_mistakes else tuple(_rounded(others))))
-    diagnosis = _with_slips(present, exact, _miscounted(present, meanings))
+        return explained._replace(elsewhere=published or (() if by_mistakes else tuple(_rounded(meanings.others))))
+    diagnosis = _with_slips(present, exact, _miscounted(present, meanings.every))
     if not (diagnosis.miscounted or diagnosis.slips) and (sums := _sums(present.model, first)):
         return diagnosis._replace(parts=sums)
     if rounding and not (diagnosis.miscounted or diagnosis.slips):
@@ -425,10 +462,10 @@ def _halved(meanings: Sequence[Reading], config: Config) -> Iterator[OtherModelM
     """Yield the published model with the same sizes but twice the layers, if its count rounds to twice the number."""
     doubled = (config.vocab_size, config.hidden_size, config.intermediate_size, 2 * config.num_hidden_layers)
     for reading in meanings:
+        if reading.exact or reading.rounded:
+            continue
         half = reading._replace(key="half", low=2 * reading.low, high=2 * reading.high)
-        for count, (preset, known_count) in (
-            published_counts().items() if not (reading.exact or reading.rounded) else ()
-        ):
+        for count, (preset, known_count) in published_counts().items():
             other = known_count.model.config
             sizes = (other.vocab_size, other.hidden_size, other.intermediate_size, other.num_hidden_layers)
             if half.means(count) and sizes == doubled and other == PUBLISHED_CONFIGS[preset]:
@@ -439,10 +476,11 @@ def _halved(meanings: Sequence[Reading], config: Config) -> Iterator[OtherModelM
 def _own_parts(model: Model, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
     """Return the model's parts with this count, in the first reading that fits; () if there are none.
 
-    A rounded number is only read as a number of parameters.
+    A rounded number is only read as a number of parameters, or as bytes in float32.
     """
     for reading in meanings:
-        if not reading.rounded and reading.key not in KNOWN_ONLY and (reading.exact or reading.key == "parameters"):
+        usual = reading.exact or reading.key in ("parameters", "float32")
+        if not reading.rounded and reading.key not in KNOWN_ONLY and usual:
             low, high = reading.bounds
             parts = [part for count, part in _own_counts(model) if low <= count <= high]
             if reading.key != "parameters":  # users do not ask for the bytes of vectors
@@ -516,7 +554,7 @@ def _miscounted(present: KnownCount, meanings: Sequence[Reading]) -> Diagnosis:
         *best.reading.bounds,
         best.bits,
         present.model.config.hidden_size,
-        _mixed_bits(present.model) if best.reading is first else (),
+        _mixed_bits(present.model) if best.reading is first and not _is_rough(first) else (),
     )
     rough = len(meanings) == 1 and _is_rough(first)
     if best.reading.exact is None and near.explained > _CHANCE * near.numbers:
@@ -546,7 +584,10 @@ def _explained(present: KnownCount, meanings: Sequence[Reading]) -> tuple[list[_
     first = meanings[0]
     places = [
         _Assumption(
-            reading, present, 0.0 if reading is first else _OTHER_UNITS, _search(present.model, reading is first)
+            reading,
+            present,
+            0.0 if reading is first else _OTHER_UNITS,
+            _search(present.model, _rarest(first) if reading is first else _MOST_ELSEWHERE),
         )
         for reading in meanings
         if reading.key not in KNOWN_ONLY and (reading.exact or (reading is first and _rarest(reading)))
@@ -555,14 +596,15 @@ def _explained(present: KnownCount, meanings: Sequence[Reading]) -> tuple[list[_
     rough = len(meanings) == 1 and _is_rough(first)
     if _rarest(first) and not (rough and candidates) and _least(candidates) > _ANOTHER_CLASS:
         whole = present.model.changed(add_pooling_layer=True)  # leaving the pooler out is a miscount, not another class
+        most = min(_MOST_ELSEWHERE, _rarest(first) - _ANOTHER_CLASS)
         others = [
-            _Assumption(first, other, _ANOTHER_CLASS, _search(other.model, False))
+            _Assumption(first, other, _ANOTHER_CLASS, _search(other.model, most))
             for other in every_count(present.model.config, known_counts)
             if not other.buffers and other.model.changed(add_pooling_layer=True) != whole
         ]
         candidates += _candidates(others)
         places += others
-        if _least(candidates) > _MIXED:
+        if _least(candidates) > _MIXED and not _is_rough(first):
             counts, (low, high), rarest = _mixed_bits(present.model), first.bounds, _rarest(first)
             mixed = counts[bisect_left(counts, (low, 0.0)) : bisect_right(counts, (high, rarest))]
             candidates += [
@@ -685,9 +727,8 @@ _LONG_SIZE, _EXCHANGED, _WRONG_DIGIT = 100, 6.5, 9.0
 _COUNTED = Reading("parameters", Fraction(0), Fraction(0), rounded=False)
 
 
-def _search(model: Model, whole: bool) -> Search:
-    """Return the search over a model's miscounts. If ``whole`` is false, only common miscounts are searched."""
-    bits = MOST_BITS if whole else _MOST_ELSEWHERE
+def _search(model: Model, bits: float) -> Search:
+    """Return the search over the combinations of a model's miscounts with at most ``bits`` bits."""
     return search(_tensors(model), MiscountSizes.of(model.final_config), bits)
 
 

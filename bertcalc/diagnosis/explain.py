@@ -17,7 +17,7 @@ from typing import NamedTuple
 from bertcalc.config import Config
 from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, Miscount, MiscountSizes, counted, total
 from bertcalc.model.model import Model
-from bertcalc.model.modules import Tensor
+from bertcalc.model.modules import Place, Tensor
 from bertcalc.processes.weighted_cache import WeightedCache
 from bertcalc.text.arguments import Single, checked
 
@@ -161,8 +161,20 @@ WIDE = (
 )
 _NAMES = tuple(MISCOUNTS)
 _NUMBER = {name: number for number, name in enumerate(_NAMES)}
-_State = tuple[int, ...]  # for each tensor of the model, the id of the tensors counted in its place
+_OF_HABIT = {name: sorted(map(_NUMBER.__getitem__, habit.miscounts)) for name, habit in HABITS.items()}
+_BITS = [miscount.bits for miscount in MISCOUNTS.values()]
+_ADDING = [number for number, name in enumerate(_NAMES) if name.endswith(("added", "again"))]
 _NOTHING = Combination(0.0, ())
+
+
+class _TensorChange(NamedTuple):
+    """What a miscount counts in the place of a tensor."""
+
+    miscount: int
+    number: int  # the id of the tensors that are counted
+    amount: int
+    step: int  # the difference between the ids, where 0 is the id of all tensors without elements
+    concerned: int  # the miscounts that concern the tensors before or after the change, as bits of an integer
 
 
 class _TensorCounts:
@@ -174,68 +186,235 @@ class _TensorCounts:
         self._numbers: dict[tuple[Tensor, ...], int] = {}
         self._all: list[tuple[Tensor, ...]] = []
         self.totals: list[int] = []
+        self.concerning: list[int] = []  # the miscounts that concern any of the tensors, as bits of an integer
         self._after: list[dict[int, int]] = [{} for _name in _NAMES]
+        self._changes: dict[int, list[_TensorChange]] = {}
+        self._added: dict[int, int] = {}
         self.number(())  # 0 is the id of the empty tuple
 
     def number(self, tensors: tuple[Tensor, ...]) -> int:
         """Return the id of a tuple of tensors; a new tuple gets the next id."""
-        if tensors not in self._numbers:
-            with self._lock:  # several sessions may ask at the same time
-                if tensors not in self._numbers:
-                    self._all.append(tensors)
-                    self.totals.append(total(tensors))
-                    self._numbers[tensors] = len(self._all) - 1
+        if (number := self._numbers.get(tensors)) is not None:
+            return number
+        with self._lock:  # several sessions may ask at the same time
+            if tensors not in self._numbers:
+                self._all.append(tensors)
+                self.totals.append(total(tensors))
+                self.concerning.append(_concerning(tensors))
+                self._numbers[tensors] = len(self._all) - 1
         return self._numbers[tensors]
 
-    def make(self, miscount: int, state: _State) -> _State:
-        """Return the state after applying a miscount to every tensor."""
+    def after(self, miscount: int, number: int) -> int:
+        """Return the id of the tensors that a miscount makes of those with the id ``number``."""
+        if not self.concerning[number] >> miscount & 1:
+            return number
         after = self._after[miscount]
-        try:
-            return tuple([after[number] for number in state])
-        except KeyError:
-            change = MISCOUNTS[_NAMES[miscount]].make
-            for number in state:
-                if number not in after:
-                    after[number] = self.number(change(self._all[number], self._sizes))
-            return tuple([after[number] for number in state])
+        if number not in after:
+            after[number] = self.number(MISCOUNTS[_NAMES[miscount]].make(self._all[number], self._sizes))
+        return after[number]
 
-    def real(self, state: _State) -> _State:
-        """Replace ids of tensors without elements with 0, so that adding and leaving out a tensor cancel out."""
-        totals = self.totals
-        return tuple([number if totals[number] else 0 for number in state])
+    def change(self, miscount: int, before: int) -> _TensorChange:
+        """Return the change that a miscount makes to the tensors with the id ``before``."""
+        after, totals = self.after(miscount, before), self.totals
+        step = (after if totals[after] else 0) - (before if totals[before] else 0)
+        concerned = self.concerning[before] | self.concerning[after]
+        return _TensorChange(miscount, after, totals[after] - totals[before], step, concerned)
 
-    def total(self, state: _State) -> int:
-        """Return the total number of elements in a state."""
-        totals = self.totals
-        return sum([totals[number] for number in state])
+    def changes(self, number: int) -> Sequence[_TensorChange]:
+        """Return the changes to the tensors with an id, for each miscount that has an effect on them."""
+        if (changes := self._changes.get(number)) is None:
+            possible = [self.change(miscount, number) for miscount in _numbers(self.concerning[number])]
+            changes = self._changes[number] = [change for change in possible if change.number != number]
+        return changes
+
+    def added(self, number: int) -> int:
+        """Return the id of the tensors that all miscounts that add tensors make of those with an id."""
+        if number not in self._added:
+            after = number
+            for miscount in _ADDING:
+                after = self.after(miscount, after)
+            self._added[number] = after
+        return self._added[number]
 
 
 _alike = lru_cache(maxsize=8)(_TensorCounts)  # cached, because a configuration's classes share most tensors
+
+
+def _concerning(tensors: Iterable[Tensor]) -> int:
+    """Return the miscounts that concern any of the tensors, as bits of an integer."""
+    miscounts = 0
+    for tensor in tensors:
+        miscounts |= _concerning_one(tensor.name, len(tensor.shape), tensor.place)
+    return miscounts
+
+
+@lru_cache(maxsize=4096)
+def _concerning_one(name: str, dimensions: int, place: Place) -> int:
+    tensor = Tensor(name, (1,) * dimensions, 1, place)
+    return sum(1 << number for number, miscount in enumerate(MISCOUNTS.values()) if miscount.concerns(tensor))
+
+
+@lru_cache(maxsize=4096)
+def _numbers(miscounts: int) -> tuple[int, ...]:
+    return tuple(number for number in range(len(_NAMES)) if miscounts >> number & 1)
+
+
+class _MiscountEffect:
+    """The effect of a miscount on a model without other mistakes."""
+
+    __slots__ = ("after", "amount", "code", "concerned")
+
+    def __init__(self) -> None:
+        self.after: dict[int, int] = {}  # for each tensor that changes, the id of the tensors in its place
+        self.amount = self.code = self.concerned = 0
+
+    def add(self, place: int, change: _TensorChange) -> None:
+        """Add the change of the tensor with the number ``place``."""
+        _miscount, self.after[place], amount, step, concerned = change
+        self.amount += amount
+        self.code += step << _BITS_OF_ID * place
+        self.concerned |= concerned
+
+
+_BITS_OF_ID = 32
+
+
+class _MiscountState(NamedTuple):
+    """What is counted after some miscounts.
+
+    Equal codes mean that the same tensors with elements are counted, so that adding and leaving out a tensor cancel
+    out. A miscount that is not in ``concerned`` changes only tensors that no miscount has changed before, so it has the
+    same effect as on the model without other mistakes.
+    """
+
+    total: int
+    code: int
+    concerned: int  # the miscounts that concern a changed tensor, before or after its changes, as bits of an integer
+    made: tuple[int, ...]  # the miscounts that have an effect, in their order
+
+
+class _Exploration:
+    """The likeliest way to each state that results from miscounts of a model with at most ``most`` bits."""
+
+    def __init__(self, counts: _TensorCounts, start: Sequence[int], most: float) -> None:
+        self._counts, self._start, self._most = counts, start, most
+        self._effects: dict[int, _MiscountEffect] = {}
+        for place, number in enumerate(start):
+            for change in counts.changes(number):
+                if (effect := self._effects.get(change.miscount)) is None:
+                    effect = self._effects[change.miscount] = _MiscountEffect()
+                effect.add(place, change)
+        unchanged = _MiscountState(sum([counts.totals[number] for number in start]), 0, 0, ())
+        self.cheapest: dict[int, tuple[float, str, _MiscountState]] = {
+            0: (0.0, "", unchanged)
+        }  # the bits, habit and state
+        applicable = sorted((_BITS[number], number) for number in self._applicable())  # the most frequent first
+        self._explore(0, unchanged, 0.0, "", (), self._most_specific(applicable))
+        for name, habit in HABITS.items():
+            forced = tuple([number for number in _OF_HABIT[name] if number in self._effects])
+            if len(forced) >= _FEWEST_OF_HABIT and habit.bits <= most:
+                usual = applicable[: bisect_right(applicable, (most - habit.bits, len(_NAMES)))]
+                rest = [miscount for miscount in usual if miscount[1] not in forced]
+                self._explore(0, unchanged, habit.bits, name, forced, rest)
+
+    def _applicable(self) -> Iterator[int]:
+        """Yield the miscounts that change any of the tensors, or any tensors that other miscounts add."""
+        yield from self._effects
+        after, new = self._counts.after, {*map(self._counts.added, self._start)}.difference(self._start)
+        possible = {(miscount, number) for number in new for miscount in _numbers(self._counts.concerning[number])}
+        yield from {
+            miscount
+            for miscount, number in possible
+            if miscount not in self._effects and after(miscount, number) != number
+        }
+
+    def _most_specific(self, applicable: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
+        """Keep the most specific of several miscounts with the same effect: attention biases rather than all biases."""
+        same: dict[object, list[tuple[float, int]]] = {}
+        for miscount in applicable:
+            effect = self._effects.get(miscount[1])
+            same.setdefault(tuple(effect.after.items()) if effect else miscount, []).append(miscount)
+        return sorted(
+            (alike[0][0], min(alike, key=lambda miscount: (_NAMES[miscount[1]] in WIDE, miscount))[1])
+            for alike in same.values()
+        )
+
+    def _make(self, miscount: int, state: _MiscountState) -> _MiscountState:
+        """Return the state after applying a miscount; the same object if it changes nothing."""
+        total, code, concerned, made = state
+        effect = self._effects.get(miscount)
+        if concerned >> miscount & 1:
+            effect = self._effect(miscount, made)
+        if not effect or not effect.after:
+            return state
+        return _MiscountState(
+            total + effect.amount, code + effect.code, concerned | effect.concerned, (*made, miscount)
+        )
+
+    def _effect(self, miscount: int, made: Sequence[int]) -> _MiscountEffect:
+        """Return the effect of a miscount after others."""
+        effects, effect, after = self._effects, _MiscountEffect(), self._counts.after
+        for place in set[int]().union(*[effects[number].after for number in (*made, miscount) if number in effects]):
+            number = self._start[place]
+            for earlier in made:
+                number = after(earlier, number)
+            if after(miscount, number) != number:
+                effect.add(place, self._counts.change(miscount, number))
+        return effect
+
+    def _explore(
+        self,
+        first: int,
+        state: _MiscountState,
+        spent: float,
+        habit: str,
+        forced: Sequence[int],
+        applicable: Sequence[tuple[float, int]],
+    ) -> None:
+        """Try further miscounts, then record the state with the ``forced`` miscounts of a habit.
+
+        Miscounts are applied in the order of MISCOUNTS. ``first`` is the number of the first miscount that may follow.
+        ``spent`` are the bits of the miscounts so far.
+        """
+        for bits, number in applicable:
+            if spent + bits > self._most:
+                break
+            if number < first:
+                continue
+            before, rest = state, forced
+            while rest and rest[0] < number:
+                before, rest = self._make(rest[0], before), rest[1:]
+            after = self._make(number, before)
+            if after is not before:
+                self._explore(number + 1, after, spent + bits, habit, rest, applicable)
+        for number in forced:
+            state = self._make(number, state)
+        if habit and len({*state.made} & {*_OF_HABIT[habit]}) < _FEWEST_OF_HABIT:
+            return
+        cheapest = self.cheapest.get(state.code)
+        if cheapest is None or spent < cheapest[0]:
+            self.cheapest[state.code] = spent, habit, state
+
+
+_FEWEST_OF_HABIT = 2  # minimum number of a habit's miscounts that have an effect
 
 
 class Search:
     """All totals that result from combinations of miscounts with at most ``bits`` bits."""
 
     def __init__(self, tensors: tuple[Tensor, ...], sizes: MiscountSizes, bits: float) -> None:
-        self._most = bits
-        self._counted = _alike(sizes)
-        self._start = tuple(self._counted.number((tensor,)) for tensor in tensors)
-        self._cheapest: dict[_State, Combination] = {self._counted.real(self._start): _NOTHING}
-        applicable = self._applicable()
-        self._explore(0, self._start, _NOTHING, (), self._most_specific(applicable))
-        make = self._counted.make
-        effective = [number for _bits, number in applicable if make(number, self._start) != self._start]
-        for name, habit in HABITS.items():
-            forced = tuple(sorted(number for number in effective if _NAMES[number] in habit.miscounts))
-            if len(forced) >= _FEWEST_OF_HABIT:
-                rest = [miscount for miscount in applicable if miscount[1] not in forced]
-                self._explore(0, self._start, Combination(habit.bits, (), name), forced, rest)
+        self._counts = _alike(sizes)
+        self._start = [self._counts.number((tensor,)) for tensor in tensors]
+        self.right = total(tensors)
+        cheapest = _Exploration(self._counts, self._start, bits).cheapest
+        self.size = len(cheapest)
         self._combinations: dict[int, list[Combination]] = {}
-        for state, combination in sorted(self._cheapest.items(), key=lambda item: item[1]):
-            self._combinations.setdefault(self._counted.total(state), []).append(combination)
-        self.size = len(self._cheapest)
-        self._cheapest.clear()  # frees most of the memory
-        self.right = self._counted.total(self._start)
+        ways = [
+            (Combination(spent, tuple([_NAMES[number] for number in state.made]), habit), state.total)
+            for spent, habit, state in cheapest.values()
+        ]
+        for combination, amount in sorted(ways):
+            self._combinations.setdefault(amount, []).append(combination)
         self._totals = sorted(self._combinations)
         self._bits = [self._combinations[amount][0].bits for amount in self._totals]
 
@@ -248,7 +427,8 @@ class Search:
 
     def rarer(self, wrong: int) -> list[Combination]:
         """Join pairs of combinations that change different tensors and lead to a total, the likeliest first."""
-        by_state: dict[_State, Combination] = {}
+        by_state: dict[tuple[int, ...], Combination] = {}
+        totals = self._counts.totals
         for amount, combinations in self._combinations.items():
             rest = wrong - amount + self.right
             if amount != self.right and rest != self.right and rest in self._combinations:
@@ -257,9 +437,10 @@ class Search:
                 if len(names) == len(first.miscounts) + len(second.miscounts) and len(names) <= MOST_MISCOUNTS:
                     state = self._start
                     for name in names:
-                        state = self._counted.make(_NUMBER[name], state)
-                    if self._counted.total(state) == wrong:  # they change different tensors
-                        by_state[self._counted.real(state)] = Combination(first.bits + second.bits, tuple(names))
+                        state = [self._counts.after(_NUMBER[name], number) for number in state]
+                    if sum([totals[number] for number in state]) == wrong:  # they change different tensors
+                        elements = tuple([number if totals[number] else 0 for number in state])
+                        by_state[elements] = Combination(first.bits + second.bits, tuple(names))
         return sorted(by_state.values())
 
     def near(self, low: int, high: int, bits: float) -> Iterator[int]:
@@ -267,74 +448,6 @@ class Search:
         for index in range(bisect_left(self._totals, low), bisect_right(self._totals, high)):
             if self._bits[index] <= bits and self._totals[index] != self.right:
                 yield self._totals[index]
-
-    def _applicable(self) -> list[tuple[float, int]]:
-        """Return the miscounts that change any of the tensors, as (bits, number) pairs, the most frequent first.
-
-        A miscount also applies if it changes only tensors that another miscount adds.
-        """
-        added = self._start
-        for number, name in enumerate(_NAMES):
-            if name.endswith(("added", "again")):
-                added = self._counted.make(number, added)
-        return sorted(
-            (miscount.bits, number)
-            for number, miscount in enumerate(MISCOUNTS.values())
-            if any(self._counted.make(number, state) != state for state in (self._start, added))
-        )
-
-    def _most_specific(self, applicable: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
-        """Keep the most specific of several miscounts with the same effect: attention biases rather than all biases."""
-        same: dict[_State, list[tuple[float, int]]] = {}
-        for miscount in applicable:
-            state = self._counted.make(miscount[1], self._start)
-            same.setdefault(state if state != self._start else (miscount[1],), []).append(miscount)
-        return sorted(
-            (alike[0][0], min(alike, key=lambda miscount: (_NAMES[miscount[1]] in WIDE, miscount))[1])
-            for alike in same.values()
-        )
-
-    def _explore(
-        self,
-        first: int,
-        state: _State,
-        combination: Combination,
-        forced: Sequence[int],
-        applicable: Sequence[tuple[float, int]],
-    ) -> None:
-        """Try further miscounts, then record the state of ``combination`` with the ``forced`` miscounts of a habit.
-
-        Miscounts are applied in the order of MISCOUNTS. ``first`` is the number of the first miscount that may follow.
-        """
-        make, names = self._counted.make, combination.miscounts
-        for bits, number in applicable:
-            if combination.bits + bits > self._most:
-                break
-            if number < first:
-                continue
-            before, made, rest = state, names, forced
-            while rest and rest[0] < number:
-                before, made, rest = *self._forced(rest[0], before, made), rest[1:]
-            after = make(number, before)
-            if after != before:
-                longer = Combination(combination.bits + bits, (*made, _NAMES[number]), combination.habit)
-                self._explore(number + 1, after, longer, rest, applicable)
-        for number in forced:
-            state, names = self._forced(number, state, names)
-        if combination.habit and len(set(names) & set(HABITS[combination.habit].miscounts)) < _FEWEST_OF_HABIT:
-            return
-        real = self._counted.real(state)
-        cheapest = self._cheapest.get(real)
-        if cheapest is None or combination.bits < cheapest.bits:
-            self._cheapest[real] = combination._replace(miscounts=names)
-
-    def _forced(self, number: int, state: _State, names: tuple[str, ...]) -> tuple[_State, tuple[str, ...]]:
-        """Apply a miscount of a habit, and add its name if the miscount still has an effect."""
-        after = self._counted.make(number, state)
-        return after, names if after == state else (*names, _NAMES[number])
-
-
-_FEWEST_OF_HABIT = 2  # minimum number of a habit's miscounts that have an effect
 
 
 def evidence(

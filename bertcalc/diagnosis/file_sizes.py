@@ -1,9 +1,10 @@
 """Meanings of a byte count: a file with a model's weights, or a buffer in its forward pass.
 
 >>> from bertcalc import BertConfig
->>> [str(meaning) for meaning in file_sizes(Model(BertConfig()), 437_951_328)]
-['A safetensors file of BertModel with pooler, in float32: 437,928,960 bytes of weights after a header of 22,368.']
->>> [str(meaning) for meaning in buffers(Model(BertConfig()), 1_610_612_736)][:1]
+>>> [meaning] = file_sizes(Model(BertConfig()), 437_951_328)
+>>> print(meaning)
+A safetensors file of BertModel with pooler, in float32: 437,928,960 bytes of weights after a header of 22,368 bytes.
+>>> [str(meaning) for meaning in buffers(Model(BertConfig()), 3 * 2**29, 3 * 2**29)][:1]
 ['The attention scores of one layer: 1 × 12 heads × 8,192 × 8,192 × 2 bytes.']
 
 Files of older releases may have a pooler that the class no longer has, a second decoder bias, or buffers:
@@ -14,7 +15,9 @@ Files of older releases may have a pooler that the class no longer has, a second
 [(498789732, 0), (498793844, 1), (498990792, 1)]
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
@@ -219,12 +222,14 @@ def _file(file: Contents, over: int, dtype: str, pickled: bool) -> Iterator[_Siz
         "over": f"{over:,}",
     }
     if off <= (_OTHER_NAMES if file.extras else _OLDER_NAMES):
-        message = N_("A safetensors file of {known}, in {dtype}: {bytes} bytes of weights after a header of {over}.")
+        message = N_(
+            "A safetensors file of {known}, in {dtype}: {bytes} bytes of weights after a header of {over} bytes."
+        )
         yield _SizedFile(False, *about, Problem("", None, message, values))
     elif pickled and any(abs(over - near) <= _NEAR * near for near in pickle_sizes(file)):
         message = N_(
-            "Close to the size of a PyTorch file (.bin) of {known}, in {dtype}: {bytes} bytes of weights and "
-            "{over} of pickle."
+            "Close to the size of a PyTorch file (.bin) of {known}, in {dtype}: {bytes} bytes of weights and {over} "
+            "bytes of pickle data."
         )
         yield _SizedFile(True, *about, Problem("", None, message, values))
 
@@ -247,14 +252,20 @@ def _published() -> tuple[KnownCount, ...]:
     )
 
 
-def buffers(model: Model, size: int) -> Iterator[Problem]:
-    """Yield sentences about buffers of a forward pass with exactly ``size`` bytes, the smallest batch first."""
+def buffers(model: Model, low: Fraction | int, high: Fraction | int, written: str = "") -> Iterator[Problem]:
+    """Yield sentences about buffers of a forward pass with ``low`` to ``high`` bytes, the smallest batch first.
+
+    If the size is ``written`` as a calculation, only buffers with its factors are included: 32*12*512*512*4.
+    """
+    factors = set(map(int, re.findall("[0-9]+", written.replace(",", ""))))
     by_batch: list[tuple[int, Problem]] = []
     for length, width in product(_LENGTHS, (4, 2)):
         for elements, message, values in _buffers_of_one(model.config, length):
-            batch, rest = divmod(size, elements * width)
-            if not rest and batch in _BATCH_SIZES:
-                by_batch.append((batch, Problem.of(message, batch=batch, width=width, length=length, **values)))
+            batch = int(high // (elements * width))
+            if batch in _BATCH_SIZES and batch * elements * width >= low:
+                has_factors = {batch, width, length, *values.values()} <= factors | {1}
+                if has_factors or len(factors) <= 1:
+                    by_batch.append((batch, Problem.of(message, batch=batch, width=width, length=length, **values)))
     yield from (buffer for _batch, buffer in sorted(by_batch, key=lambda entry: entry[0]))
 
 

@@ -10,10 +10,11 @@
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
+from itertools import product
 from typing import Literal, NamedTuple
 
 from bertcalc.compute.conventions import RULES
-from bertcalc.compute.flops import Convention, Phase, total
+from bertcalc.compute.flops import Convention, CostRow, Phase, by_name, total
 from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model
 from bertcalc.model.runnable import cannot_run
@@ -58,11 +59,31 @@ def flops_of(model: Model, number: Typed) -> tuple[FlopCount, ...]:
     """
     if number.unit in ("parameters", "bytes") or _uncertainty(number) * _ROUGH > 1:
         return ()
+    # Longer sequences and larger batches cost more, so most numbers of parameters are below every cost.
+    if all(cost.operations > number.high for cost in _of_one(model, min(_LENGTHS))):
+        return ()
     units = (number.unit,) if number.unit else ("FLOPs", "MACs")
     costs = [cost for cost in flop_counts(model) if cost.unit in units]
     if is_rough(number):
         costs = [cost for cost in costs if cost.batch_size == 1 and (number.unit or _is_usual(cost))]
     return tuple([cost for cost in costs if number.low <= cost.operations <= number.high][:_MOST])
+
+
+def step_costs_of(model: Model, number: Typed) -> Iterator[tuple[CostRow, Batch, CostUnit]]:
+    """Yield the modules and operations whose cost is a number of at least three digits in FLOPs or MACs.
+
+    The cost of a row is that of one copy, or of all copies if the row has one copy. Single sequences come first.
+    """
+    if is_rough(number) or cannot_run(model):
+        return
+    units: tuple[CostUnit, ...] = ("FLOPs", "MACs")
+    for batch_size, length, unit in product(_BATCH_SIZES, _LENGTHS, units):
+        if unit == number.unit and length <= model.config.longest:
+            for row in by_name(model.steps(model.batch_of(1, length)), Convention(unit)):
+                every = row._replace(copies=1, cost=row.copies * row.cost)
+                for one in (row, every) if row.copies > 1 else (row,):
+                    if number.means(batch_size * one.cost):
+                        yield one, Batch(batch_size, length), unit
 
 
 def is_rough(number: Typed) -> bool:

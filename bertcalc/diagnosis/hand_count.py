@@ -39,7 +39,7 @@ from bertcalc.diagnosis.layer_parts import (
     table_called,
 )
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
-from bertcalc.diagnosis.tensor_filter import is_bias
+from bertcalc.diagnosis.tensor_filter import in_layer, is_bias
 from bertcalc.diagnosis.tensor_names import LAYER_NUMBER, no_tensor, other_shape, tensors_called
 from bertcalc.model.inventory import inventory, named
 from bertcalc.model.model import Model
@@ -107,7 +107,7 @@ class TermsReport(NamedTuple):
     """The verdicts on all lines, the gaps, the sum of the typed terms, and the right sum.
 
     The right sum is the model's parameter count: the right counts of the terms plus the gaps. If no line is a term,
-    both sums are 0 and there are no gaps.
+    both sums are 0 and there are no gaps. If the total is computed from other lines, it is the typed sum.
     """
 
     verdicts: tuple[LineVerdict, ...]
@@ -139,9 +139,25 @@ def check(model: Model, config: Config, lines: Sequence[TypedLine]) -> TermsRepo
     verdicts = [_of_whole(verdict, count) for verdict in _judged(lines, count)]
     if not any(verdict.is_term for verdict in verdicts):
         return TermsReport(tuple(verdicts), (), Fraction(0), 0)
+    if whole := next((verdict.line.value for verdict in verdicts if _is_computed_total(verdict)), None):
+        return TermsReport(tuple(verdicts), (), whole, total(count.tensors))
     typed = sum((verdict.line.value or Fraction(0) for verdict in verdicts if verdict.is_term), Fraction(0))
     gaps = tuple(_gaps(count.tensors, _open(count.tensors, verdicts)))
     return TermsReport(tuple(verdicts), gaps, typed, total(count.tensors))
+
+
+def names_part(line: TypedLine, model: Model) -> bool:
+    """Whether a line has a value, and its name means a part of the model or a tensor, but not the whole model.
+
+    >>> from bertcalc import BertConfig, build
+    >>> from bertcalc.diagnosis.count_lines import read
+    >>> [names_part(line, build(BertConfig())) for line in read("pooler: 590,592; total: 109,482,240", BertConfig())]
+    [True, False]
+    """
+    name, count = _last_part(line.name), _CountedModel.of(model, model.final_config)
+    is_named = bool(set(_called(name)) - set(WHOLE_OR_BODY) or _ONE_HEAD.search(name))
+    is_named = is_named or bool(tensors_called(name, model, count.tensors)) or any(_of_path(name, count))
+    return is_named and bool(line.value)
 
 
 def _judged(lines: Sequence[TypedLine], count: _CountedModel) -> list[LineVerdict]:
@@ -226,6 +242,11 @@ def _is_total(verdict: LineVerdict, before: Sequence[LineVerdict]) -> bool:
         if number > 1 and verdict.line.value is not None and abs(summed - verdict.line.value) <= verdict.line.reach:
             return True
     return False
+
+
+def _is_computed_total(verdict: LineVerdict) -> bool:
+    """Whether a line computes the total from the lines above it: total = embeddings + 12 * layer."""
+    return verdict.kind == "total" and verdict.line.uses_others
 
 
 def _names(verdict: LineVerdict) -> set[str]:
@@ -375,29 +396,15 @@ def _verdict(
     is_named = bool(called or (candidates and candidates[0].part not in PARTS))
     if line.value and not is_named and _OPERATIONS.search(name) and not _has_modules(line, count):
         return LineVerdict(line, None, None, "no parameters")
-    summed = next((part for part in _sums(name, count) if line.means(part.right) and part.right), None)
-    right = [_as_part(summed, count)] if summed else []
-    right = right or [_as_part(part, count) for part in _weights_or_biases(name, count) if line.means(part.right)]
-    right = right or [part for part in candidates if line.means(part.right) and (part.right or is_named)]
-    # Totals are published with fewer digits than terms: 110M, 340M.
-    right = right or [
-        part for part in candidates if part.part in WHOLE_OR_BODY and line.means_roughly(part.right) and called
-    ]
-    # If two parts have the same size, prefer a part that no line has counted yet: the second of two LayerNorms.
-    whole = _elements(count.tensors)
-    begun = {name.rpartition(".")[0] for name, left in open_elements.items() if left != whole[name]}
+    right = _right_parts(line, name, called, candidates, count)
     if tensors and (written := shape_in(line.text)) and (problem := other_shape(name, written, tensors)):
         right = [part for part in right or candidates if part.layers == "one"] or right or candidates
         return LineVerdict(line._replace(problem=problem), right[0] if right else None, None)
-    right.sort(
-        key=lambda part: (
-            any(open_elements[tensor.name] != whole[tensor.name] for tensor in part.tensors),
-            # Next, prefer a part of modules that lines have begun to count: the bias after its weight.
-            not begun.issuperset(tensor.name.rpartition(".")[0] for tensor in part.tensors),
-        )
-    )
     if right:
+        right = _uncounted_first(right, count, open_elements)
         return LineVerdict(line, right[0], (), also=tuple(_also(right, open_elements)) if not called else ())
+    if line.times and (right := [part for part in _candidates("", [], count) if line.means(part.right) and part.right]):
+        return LineVerdict(line, right[0], ())  # "x 12 layers" multiplies only the lines above it
     if size:
         return LineVerdict(line, None, (), "size")
     if _has_modules(line, count):
@@ -407,6 +414,38 @@ def _verdict(
     if not line.value and not is_named:
         return LineVerdict(line, None, None)
     return _wrong(line, count, _meant(name, candidates), counted_right, called=is_named, walk=walk)
+
+
+def _right_parts(
+    line: TypedLine, name: str, called: Sequence[str], candidates: Sequence[Counted], count: _CountedModel
+) -> list[Counted]:
+    """Return the parts that a line may mean and whose count it states."""
+    if summed := next((part for part in _sums(name, count) if line.means(part.right) and part.right), None):
+        return [_as_part(summed, count)]
+    if right := [_as_part(part, count) for part in _weights_or_biases(name, count) if line.means(part.right)]:
+        return right
+    is_named = called or (candidates and candidates[0].part not in PARTS)
+    if right := [part for part in candidates if line.means(part.right) and (part.right or is_named)]:
+        return right
+    # Totals are published with fewer digits than terms: 110M, 340M.
+    wholes = [part for part in candidates if part.part in WHOLE_OR_BODY and called]
+    return [part for part in wholes if line.means_roughly(part.right)]
+
+
+def _uncounted_first(parts: Sequence[Counted], count: _CountedModel, open_elements: Mapping[str, int]) -> list[Counted]:
+    """Sort parts of the same size: first those that no line has counted yet, such as the second of two LayerNorms.
+
+    Next come parts of modules that lines have begun to count, such as the bias after its weight.
+    """
+    whole = _elements(count.tensors)
+    begun = {name.rpartition(".")[0] for name, left in open_elements.items() if left != whole[name]}
+
+    def order(part: Counted) -> tuple[bool, bool]:
+        names = [tensor.name for tensor in part.tensors]
+        is_counted = any(open_elements[name] != whole[name] for name in names)
+        return is_counted, not begun.issuperset(name.rpartition(".")[0] for name in names)
+
+    return sorted(parts, key=order)
 
 
 def _wrong(
@@ -433,13 +472,46 @@ def _wrong(
     if single and _ONE_LAYER.search(f"{line.name} {line.text}"):
         usual = single
     options = [[*single, *usual] if walk else usual]
-    if called and not walk and count.sizes.hidden_size >= _TINY:
+    may_be_single = called or not line.name
+    if may_be_single and not walk and count.sizes.hidden_size >= _TINY and usual is not of_one_head:
         # A line that is wrong for all layers may be about one layer. The word "layers" by itself means all layers.
-        options.append([part for part in single if part.part != "layers"])
-    for parts in options:
-        if verdict := _likeliest(line, parts, count, counted_right, called=called):
-            return verdict
-    return LineVerdict(line, usual[-1] if usual and called else None, None)
+        options.append([part for part in single if part.part != "layers" or not line.name])
+    if not line.name:
+        options.append([part for part in meant if part.part in _ALONE and part.heads == "all"])
+    verdicts = [_likeliest(line, parts, count, counted_right, called=called) for parts in options]
+    found = sorted(filter(None, verdicts), key=_has_other_layers)
+    verdict = found[0] if found else None
+    if called and (verdict is None or len(verdict.explanation or ()) > 1):
+        # A single mistake in a part that the name seldom means is likelier than two in the usual part.
+        others = [part for part in meant if not any(map(in_layer, part.tensors))]
+        verdict = _likeliest(line, others, count, counted_right, called=False) or verdict
+    near = [*reversed(usual), *(single if usual is not of_one_head else ())]
+    return verdict or LineVerdict(line, _nearest(line, near) if called else None, None)
+
+
+_ALONE = ("embeddings", "query, key and value")  # parts that users count by themselves, without a name
+
+
+def _nearest(line: TypedLine, parts: Sequence[Counted]) -> Counted | None:
+    """Return the part whose count has the smallest ratio to a line's value; None if there are no parts."""
+
+    def ratio(part: Counted) -> Fraction:
+        low, high = sorted((Fraction(part.right), line.value or Fraction(0)))
+        return high / low if low else high
+
+    return min(parts, key=ratio, default=None)
+
+
+def single_mistakes(part: Counted, config: Config, count: int) -> list[Explanation]:
+    """Return the single mistakes that lead from a part's tensors to a count, the likeliest first."""
+    sizes = MiscountSizes.of(config)
+    ways = search(part.tensors, sizes, _MOST_BITS).combinations(count)
+    return [causes(part.tensors, sizes, way.miscounts) for way in ways if len(way.miscounts) == 1]
+
+
+def _has_other_layers(verdict: LineVerdict) -> bool:
+    """Whether an explanation assumes a different number of layers, which is rare in a count of one part."""
+    return any(cause.miscount.startswith("L=") for cause in verdict.explanation or ())
 
 
 def _likeliest(
@@ -459,6 +531,7 @@ def _likeliest(
         for combination in among.combinations(value)[:_MOST_ALIKE]
         for ruled_out in [is_ruled_out(part.tensors, count.sizes, combination.miscounts, counted_right)]
         if 0 < len(combination.miscounts) <= most
+        and all(_is_possible(miscount, count) for miscount in combination.miscounts)
         and combination.bits <= rarest
         and ((called and not tiny) or not is_chance(value, among.right, combination.bits))
     ]
@@ -468,12 +541,22 @@ def _likeliest(
     return LineVerdict(line, part, causes(part.tensors, count.sizes, combination.miscounts))
 
 
+def _is_possible(miscount: str, count: _CountedModel) -> bool:
+    """Whether a miscount can be made in this model: only ALBERT's layers can be counted as if they were not shared.
+
+    A part of one layer or head looks like a part that all layers or heads share.
+    """
+    return MISCOUNTS[miscount].make(count.tensors, count.sizes) != count.tensors
+
+
 _ONE_LAYER = re.compile(
     r"\b(?:one|per|each|every|a|single)\b.?(?:encoder |decoder |transformer )?(?:layer|block)"
     r"|[单每一]个?(?:编码器|解码器|(?:encoder|transformer) ?)?层",
     re.I,
 )
-_ONE_HEAD = re.compile(r"\b(one|per|each|a|single)\b.?head|单头|每个?头|一个头", re.I)
+_ONE_HEAD = re.compile(
+    r"\b(?:one|per|each|every|a|an|single)\b.?(?:(?:self-?)?attention )?head|[每一单]个?(?:注意力|自注意力)?头", re.I
+)
 # Maximum bits of an explanation. _MOST_BITS is less than MOST_BITS in explain.py, because one term has fewer mistakes
 # than a whole count. Only a common mistake, of at most _MOST_OF_ROUNDED bits, can explain a rounded number.
 _MOST_BITS, _MOST_OF_ROUNDED = 9.0, 4.0
@@ -534,6 +617,8 @@ def _candidates(name: str, called: Sequence[str], count: _CountedModel) -> list[
     parts = list(parts_of(count.tensors, count.sizes, called or (() if paths else PARTS)))
     if called and not re.search("head|头", name, re.I):
         parts = [part for part in parts if part.heads == "all" or part.layers == "one"]
+    if _ONE_HEAD.search(name):
+        parts = [part for part in parts if part.heads == "one"] or parts
     specific = [part for part in parts if _is_specific(part, name)]
     parts = [*specific, *(part for part in parts if part not in specific)]
     return [*paths, *parts] if re.search(r"[._]", name) else [*parts, *paths]
@@ -587,7 +672,7 @@ def _meant(name: str, candidates: Sequence[Counted]) -> Sequence[Counted]:
     return [part for part in candidates if _is_specific(part, name)] or candidates
 
 
-_NUMBER = re.compile(rf"\.{LAYER_NUMBER}(?=\.|$)")
+_NUMBER = re.compile(rf"(?<=\w)\.{LAYER_NUMBER}(?=\.|$)")  # a letter alone is no layer: E = V*H
 
 
 def _of_path(name: str, count: _CountedModel) -> Iterator[Counted]:

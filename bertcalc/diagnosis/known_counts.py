@@ -188,7 +188,7 @@ def more_counts(config: Config) -> Iterator[KnownCount]:
     """
     pooler = family_of(config).base.pooler
     hidden = config.hidden_size
-    for known_count in known_counts(config):
+    for known_count in every_count(config, known_counts):
         if known_count.buffers:
             continue
         tensors = list(known_count.model.tensors())
@@ -340,11 +340,14 @@ def readings(number: Typed) -> list[Reading]:
     """
     meanings = []
     # 8-bit and training have the same factors as other readings, so they would only repeat them.
-    none: tuple[str, ...] = ("bits", *_NUMBERS) if number.unit == "bytes" else ("8-bit", "training")
+    # A number of bytes is no number of parameters: at 8 bits, it has the same value.
+    none: tuple[str, ...] = ("8-bit", "4-bit", "training")
+    if number.unit == "bytes":
+        none = ("bits", "parameters", *_NUMBERS)
     none = none if number.unit == "bytes" and number.value >= 10**8 else (*none, *_GIBI)
     keys = [key for key in READINGS if key not in none]
     if number.unit == "bytes":
-        keys.sort(key=("parameters", "mebi").__contains__)  # a number in bytes is rarely a number of parameters
+        keys.sort(key="mebi".__eq__)  # a number in bytes is rarely a number of parameters
     elif number.unit == "parameters":
         keys = ["parameters", *_NUMBERS, "mebi"]
     for rounded in (False, True):

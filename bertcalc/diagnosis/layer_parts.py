@@ -77,7 +77,7 @@ class Selection(NamedTuple):
     def tensors(self, tensors: Sequence[Tensor], sizes: MiscountSizes) -> tuple[Tensor, ...]:
         """Return the selected tensors among ``tensors``, which may have numeric or symbolic sizes."""
         if self.part in PARTS:
-            return _within(_part(tensors, sizes, self.part), sizes, self.layers, self.heads)
+            return _within(_part(_with_slices(tensors, sizes), self.part), sizes, self.layers, self.heads)
         named = [tensor for tensor in tensors if tensor.name in self.names]
         return tuple(named if self.layers == "all" else of_layers(named, self.layers))
 
@@ -91,7 +91,8 @@ def table_called(name: str) -> str | None:
 
 def parts_of(tensors: Sequence[Tensor], sizes: MiscountSizes, parts: Iterable[str] = PARTS) -> Iterator[Counted]:
     """Yield the parts of a model in all layers, in one layer and in all layers except one; then for one head."""
-    everywhere = [(part, inside) for part in parts if (inside := _part(tensors, sizes, part))]
+    pieces = _with_slices(tensors, sizes)
+    everywhere = [(part, inside) for part in parts if (inside := _part(pieces, part))]
     places: list[tuple[Layers, Heads]] = [("all", "all"), ("one", "all"), ("others", "all")]
     if sizes.num_attention_heads != 1:
         places += [("one", "one"), ("all", "one")]
@@ -101,15 +102,20 @@ def parts_of(tensors: Sequence[Tensor], sizes: MiscountSizes, parts: Iterable[st
                 yield Counted(part, within, layers, heads)
 
 
-def _part(tensors: Sequence[Tensor], sizes: MiscountSizes, part: str) -> tuple[Tensor, ...]:
+def _with_slices(tensors: Iterable[Tensor], sizes: MiscountSizes) -> list[tuple[Tensor, tuple[Tensor, ...]]]:
+    """Pair the tensors with the slices of fused matrices; other tensors have none."""
+    return [(tensor, slices(tensor, sizes) if is_fused(tensor) else ()) for tensor in tensors]
+
+
+def _part(pieces: Iterable[tuple[Tensor, tuple[Tensor, ...]]], part: str) -> tuple[Tensor, ...]:
     """Return the tensors of a part. If only slices of a fused matrix belong to the part, they are returned instead."""
     concerned = PARTS[part][0]
     inside: list[Tensor] = []
-    for tensor in tensors:
+    for tensor, parts in pieces:
         if concerned(tensor):
             inside.append(tensor)
-        elif is_fused(tensor):
-            inside += filter(concerned, slices(tensor, sizes))
+        elif parts:
+            inside += filter(concerned, parts)
     return tuple(inside)
 
 
@@ -176,10 +182,14 @@ def of_layers(tensors: Sequence[Tensor], layers: Layers) -> Iterator[Tensor]:
     Nothing is yielded if any tensor is not repeated in several layers. A first layer that differs from the others is an
     exception: its tensors may be among ``tensors``, but it is never the single layer.
     """
-    first_layers = [tensor for tensor in tensors if split_layer(tensor.name)[0].endswith(".0")]
-    alike = [tensor for tensor in tensors if tensor not in first_layers]
-    if any("*" not in tensor.name or tensor.copies == 1 for tensor in alike):
-        return
+    first_layers, alike = [], []
+    for tensor in tensors:
+        if split_layer(tensor.name)[0].endswith(".0"):
+            first_layers.append(tensor)
+        elif "*" in tensor.name and tensor.copies != 1:
+            alike.append(tensor)
+        else:
+            return
     if layers == "others" and alike:
         yield from first_layers
     for tensor in alike:

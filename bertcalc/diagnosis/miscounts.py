@@ -17,7 +17,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from bertcalc.config import Config
-from bertcalc.diagnosis.tensor_filter import in_layer, is_bias, selector
+from bertcalc.diagnosis.tensor_filter import Selector, in_layer, is_bias, selector
 from bertcalc.model.family import LANGUAGE_MODEL
 from bertcalc.model.model import Model
 from bertcalc.model.modules import AFTER_LAYERS, Place, Shape, Tensor, split_layer
@@ -69,6 +69,7 @@ class Miscount(NamedTuple):
     """One mistake: its description, the change that it makes to each tensor, and its rarity in bits.
 
     A mistake of 4 bits is made half as often as a mistake of 3 bits. Exercises use only ``drawn`` mistakes.
+    Tensors that ``concerns`` does not select never change, whatever their sizes and copies.
     """
 
     description: str  # an English sentence without its full stop, with placeholders for ``values``
@@ -76,6 +77,7 @@ class Miscount(NamedTuple):
     bits: float = 6.0
     values: Mapping[str, str] = {}
     drawn: bool = False
+    concerns: Selector = selector("")
 
     def make(self, tensors: Iterable[Tensor], sizes: MiscountSizes) -> tuple[Tensor, ...]:
         """Apply the miscount and return the tensors that are counted afterwards."""
@@ -155,7 +157,7 @@ def _size(text: str, sizes: MiscountSizes) -> Any:
         return sizes.padded[int(text[7:])]
     above, _sign, below = text.partition(" / ")
     values = sizes.letters
-    number = prod(int(word) if word.isdigit() else values[word] for word in above.split())
+    number = prod([int(word) if word.isdigit() else values[word] for word in above.split()])
     return number // values[below] if below else number
 
 
@@ -179,9 +181,13 @@ def _roles(tensor: Tensor) -> list[str]:
 
 def slices(tensor: Tensor, sizes: MiscountSizes) -> tuple[Tensor, ...]:
     """Split a fused matrix or bias into its parts, such as query, key and value; return other tensors unchanged."""
-    roles = _roles(tensor)
-    shape = _part(tensor, len(roles), sizes) if len(roles) > 1 else tensor.shape
-    return tuple(tensor._replace(shape=shape, place=tensor.place._replace(role=role)) for role in roles)
+    parts = _by_role(tensor)
+    shape = _part(tensor, len(parts), sizes) if len(parts) > 1 else tensor.shape
+    return tuple(part._replace(shape=shape) for part in parts)
+
+
+def _by_role(tensor: Tensor) -> list[Tensor]:
+    return [tensor._replace(place=tensor.place._replace(role=role)) for role in _roles(tensor)]
 
 
 def of_one_head(tensor: Tensor, sizes: MiscountSizes) -> Tensor:
@@ -250,59 +256,70 @@ _COPIES: Mapping[str, Callable[[Tensor, Any], Any]] = {
 }
 
 
-def _change(
-    *,
-    add: str = "",
-    out: str = "",
-    of: str = "",
-    beside: Mapping[str, Any] | None = None,
-    split: bool = False,
-    copies: str = "",
-    **sides: str,
-) -> Change:
-    """Return the change that a line of miscounts.toml describes.
+class _CountChange:
+    """The change that a line of miscounts.toml describes.
 
     ``add``, ``out`` and ``of`` are selectors for tensor_filter.py. ``add`` counts tensors that the model lacks, and
     ``out`` leaves out tensors that it has. Tensors selected by ``of`` get a second tensor ``beside`` them in another
     place, other ``copies``, or other dimensions (keys of _SIDES). ``split`` selects the parts of a fused matrix
     separately.
     """
-    added, left_out, changed = selector(add), selector(out), selector(of)
 
-    def sided(tensor: Tensor, sizes: MiscountSizes) -> Tensor:
-        for key, text in sides.items():
-            tensor = tensor._replace(shape=tuple(_SIDES[key](tensor, _size(text, sizes), sizes)))
-        return tensor
+    def __init__(
+        self,
+        *,
+        add: str = "",
+        out: str = "",
+        of: str = "",
+        beside: Mapping[str, Any] | None = None,
+        split: bool = False,
+        copies: str = "",
+        **sides: str,
+    ) -> None:
+        self._add, self._out, self._of = (selector(text) if text else None for text in (add, out, of))
+        self._beside, self._split, self._copies, self._sides = beside, split, copies, sides
 
-    def change(tensor: Tensor, sizes: MiscountSizes) -> Iterable[Tensor]:
+    def __call__(self, tensor: Tensor, sizes: MiscountSizes) -> Iterable[Tensor]:
+        if self._split and is_fused(tensor) and not self._concerns(tensor):
+            parts = slices(tensor, sizes)
+            if any(map(self._concerns, parts)):
+                return [after for part in parts for after in self._changed(part, sizes)]
+        return self._changed(tensor, sizes)
+
+    def concerns(self, tensor: Tensor) -> bool:
+        """Whether the tensor or a part of it may change."""
         if is_lacking(tensor):
-            if not (add and added(tensor)):
+            return bool(self._add and self._add(tensor))
+        return self._concerns(tensor) or (self._split and any(map(self._concerns, _by_role(tensor))))
+
+    def _concerns(self, tensor: Tensor) -> bool:
+        return bool((self._out and self._out(tensor)) or (self._of and self._of(tensor)))
+
+    def _changed(self, tensor: Tensor, sizes: MiscountSizes) -> Iterable[Tensor]:
+        if is_lacking(tensor):
+            if not (self._add and self._add(tensor)):
                 return (tensor,)
-            return (sided(tensor._replace(name=tensor.name[1:-1], shape=tensor.shape[:-1]), sizes),)
-        if out and left_out(tensor):
+            return (self._sided(tensor._replace(name=tensor.name[1:-1], shape=tensor.shape[:-1]), sizes),)
+        if self._out and self._out(tensor):
             return ()
-        if add or not changed(tensor):
+        if self._add or not (self._of and self._of(tensor)):
             return (tensor,)
-        if beside:
-            other = tensor._replace(name=f"{tensor.name} (beside)", place=tensor.place._replace(**beside))
-            return tensor, sided(other, sizes)
-        if copies == "one layer" and split_layer(tensor.name)[0].endswith(".0"):
+        if self._beside:
+            place = tensor.place._replace(**self._beside)
+            return tensor, self._sided(tensor._replace(name=f"{tensor.name} (beside)", place=place), sizes)
+        if self._copies == "one layer" and split_layer(tensor.name)[0].endswith(".0"):
             return ()
-        if copies:
-            layers = sizes.num_hidden_layers
+        if self._copies:
+            layers, copies = sizes.num_hidden_layers, self._copies
             count = _layers(tensor, int(copies), layers) if copies.isdigit() else _COPIES[copies](tensor, layers)
-            return (tensor._replace(copies=count),)
-        return (sided(tensor, sizes),)
+            return (Tensor(tensor.name, tensor.shape, count, tensor.place, tensor.frozen),)
+        return (self._sided(tensor, sizes),)
 
-    def change_slices(tensor: Tensor, sizes: MiscountSizes) -> Iterable[Tensor]:
-        def concerned(part: Tensor) -> bool:
-            return bool((out and left_out(part)) or (of and changed(part)))
-
-        if not is_fused(tensor) or concerned(tensor) or not any(map(concerned, slices(tensor, sizes))):
-            return change(tensor, sizes)
-        return [after for part in slices(tensor, sizes) for after in change(part, sizes)]
-
-    return change_slices if split else change
+    def _sided(self, tensor: Tensor, sizes: MiscountSizes) -> Tensor:
+        for key, text in self._sides.items():
+            shape = tuple(_SIDES[key](tensor, _size(text, sizes), sizes))
+            tensor = Tensor(tensor.name, shape, tensor.copies, tensor.place, tensor.frozen)
+        return tensor
 
 
 def _miscounts(name: str, description: str, bits: Any, **change: Any) -> Iterator[tuple[str, Miscount]]:
@@ -310,12 +327,13 @@ def _miscounts(name: str, description: str, bits: Any, **change: Any) -> Iterato
     drawn = change.pop("drawn", False)
     values: dict[str, str] = {key: change.pop(key) for key in ("part", "size") if key in change}
     if not isinstance(bits, dict):
-        yield name, Miscount(description, _change(**change), bits, values, drawn)
+        count_change = _CountChange(**change)
+        yield name, Miscount(description, count_change, bits, values, drawn, count_change.concerns)
         return
     for number, rare in bits.items():
         filled: dict[str, Any] = {key: value.replace("{size}", number) for key, value in change.items()}
-        values = {"size": f"{int(number):,}"}
-        yield name.replace("{size}", number), Miscount(description, _change(**filled), rare, values, drawn)
+        size = f"{int(number):,}"
+        yield from _miscounts(name.replace("{size}", number), description, rare, size=size, drawn=drawn, **filled)
 
 
 _TABLE = table_beside(__file__)

@@ -10,16 +10,20 @@
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, islice
 from typing import NamedTuple
 
 from bertcalc.config import Config, letters
-from bertcalc.diagnosis.changed_counts import changed_in_words
-from bertcalc.diagnosis.diagnose import Diagnosis, OtherModelMatch, diagnose
+from bertcalc.diagnosis.changed_counts import adapter_counts, changed_in_words
+from bertcalc.diagnosis.count_lines import FACTOR_NOUN, TypedLine, wrong_result
+from bertcalc.diagnosis.diagnose import Diagnosis, OtherModelMatch, OwnPart, diagnose
 from bertcalc.diagnosis.explain import Explanation
 from bertcalc.diagnosis.file_sizes import buffers, file_sizes
+from bertcalc.diagnosis.flop_counts import step_costs_of
+from bertcalc.diagnosis.hand_count import judge, single_mistakes
 from bertcalc.diagnosis.known_counts import (
     PUBLISHED_CONFIGS,
     READINGS,
@@ -28,6 +32,7 @@ from bertcalc.diagnosis.known_counts import (
     known_counts,
     other_labels,
 )
+from bertcalc.diagnosis.layer_parts import USUAL
 from bertcalc.diagnosis.part_words import known_in_words, mistakes_in_words, part_in_words
 from bertcalc.diagnosis.peft_line import PeftLine, printed_by_peft
 from bertcalc.diagnosis.relatives import RELATIVES, counts_of_relatives
@@ -35,7 +40,7 @@ from bertcalc.diagnosis.stored_sizes import stored_sizes
 from bertcalc.families import build
 from bertcalc.model.model import Model
 from bertcalc.text import N_, shorten
-from bertcalc.text.amounts import Typed, amount
+from bertcalc.text.amounts import Typed, amount, typed
 from bertcalc.text.arguments import checked
 from bertcalc.text.digits import scaled
 from bertcalc.text.problem import InputError, Problem
@@ -74,17 +79,124 @@ def meanings_of(model: Model, text: str) -> Meanings:
     written = number_asked(text)
     number = amount(written, None, letters(model.config))
     diagnosis = diagnose(KnownCount(model, model.num_parameters()), number)
+    if wrong := wrong_result(text, model.config):
+        meanings = [wrong, *_sentences(model, number, written, diagnosis)]
+        return Meanings(written, tuple(meanings)[:_MOST], diagnosis)
     if field := field_asked(text):
         return Meanings(written, tuple(_solved(model, field, number, written)), diagnosis)
-    sentences = dict.fromkeys(map(_Key, _sentences(model, number, written, diagnosis)))
+    if supposed := _supposed(model, text):
+        return Meanings(written, (supposed,), diagnosis)
+    in_order = (
+        _adapters(model, number, text),
+        _of_wrong_part(model, number, written, diagnosis),
+        _sentences(model, number, written, diagnosis),
+    )
+    sentences = dict.fromkeys(map(_Key, chain(*in_order)))
     if not sentences and number.unit in (None, "parameters") and number.low == number.high:
         labelled = _of_other_labels(type(model.config), int(number.value), written)
         sentences = dict.fromkeys(map(_Key, islice(labelled, _MOST_LABELLED)))
+    if not sentences and number.unit in ("FLOPs", "MACs"):
+        sentences = dict.fromkeys(map(_Key, islice(_of_steps(model, number, written), _MOST_LABELLED)))
+    if not sentences and number.unit == "bytes":
+        sentences = dict.fromkeys(map(_Key, islice(buffers(model, number.low, number.high), _MOST_LABELLED)))
     if not sentences and number.unit is None and number.value > _LEAST_FILE and number.low == number.high:
         # The last resort for a number without a unit: files of other classes, and pickles, which have inexact sizes.
         files = stored_sizes(model, number, written), file_sizes(model, int(number.value), published=False)
         sentences = dict.fromkeys(map(_Key, chain(*files)))
     return Meanings(written, tuple(key.problem for key in sentences)[:_MOST], diagnosis)
+
+
+def _of_wrong_part(model: Model, number: Typed, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
+    """Yield a sentence about a part that is counted with a single mistake, unless the whole model explains a number.
+
+    An example is the count of all layers without LayerNorm.
+    """
+    is_count = number.unit in (None, "parameters") and number.low == number.high > _LEAST_PART
+    parts = [part for part in diagnosis.parts if not part.added]
+    known = diagnosis.matches or parts or diagnosis.changed or diagnosis.slips or diagnosis.claims
+    is_of_model = bool(known or diagnosis.hand) or any(other.is_whole for other in diagnosis.elsewhere)
+    if not is_count or is_of_model or any(len(way.explanation) < _SEVERAL for way in diagnosis.miscounted):
+        return
+    verdict = judge(TypedLine("", written, number.value), model, model.final_config)
+    if verdict.counted and verdict.explanation:
+        values = {"right": f"{verdict.counted.right:,}", "known": part_in_words(verdict.counted, model)}
+        for explanation in single_mistakes(verdict.counted, model.final_config, int(number.value)):
+            mistakes = mistakes_in_words(explanation, model.final_config)
+            yield Problem("", None, _SHOULD_BE, {"number": written, "mistakes": mistakes, **values})
+
+
+_LEAST_PART, _SEVERAL = 10**5, 3
+_SHOULD_BE = N_("{number} should be {right} for {known}: {mistakes}.")
+
+
+def _of_steps(model: Model, number: Typed, written: str) -> Iterator[Problem]:
+    """Yield sentences about the modules and operations that cost a number of FLOPs or MACs."""
+    for row, batch, unit in step_costs_of(model, number):
+        words, layers = Problem.of("{part}", part=row.name), model.final_config.num_hidden_layers
+        if "*" in row.name and row.copies > 1:
+            words = Problem.of(N_("{part} of one layer"), part=words)
+        elif "*" in row.name:
+            words = Problem.of(N_("{part} of all {layers} layers"), part=words, layers=layers)
+        message = N_("{number} is the cost of {part} in a batch of {batch} × {length} tokens: {operations}.")
+        values = {"batch": batch.batch_size, "length": batch.sequence_length, "part": words, "number": written}
+        yield Problem.of(message, operations=scaled(Fraction(batch.batch_size * row.cost), unit), **values)
+
+
+def _supposed(model: Model, text: str) -> Problem | None:
+    """Answer a question about another size: with a hidden size of 1024, how many parameters does it have?"""
+    sizes = _sizes_supposed(text)
+    if len(sizes) != 1:
+        return None
+    [(field, value)] = sizes.items()
+    count = _count(model, field, value) or _count(_with_one_head(model), field, value)
+    values = {"field": field, "value": value, "count": count}
+    return Problem.of(_SOLVED, architecture=changed_in_words(model), **values) if count else None
+
+
+def _sizes_supposed(text: str) -> dict[str, int]:
+    """The sizes in a question about the parameters of a changed model; empty for any other text.
+
+    A question about a part, about another model or about its costs is not answered.
+    """
+    if not _ASKS_COUNT.search(text) or _ASKS_OTHERWISE.search(text):
+        return {}
+    sizes = ((field, re.search(f"(?:{pattern}){_SIZE_OF_FIELD}", text, re.I)) for field, pattern in _FIELDS.items())
+    return {field: int(size["digits"].replace(",", "")) for field, size in sizes if size}
+
+
+def is_answered(text: str) -> bool:
+    """Whether a text asks about a size or an adapter, so that the sentences of ``meanings_of`` answer it."""
+    return bool(field_asked(text) or is_about_adapter(text) or len(_sizes_supposed(text)) == 1)
+
+
+def _with_one_head(model: Model) -> Model:
+    """Return the model with a single head, which any hidden size can have; the number of parameters is the same."""
+    heads = type(model.config).own_name("num_attention_heads")
+    config = replace(model.config, **{heads: 1})  # type: ignore[arg-type]
+    return model.changed(config=config)
+
+
+_ASKS_OTHERWISE = re.compile(
+    r"\b(?:pooler|embeddings?|attention|feed|ffn|norms?|FLOPs?|MACs?|bytes?|memory|large|small|mini|medium|tiny|xl)\b"
+    r"|distil|albert|roberta|electra|gpt|deberta|modernbert|llama|池化|嵌入|注意力|前馈|显存|字节|计算量|每层",
+    re.I,
+)
+_ASKS_COUNT = re.compile(r"\bhow (?:many|large|big)\b|多少|参数量|有多大", re.I)
+
+
+def _adapters(model: Model, number: Typed, text: str) -> Iterator[Problem]:
+    """Yield sentences about adapters, if a text is about a number of trained parameters."""
+    if is_about_adapter(text) and number.low == number.high and number.unit in (None, "parameters"):
+        yield from (changed.in_words(number_asked(text)) for changed in adapter_counts(model, int(number.value)))
+
+
+def is_about_adapter(text: str) -> bool:
+    """Whether a text is about the parameters that an adapter trains, and gives no rank."""
+    return bool(_ADAPTER.search(text)) and not _RANK.search(text)
+
+
+_ADAPTER = re.compile(r"\blora\b|\bpeft\b|adapter|(?<!non-)\btrainable\b|\brank\b|微调|可训练", re.I)
+_RANK = re.compile(r"\b(?:r|rank)\s?(?:=|of|is|为|是)?\s?[0-9]", re.I)
 
 
 class _Key:
@@ -102,12 +214,16 @@ class _Key:
 
 _FIELDS = {
     "hidden_size": r"hidden.?size|隐藏层?(?:维度|大小)",
-    "vocab_size": r"vocab|词表|词汇",
+    "vocab_size": r"vocab\w*(?:.?size)?|词表(?:大小)?|词汇",
     "num_hidden_layers": r"layers|层数|多少层",
     "intermediate_size": r"intermediate|中间",
     "max_position_embeddings": r"positions?|位置",
     "num_labels": r"labels|classes|标签|类别",
+    "num_attention_heads": r"\bheads\b|注意力头|多少个?头",
 }
+_SIZE_OF_FIELD = (
+    r"\W{0,3}(?:is|of|was|为|是)?\W{0,3}(?P<digits>[0-9][0-9,]{0,9})"  # if hidden size = 1024, how many parameters?
+)
 _QUESTION = re.compile(r"\b(?:which|what|how many)\b|多少|几|什么|哪", re.I)
 _IS_QUESTION = re.compile(rf"^(?:{_QUESTION.pattern})|[?？]$|(?:多少|几个?|什么)\W*$", re.I)
 # Words that tools print before the count of a whole model.
@@ -121,11 +237,12 @@ _LABELLED = re.compile(
 _FILE_NAME = re.compile(r"[\w-]\.(?:bin|safetensors|pth?|ckpt)\b", re.I)
 # Signs that a text is about the size of a file.
 _ASKS_ABOUT_SIZE = re.compile(rf"\bwhy\b|为什么|为何|{_FILE_NAME.pattern}", re.I)
-_LONGEST_LINE, _FEWEST_DIGITS = 300, 6
+_LONGEST_LINE, _FEWEST_DIGITS, _FEWEST_OF_ADAPTER = 300, 6, 4
 # A number that is not part of a name, possibly with a unit.
 _BYTES = re.compile(
-    r"(?<![\w.,:/-])(?P<number>[0-9](?:[0-9,._']{0,60}[0-9])?)(?![\w:/-])(?P<unit>[ \t]?(?:[kmgt]i?b|bytes?|b|字节)\b)?"
-    r"|(?<![\w.,:/-])(?P<joined>[0-9](?:[0-9,._']{0,60}[0-9])?(?:[kmgt]i?b|bytes?|b|字节))(?!\w)",
+    r"(?<![A-Za-z0-9_.,:/-])(?P<number>[0-9](?:[0-9,._']{0,60}[0-9])?)(?![A-Za-z0-9_:/-])"
+    r"(?P<unit>[ \t]?(?:[kmgt]i?b|bytes?|b|字节)\b)?"
+    r"|(?<![A-Za-z0-9_.,:/-])(?P<joined>[0-9](?:[0-9,._']{0,60}[0-9])?(?:[kmgt]i?b|bytes?|b|字节))(?![A-Za-z0-9_])",
     re.IGNORECASE,
 )
 _TOTALS_ALONE = re.compile(
@@ -152,8 +269,8 @@ COUNTS_OTHER_THINGS = re.compile(
     re.I,
 )
 _ROUNDED = re.compile(
-    r"(?<![\w.,:/-])[0-9]+(?:\.[0-9]+)?"
-    r"(?: ?(?:[MB]|million|billion)(?![\w/-])| ?[千百]?[亿万](?:[0-9]{1,4}[千百]?万?){0,3})"
+    r"(?<![A-Za-z0-9_.,:/-])[0-9]+(?:\.[0-9]+)?"
+    r"(?: ?(?:[MB]|million|billion)(?![A-Za-z0-9_/-])| ?[千百]?[亿万](?:[0-9]{1,4}[千百]?万?){0,3})"
 )
 # The totals below a summary of torchinfo, torchsummary or Keras.
 _RULE = r"[ \t=_─━]*"
@@ -195,7 +312,8 @@ def field_asked(text: str) -> str:
     """
     if not _QUESTION.search(text):
         return ""
-    return next((field for field, pattern in _FIELDS.items() if re.search(pattern, text, re.I)), "")
+    asked = (field for field, pattern in _FIELDS.items() if re.search(pattern, text, re.I))
+    return next((field for field in asked if not re.search(f"(?:{_FIELDS[field]}){_SIZE_OF_FIELD}", text, re.I)), "")
 
 
 def number_asked(text: str) -> str:
@@ -210,12 +328,17 @@ def number_asked(text: str) -> str:
     >>> number_asked("Trainable params: 66,955,010\\nNon-trainable params: 0\\nTotal params: 66,955,010")
     '66,955,010'
     """
+    with suppress(InputError):
+        typed(text.strip())
+        return text.strip()  # with its unit: 150,994,944 FLOPs
     if totals := _TOTALS_OF_SUMMARY.fullmatch(text) or _TOTALS_ALONE.fullmatch(text.strip()):
         return totals["number"]
     if label := _LABELLED.fullmatch(text.strip()):
         return label["number"]
     if shape := _ONLY_SHAPE.fullmatch(text.strip()):
         return " * ".join(re.findall("[0-9]+", shape["sizes"]))
+    if calculation := _calculation_in(text):
+        return calculation
     if counted := _COUNTED_BY_CODE.fullmatch(text.strip()):
         return counted["number"]
     if size := _size_of_file(text):
@@ -223,6 +346,31 @@ def number_asked(text: str) -> str:
     is_question = _QUESTION.search(text) and _IS_QUESTION.search(text.strip())
     match = (_CHINESE.search(text[:400]) or _NUMBER.search(text[:400])) if is_question else None
     return match[0].strip(" ,.") if match else only_number(text) or text.strip()
+
+
+def _calculation_in(text: str) -> str:
+    """Return the calculation in a text with its result, such as "768*768*4 = 2.4 MB", or with words after its factors.
+
+    The calculation gets the unit of its result, but bytes only if it equals that result. Any other text yields "".
+    """
+    if len(text) > _LONGEST_LINE:
+        return ""
+    plain = FACTOR_NOUN.sub(" ", text.strip())
+    calculation, *results = (side.strip() for side in _EQUALS.split(plain))
+    if not (results or plain != text.strip()) or "\n" in plain or not _WRITTEN_OUT.fullmatch(calculation):
+        return ""
+    try:
+        first, *others = [amount(side, None, _ANY_LETTERS) for side in (calculation, *results)]
+    except InputError:
+        return ""
+    unit = next((side.unit for side in others if side.unit), None)
+    agrees = unit != "bytes" or any(side.low <= first.value <= side.high for side in others)
+    return calculation if first.unit or not unit or not agrees else f"{calculation} {unit}"
+
+
+_EQUALS = re.compile(r"\s*[=＝≈≃]\s*[~≈]?")
+_WRITTEN_OUT = re.compile(r".*(?:[*×^+·/]|[0-9] ?x ?[0-9]|[VHLAIPTC] ?[VHLAIPTC²0-9]).*[\w)²³]")
+_ANY_LETTERS = dict.fromkeys("VHLAIPTCE", 2)
 
 
 def only_number(text: str) -> str:
@@ -242,7 +390,8 @@ def only_number(text: str) -> str:
         return ""
     counted = (match for match in _BYTES.finditer(line) if not COUNTS_OTHER_THINGS.match(line, match.end()))
     numbers = [match["number"] for match in counted if not match["unit"] and match["number"]]
-    exact = [number for number in numbers if len(re.sub(r"\D", "", number)) >= _FEWEST_DIGITS and "." not in number]
+    fewest = _FEWEST_OF_ADAPTER if is_about_adapter(line) else _FEWEST_DIGITS
+    exact = [number for number in numbers if len(re.sub(r"\D", "", number)) >= fewest and "." not in number]
     rounded = (match for match in _ROUNDED.finditer(line) if not COUNTS_OTHER_THINGS.match(line, match.end()))
     asked = exact or [match[0] for match in rounded]
     return asked[0] if len(asked) == 1 else ""
@@ -274,7 +423,7 @@ def _sentences(model: Model, number: Typed, written: str, diagnosis: Diagnosis) 
         yield from stored
         if exact is not None:
             yield from files if stored else file_sizes(model, exact, pickled=True)
-            yield from buffers(model, exact)
+            yield from buffers(model, exact, exact, written)
     if exact is not None and number.unit in (None, "parameters"):
         yield from _one_label(model, exact, written)
     plain = any(match.reading.key == "parameters" for match in diagnosis.matches)
@@ -285,7 +434,7 @@ def _sentences(model: Model, number: Typed, written: str, diagnosis: Diagnosis) 
         yield from _of_relatives(number, written)
     if exact is not None and number.unit is None and exact > _LEAST_FILE and not diagnosis.known:
         yield from file_sizes(model, exact, pickled=False)
-        yield from buffers(model, exact)
+        yield from buffers(model, exact, exact, written)
         yield from stored_sizes(model, number, written, others=False)
 
 
@@ -295,6 +444,7 @@ def _of_diagnosis(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[
     yield from (changed.in_words(written) for changed in diagnosis.changed)
     meanings = [*_of_others(written, diagnosis)], [*_of_miscounts(written, diagnosis)]
     yield from chain(*(reversed(meanings) if diagnosis.miscounts_first else meanings))
+    yield from _of_sums(model, written, diagnosis)
     for cost in diagnosis.flops:
         message = N_("{number} is the cost of a batch of {batch} × {length} tokens ({phase}; {rule}): {operations}.")
         rule = Problem.of(_RULES[cost.rule]) if cost.rule in _RULES else cost.rule
@@ -331,10 +481,31 @@ def _of_matches(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[Pr
 
 
 def _of_parts(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
-    for part in diagnosis.parts:
-        if not part.added:
+    factors = sorted(map(int, re.findall("[0-9]+", written.replace(",", ""))))
+
+    def order(part: OwnPart) -> tuple[bool, bool, bool]:
+        """Usual parts come first, then those whose matrix has the written factors, and the pooler last."""
+        shapes = [sorted(tensor.shape) for tensor in part.counted.tensors]
+        rare = part.counted.part not in USUAL
+        return rare, shapes != [factors], any(tensor.place.component == "pooler" for tensor in part.counted.tensors)
+
+    for part in sorted(diagnosis.parts, key=order):
+        is_slice = part.counted.heads == "one" and part.counted.layers == "all"
+        if not part.added and not (is_slice and diagnosis.changed):
             about = None if part.reading.exact is not None else part.counted.right
             yield _read_as(written, part.reading.key, part_in_words(part.counted, model), about)
+
+
+def _of_sums(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
+    """Yield sentences about the first pairs of parts that add up to a number, unless an adapter has this count."""
+    pairs = [] if diagnosis.changed else [part for part in diagnosis.parts if part.added]
+    for part in pairs[:_MOST_SUMS]:
+        first, second = (part_in_words(counted, model) for counted in (part.counted, part.added) if counted)
+        known = Problem.of("{first} + {second}", first=first, second=second)
+        yield _read_as(written, part.reading.key, known)
+
+
+_MOST_SUMS = 2
 
 
 _RULES = {
@@ -406,7 +577,7 @@ def _read_as(written: str, key: str, counted: Problem, about: int | None = None)
 def _explained(written: str, count: KnownCount, explanation: Explanation) -> Problem:
     values = {"number": written, "right": f"{count.right:,}", "known": known_in_words(count)}
     values["mistakes"] = mistakes_in_words(explanation, count.model.final_config)
-    return Problem("", None, N_("{number} should be {right} for {known}: {mistakes}."), values)
+    return Problem("", None, _SHOULD_BE, values)
 
 
 def _one_label(model: Model, exact: int, written: str) -> Iterator[Problem]:
@@ -455,6 +626,12 @@ def _solved(model: Model, field: str, number: Typed, written: str) -> Iterator[P
     step = config.num_attention_heads if field == "hidden_size" else 1
     counts = [_count(model, field, value) for value in (present, present + step)]
     if None in counts or counts[0] == counts[1]:
+        heads = [cls for cls in model.family.classes if cls.task in _OF_LABELS and field == "num_labels"]
+        for count in other_labels(config, int(number.value)) if heads else ():
+            if count.model.cls in heads:
+                values = {"field": field, "value": count.model.config.num_labels, "count": count.total}
+                yield Problem.of(_SOLVED, architecture=count.model.architecture, **values)
+                return
         yield Problem.of(N_("The number of parameters does not depend on {field}."), field=field)
         return
     first, second = (count or 0 for count in counts)
@@ -466,12 +643,16 @@ def _solved(model: Model, field: str, number: Typed, written: str) -> Iterator[P
     if field == "hidden_size" and right and right < number.value / 2:
         return  # every possible hidden size is far from the number
     message = (
-        N_("With {field} = {value}, {architecture} has {count} parameters.")
+        _SOLVED
         if right == number.value
-        else N_("No {field} gives {number}: with {value}, {architecture} has {count} parameters.")
+        else N_("No value of {field} gives {number}: with {value}, {architecture} has {count} parameters.")
     )
     values = {"field": field, "value": nearest, "count": right, "number": written}
     yield Problem.of(message, architecture=changed_in_words(model), **values)
+
+
+_SOLVED = N_("With {field} = {value}, {architecture} has {count} parameters.")
+_OF_LABELS = ("sequence-classification", "token-classification")
 
 
 def _nearest(count: Callable[[int], int], wanted: Fraction) -> int:

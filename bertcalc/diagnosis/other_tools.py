@@ -56,7 +56,9 @@ def tool_counts(config: Config) -> list[tuple[str, int]]:
 
 def tools_with(number: Typed, config: Config) -> list[str]:
     """Return the names of the tools that count exactly this number."""
-    return [name for name, count in tool_counts(config) if number.low == count == number.high]
+    if number.low != number.high:
+        return []
+    return [name for name, count in tool_counts(config) if count == number.low]
 
 
 def corrections(tool: Tool, model: Model, sizes: MiscountSizes) -> tuple[Correction, ...]:

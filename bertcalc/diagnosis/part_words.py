@@ -29,7 +29,7 @@ def part_in_words(part: Counted, model: Model) -> Problem:
         return part_in_layers(part)
     if part.part == "layers":
         return Problem.of(N_("all {layers} layers"), layers=layers)
-    return Problem.of(N_("{part} of all {layers} layers"), part=part_in_layers(part), layers=layers)
+    return Problem.of(N_("{part} of all {layers} layers"), part=_in_counted_layers(part), layers=layers)
 
 
 def part_in_layers(part: Counted) -> Problem:
@@ -37,15 +37,27 @@ def part_in_layers(part: Counted) -> Problem:
 
     A part that is not in PARTS is described by its tensor or module name, or by the typed text.
     """
-    name = Problem.of(part.part) if part.part in PARTS else Problem.of("{part}", part=part.part)
-    if part.heads == "one":
-        name = Problem.of(N_("{part} of one head"), part=name)
     if part.layers == "all":
-        return name
+        return _of_head(part, part.part)
     if part.part == "layers":
         return Problem.of(N_("one layer") if part.layers == "one" else N_("all layers but one"))
     message = N_("{part} of one layer") if part.layers == "one" else N_("{part} of all layers but one")
-    return Problem.of(message, part=name)
+    return Problem.of(message, part=_in_counted_layers(part))
+
+
+def _in_counted_layers(part: Counted) -> Problem:
+    """Describe a part for a phrase that names its layers: "matrices" for "matrices of the layers"."""
+    return _of_head(part, _OF_THE_LAYERS.get(part.part, part.part))
+
+
+_OF_THE_LAYERS = {
+    f"{name} of the layers": name for name in (N_("LayerNorms"), N_("biases"), N_("matrices"), N_("vectors"))
+}
+
+
+def _of_head(part: Counted, text: str) -> Problem:
+    name = Problem.of(text) if part.part in PARTS else Problem.of("{part}", part=text)
+    return Problem.of(N_("{part} of one head"), part=name) if part.heads == "one" else name
 
 
 def _is_of_layers(part: Counted) -> bool:

@@ -124,15 +124,15 @@ def relative_of(config: Config) -> Relative | None:
     return next((relative for relative in RELATIVES.values() if relative.config == config), None)
 
 
-def nominal_count(config: Config) -> int | None:
+def nominal_count(model: Model) -> int | None:
     """Return the rounded count in the name of a published decoder, such as 7e9 for Llama-7B; otherwise None.
 
     Texts often calculate with this count.
 
-    >>> nominal_count(RELATIVES["llama-2-70b"].config)
+    >>> nominal_count(RELATIVES["llama-2-70b"].model)
     70000000000
     """
-    names = (name for name, relative in RELATIVES.items() if relative.config == config)
+    names = (name for name, relative in RELATIVES.items() if relative.config == model.config)
     sizes = (re.search(r"-([0-9]+(?:\.[0-9]+)?)b$", name) for name in names)
     return next((int(Fraction(size[1]) * 10**9) for size in sizes if size), None)
 

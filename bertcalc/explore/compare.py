@@ -48,7 +48,7 @@ COST_ALIKE = COUNTED_PHRASES.keys() - {"hidden_size", "num_attention_heads"}
 # Phrases for each switch: turned on, turned off.
 _SWITCHED: dict[str, tuple[str, str]] = {
     "add_pooling_layer": (N_("with a pooler"), N_("without a pooler")),
-    "tie_word_embeddings": (N_("decoder tied to the word embeddings"), N_("decoder with its own table")),
+    "tie_word_embeddings": (N_("decoder tied to the word embeddings"), N_("decoder with its own matrix")),
     "is_decoder": (N_("a decoder"), N_("no decoder")),
     "add_cross_attention": (N_("with cross-attention"), N_("without cross-attention")),
 }
@@ -56,6 +56,7 @@ _QUERY, _UP = Place("encoder", "attention", "query"), Place("encoder", "feed-for
 _FUSED, _GATED = Place("encoder", "attention", "query, key, value"), Place("encoder", "feed-forward", "up and gate")
 # A comparison shows the shapes of these matrices.
 _SHOWN = (Place("embeddings", role="word"), Place("embeddings", role="position"), _QUERY, _UP, _FUSED, _GATED)
+Steps = tuple[ChangeStep, ...]
 
 
 class FieldChange(NamedTuple):
@@ -218,7 +219,12 @@ def explain(start: Case, goal: Case, quantity: Quantity) -> Breakdown:
 
     Raises InputError if a model does not have the quantity.
     """
-    stages = list(path(start, goal))
+    return explain_path(start, list(path(start, goal)), quantity)
+
+
+def explain_path(start: Case, stages: Sequence[tuple[tuple[FieldChange, ...], Case]], quantity: Quantity) -> Breakdown:
+    """Explain the difference of a quantity along a path from ``start`` (see ``path``)."""
+    goal = stages[-1][1] if stages else start
     models = [start.model, *(case.model for _changes, case in stages)]
     if quantity.unit != "FLOPs":  # FLOPs do not depend on whether layers share weights
         stages = [
@@ -271,6 +277,8 @@ def joined_until_known(stages: Iterable[tuple[Changes, Callable[[], int]]]) -> I
 
 def _with_sharing(changes: tuple[FieldChange, ...], start: Model, goal: Model) -> tuple[FieldChange, ...]:
     """Set ``sharing`` for a change of class to or from a single layer that runs many times."""
+    if all(change.field != "architecture" for change in changes):
+        return changes
     before, after = _repeated(start), _repeated(goal)
     if (before > 1) == (after > 1):
         return changes
@@ -348,9 +356,6 @@ def path(start: Case, goal: Case) -> Iterator[tuple[tuple[FieldChange, ...], Cas
         current, waiting = values, ()
     if waiting:
         yield waiting, start.of(goal.changed)
-
-
-Steps = tuple[ChangeStep, ...]
 
 
 def _replaced_steps(before: Steps, after: Steps) -> Iterator[tuple[Steps, Steps, Steps]]:

@@ -334,17 +334,17 @@ def _nearly_linear(count: Callable[[int], int]) -> Callable[[int], int]:
 def _through(count: Callable[[int], int], apart: Collection[int]) -> Callable[[int], int]:
     """Return the count as a function of width: a quadratic polynomial, but exact counts at the widths in ``apart``."""
     places = [width for width in range(2, 6) if width not in apart][:3]
-    values = [Fraction(count(width)) for width in places]
+    others = [[other for other in places if other != place] for place in places]
+    divisors = [prod(place - other for other in far) for place, far in zip(places, others, strict=True)]
+    divisor = lcm(*divisors)
+    values = [count(place) * (divisor // by) for place, by in zip(places, divisors, strict=True)]
     exact: dict[int, int] = {}
 
     def interpolated(width: int) -> int:
         if width in apart:
             return exact.setdefault(width, exact[width] if width in exact else count(width))
-        total = Fraction()
-        for place, value in zip(places, values, strict=True):
-            others = [other for other in places if other != place]
-            total += value * prod(Fraction(width - other, place - other) for other in others)
-        return int(total)
+        parts = (value * prod([width - other for other in far]) for value, far in zip(values, others, strict=True))
+        return sum(parts) // divisor
 
     return interpolated
 

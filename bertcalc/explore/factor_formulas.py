@@ -34,7 +34,8 @@ from bertcalc.text.live_numbers import evaluated, live, mirrored
 
 WHOLE = "whole"
 STAYS = N_("{letter} fixed")
-MOSTLY = N_("mostly {letters}")
+WITH = N_("{times} with {reason}")
+MOSTLY = N_("{times}, mostly {reason}")
 _NEAR = Fraction(1, 20)  # tolerance for biases beside matrices: doubling H makes 4H² + 4H less than 4 times as large
 # Sizes that users expect to follow another size: in BERT, the intermediate size is 4 H.
 _FOLLOWS = {"intermediate_size": "hidden_size"}
@@ -55,13 +56,12 @@ class Factor(NamedTuple):
     mixed: bool = False
 
     def text(self, say: Callable[[str], str] = str, letters: Mapping[str, str] = EVERY_LETTER) -> str:
-        """Return the reason in letters, translated by ``say``: "H²", "mostly L·H²", "H, I fixed" or ""."""
+        """Return the reason in letters, translated by ``say``: "H²", "L·H²", "H, I fixed" or ""."""
         grown = "·".join(
             letters[field] + (superscript(power) if power != 1 else "") for field, power in self.powers.items()
         )
         stays = [say(STAYS).format(letter=letters[field]) for field in self.stays]
-        reason = ", ".join(filter(None, [grown, *stays]))
-        return say(MOSTLY).format(letters=reason) if self.mixed else reason
+        return ", ".join(filter(None, [grown, *stays]))
 
 
 class TermGrowth(NamedTuple):
@@ -114,20 +114,19 @@ class FigureGrowth(NamedTuple):
 
 @mirrored
 def growth_words(
-    growth: FigureGrowth, message: str, stays: str, mostly: str, follows: tuple[tuple[str, str], ...]
+    growth: FigureGrowth, alone: str, stays: str, mostly: str, follows: tuple[tuple[str, str], ...]
 ) -> str:
-    """Return the factor and its reason as in ``message``, such as "× 4.00: H²"; without a reason, only the factor.
+    """Return the factor and its reason, such as "× 4.00 with H²"; without a reason, only the factor.
 
-    ``stays`` and ``mostly`` are STAYS and MOSTLY in the reader's language. ``follows`` is the constant FOLLOWS. The
-    result is "" if there is no factor.
+    ``alone``, ``stays`` and ``mostly`` are WITH, STAYS and MOSTLY in the reader's language. ``follows`` is the constant
+    FOLLOWS. The result is "" if there is no factor.
     """
     factor = growth.factor
     if factor is None:
         return ""
     times = f"× {multiple(growth.after, growth.before)}"
-    words = {STAYS: stays, MOSTLY: mostly}
-    reason = factor.text(words.__getitem__, {size.field: size.letter for size in growth.sizes})
-    return message.format(times=times, reason=reason) if reason else times
+    reason = factor.text(lambda _stays: stays, {size.field: size.letter for size in growth.sizes})
+    return (mostly if factor.mixed else alone).format(times=times, reason=reason) if reason else times
 
 
 class Side(NamedTuple):
@@ -178,7 +177,6 @@ def _growth(before: Side, after: Side, key: Any, letters: Mapping[str, str]) -> 
 
 @lru_cache(maxsize=1024)
 def _terms(formula: Any) -> tuple[tuple[Any, tuple[tuple[str, int], ...]], ...]:
-    """Return a (node, exponents of the fields) pair for each term of an expanded formula."""
     return tuple((node_of_formula(term), _powers(term)) for term in sympy.Add.make_args(formula))
 
 

@@ -21,6 +21,7 @@ _ACTIVATIONS = sorted(
     {(facts.parameters, facts.kept): name for name, facts in reversed(ACTIVATIONS.items())}.values(),
     key=lambda name: (not ACTIVATIONS[name].parameters, list(ACTIVATIONS).index(name)),
 )
+_READ = "fields that are read"
 
 
 class Effect(NamedTuple):
@@ -86,9 +87,6 @@ def _watched(config: Config) -> tuple[Config, set[str]]:
     twin.__dict__.update(vars(config), **{_READ: read})
     read.clear()
     return twin, read
-
-
-_READ = "fields that are read"
 
 
 @cache  # one class per family: a new class per copy would fill the caches that are keyed by class

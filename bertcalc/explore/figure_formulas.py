@@ -9,7 +9,7 @@
 (22348431360, 44695683072)
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -21,7 +21,7 @@ from bertcalc.explore.compare import (
     Breakdown,
     Changes,
     FieldChange,
-    explain,
+    explain_path,
     joined_until_known,
     path,
     shapes,
@@ -35,6 +35,7 @@ from bertcalc.model.modules import Shape
 from bertcalc.text.live_numbers import at_sizes
 
 _SIZES = [field for field in FIELDS if field in SLIDERS]
+_PAIR = ("num_attention_heads", "hidden_size")
 
 
 class LiveCase(NamedTuple):
@@ -101,16 +102,17 @@ def live_explanation(first: LiveCase, second: LiveCase, measure: str) -> Breakdo
 
     A size that differs only after a slider has moved is a part with difference 0.
     """
-    plain = explain(first.case, second.case, EVERY_QUANTITY[measure])
+    stages = [*path(first.case, second.case)]
+    plain = explain_path(first.case, stages, EVERY_QUANTITY[measure])
     if not first.follows | second.follows:
         return plain
     by_changes = {_named(part.changes): part for part in plain.parts}
-    states = [*_states(first, second)]
+    states = [*_states(first, second, stages)]
     sides = [*(state.side for state in states[:-1]), second]
-    stages = ((state.changes, partial(live_figure, measure, side)) for state, side in zip(states, sides, strict=False))
+    figures = ((state.changes, partial(live_figure, measure, side)) for state, side in zip(states, sides, strict=False))
     before = total = live_figure(measure, first)
     parts = []
-    for state_changes, after in joined_until_known(stages):
+    for state_changes, after in joined_until_known(figures):
         part = by_changes.get(_named(state_changes))
         changes = tuple(_live_change(change, first, second) for change in (part.changes if part else state_changes))
         moved, inside = (part.moved, part.inside) if part else (0, ())
@@ -143,13 +145,14 @@ def _live_change(change: Any, first: LiveCase, second: LiveCase) -> FieldChange:
     return cast(FieldChange, change._replace(before=first.size(change.field), after=second.size(change.field)))
 
 
-def _states(first: LiveCase, second: LiveCase) -> Iterator[_State]:
-    """Yield the models of the path.
+def _states(
+    first: LiveCase, second: LiveCase, stages: Sequence[tuple[tuple[FieldChange, ...], Case]]
+) -> Iterator[_State]:
+    """Yield the models of the path, which has these stages.
 
     A model is repeated where a size is equal in both cases but can differ after a slider has moved. The number of
     states is therefore the same at every stop of the sliders.
     """
-    stages: list[tuple[Changes, Case]] = [*path(first.case, second.case)]
     differing = {change.field for changes, _case in stages for change in changes}
     configs = [side.case.model.config for side in (first, second)]
     waiting = [
@@ -176,16 +179,13 @@ def _states(first: LiveCase, second: LiveCase) -> Iterator[_State]:
     for changes, after in _joined(stages, pair):
         if differing.intersection(pair, _fields(changes)):
             changes = tuple(sorted((*changes, *waited(pair)), key=lambda change: FIELDS.index(change.field)))
-        place = _place(changes)
+        place = max(FIELDS.index(change.field) if change.field in FIELDS else len(FIELDS) for change in changes)
         while waiting and FIELDS.index(waiting[0]) < place:
             yield state(waited(pair if waiting[0] in pair else waiting[:1]))
         case = after
         yield state(changes)
     while waiting:
         yield state(waited(pair if waiting[0] in pair else waiting[:1]))
-
-
-_PAIR = ("num_attention_heads", "hidden_size")
 
 
 def _needs_both(first: LiveCase, second: LiveCase) -> bool:
@@ -202,7 +202,3 @@ def _joined(stages: Iterable[tuple[Changes, Case]], pair: Collection[str]) -> li
             changes = (*joined.pop()[0], *changes)
         joined.append((changes, case))
     return joined
-
-
-def _place(changes: Collection[Any]) -> int:
-    return max(FIELDS.index(change.field) if change.field in FIELDS else len(FIELDS) for change in changes)

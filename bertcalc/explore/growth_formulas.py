@@ -26,6 +26,9 @@ from bertcalc.model.formula import ALL_SYMBOLS, SYMBOLS, Formula, exact, in_whol
 from bertcalc.model.totals import summed
 from bertcalc.text.digits import latex_fraction
 
+_COUNT = sympy.Symbol("k", integer=True, positive=True)
+_MANY = 8  # more terms than this in parentheses would be wider than the page
+
 
 class Growth(NamedTuple):
     """A quantity as a sum of powers of the swept letter, the highest first; relative positions add negative powers."""
@@ -148,9 +151,6 @@ def local_exponent(coefficients: Mapping[int, Fraction], place: int) -> Fraction
     return sum((power * part for power, part in parts.items()), Fraction()) / sum(parts.values(), Fraction())
 
 
-_COUNT = sympy.Symbol("k", integer=True, positive=True)
-
-
 def _along(sweep: Sweep, field: str) -> tuple[tuple[Any, Any], ...]:
     """Return the letters that follow the swept letter, with their expressions in the swept letter: (A, H / 64).
 
@@ -181,9 +181,6 @@ def _growth(expression: Any, field: str, along: tuple[tuple[Any, Any], ...]) -> 
         for part in _parts(total, bracket=power != 0)
     )
     return Growth(field, {power: write(total) for power, total in falling.items()}, terms)
-
-
-_MANY = 8  # more terms than this in parentheses would be wider than the page
 
 
 def _parts(coefficient: Any, *, bracket: bool) -> list[str]:

@@ -8,6 +8,7 @@
 """
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from bertcalc.config import ABSENT, ConfigError, Problem, absent
@@ -56,6 +57,11 @@ def model_of_preset(name: str) -> Model:
     preset = preset_named(name)
     if preset is None:
         raise unknown(NO_PRESET, name, PRESETS)
+    return _of_preset(preset)
+
+
+@cache  # one model for each preset
+def _of_preset(preset: str) -> Model:
     config = PRESETS[preset].config
     return Model(config, family_of(config).base.name)
 

@@ -28,7 +28,7 @@ from bertcalc.text import N_
 from bertcalc.text.arguments import checked, record, unknown
 from bertcalc.text.problem import InputError, wrong
 
-_NOT_QUANTIZED = N_("The saved activations are not counted for weights in {format}.")
+_NOT_QUANTIZED = N_("bertcalc does not count the saved activations of models with weights in {format}.")
 Unit = Literal["parameters", "FLOPs", "bytes"]
 
 

@@ -48,6 +48,8 @@ _NOT_SWEPT = (
     N_("{field} {value} is invalid in this sweep: it must be a multiple of {unit}, from {low} to {high}."),
 )
 _NO_DIVISOR = N_("{field} {value} does not divide hidden_size {size}: it must be one of {possible}.")
+_FEW, _MANY = 3, 11  # numbers of levels
+_CURVED = 3  # points of a line with a curve
 
 
 @checked
@@ -358,9 +360,6 @@ def levels(low: int, high: int) -> list[int]:
     return [step * place for place in range(low // step + 1, -(-high // step))]
 
 
-_FEW, _MANY = 3, 11
-
-
 def line(
     xs: Sequence[int], ys: Sequence[int], table: Sequence[Sequence[int | None]], level: int
 ) -> list[tuple[float, float]]:
@@ -407,9 +406,6 @@ def crossing(places: Sequence[int], figures: Sequence[int | None], level: int) -
     b = slope - curve * (high - low)
     root = b + sqrt(max(b * b + 4 * curve * (level - start), 0))
     return min(max(low + 2 * (level - start) / root, low), high) if root > 0 else float(high)
-
-
-_CURVED = 3
 
 
 @checked

@@ -16,6 +16,11 @@ from bertcalc.text.digits import brief
 _GROUPED = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})*")
 _ON_ONE_PAGE = 40  # maximum number of rows that fit on an A4 page in LaTeX
 _SIGNED = re.compile(r"[+-][0-9.,]+( [A-Za-z%]+)?")
+# Matches 109,482,240; -97,798,656 (-89.3 %); 1.5 GB; 30,522 × 768; and –, which stands for an unknown amount.
+_AMOUNT = re.compile(r"–|[<>≈]?[+\-−]?[0-9][0-9.,]*(?: ?[^\W\d_]{0,8}%?)?(?: [(×·].*)?")
+# Full-width signs start formulas in Japanese spreadsheets; semicolons separate cells where the decimal sign is a comma.
+_FORMULA = re.compile(r"(^|[;\t\r\n])(?=\s*[=+@＝＋＠－-])")
+_SHAPE = re.compile(r"[0-9,]+(?: × [0-9,]+)+")
 
 
 def csv_text(table: Table) -> str:
@@ -86,11 +91,7 @@ def _written(
         return name(visible(cell.text))
     if isinstance(cell, tuple):
         return "".join(_written(part, text, math, name) for part in cell)
-    return text(cell if isinstance(cell, str) else _number(cell))
-
-
-def _number(number: int | float) -> str:
-    return f"{number:,}" if isinstance(number, int) else brief(number)
+    return text(cell if isinstance(cell, str) else f"{cell:,}" if isinstance(cell, int) else brief(cell))
 
 
 def _numeric(table: Table, column: int) -> bool:
@@ -99,10 +100,6 @@ def _numeric(table: Table, column: int) -> bool:
         isinstance(cell, int | float) or (isinstance(cell, str) and (not cell or _GROUPED.fullmatch(cell)))
         for cell in cells
     )
-
-
-# Matches 109,482,240; -97,798,656 (-89.3 %); 1.5 GB; 30,522 × 768; and –, which stands for an unknown amount.
-_AMOUNT = re.compile(r"–|[<>≈]?[+\-−]?[0-9][0-9.,]*(?: ?[^\W\d_]{0,8}%?)?(?: [(×·].*)?")
 
 
 def _mostly_amounts(table: Table, column: int) -> bool:
@@ -118,10 +115,6 @@ def _value(cell: Cell) -> int | float | str:
     text = cell_text(cell)
     is_number = _GROUPED.fullmatch(text) and not isinstance(cell, Code)
     return text.replace(",", "").removeprefix("+") if is_number else _guarded(text)
-
-
-# Full-width signs start formulas in Japanese spreadsheets; semicolons separate cells where the decimal sign is a comma.
-_FORMULA = re.compile(r"(^|[;\t\r\n])(?=\s*[=+@＝＋＠－-])")
 
 
 def _guarded(text: str) -> str:
@@ -141,9 +134,6 @@ def _markdown_code(text: str) -> str:
     See https://github.github.com/gfm/#tables-extension-.
     """
     return code(text).replace(r"\|", r"\x7c").replace("|", r"\|")
-
-
-_SHAPE = re.compile(r"[0-9,]+(?: × [0-9,]+)+")
 
 
 def _html(text: str) -> str:

@@ -7,8 +7,9 @@
 """
 
 import json
+import re
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from html import escape
@@ -19,10 +20,12 @@ from typing import Any, NamedTuple
 import bertcalc.live
 from bertcalc.config.fields import EVERY_LETTER, is_int
 from bertcalc.controls.stops import SLIDERS, WORDS, alike, followers, moved, stops
+from bertcalc.export.snippet import fields_sentence
 from bertcalc.live.live_formulas import live_reading, live_sizes
 from bertcalc.live.live_program import LiveProgram
+from bertcalc.model.change import CHANGE_SIZES
 from bertcalc.model.formula import symbolic_model
-from bertcalc.model.letters import filled
+from bertcalc.model.letters import COUNTED, FIELD_OF, LETTER, filled
 from bertcalc.model.model import Model
 from bertcalc.model.names import PART_NAMES, norm_kind
 from bertcalc.model.terms import component_terms
@@ -34,6 +37,8 @@ from bertcalc.text.live_numbers import at_sizes, between, fill, grouped, joined
 from bertcalc.text.problem import InputError
 
 _TITLE = N_("Parameters in {architecture}")
+START = N_("The sliders start from {name}: {fields}")
+_NO_SLIDER = N_("Without a slider: {letters}")
 _FOOTER = N_("Made with {link}.")
 _REMARK = N_("The marks show the model that the sliders started from.")
 
@@ -53,6 +58,7 @@ class View(NamedTuple):
     - ``sliders``: the field, label and stops of each slider, and the other sizes that change at each stop.
     - ``letters``: the formula with letters.
     - ``numbers``: the same formula with numbers.
+    - ``legend``: value and meaning of each letter without a slider.
     """
 
     sizes: Mapping[str, int]
@@ -60,26 +66,35 @@ class View(NamedTuple):
     total: int
     letters: str
     numbers: str
+    legend: Sequence[str]
     bars: Sequence[PageBar]
 
 
 def interactive_page(
-    model: Model, colors: Mapping[Component, str], *, url: str = "", language: str = "en", _: Translate = str
+    model: Model,
+    colors: Mapping[Component, str],
+    *,
+    start: str = "",
+    url: str = "",
+    language: str = "en",
+    _: Translate = str,
 ) -> str:
     """One HTML file with the model's sliders, total, formula and bars.
 
     Args:
         model: The model at which the sliders begin.
         colors: The color of each component.
+        start: The model in words, such as "BertModel of bert-base-uncased"; by default, the name of the class.
         url: The address of the model in the app, for the link back; "" for none.
         language: The language of ``_``, which translates the page's texts.
     """
     name = ", ".join(map(str, (model.architecture, *model.changes)))
-    return page_of(name, view_content(model, colors, _), url=url, language=language, _=_)
+    start = _(START).format(name=start or model.architecture, fields=fields_sentence(model))
+    return page_of(name, view_content(model, colors, _), start=start, url=url, language=language, _=_)
 
 
-def page_of(name: str, content: Mapping[str, Any], *, url: str, language: str, _: Translate) -> str:
-    """The HTML file that draws ``content``, with the model's ``name`` in the title.
+def page_of(name: str, content: Mapping[str, Any], *, start: str, url: str, language: str, _: Translate) -> str:
+    """The HTML file that draws ``content``, with the model's ``name`` in the title and ``start`` below it.
 
     The other arguments are as in ``interactive_page``.
     """
@@ -89,6 +104,7 @@ def page_of(name: str, content: Mapping[str, Any], *, url: str, language: str, _
     return _template().substitute(
         language=language,
         title=escape(_(_TITLE).format(architecture=name)),
+        start=escape(start),
         style=view_style(),
         footer=escape(_(_FOOTER)).format(link=link),
         hash=f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
@@ -111,7 +127,9 @@ def view_content(model: Model, colors: Mapping[Component, str], _: Translate = s
     ]
     sizes = {field: value for field, value in model.config.shared().items() if is_int(value)}
     sliders = [slider for field in SLIDERS if len((slider := _slider(model, field, _))["stops"]) > 1]
-    return content_of(View(sizes, sliders, total, *_formula(model), bars), _)
+    letters, numbers = _formula(model)
+    legend = [*_legend(model, letters, {slider["field"] for slider in sliders}, _)]
+    return content_of(View(sizes, sliders, total, letters, numbers, legend, bars), _)
 
 
 def content_of(view: View, _: Translate = str) -> dict[str, Any]:
@@ -123,6 +141,7 @@ def content_of(view: View, _: Translate = str) -> dict[str, Any]:
     total, start = view.total, int(view.total)
     factor = fill("× {times}", times=multiple(total, start))
     change = either(total, start, "", joined(" · ", (signed_count(total - start), factor)))
+    legend = fill(_(_NO_SLIDER), letters=between(" · ", view.legend)) if view.legend else ""
     lines = (f"N = {view.letters}", fill("= {numbers}", numbers=view.numbers), fill("= {total:,}", total=total))
     highest = largest([bar.parameters for bar in view.bars])
     return {
@@ -131,6 +150,7 @@ def content_of(view: View, _: Translate = str) -> dict[str, Any]:
         "total": program.add(grouped(total)),
         "change": program.add(change),
         "formula": [program.add(line) for line in lines],
+        "legend": program.add(legend),
         "limit": program.add(widened(int(highest) * 5 // 4, highest)),
         "bars": [
             {
@@ -186,10 +206,19 @@ def _letters_of_changes(model: Model) -> dict[str, Any]:
 
 
 def _formula(model: Model) -> tuple[str, str]:
-    """The formula with letters, and with numbers."""
     texts = [bracket.text for _component, brackets in component_terms(model) for bracket in brackets]
     sizes = {**_letters_of_changes(model), **live_sizes(model.config)}
     return " + ".join(texts), between(" + ", (filled(text, sizes) for text in texts))
+
+
+def _legend(model: Model, formula: str, moved_fields: Container[str], _: Translate) -> Iterator[str]:
+    """Yield the value and the meaning of each letter of the formula that has no slider."""
+    sizes = _letters_of_changes(model) | live_sizes(model.config)
+    for letter in dict.fromkeys(re.findall(LETTER, formula)):
+        field = FIELD_OF[letter]
+        if field not in moved_fields:
+            counted = _(COUNTED[field]) if field in COUNTED else f"{{value}} {_(CHANGE_SIZES[field].meaning)}"
+            yield fill("{letter} {counted}", letter=letter, counted=fill(counted, value=grouped(sizes[field])))
 
 
 def _label(count: int, total: int, _: Translate) -> str:

@@ -22,7 +22,8 @@ class FormulaView {
     const bars = made("section", "", { "aria-label": content.parts });
     bars.append(...this.bars.map(({ row }) => row));
     const sliders = this.sliders.map(({ label }) => label);
-    this.root.append(this.total, this.change, this.formula, ...sliders, bars, made("p", content.remark, { class: "remark" }));
+    this.legend = made("p", "", { class: "legend" });
+    this.root.append(this.total, this.change, this.formula, this.legend, ...sliders, bars, made("p", content.remark, { class: "remark" }));
     parent.append(this.root);
     this.show(content.sizes);
   }
@@ -71,6 +72,7 @@ class FormulaView {
     this.total.textContent = program.value(content.total);
     this.change.textContent = program.value(content.change);
     this.formula.replaceChildren(...content.formula.map((line) => made("div", program.value(line))));
+    this.legend.textContent = program.value(content.legend);
     for (const { field, number, input } of this.sliders) {
       number.textContent = sizes[field].toLocaleString("en-US");
       input.setAttribute("aria-valuetext", number.textContent);

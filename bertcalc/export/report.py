@@ -11,13 +11,12 @@ from typing import NamedTuple, cast
 
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.export.formats import html_cell, html_text, markdown_cell, markdown_text
-from bertcalc.export.snippet import snippet
+from bertcalc.export.snippet import fields_sentence, snippet
 from bertcalc.export.table import Cell, Math, Table
 from bertcalc.forward.outputs import Call, run
 from bertcalc.forward.walk import keras_rows, walk
 from bertcalc.memory.plan import Inference, Plan
-from bertcalc.model.model import Model
-from bertcalc.text import N_, Translate, written
+from bertcalc.text import N_, Translate
 
 
 class Heading(NamedTuple):
@@ -104,9 +103,9 @@ def report(
 ) -> Report:
     """Make the report on a model and its batch.
 
-    ``name`` is the model's preset, perhaps with changes, and ``url`` is the model's link. ``settings`` are the settings
-    of the page; without them, the report assumes float32 and AdamW. ``changes`` are the steps that change the preset's
-    model.
+    ``name`` is the model's preset, perhaps with changes, and ``url`` is the model's link, or "". ``settings`` are the
+    settings of the page; without them, the report assumes float32 and AdamW. ``changes`` are the steps that change the
+    preset's model.
     """
     settings = settings or Settings(_("in float32, trained with AdamW"))
     model = case.model
@@ -123,9 +122,9 @@ def report(
         _("{name}: {parameters} parameters in {tensors} tensors.").format(
             name=name, parameters=f"{total:,}", tensors=f"{tensors:,}"
         ),
-        _fields_sentence(model),
+        fields_sentence(model),
         *((_("Changes, step by step: {steps}.").format(steps=changes.words),) if changes else ()),
-        Link(url),
+        *((Link(url),) if url else ()),
         Heading(_("Parameters")),
         formulas.components,
         _("Total: {parameters}.").format(parameters=f"{total:,}"),
@@ -209,12 +208,6 @@ def _html(block: Block) -> str:
             return f"<p>{html_cell(block)}</p>"
 
 
-def _fields_sentence(model: Model) -> str:
-    """A sentence with the sizes and all other fields that differ from Hugging Face's defaults."""
-    values = model.config.telling() | ({} if model.add_pooling_layer else {"add_pooling_layer": False})
-    return ", ".join(f"{name} {written(value)}" for name, value in values.items()) + "."
-
-
 def _costs(case: Case, settings: Settings, _: Translate, *, quantized: bool) -> Table:
     """The costs of the case. For a quantized model, only costs that quantization does not change are listed."""
     trained, run = case._replace(plan=settings.plan), case._replace(plan=_as_plan(settings))
@@ -238,7 +231,6 @@ def _as_plan(settings: Settings) -> Plan:
 
 
 def _walk(case: Case, _: Translate) -> Table:
-    """One row for each Keras-style layer, as on the Step by step page."""
     call = Call(case.batch.batch_size, case.batch.sequence_length, encoder_sequence_length=case.batch.sequence_length)
     rows: list[tuple[Cell, ...]] = [
         (

@@ -1,6 +1,7 @@
-"""A Python program that rebuilds a model with transformers and checks bertcalc's count."""
+"""A model as a Python program that rebuilds it with transformers and checks bertcalc's count, and as a sentence."""
 
 from bertcalc.model.model import Model
+from bertcalc.text import written
 from bertcalc.text.arguments import checked
 from bertcalc.transformers4.version import version_of
 
@@ -63,3 +64,9 @@ def built(model: Model, *, with_weights: bool = False) -> str:
         device="cpu" if with_weights else "meta",
         remark=remark,
     )
+
+
+def fields_sentence(model: Model) -> str:
+    """A sentence with the sizes and all other fields that differ from Hugging Face's defaults."""
+    values = model.config.telling() | ({} if model.add_pooling_layer else {"add_pooling_layer": False})
+    return ", ".join(f"{name} {written(value)}" for name, value in values.items()) + "."

@@ -80,7 +80,6 @@ def _asserts(changed: ChangedModel) -> list[str]:
 
 
 def _lines(model: Model, step: ChangeStep) -> Iterator[str]:
-    """The lines of a step; ``model`` is the model after the step."""
     kind, values = kind_of(step), arguments(step)
     if isinstance(step, Prompts):  # peft has no default for num_virtual_tokens, and knows only some names of sizes
         values = {"num_virtual_tokens": step.num_virtual_tokens} | values

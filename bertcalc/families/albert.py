@@ -4,15 +4,20 @@ The program follows Hugging Face's modeling_albert.py.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 from bertcalc.families import bert
 from bertcalc.families.common import BASE, ClassFactory, EncoderConfig, presets
 from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
-from bertcalc.model.trace import Trace, Value
+from bertcalc.model.trace import AttentionOptions, Trace, Value
 from bertcalc.text.problem import Problem
 from bertcalc.text.records import dataclass
 from bertcalc.transformers4.version import only_absolute
+
+_LAYER = ("full_layer_layer_norm", "attention", "ffn", "ffn_output", "activation", "dropout")
+_ATTENTION = ("attention_dropout", "output_dropout", "query", "key", "value", "dense", "LayerNorm")
+_MLM_HEAD = ("LayerNorm", "dense", "decoder", "activation")
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,7 @@ def _layer(t: Trace, c: AlbertConfig, x: Value) -> Value:
     with t.attention("attention", "AlbertAttention", heads, size, block="attention", order=_ATTENTION):
         query, key, value = bert.projected(t, x, "query", "key", "value")
         p = c.attention_probs_dropout_prob
-        y = t.attend(query, key, value, dropout=p, dropout_name="attention_dropout")
+        y = t.attend(query, key, value, AttentionOptions(dropout=p, dropout_name="attention_dropout"))
         y = t.dropout("output_dropout", t.linear("dense", y, c.hidden_size, role="output"), c.hidden_dropout_prob)
         x = t.norm("LayerNorm", t.add("add", x, t.variable("attn_output", y)), c.layer_norm_eps)
     x = t.variable("attention_output", x)
@@ -82,10 +87,6 @@ def _layer(t: Trace, c: AlbertConfig, x: Value) -> Value:
         with t.not_run():
             t.dropout("dropout", x, c.hidden_dropout_prob)
     return x
-
-
-_LAYER = ("full_layer_layer_norm", "attention", "ffn", "ffn_output", "activation", "dropout")
-_ATTENTION = ("attention_dropout", "output_dropout", "query", "key", "value", "dense", "LayerNorm")
 
 
 def _predictions(t: Trace, c: AlbertConfig, hidden: Hidden, output: str) -> None:
@@ -100,20 +101,12 @@ def _predictions(t: Trace, c: AlbertConfig, hidden: Hidden, output: str) -> None
         t.output(output, t.linear("decoder", x, c.vocab_size, role="decoder", tied=tied, using=bias))
 
 
-_MLM_HEAD = ("LayerNorm", "dense", "decoder", "activation")
-
-
 def _pretraining(t: Trace, c: AlbertConfig, hidden: Hidden) -> None:
-    """The heads for masked language modeling and sentence order prediction."""
     _predictions(t, c, hidden, "prediction_logits")
     assert hidden.pooled is not None
     with t.module("sop_classifier", "AlbertSOPHead"):
         x = t.dropout("dropout", hidden.pooled, c.classifier_dropout_prob)
         t.output("sop_logits", t.linear("classifier", x, c.num_labels, role="sentence order"))
-
-
-def _masked_lm(t: Trace, c: AlbertConfig, hidden: Hidden) -> None:
-    _predictions(t, c, hidden, "logits")
 
 
 _LARGE: dict[str, Any] = {"num_hidden_layers": 24, "num_attention_heads": 16}
@@ -126,7 +119,7 @@ FAMILY = Family(
     (
         _class("base", bert.base, pooler=True),
         _class("pretraining", _pretraining, after=("sentence_order_label",), pooler=True),
-        _class("masked-lm", _masked_lm),
+        _class("masked-lm", partial(_predictions, output="logits")),
         _class("sequence-classification", bert.sequence_classification, pooler=True),
         _class("token-classification", bert.token_classification),
         _class("question-answering", bert.question_answering),

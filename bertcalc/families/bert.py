@@ -17,11 +17,15 @@ from bertcalc.config.fields import PositionEmbeddingType
 from bertcalc.families.common import CACHE, ENCODER, ClassFactory, DecoderConfig
 from bertcalc.families.common import TOKENS as TOKENS
 from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden, Preset, Source, model_card
-from bertcalc.model.trace import Trace, Value
+from bertcalc.model.trace import AttentionOptions, Trace, Value
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 from bertcalc.text.records import dataclass
 from bertcalc.transformers4.version import unknown_activation
+
+EMBEDDINGS = ("word_embeddings", "position_embeddings", "token_type_embeddings", "LayerNorm", "dropout")
+_SELF = ("query", "key", "value", "dropout", "distance_embedding")
+_ADD_AND_NORM = ("dense", "LayerNorm", "dropout")
 
 
 @dataclass(frozen=True)
@@ -57,9 +61,6 @@ def _body(t: Trace, c: BertConfig, pooler: bool) -> Hidden:
     return Hidden(x, pooled(t, c, x, "Bert") if pooler else None)
 
 
-EMBEDDINGS = ("word_embeddings", "position_embeddings", "token_type_embeddings", "LayerNorm", "dropout")
-
-
 def words(t: Trace, c: Config, ids: Value, width: int, name: str = "word_embeddings") -> Value:
     """Look up the word embedding of each token."""
     return t.embedding(name, ids, c.vocab_size, width, role="word", padding_idx=c.pad_token_id)
@@ -78,12 +79,7 @@ def positions(
 
 
 def summed_embeddings(
-    t: Trace,
-    c: Config,
-    width: int,
-    *,
-    padding: int | None = None,
-    extra: Callable[[Value, Value], Value] | None = None,
+    t: Trace, c: Config, width: int, *, padding: int | None = None, extra: Callable[[Value, Value], Value] | None = None
 ) -> Value:
     """The sum of word, token type and position embeddings, normalized.
 
@@ -150,15 +146,16 @@ def _attention(t: Trace, c: Config, x: Value, seen: Value, kind: str, *, cross: 
     heads, size = c.num_attention_heads, c.attention_head_size
     relative = in_4 and not cross
     with t.attention("self", f"{kind}{start}Attention", heads, size, order=_SELF if relative else ()):
-        y = t.attend(
-            t.linear("query", x, c.hidden_size, role="query"),
-            t.linear("key", seen, c.hidden_size, role="key"),
-            t.linear("value", seen, c.hidden_size, role="value"),
+        query = t.linear("query", x, c.hidden_size, role="query")
+        key = t.linear("key", seen, c.hidden_size, role="key")
+        value = t.linear("value", seen, c.hidden_size, role="value")
+        how = AttentionOptions(
             dropout=c.attention_probs_dropout_prob,
             distances=partial(_distances, t, c) if relative else None,
             mask="encoder_attention_mask" if cross else "attention_mask",
             written_out=in_4,
         )
+        y = t.attend(query, key, value, how)
     y = t.variable("self_outputs", y) if in_4 else y
     block = "cross-attention" if cross else "attention"
     with t.module("output", f"{kind}SelfOutput", block=block, order=_ADD_AND_NORM):
@@ -189,10 +186,6 @@ def _distances(t: Trace, c: Config, scores: Value, query: Value, key: Value) -> 
         product = t.step("key_distances", "matmul", key, looked_up, shape=shape)
         products.append(t.variable("relative_position_scores_key", product))
     return t.add("add_distances", scores, *products)
-
-
-_SELF = ("query", "key", "value", "dropout", "distance_embedding")
-_ADD_AND_NORM = ("dense", "LayerNorm", "dropout")
 
 
 def _add_and_norm(t: Trace, c: Config, y: Value, x: Value, *, role: str, norm: str = "LayerNorm") -> Value:
@@ -228,6 +221,13 @@ def _predictions(kind: str, t: Trace, c: Config, x: Value, prefix: str = "", nor
         with t.module("transform", f"{kind}PredictionHeadTransform", block=LANGUAGE_MODEL):
             x = transformed(t, c, x, norm)
         return t.linear("decoder", x, c.vocab_size, role="decoder", tied=tied, using=bias)
+
+
+def decoded(t: Trace, c: Config, x: Value, name: str, table: str, *, bias: bool = True) -> None:
+    """Output a score for each token of the vocabulary; with tied weights, by the word embeddings named ``table``."""
+    tied = {"weight": f"{table}.weight"} if c.tie_word_embeddings else {}
+    with t.block(LANGUAGE_MODEL):
+        t.output("logits", t.linear(name, x, c.vocab_size, role="decoder", bias=bias, tied=tied))
 
 
 def transformed(t: Trace, c: Config, x: Value, norm: str = "LayerNorm") -> Value:

@@ -17,6 +17,8 @@ from bertcalc.model.trace import Operation, Trace, Value, any_is_one
 from bertcalc.text.problem import Problem
 from bertcalc.text.records import dataclass
 
+_NORM = "DebertaLayerNorm"
+
 
 @dataclass(frozen=True)
 class DebertaConfig(deberta_v2.Disentangled):
@@ -65,9 +67,6 @@ class DebertaConfig(deberta_v2.Disentangled):
             elif rows != 2 * positions:
                 fields["max_relative_positions"] = rows // 2
         return fields
-
-
-_NORM = "DebertaLayerNorm"
 
 
 def _body(t: Trace, c: DebertaConfig, pooler: bool) -> Hidden:

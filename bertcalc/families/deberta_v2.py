@@ -18,6 +18,9 @@ from bertcalc.text.problem import Problem
 from bertcalc.text.records import dataclass
 
 BOTH = "p2c|c2p"  # the pos_att_type of every published model
+_ENCODER = ("layer", "rel_embeddings", "LayerNorm", "conv")
+_ADD_AND_NORM = ("dense", "LayerNorm", "dropout")
+_SELF = ("query_proj", "key_proj", "value_proj", "pos_dropout", "pos_key_proj", "pos_query_proj", "dropout")
 
 
 @dataclass(frozen=True)
@@ -227,9 +230,6 @@ def embedded(t: Trace, c: Any, kind: str, norm: str = "LayerNorm") -> Value:
         return t.dropout("dropout", x, c.hidden_dropout_prob)
 
 
-_ENCODER = ("layer", "rel_embeddings", "LayerNorm", "conv")
-
-
 def layer(t: Trace, c: Any, x: Value, kind: str, attention: Callable[[Value], Value], norm: str = "LayerNorm") -> Value:
     """A layer around its ``attention``; ``kind`` is the prefix of module class names, ``norm`` the LayerNorm class."""
     with t.module("attention", f"{kind}Attention", block="attention"):
@@ -242,9 +242,6 @@ def layer(t: Trace, c: Any, x: Value, kind: str, attention: Callable[[Value], Va
 
 def _layer(t: Trace, c: DebertaV2Config, x: Value, distances: Value | None) -> Value:
     return layer(t, c, x, "DebertaV2", lambda x: _attention(t, c, x, distances))
-
-
-_ADD_AND_NORM = ("dense", "LayerNorm", "dropout")
 
 
 def _convolution(t: Trace, c: DebertaV2Config, x: Value, first: Value) -> Value:
@@ -323,13 +320,7 @@ def _positions(t: Trace, c: DebertaV2Config, x: Value, distances: Value) -> tupl
         key = t.linear("pos_key_proj", table, width, role="position key")
         query = t.linear("pos_query_proj", table, width, role="position query")
     shape = (x.shape[0], c.num_attention_heads, rows, c.attention_head_size)
-    return (
-        t.step("pos_query_heads", "copy", query, shape=shape),
-        t.step("pos_key_heads", "copy", key, shape=shape),
-    )
-
-
-_SELF = ("query_proj", "key_proj", "value_proj", "pos_dropout", "pos_key_proj", "pos_query_proj", "dropout")
+    return (t.step("pos_query_heads", "copy", query, shape=shape), t.step("pos_key_heads", "copy", key, shape=shape))
 
 
 def masked_lm(kind: str, t: Trace, c: Any, hidden: Hidden) -> None:

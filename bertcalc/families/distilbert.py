@@ -10,8 +10,11 @@ from bertcalc.config import Config
 from bertcalc.families import bert
 from bertcalc.families.common import ClassFactory, presets
 from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
-from bertcalc.model.trace import Trace, Value
+from bertcalc.model.trace import AttentionOptions, Trace, Value
 from bertcalc.text.records import dataclass
+
+_EPS = 1e-12  # not a field of the configuration
+_ATTENTION = ("q_lin", "k_lin", "v_lin", "out_lin", "dropout")
 
 
 @dataclass(frozen=True)
@@ -50,23 +53,18 @@ class DistilBertConfig(Config):
     }
 
 
-_EPS = 1e-12
-
-
 def _body(t: Trace, c: DistilBertConfig, pooler: bool) -> Hidden:
     with t.module("embeddings", "Embeddings", component="embeddings"):
         bert.id_buffers(t, c)
         (ids,) = t.inputs("input_ids")
         x = t.add("add_position", bert.words(t, c, ids, c.dim), bert.positions(t, c, ids, c.dim))
         x = t.dropout("dropout", t.norm("LayerNorm", x, _EPS), c.dropout)
-    with (
-        t.module("transformer", "Transformer", component="encoder"),
-        t.repeat("layer", c.n_layers, "TransformerBlock"),
-    ):
+    with t.module("transformer", "Transformer", component="encoder"), t.repeat("layer", c.n_layers, "TransformerBlock"):
         heads, size = c.n_heads, c.attention_head_size
         with t.attention("attention", "DistilBertSelfAttention", heads, size, block="attention", order=_ATTENTION):
             query, key, value = bert.projected(t, x, "q_lin", "k_lin", "v_lin")
-            y = t.linear("out_lin", t.attend(query, key, value, dropout=c.attention_dropout), c.dim, role="output")
+            y = t.attend(query, key, value, AttentionOptions(dropout=c.attention_dropout))
+            y = t.linear("out_lin", y, c.dim, role="output")
         y = t.variable("attention_output", y)
         with t.block("attention"):
             x = t.norm("sa_layer_norm", t.add("add_attention", y, x, role="add"), _EPS)
@@ -78,9 +76,6 @@ def _body(t: Trace, c: DistilBertConfig, pooler: bool) -> Hidden:
         with t.block("feed-forward"):
             x = t.norm("output_layer_norm", t.add("add_ffn", y, x, role="add"), _EPS)
     return Hidden(x, None)
-
-
-_ATTENTION = ("q_lin", "k_lin", "v_lin", "out_lin", "dropout")
 
 
 def _masked_lm(t: Trace, c: DistilBertConfig, hidden: Hidden) -> None:

@@ -63,13 +63,11 @@ def _body(t: Trace, c: ElectraConfig, pooler: bool) -> Hidden:
 
 def _language_model(t: Trace, c: ElectraConfig, hidden: Hidden) -> None:
     """The generator's head, which first projects back to the embedding size; the activation is always GELU."""
-    tied = {"weight": "electra.embeddings.word_embeddings.weight"} if c.tie_word_embeddings else {}
     order = ("activation", "LayerNorm", "dense")
     with t.module("generator_predictions", "ElectraGeneratorPredictions", block=LANGUAGE_MODEL, order=order):
         x = t.linear("dense", hidden.states, c.embedding_size, role="transform")
         x = t.norm("LayerNorm", t.activation("activation", x, "gelu"), c.layer_norm_eps)
-    with t.block(LANGUAGE_MODEL):
-        t.output("logits", t.linear("generator_lm_head", x, c.vocab_size, role="decoder", tied=tied))
+    bert.decoded(t, c, x, "generator_lm_head", "electra.embeddings.word_embeddings")
 
 
 def _pretraining(t: Trace, c: ElectraConfig, hidden: Hidden) -> None:

@@ -11,14 +11,15 @@ from typing import Any, ClassVar
 from bertcalc.config import Config
 from bertcalc.families import bert
 from bertcalc.families.common import WITHOUT_TYPES, ClassFactory, presets
-from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
+from bertcalc.model.family import Family, Hidden
 from bertcalc.model.modules import AFTER_LAYERS
-from bertcalc.model.trace import Trace, Value
+from bertcalc.model.trace import AttentionOptions, Trace, Value
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 from bertcalc.text.records import dataclass
 
 _HEAD_SIZE = 64  # the head size of the published models
+_LAYER = ("self_attn", "mlp", "input_layernorm", "post_attention_layernorm")
 
 
 @dataclass(frozen=True)
@@ -120,9 +121,6 @@ def _body(t: Trace, c: EuroBertConfig, pooler: bool) -> Hidden:
                 return Hidden(_norm(t, c, "norm", x), None)
 
 
-_LAYER = ("self_attn", "mlp", "input_layernorm", "post_attention_layernorm")
-
-
 def _norm(t: Trace, c: EuroBertConfig, name: str, x: Value) -> Value:
     return t.norm(name, x, c.layer_norm_eps, kind="EuroBertRMSNorm", bias=False)
 
@@ -138,41 +136,34 @@ def _layer(t: Trace, c: EuroBertConfig, x: Value, angles: Value) -> Value:
         key = t.linear("k_proj", y, width, role="key", bias=c.attention_bias)
         value = t.linear("v_proj", y, width, role="value", bias=c.attention_bias)
         p = c.attention_probs_dropout_prob
-        y = t.attend(query, key, value, dropout=p, dropout_name="", angles=(angles,), wide=True, shared_by=shared)
+        how = AttentionOptions(dropout=p, dropout_name="", angles=(angles,), wide=True, shared_by=shared)
+        y = t.attend(query, key, value, how)
         y = t.linear("o_proj", y, c.hidden_size, role="output", bias=c.attention_bias)
     with t.block("attention"):
         x = t.add("add_attention", x, y, role="add")
     with t.block("feed-forward"):
         y = _norm(t, c, "post_attention_layernorm", x)
-    y = gated(t, "EuroBertMLP", y, c.intermediate_size, c.hidden_act, bias=c.mlp_bias)
+    y = gated(t, c, y, "EuroBertMLP", bias=c.mlp_bias, bias_down=c.mlp_bias)
     with t.block("feed-forward"):
         return t.add("add_mlp", x, y, role="add")
 
 
 def gated(
-    t: Trace,
-    kind: str,
-    x: Value,
-    width: int,
-    activation: str,
-    *,
-    bias: bool,
-    bias_down: bool | None = None,
-    dropout: float | None = None,
+    t: Trace, c: Config, x: Value, kind: str, *, bias: bool, bias_down: bool, dropout: float | None = None
 ) -> Value:
     """A gated feed-forward network: its inner vector is multiplied by a gate with its own matrix and activation.
 
-    ``kind`` is the class of the module, ``width`` the intermediate size, ``activation`` the activation of the gate.
-    ``bias_down``: whether the last dense layer has a bias; None means the same as ``bias``. ``dropout``: the dropout
-    probability in front of that layer; None means no dropout.
+    ``kind`` is the class of the module. ``bias_down``: whether the last dense layer has a bias. ``dropout``: the
+    dropout probability in front of that layer; None means no dropout.
     """
+    width = c.intermediate_size
     order = ("gate_proj", "up_proj", "down_proj", "act_fn", "dropout")
     with t.module("mlp", kind, block="feed-forward", order=order):
-        gate = t.activation("act_fn", t.linear("gate_proj", x, width, role="gate", bias=bias), activation)
+        gate = t.activation("act_fn", t.linear("gate_proj", x, width, role="gate", bias=bias), c.hidden_act)
         y = t.multiply("gated", gate, t.linear("up_proj", x, width, role="up", bias=bias))
         if dropout is not None:
             y = t.variable("hidden_states", t.dropout("dropout", t.variable("hidden_states", y), dropout))
-        return t.linear("down_proj", y, x.shape[-1], role="down", bias=bias if bias_down is None else bias_down)
+        return t.linear("down_proj", y, x.shape[-1], role="down", bias=bias_down)
 
 
 def _masked_lm(t: Trace, c: EuroBertConfig, hidden: Hidden) -> None:
@@ -180,10 +171,7 @@ def _masked_lm(t: Trace, c: EuroBertConfig, hidden: Hidden) -> None:
 
     The head has a bias if the feed-forward networks have biases.
     """
-    tied = {"weight": "model.embed_tokens.weight"} if c.tie_word_embeddings else {}
-    with t.block(LANGUAGE_MODEL):
-        scores = t.linear("lm_head", hidden.states, c.vocab_size, role="decoder", bias=c.mlp_bias, tied=tied)
-        t.output("logits", scores)
+    bert.decoded(t, c, hidden.states, "lm_head", "model.embed_tokens", bias=c.mlp_bias)
 
 
 def _sequence_classification(t: Trace, c: EuroBertConfig, hidden: Hidden) -> None:

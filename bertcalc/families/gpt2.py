@@ -11,11 +11,15 @@ from bertcalc.config import Config
 from bertcalc.config.fields import is_int
 from bertcalc.families import bert
 from bertcalc.families.common import ENCODER, ClassFactory, presets
-from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
+from bertcalc.model.family import Family, Hidden
 from bertcalc.model.modules import AFTER_LAYERS
-from bertcalc.model.trace import Trace, Value, any_is_one
+from bertcalc.model.trace import AttentionOptions, Trace, Value, any_is_one
 from bertcalc.text import N_
 from bertcalc.text.records import dataclass
+
+_LAYER = ("ln_1", "attn", "ln_2", "crossattention", "ln_cross_attn", "mlp")
+_ATTENTION = ("c_attn", "q_attn", "c_proj", "attn_dropout", "resid_dropout")
+_OF_ALL_CHOICES = ("first", "last")
 
 
 @dataclass(frozen=True)
@@ -143,31 +147,18 @@ def _attention(t: Trace, c: GPT2Config, name: str, x: Value, seen: Value | None 
         else:
             query = t.conv1d("q_attn", x, c.n_embd, role="query")
             key, value = t.cut(t.conv1d("c_attn", seen, 2 * c.n_embd, role="key, value"), "key", "value")
-        y = t.attend(
-            query,
-            key,
-            value,
+        how = AttentionOptions(
             dropout=c.attn_pdrop,
             dropout_name="attn_dropout",
             cached=c.use_cache and t.batch.cached,
             mask="attention_mask" if seen is None else "encoder_attention_mask",
         )
+        y = t.attend(query, key, value, how)
         return t.dropout("resid_dropout", t.conv1d("c_proj", y, c.n_embd, role="output"), c.resid_pdrop)
 
 
-_LAYER = ("ln_1", "attn", "ln_2", "crossattention", "ln_cross_attn", "mlp")
-_ATTENTION = ("c_attn", "q_attn", "c_proj", "attn_dropout", "resid_dropout")
-
-
 def _language_model(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
-    """A score for each token of the vocabulary at each position.
-
-    With tied weights, the matrix is the word embedding table.
-    """
-    tied = {"weight": "transformer.wte.weight"} if c.tie_word_embeddings else {}
-    with t.block(LANGUAGE_MODEL):
-        scores = t.linear("lm_head", hidden.states, c.vocab_size, role="decoder", bias=False, tied=tied)
-        t.output("logits", scores)
+    bert.decoded(t, c, hidden.states, "lm_head", "transformer.wte", bias=False)
 
 
 def _sequence_classification(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
@@ -182,7 +173,6 @@ def _token_classification(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
 
 
 def _question_answering(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
-    """Two scores for each token, whatever num_labels is."""
     with t.block("two scores"):
         logits = t.linear("qa_outputs", hidden.states, 2, role="answer span")
     bert.split_answers(t, logits)
@@ -200,9 +190,6 @@ def _double_heads(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
         x = bert.summarized(t, x, width, c.summary_activation, role="classifier", first=c.summary_first_dropout)
         shape = x.shape[:-1] if any_is_one(x.shape[-1]) else x.shape
         t.output("mc_logits", t.step("squeeze", "view", x, shape=shape))
-
-
-_OF_ALL_CHOICES = ("first", "last")
 
 
 def _of_each_choice(t: Trace, c: GPT2Config, x: Value) -> Value:

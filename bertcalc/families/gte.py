@@ -8,10 +8,10 @@ from functools import partial
 from typing import ClassVar
 
 from bertcalc.config import Config
-from bertcalc.families import bert, eurobert, nomic_bert, roberta
+from bertcalc.families import bert, nomic_bert, roberta
 from bertcalc.families.common import ClassFactory, EncoderConfig, presets
 from bertcalc.model.family import Family, Hidden
-from bertcalc.model.trace import Trace, Value
+from bertcalc.model.trace import Trace
 from bertcalc.text.records import dataclass
 
 
@@ -49,13 +49,8 @@ def _body(t: Trace, c: GteConfig, pooler: bool) -> Hidden:
             x = t.variable("embeddings", t.add("add_token_type", words, rows))
             x = t.variable("embeddings", t.norm("LayerNorm", x, c.layer_norm_eps))
             x = t.dropout("dropout", x, c.hidden_dropout_prob)
-        x = nomic_bert.layers(t, c, x, "Gte", _gated, bias=True)
+        x = nomic_bert.layers(t, c, x, "Gte", bias=True, bias_down=True, dropout=c.hidden_dropout_prob)
         return Hidden(x, bert.pooled(t, c, x, "Gte") if pooler else None)
-
-
-def _gated(t: Trace, c: Config, x: Value) -> Value:
-    p = c.hidden_dropout_prob
-    return eurobert.gated(t, "GteMLP", x, c.intermediate_size, c.hidden_act, bias=False, bias_down=True, dropout=p)
 
 
 _class = ClassFactory("Gte")

@@ -52,6 +52,8 @@ LARGEST = 1_000_000  # maximum length in characters; even files with 1,000 label
 PASTED = LARGEST + 100_000  # maximum length in an input field; higher, so that a text that is too long gets an error
 # Known keys that are not fields of the configuration. label2id adds nothing to id2label.
 _OTHERS = ("model_type", "architectures", "id2label", "label2id")
+_NO_CLASS = N_("architectures {value} is not one of the classes that bertcalc counts.")
+_NO_OBJECT = N_("This is not a config.json: expected a JSON object, {braces} with fields inside.")
 
 
 class ConfigReading(NamedTuple):
@@ -74,9 +76,6 @@ class ConfigReading(NamedTuple):
     def guesses(self) -> list[Problem]:
         """The remarks that make the count a guess: custom code, no model type, or a class that bertcalc lacks."""
         return [remark for remark in self.remarks if remark.message in (other_programs.GUESS, GUESSED, _NO_CLASS)]
-
-
-_NO_CLASS = N_("architectures {value} is not one of the classes that bertcalc counts.")
 
 
 @checked
@@ -160,11 +159,7 @@ def read_object(text: str) -> dict[str, Any]:
     return {"model_type": printed, **content} if printed else content
 
 
-_NO_OBJECT = N_("This is not a config.json: expected a JSON object, {braces} with fields inside.")
-
-
 def _list_of(text: str) -> Any:
-    """The JSON list in a text; None if the text is not a list."""
     with suppress(InputError):
         return read_json(text, LARGEST) if text.lstrip("\ufeff \t\r\n").startswith("[") else None
     return None
@@ -255,13 +250,9 @@ def _values(kind: type[Config], content: Mapping[str, Any]) -> dict[str, Any]:
         for name, shared in names.items()
     }
     if "num_labels" not in content:  # in transformers, num_labels takes precedence over id2label
-        values["num_labels"] = _label_count(kind, content)
+        labels = content.get("id2label")
+        values["num_labels"] = len(labels) if isinstance(labels, dict) else kind.default().num_labels
     return values | kind.converted(content)
-
-
-def _label_count(kind: type[Config], content: Mapping[str, Any]) -> int:
-    labels = content.get("id2label")
-    return len(labels) if isinstance(labels, dict) else kind.default().num_labels
 
 
 def _factorized(kind: type[Config], unread: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Problem]:
@@ -321,7 +312,7 @@ def _not_counted(kind: type[Config], problem: Problem) -> Problem:
     field, value = problem.field, problem.value
     of_a_kind = field in _OTHERWISE and type(value) is type(getattr(kind, kind.own_name(field)))
     of_a_kind = of_a_kind and "wanted" in problem.values  # not a problem with a relation between fields
-    is_direction = field == "pos_att_type" and value in (["c2p"], ["p2c"], "c2p", "p2c")
+    is_direction = field == "pos_att_type" and value in ([], ["c2p"], ["p2c"], "c2p", "p2c")
     if is_direction or (of_a_kind and (isinstance(value, bool | str) or (isinstance(value, int) and value > 1))):
         message = N_("{field} {value}: transformers accepts this value, but bertcalc needs {wanted}.")
         return problem._replace(message=message)

@@ -13,11 +13,13 @@ from bertcalc.families import bert
 from bertcalc.families.common import WITHOUT_TYPES, ClassFactory, presets
 from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
 from bertcalc.model.modules import AFTER_LAYERS
-from bertcalc.model.trace import Trace, Value
+from bertcalc.model.trace import AttentionOptions, Trace, Value
 from bertcalc.text import N_
 from bertcalc.text.arguments import quoted
 from bertcalc.text.problem import Problem
 from bertcalc.text.records import dataclass
+
+_GEMMA: dict[str, Any] = {"vocab_size": 256000, "pad_token_id": 0, "eos_token_id": 1, "bos_token_id": 2}
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,12 @@ def _body(t: Trace, c: ModernBertConfig, pooler: bool) -> Hidden:
             x = t.dropout("drop", x, c.embedding_dropout)
         with t.block("", component="encoder"):
             one_kind = (c.single and not t.drops) or c.layer_period == 1
-            angles = _in_turn(t, c, [_angles(t, c, x) for _kind in range(1 if one_kind else 2)])
+            with t.block("rotary positions"):
+                kinds = [
+                    t.angles("rotary_emb", "ModernBertRotaryEmbedding", x, c.attention_head_size)
+                    for _kind in range(1 if one_kind else 2)
+                ]
+            angles = _in_turn(t, c, kinds)
             first = t.former_number(0) == 0
             if first:
                 with t.repeat("layers", 1, "ModernBertEncoderLayer", start=None if c.single else 0):
@@ -179,11 +186,6 @@ def _in_turn(t: Trace, c: ModernBertConfig, kinds: list[Value]) -> tuple[Value, 
     )
 
 
-def _angles(t: Trace, c: ModernBertConfig, x: Value) -> Value:
-    with t.block("rotary positions"):
-        return t.angles("rotary_emb", "ModernBertRotaryEmbedding", x, c.attention_head_size)
-
-
 def _norm(t: Trace, c: ModernBertConfig, name: str, x: Value) -> Value:
     return t.norm(name, x, c.norm_eps, bias=c.norm_bias)
 
@@ -204,7 +206,8 @@ def _layer(t: Trace, c: ModernBertConfig, x: Value, angles: tuple[Value, ...], *
         together = t.linear("Wqkv", y, 3 * c.hidden_size, role="query, key, value", bias=c.attention_bias)
         query, key, value = t.cut(together, "query", "key", "value", by_heads=True)
         p = c.attention_dropout
-        y = t.attend(query, key, value, dropout=p, dropout_name="", angles=angles, wide=True, wide_angles=True)
+        how = AttentionOptions(dropout=p, dropout_name="", angles=angles, wide=True, wide_angles=True)
+        y = t.attend(query, key, value, how)
         y = t.variable("attn_output", y)
         y = t.linear("Wo", y, c.hidden_size, role="output", bias=c.attention_bias)
         y = t.dropout_or_identity("out_drop", y, p)
@@ -224,21 +227,14 @@ def _layer(t: Trace, c: ModernBertConfig, x: Value, angles: tuple[Value, ...], *
 
 
 def _head(t: Trace, c: ModernBertConfig, x: Value, *, block: str = "", role: str = "dense") -> Value:
-    """A dense layer, its activation and a LayerNorm: a part of every head."""
     with t.module("head", "ModernBertPredictionHead", component="head", block=block):
         x = t.linear("dense", x, c.hidden_size, role=role, bias=c.classifier_bias)
         return _norm(t, c, "norm", t.activation("act", x, c.classifier_activation, role="classifier activation"))
 
 
 def _masked_lm(t: Trace, c: ModernBertConfig, hidden: Hidden) -> None:
-    """A score for each token of the vocabulary at each position.
-
-    With tied weights, the matrix is the word embedding table.
-    """
-    tied = {"weight": "model.embeddings.tok_embeddings.weight"} if c.tie_word_embeddings else {}
     x = _head(t, c, hidden.states, block=LANGUAGE_MODEL, role="transform")
-    with t.block(LANGUAGE_MODEL):
-        t.output("logits", t.linear("decoder", x, c.vocab_size, role="decoder", bias=c.decoder_bias, tied=tied))
+    bert.decoded(t, c, x, "decoder", "model.embeddings.tok_embeddings", bias=c.decoder_bias)
 
 
 def _classified(t: Trace, c: ModernBertConfig, x: Value, classes: int, *, role: str = "classifier") -> Value:
@@ -249,7 +245,6 @@ def _classified(t: Trace, c: ModernBertConfig, x: Value, classes: int, *, role: 
 
 
 def _sequence_classification(t: Trace, c: ModernBertConfig, hidden: Hidden) -> None:
-    """A classifier over the first token or over the mean of the tokens."""
     batch, length, _width = hidden.states.shape
     if c.classifier_pooling == "mean":
         x = t.mean("mean", hidden.states, Value("ones", (batch, length, 1)))
@@ -274,9 +269,6 @@ def _multiple_choice(t: Trace, c: ModernBertConfig, hidden: Hidden) -> None:
     else:
         x = t.step("first_token", "copy", hidden.states, shape=(batch, width))
     bert.side_by_side(t, _classified(t, c, x, 1))
-
-
-_GEMMA: dict[str, Any] = {"vocab_size": 256000, "pad_token_id": 0, "eos_token_id": 1, "bos_token_id": 2}
 
 
 def _sizes(hidden: int, layers: int, inner: int) -> dict[str, int]:

@@ -10,10 +10,12 @@ from typing import Any
 from bertcalc.families import bert, roberta
 from bertcalc.families.common import FLAGS, WITHOUT_TYPES, ClassFactory, EncoderConfig, presets
 from bertcalc.model.family import Family, Hidden
-from bertcalc.model.trace import Trace, Value
+from bertcalc.model.trace import AttentionOptions, Trace, Value
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 from bertcalc.text.records import dataclass
+
+_PAD = 1  # fixed: pad_token_id does not change it
 
 
 @dataclass(frozen=True)
@@ -44,9 +46,6 @@ class MPNetConfig(EncoderConfig):
     def longest(self) -> int:
         """The maximum sequence length. Rows of the table up to the padding row are never used as positions."""
         return self.max_position_embeddings - _PAD - 1
-
-
-_PAD = 1  # fixed: pad_token_id does not change it
 
 
 def _body(t: Trace, c: MPNetConfig, pooler: bool) -> Hidden:
@@ -84,7 +83,8 @@ def _attention(t: Trace, c: MPNetConfig, x: Value, bias: Value) -> Value:
     order = ("q", "k", "v", "o", "dropout")
     with t.attention("attn", "MPNetSelfAttention", c.num_attention_heads, c.attention_head_size, order=order):
         query, key, value = bert.projected(t, x, "q", "k", "v")
-        y = t.attend(query, key, value, dropout=c.attention_probs_dropout_prob, bias=bias, written_out=True)
+        how = AttentionOptions(dropout=c.attention_probs_dropout_prob, bias=bias, written_out=True)
+        y = t.attend(query, key, value, how)
         return t.linear("o", y, c.hidden_size, role="output")
 
 

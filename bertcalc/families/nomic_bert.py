@@ -4,7 +4,7 @@ The program follows Hugging Face's modeling_nomic_bert.py: token types and Layer
 no position table and no biases in the layers.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, ClassVar
 
@@ -13,7 +13,7 @@ from bertcalc.config.fields import is_int
 from bertcalc.families import bert, eurobert
 from bertcalc.families.common import ClassFactory, EncoderConfig, presets
 from bertcalc.model.family import Family, Hidden
-from bertcalc.model.trace import Trace, Value
+from bertcalc.model.trace import AttentionOptions, Trace, Value
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 from bertcalc.text.records import dataclass
@@ -75,22 +75,14 @@ def _body(t: Trace, c: NomicBertConfig, pooler: bool) -> Hidden:
             x = t.variable("embeddings", t.add("add_token_type", words, rows))
             x = t.variable("embeddings", t.norm("LayerNorm", x, c.layer_norm_eps))
             x = t.dropout("dropout", x, c.hidden_dropout_prob)
-        x = layers(t, c, x, "NomicBert", _gated, bias=False)
+        x = layers(t, c, x, "NomicBert", bias=False)
         return Hidden(x, bert.pooled(t, c, x, "NomicBert") if pooler else None)
 
 
-def _gated(t: Trace, c: Config, x: Value) -> Value:
-    return eurobert.gated(t, "NomicBertMLP", x, c.intermediate_size, c.hidden_act, bias=False)
-
-
 def layers(
-    t: Trace, c: Config, x: Value, kind: str, gated: Callable[[Trace, Config, Value], Value], *, bias: bool
+    t: Trace, c: Config, x: Value, kind: str, *, bias: bool, bias_down: bool = False, dropout: float | None = None
 ) -> Value:
-    """Compute the rotary angles and run all layers.
-
-    ``kind`` is the prefix of the module class names. ``gated`` runs the feed-forward network of a layer. ``bias``:
-    whether the attention's dense layers have biases.
-    """
+    """All layers with rotary angles; ``bias`` is the attention's, ``bias_down`` and ``dropout`` as in ``gated``."""
     with t.block("", component="encoder"):
         with t.block("rotary positions"):
             angles = t.angles("rotary_emb", f"{kind}RotaryEmbedding", x, c.attention_head_size)
@@ -99,13 +91,14 @@ def layers(
             with t.attention("self_attn", f"{kind}Attention", heads, size, block="attention"):
                 query, key, value = bert.projected(t, x, "q_proj", "k_proj", "v_proj", bias=bias)
                 p = c.attention_probs_dropout_prob
-                y = t.attend(query, key, value, dropout=p, dropout_name="", angles=(angles,))
+                y = t.attend(query, key, value, AttentionOptions(dropout=p, dropout_name="", angles=(angles,)))
                 y = t.linear("o_proj", y, c.hidden_size, role="output", bias=bias)
             with t.block("attention"):
                 y = t.dropout("post_attention_dropout", t.variable("attention_output", y), c.hidden_dropout_prob)
                 y = t.add("add_attention", x, y, role="add")
                 x = t.variable("residual", t.norm("post_attention_layernorm", y, c.layer_norm_eps))
-            y = t.variable("hidden_states", gated(t, c, x))
+            y = eurobert.gated(t, c, x, f"{kind}MLP", bias=False, bias_down=bias_down, dropout=dropout)
+            y = t.variable("hidden_states", y)
             with t.block("feed-forward"):
                 y = t.dropout("post_mlp_dropout", y, c.hidden_dropout_prob)
                 y = t.variable("hidden_states", t.add("add_mlp", x, y, role="add"))

@@ -18,6 +18,8 @@ from bertcalc.text.problem import Problem
 from bertcalc.text.records import dataclass
 from bertcalc.transformers4.version import only_absolute
 
+_EMBEDDINGS = ("word_embeddings", "token_type_embeddings", "LayerNorm", "dropout", "position_embeddings")
+
 
 @dataclass(frozen=True)
 class RobertaConfig(bert.BertConfig):
@@ -56,9 +58,6 @@ def _body(kind: str, t: Trace, c: RobertaConfig, pooler: bool) -> Hidden:
         x = bert.summed_embeddings(t, c, c.hidden_size, padding=c.pad_token_id)
     x = bert.encoder(t, c, x, kind)
     return Hidden(x, bert.pooled(t, c, x, kind) if pooler else None)
-
-
-_EMBEDDINGS = ("word_embeddings", "token_type_embeddings", "LayerNorm", "dropout", "position_embeddings")
 
 
 def language_model(

@@ -30,6 +30,8 @@ from bertcalc.text.arguments import checked
 from bertcalc.transformers4.version import Container, version_of
 
 IGNORED = -100  # the label that PyTorch's cross entropy ignores
+_DECIMAL = ("head_mask", "inputs_embeds", "encoder_hidden_states")
+_OF_BODY = ("past_key_values", "cross_attentions")  # further outputs of a decoder's body
 
 
 @checked
@@ -106,9 +108,6 @@ def needs_mask(model: Model) -> bool:
     return means and model.cls.task == "multiple-choice"
 
 
-_DECIMAL = ("head_mask", "inputs_embeds", "encoder_hidden_states")
-
-
 def _input_shapes(cls: Class, ids: Shape, by_key: Mapping[str, Step]) -> dict[str, Shape]:
     """The shapes of inputs that can have a different shape from input_ids."""
     heads = by_key["attention.key_heads"]
@@ -166,9 +165,6 @@ def outputs(model: Model, call: Call, steps: Sequence[Step]) -> list[Entry]:
         if "cross_attentions" in body and (crossed or version.empty_cross_attentions):
             entries.append(_attentions("cross_attentions", steps, "cross-attention"))
     return entries if call.return_dict else [entry._replace(position=index) for index, entry in enumerate(entries)]
-
-
-_OF_BODY = ("past_key_values", "cross_attentions")  # further outputs of a decoder's body
 
 
 @checked

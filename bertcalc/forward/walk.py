@@ -51,6 +51,7 @@ for _block, _name in (
 ):
     _KERAS[_block] = f"{_LAYERS_IN_KERAS}-{{n}}-{_name}"
     _KERAS |= {f"{_block}.{role}": f"{_KERAS[_block]}-{role.title()}" for role in ("dropout", "add", "norm")}
+_FUSED = "query, key, value"  # the role of a single matrix for query, key and value
 
 
 class Stop(NamedTuple):
@@ -130,11 +131,13 @@ def walk(steps: list[Step], layer: int = 0) -> list[Stop]:
     inputs = [groups[0].entry]
     for group in groups:
         inputs += [group.last.replace("*", str(number)) for number in range(group.start, group.start + group.copies)]
+    # The parameters of a layer in each group, without tensors that all layers share.
+    own = [sum(step.num_parameters() for step in group.steps if not step.shared) for group in groups]
     stops = [
         *_single(before, layer),
-        *_skipped(BEFORE, layers, 0, layer, opened, inputs),
+        *_skipped(BEFORE, layers, 0, layer, opened, inputs, own),
         *_single([numbered(step, layer, {opened.entry: inputs[layer]}) for step in opened.steps], layer),
-        *_skipped(AFTER, layers, layer + 1, length, opened, inputs),
+        *_skipped(AFTER, layers, layer + 1, length, opened, inputs, own),
         *_single([numbered(step, length - 1, {}) for step in after], layer),
     ]
     sums = accumulate(stop.parameters for stop in stops)
@@ -178,9 +181,6 @@ def _is_projection(module: Module) -> TypeGuard[Linear | Conv1D]:
     return isinstance(module, (Linear, Conv1D)) and module.place.role in ("query", "key", "value", _FUSED)
 
 
-_FUSED = "query, key, value"  # the role of a single matrix for query, key and value
-
-
 def factors(module: Module) -> dict[str, Shape]:
     """The shapes of the query, key and value parameters together: (copies, matrices, out, in) for the weights.
 
@@ -205,16 +205,19 @@ def _single(steps: list[Step], layer: int) -> Iterator[Stop]:
         yield Stop(name, key, keras.format(n=layer), members, 0, learned)
 
 
-def _skipped(key: str, layers: Stack, start: int, end: int, opened: Layers, inputs: list[str]) -> Iterator[Stop]:
+def _skipped(
+    key: str, layers: Stack, start: int, end: int, opened: Layers, inputs: list[str], own: list[int]
+) -> Iterator[Stop]:
     """The layers from ``start`` to ``end`` (exclusive) as one stop; no stop for an empty range.
 
-    The stop has the input of the first layer and the steps of the last one.
+    The stop has the input of the first layer and the steps of the last one. ``own`` has the parameters of a layer in
+    each group.
     """
     if start < end:
         learned = 0
-        for group in layers.groups:
+        for group, of_layer in zip(layers.groups, own, strict=True):
             skipped = largest((0, smallest((end, group.start + group.copies)) - largest((start, group.start))))
-            learned += sum(skipped * step.num_parameters() for step in group.steps if not step.shared)
+            learned += skipped * of_layer
             learned += sum(step.num_parameters() for step in group.steps if step.shared and start == 0)
         last, keras = layers.group(end - 1), f"{_LAYERS_IN_KERAS}-{start}"
         several = fill("{first} ... {layers}-{last}", first=keras, layers=_LAYERS_IN_KERAS, last=end - 1)

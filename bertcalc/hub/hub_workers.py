@@ -56,7 +56,7 @@ def _run(function: Callable[[str], Answer], repo_id: str, wanted: Callable[[], o
         except InputError:
             raise
         except SlowError:
-            message = N_("The Hub took longer than {seconds} seconds: try again later.")
+            message = N_("The Hub did not respond within {seconds} seconds: try again later.")
             raise wrong(message, seconds=fixed(worker.limit, 0)) from None
         except StoppedError:
             raise wrong(N_("The process that reads from the Hub was stopped: try again.")) from None

@@ -110,8 +110,8 @@ class _Requests:
         index = self.get(INDEX, LARGEST_HEADER)
         if index is None:
             message = N_(
-                "{name} has no safetensors file. Other weight files are not opened, because reading a pickle can "
-                "run arbitrary code."
+                "{name} has no safetensors file. bertcalc does not open other weight files, because reading a "
+                "pickle can run arbitrary code."
             )
             raise wrong(message, name=self.repo_id)
         parts = []
@@ -161,7 +161,9 @@ class _Requests:
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError):
             host = urlsplit(constants.ENDPOINT).netloc
             raise wrong(N_("The Hub ({host}) cannot be reached from this server."), host=host) from None
-        raise wrong(N_("The Hub redirects {file} to another server: these redirects are not followed."), file=filename)
+        raise wrong(
+            N_("The Hub redirects {file} to another server: bertcalc does not follow such redirects."), file=filename
+        )
 
     def _body(self, response: Any, most: int) -> _Body | None:
         status, why = response.status_code, response.headers.get("x-error-code", "")

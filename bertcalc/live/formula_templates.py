@@ -126,9 +126,7 @@ def _maker(values: Any) -> Callable[[Iterable[Any]], Any]:
     return make
 
 
-def templated(
-    build: Callable[Concatenate[Model, Parameters], Data],
-) -> Callable[Concatenate[Model, Parameters], Data]:
+def templated(build: Callable[Concatenate[Model, Parameters], Data]) -> Callable[Concatenate[Model, Parameters], Data]:
     """Decorate a function of a model to build its data only once per structure and arguments.
 
     The arguments must be hashable, and include everything besides the model that the data depends on, such as the

@@ -58,6 +58,8 @@ def with_formulas(numbers: Any, formulas: Any, sizes: Mapping[str, Any]) -> Any:
 
 
 def _with_formulas(numbers: Any, formulas: Any, present: Evaluation) -> Any:
+    if type(formulas) in _WITHOUT_SYMBOLS:  # most of a forward pass
+        return numbers
     if isinstance(formulas, sympy.Basic):
         return with_formula(numbers, formulas, present) if isinstance(numbers, int | Fraction) else numbers
     if isinstance(numbers, dict | Mapping):
@@ -66,6 +68,9 @@ def _with_formulas(numbers: Any, formulas: Any, present: Evaluation) -> Any:
         elements = [_with_formulas(number, formula, present) for number, formula in zip(numbers, formulas, strict=True)]
         return type(numbers)(*elements) if hasattr(numbers, "_fields") else type(numbers)(elements)
     return numbers
+
+
+_WITHOUT_SYMBOLS = {str, int, bool, float, type(None)}
 
 
 def with_formula(number: Any, formula: Any, sizes: Mapping[str, Any] | Evaluation) -> Any:
@@ -109,14 +114,7 @@ def node_of_formula(expression: Any) -> Any:
     return LiveNode(_OPERATIONS[type(expression)], tuple(map(node_of_formula, expression.args)))
 
 
-_OPERATIONS = {
-    sympy.Add: "+",
-    sympy.Mul: "*",
-    sympy.Pow: "^",
-    sympy.floor: "floor",
-    sympy.Max: "max",
-    sympy.Min: "min",
-}
+_OPERATIONS = {sympy.Add: "+", sympy.Mul: "*", sympy.Pow: "^", sympy.floor: "floor", sympy.Max: "max", sympy.Min: "min"}
 
 
 Tree = TypeVar("Tree", bound=Module)

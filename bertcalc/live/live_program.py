@@ -101,7 +101,6 @@ class _ProgramStep:
         self.numbered, self.count = numbered, len(numbered.operations)
 
     def after(self, node: LiveNode) -> "_ProgramStep":
-        """The program step after adding a node to this one."""
         with _LOCK:  # two runs may add to the same operations
             numbered = self.numbered.first(self.count)
             return _ProgramStep(numbered.add(node), numbered)

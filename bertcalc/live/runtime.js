@@ -131,6 +131,8 @@ function share(part, whole, decimals = 1) {
 const signed_count = (difference, none = "±0") =>
   difference ? `${difference < 0n ? "−" : "+"}${grouped(absolute(difference))}` : none;
 
+const threeDigits = (number) => fixed(number, isLess(number, 10n) ? 2 : 1);
+
 function size(count) {
   if (count < 1000n) return `${count} B`;
   const exponent = Math.min(4, Math.floor((`${count}`.length - 1) / 3));
@@ -141,7 +143,7 @@ function size(count) {
     ["TB", "TiB"],
   ][exponent - 1];
   const [decimal, binary] = [10n ** BigInt(3 * exponent), 2n ** BigInt(10 * exponent)];
-  return `${fixed(fraction(count, decimal))} ${disk} (${fixed(fraction(count, binary))} ${memory})`;
+  return `${threeDigits(fraction(count, decimal))} ${disk} (${threeDigits(fraction(count, binary))} ${memory})`;
 }
 
 const PREFIXES = ["", "k", "M", "G", "T", "P", "E", "Z", "Y"];
@@ -173,16 +175,17 @@ function on_paper(value) {
   return `${figure} × 10${superscript(exponent)}`;
 }
 
-function growth_words([before, after, terms, sizes], message, stays, mostly, follows) {
+function growth_words([before, after, terms, sizes], alone, stays, mostly, follows) {
   if (isSame(before, after) || isSame(before, 0n)) return "";
   const times = `× ${multiple(after, before)}`;
-  const reason = reasonOf(divide(after, before), terms, sizes, stays, mostly, follows);
-  return reason ? message.replace("{times}", times).replace("{reason}", reason) : times;
+  const [reason, isMixed] = reasonOf(divide(after, before), terms, sizes, stays, follows);
+  return reason ? (isMixed ? mostly : alone).replace("{times}", times).replace("{reason}", reason) : times;
 }
 
-// The changed letters of the term that grew most: see FigureGrowth in bertcalc/explore/factor_formulas.py.
-function reasonOf(ratio, terms, sizes, stays, mostly, follows) {
-  if (!terms.length) return "";
+// The changed letters of the term that grew most, and whether other terms grew less: see FigureGrowth in
+// bertcalc/explore/factor_formulas.py.
+function reasonOf(ratio, terms, sizes, stays, follows) {
+  if (!terms.length) return ["", false];
   const change = ([before, after]) => away(after, before);
   const term = terms.reduce((best, other) => (isLess(change(best), change(other)) ? other : best));
   const powers = new Map(term[2]);
@@ -200,7 +203,7 @@ function reasonOf(ratio, terms, sizes, stays, mostly, follows) {
     1n,
   );
   const far = isLess(fraction(1n, 20n), away(divide(ratio, alone), 1n));
-  return grown.length && far ? mostly.replace("{letters}", reason) : reason;
+  return [reason, grown.length > 0 && far];
 }
 
 function phraseOf([phrases, before, after]) {

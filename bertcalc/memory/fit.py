@@ -64,6 +64,11 @@ class LargestFit(NamedTuple):
             return "positions"
         return "nothing" if self.memory is None else "memory"
 
+    @property
+    def numbers(self) -> tuple[int, int]:
+        """``number``, which is -1 if there is no limit, and the index of ``limit`` in LIMITS."""
+        return -1 if self.number is None else self.number, LIMITS.index(self.limit)
+
 
 @mirrored
 def most_fitting(growths: Sequence[Polynomial], usable: int, positions: int | None) -> tuple[int, int]:
@@ -71,8 +76,7 @@ def most_fitting(growths: Sequence[Polynomial], usable: int, positions: int | No
 
     Both are live numbers if the growths are live.
     """
-    answer = most([Polynomial(*growth) for growth in growths], usable, positions)
-    return -1 if answer.number is None else answer.number, LIMITS.index(answer.limit)
+    return most([Polynomial(*growth) for growth in growths], usable, positions).numbers
 
 
 @mirrored

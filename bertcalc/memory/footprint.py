@@ -108,7 +108,7 @@ _REASONS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     (N_("mean and standard deviation of each LayerNorm, in float32"), (), ()),
     (N_("layers built differently from BERT's"), (), ()),
     (N_("intermediate_size is not 4 H"), ("intermediate_size",), ()),
-    (N_("an activation other than gelu"), ("hidden_act",), ()),
+    (N_("an activation function other than gelu"), ("hidden_act",), ()),
     (N_("a dropout probability of 0 or 1"), ("hidden_dropout_prob", "attention_probs_dropout_prob"), ()),
     (N_("relative positions"), tuple(ABSOLUTE), ()),
     (N_("cross-attention"), ("is_decoder", "add_cross_attention"), ()),

@@ -147,63 +147,84 @@ def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Save
 
     ``masks``: whether layers with local attention have a mask; the fused kernel saves a copy of the mask per layer.
     """
-    recompute, freezing = plan.recompute, plan.freezing
     if plan.attention == "fused":
         steps = fuse_attention(steps)
-    first = freezing != NOTHING_FROZEN and any(map(_asks_for_gradient, steps))
-    steps, trained, flowing = gradients(steps, freezing, first=first)
-    width = ITEM_BYTES[PRECISIONS[plan.precision].dtype]
-    mask = 1 if plan.fused_dropout else width
-    regions = {step.name: recomputed_in(step, recompute) for step in steps}
-    runs_again = {regions[step.name] for step in steps if step.name in flowing}
-    storages: dict[str, Value] = {}  # maps each view's name to the value that owns its storage
-    pieces: set[str] = set()  # the names of views of a part of a wider value
-    angles = {step.gives.name for step in steps if step.operation == "angles"}
-    saved: dict[str, SavedActivation] = {}
-
-    tables = {step.name for step in steps if step.operation == "table"}  # parameters, which are in memory anyway
-    once = _outside(steps)
+    first = plan.freezing != NOTHING_FROZEN and any(map(_asks_for_gradient, steps))
+    steps, trained, flowing = gradients(steps, plan.freezing, first=first)
     local = _local_layers(steps) if masks and plan.attention == "fused" else {}
-
-    def keep(step: Step, value: Value) -> None:
-        # A step that copies a piece to lay it out saves the copy. Inside a checkpoint, the view is saved instead.
-        apart = value.name in pieces and not regions[step.name] and _lays_out(step)
-        root = value if apart else storages.get(value.name, value)
-        if root.name in tables:
-            return
-        from_outside = root.name in angles or value.name in once or root.name not in regions
-        copies = 1 if from_outside else step.runs  # all layers share a value from outside
-        saved.setdefault(root.name, SavedActivation(root.name, step.name, root.shape, width, copies, step.place))
-
+    saver = _Saver(steps, plan)
+    runs_again = {saver.regions[step.name] for step in steps if step.name in flowing}
     for step in steps:
-        if region := regions[step.name]:
-            for value in step.takes if region in runs_again else ():
-                # transformers passes masks, and values that all layers read, to a checkpoint in a way that autograd
-                # ignores.
-                outside = regions.get(value.name) != region and not value.name.endswith("mask")
-                unseen = value.ids or value.name in angles or (recompute == "full" and value.name in once)
-                if outside and not unseen:
-                    keep(step, value)
+        if region := saver.regions[step.name]:
+            if region in runs_again:
+                saver.save_from_outside(step)
         elif step.name in flowing:
-            flows = [value.name in flowing for value in step.takes]
-            for value in _kept_values(step, trained[step.name], flows, width):
-                keep(step, value)
-            for name, shape, item_bytes in _kept_besides(step, trained[step.name], flows, width, mask):
-                own_name = f"{step.name}: {name}"
-                saved[own_name] = SavedActivation(own_name, step.name, shape, item_bytes, step.runs, step.place)
+            saver.save_needed(step, trained[step.name], [value.name in flowing for value in step.takes])
             if _is_fused(step) and step.within in local:
                 batch, _heads, length, _size = step.gives.shape
-                own_name = f"{step.name}: mask"
-                saved[own_name] = SavedActivation(
-                    own_name, step.name, (batch, 1, length, length), width, local[step.within], step.place
-                )
+                saver.add(step, "mask", (batch, 1, length, length), saver.width, local[step.within])
         if is_view(step):
-            storages[step.gives.name] = storages.get(step.takes[0].name, step.takes[0])
-            if step.place.role == "cut" or step.takes[0].name in pieces:
-                pieces.add(step.gives.name)
-            if step.takes[0].name in once:
-                once.add(step.gives.name)
-    return list(saved.values())
+            saver.note_view(step)
+    return list(saver.saved.values())
+
+
+class _Saver:
+    """Collects the tensors that autograd saves, keyed by name in ``saved``."""
+
+    def __init__(self, steps: Sequence[Step], plan: Plan) -> None:
+        self.saved: dict[str, SavedActivation] = {}
+        self.width = ITEM_BYTES[PRECISIONS[plan.precision].dtype]
+        self.regions = {step.name: recomputed_in(step, plan.recompute) for step in steps}
+        self._mask_width = 1 if plan.fused_dropout else self.width
+        self._recomputes_layers = plan.recompute == "full"
+        self._storages: dict[str, Value] = {}  # maps each view's name to the value that owns its storage
+        self._pieces: set[str] = set()  # the names of views of a part of a wider value
+        self._angles = {step.gives.name for step in steps if step.operation == "angles"}
+        self._tables = {step.name for step in steps if step.operation == "table"}  # parameters: in memory anyway
+        self._once = _outside(steps)
+
+    def save(self, step: Step, value: Value) -> None:
+        # A step that copies a piece to lay it out saves the copy. Inside a checkpoint, the view is saved instead.
+        apart = value.name in self._pieces and not self.regions[step.name] and _lays_out(step)
+        root = value if apart else self._storages.get(value.name, value)
+        if root.name in self._tables:
+            return
+        from_outside = root.name in self._angles or value.name in self._once or root.name not in self.regions
+        copies = 1 if from_outside else step.runs  # all layers share a value from outside
+        self.saved.setdefault(
+            root.name, SavedActivation(root.name, step.name, root.shape, self.width, copies, step.place)
+        )
+
+    def save_from_outside(self, step: Step) -> None:
+        """Save the inputs of a step that come from outside its checkpointed region.
+
+        transformers passes masks, and values that all layers read, to a checkpoint in a way that autograd ignores.
+        """
+        for value in step.takes:
+            outside = self.regions.get(value.name) != self.regions[step.name] and not value.name.endswith("mask")
+            unseen = value.ids or value.name in self._angles or (self._recomputes_layers and value.name in self._once)
+            if outside and not unseen:
+                self.save(step, value)
+
+    def save_needed(self, step: Step, trained: set[str], flows: Sequence[bool]) -> None:
+        """Save what the backward pass of a step needs; for ``trained`` and ``flows``, see ``_kept_values``."""
+        for value in _kept_values(step, trained, flows, self.width):
+            self.save(step, value)
+        for name, shape, item_bytes in _kept_besides(step, trained, flows, self.width, self._mask_width):
+            self.add(step, name, shape, item_bytes, step.runs)
+
+    def add(self, step: Step, name: str, shape: Shape, item_bytes: int, copies: int) -> None:
+        """Save a tensor that the step creates only for its backward pass."""
+        own_name = f"{step.name}: {name}"
+        self.saved[own_name] = SavedActivation(own_name, step.name, shape, item_bytes, copies, step.place)
+
+    def note_view(self, step: Step) -> None:
+        view, viewed = step.gives.name, step.takes[0]
+        self._storages[view] = self._storages.get(viewed.name, viewed)
+        if step.place.role == "cut" or viewed.name in self._pieces:
+            self._pieces.add(view)
+        if viewed.name in self._once:
+            self._once.add(view)
 
 
 def _outside(steps: Sequence[Step]) -> set[str]:

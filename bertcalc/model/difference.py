@@ -14,6 +14,8 @@ from bertcalc.model.modules import Module
 from bertcalc.model.totals import top_level
 from bertcalc.text.arguments import checked
 
+_Children = Mapping[str, tuple[Module, int]]
+
 
 class ModuleChange(NamedTuple):
     """A difference between two models at a path in their folded trees.
@@ -39,9 +41,6 @@ def differences(first: Model, second: Model) -> list[ModuleChange]:
     """
     old, new = ({name: (module, 1) for name, module in top_level(model).items()} for model in (first, second))
     return list(_compare(old, new, "", 1))
-
-
-_Children = Mapping[str, tuple[Module, int]]
 
 
 def _compare(first: _Children, second: _Children, start: str, copies: int) -> Iterator[ModuleChange]:

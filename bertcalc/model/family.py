@@ -28,6 +28,9 @@ Task = Literal[
 ]
 
 LANGUAGE_MODEL = "language model"  # the block of a head that scores every token of the vocabulary
+TARGETS = ("labels", "next_sentence_label", "sentence_order_label", "start_positions", "end_positions", "mc_labels")
+
+_PER_TOKEN = ("pretraining", "replaced-tokens", "masked-lm", "causal-lm", "token-classification", "double-heads")
 
 
 def output_embeddings(linear: Iterable[Module]) -> list[Module]:
@@ -38,11 +41,6 @@ def output_embeddings(linear: Iterable[Module]) -> list[Module]:
     """
     heads = [module for module in linear if module.place.block == LANGUAGE_MODEL]
     return [module for module in heads if module.place.role == "decoder"] or heads
-
-
-TARGETS = ("labels", "next_sentence_label", "sentence_order_label", "start_positions", "end_positions", "mc_labels")
-
-_PER_TOKEN = ("pretraining", "replaced-tokens", "masked-lm", "causal-lm", "token-classification", "double-heads")
 
 
 class Hidden(NamedTuple):

@@ -33,6 +33,8 @@ from bertcalc.text.problem import Problem
 
 _COUNT_LETTERS = {"parameters": "N", "trained_parameters": "N_{t}"}
 _ALL_LETTERS = LETTER_OF | _COUNT_LETTERS
+_OfModel = TypeVar("_OfModel", bound=Callable[..., Any])
+_NUMBER = re.compile("[0-9]")
 
 
 def _symbols(letters: Mapping[str, str]) -> dict[str, Any]:
@@ -80,7 +82,7 @@ class Formula(NamedTuple):
     written: str  # LaTeX with placeholders, products with dots
 
     def __str__(self) -> str:
-        return _text(self.expression)
+        return printers.text(self.expression, minus="−")
 
     @property
     def letters(self) -> dict[str, str]:
@@ -123,9 +125,6 @@ class SymbolicStep(NamedTuple):
 
     step: Step
     parameters: Formula | None
-
-
-_OfModel = TypeVar("_OfModel", bound=Callable[..., Any])
 
 
 def once(maxsize: int) -> Callable[[_OfModel], _OfModel]:
@@ -198,9 +197,6 @@ def trained_formula(model: Model) -> Formula:
     4HLr
     """
     return write(sum(exact(tensor.num_parameters()) for tensor in model.tensors() if not tensor.frozen))
-
-
-_NUMBER = re.compile("[0-9]")
 
 
 @once(1024)
@@ -278,10 +274,6 @@ def symbolic_steps(model: Model, *, cross: bool = False) -> tuple[SymbolicStep, 
 def shape_letters(shape: Shape) -> str:
     """A shape of SymPy expressions in mathematical notation: B × A × S × H/A."""
     return " × ".join(map(_side, shape))
-
-
-def _text(expression: Any) -> str:
-    return printers.text(expression, minus="−")
 
 
 def _side(side: Any) -> str:

@@ -59,10 +59,6 @@ def quotient(expression: Any) -> tuple[Any, Any]:
     return above, below
 
 
-def _is_negative(term: Any) -> bool:
-    return bool(term.as_coeff_Mul()[0] < 0)
-
-
 class _NamedPrinter(StrPrinter):  # type: ignore[misc]  # SymPy has no types
     """SymPy's printer, with ``names`` for symbols."""
 
@@ -73,7 +69,9 @@ class _NamedPrinter(StrPrinter):  # type: ignore[misc]  # SymPy has no types
 
     def _as_ordered_terms(self, expression: Any, order: Any = None) -> list[Any]:
         terms: list[Any] = super()._as_ordered_terms(expression, order)
-        return sorted(terms, key=_is_negative) if self._settings["minus_last"] else terms
+        return (
+            sorted(terms, key=lambda term: bool(term.as_coeff_Mul()[0] < 0)) if self._settings["minus_last"] else terms
+        )
 
 
 class _TextPrinter(_NamedPrinter):

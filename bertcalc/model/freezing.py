@@ -42,7 +42,7 @@ class Freezing(CheckedRecord):
     layers: int = 0
     train: Train = "all"
 
-    def is_frozen(self, tensor: Tensor, layer: int = 0) -> bool:
+    def is_frozen(self, tensor: Tensor, layer: int) -> bool:
         """Whether a tensor is frozen; for a tensor in a layer, ``layer`` is the number of the layer."""
         component, block, role = tensor.place
         return (

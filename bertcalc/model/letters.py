@@ -9,6 +9,7 @@ from bertcalc.config import Config, MixedError, sizes_of, unchecked
 from bertcalc.config.fields import EVERY_LETTER
 from bertcalc.model.change import CHANGE_SIZES, SEVERAL_DEPTHS
 from bertcalc.model.model import Model
+from bertcalc.text import N_
 from bertcalc.text.live_numbers import fill
 from bertcalc.text.problem import Problem
 
@@ -27,6 +28,25 @@ LETTER_OF = {
 }
 FIELD_OF = {letter: field for field, letter in LETTER_OF.items()}
 LETTER = "|".join(sorted(FIELD_OF, reverse=True))  # a regular expression, in which E' comes before E
+# The cache has room for all combinations of class, positions, ties, cross attention and activation. Unknown activations
+# do not get here, because configurations validate hidden_act.
+_model = lru_cache(maxsize=1024)(Model)
+# Maps a letter's config field to a text with the letter's value and meaning.
+COUNTED: dict[str, str] = {
+    "vocab_size": N_("{value} word pieces"),
+    "hidden_size": N_("{value} hidden size"),
+    "num_hidden_layers": N_("{value} layers"),
+    "num_attention_heads": N_("{value} heads"),
+    "num_key_value_heads": N_("{value} key-value heads"),
+    "intermediate_size": N_("{value} feed-forward"),
+    "max_position_embeddings": N_("{value} positions"),
+    "type_vocab_size": N_("{value} token types"),
+    "num_labels": N_("{value} labels"),
+    "relative_attention_num_buckets": N_("{value} distances"),
+    "task_type_vocab_size": N_("{value} task types"),
+    "position_buckets": N_("{value} distances in each direction"),
+    "embedding_size": N_("{value} embedding size"),
+}
 
 
 def model_in_symbols(model: Model, symbols: Mapping[str, Any]) -> Model:
@@ -43,11 +63,6 @@ def model_in_symbols(model: Model, symbols: Mapping[str, Any]) -> Model:
         config = unchecked(config, num_hidden_layers=layers)
     changes = tuple(change.in_letters(symbols) for change in model.changes)
     return _model(config, model.architecture, model.add_pooling_layer, changes)
-
-
-# The cache has room for all combinations of class, positions, ties, cross attention and activation. Unknown activations
-# do not get here, because configurations validate hidden_act.
-_model = lru_cache(maxsize=1024)(Model)
 
 
 def _structure(config: Config, symbols: Mapping[str, Any]) -> Config:

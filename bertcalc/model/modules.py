@@ -24,6 +24,9 @@ NOT_TIED: Mapping[str, str] = MappingProxyType({})
 NO_BUFFERS: Mapping[str, tuple[Shape, bool]] = MappingProxyType({})
 
 Component = Literal["embeddings", "encoder", "pooler", "head"]
+# The path of a layer in a name, and the rest. The layer is * (all layers), 3 (a single layer), or 1-21 or 3: (several
+# layers). The numbers in peft's prompt_encoder are not layer numbers.
+_LAYER = re.compile(r"(?!prompt_encoder\.)(.*?\.(?:\*|[^.]*:[^.]*|[0-9]+(?:-[0-9]+)?))\.(.+)")
 
 
 class Place(NamedTuple):
@@ -236,7 +239,6 @@ class Module:
         return 0
 
     def _owner(self, name: str) -> "Module | None":
-        """The module in this tree that owns a tensor, if there is one."""
         module: Module | None = self
         for part in name.split(".")[:-1]:
             module = module and module._child(part)
@@ -571,11 +573,6 @@ class Activation(Module):
 
     def extra_repr(self) -> str:
         return self.extra
-
-
-# The path of a layer in a name, and the rest. The layer is * (all layers), 3 (a single layer), or 1-21 or 3: (several
-# layers). The numbers in peft's prompt_encoder are not layer numbers.
-_LAYER = re.compile(r"(?!prompt_encoder\.)(.*?\.(?:\*|[^.]*:[^.]*|[0-9]+(?:-[0-9]+)?))\.(.+)")
 
 
 def split_layer(name: str) -> tuple[str, str]:

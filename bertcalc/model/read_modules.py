@@ -5,6 +5,8 @@ from itertools import groupby
 
 from bertcalc.model.modules import Module, ModuleList
 
+LayerRun = tuple[int, int, Module]  # equal layers: (number of the first layer, number of layers, one of the layers)
+
 
 class ReadModule(Module):
     """A module of a real model: its class name, its tensor shapes, and the arguments that ``print`` shows."""
@@ -16,9 +18,6 @@ class ReadModule(Module):
 
     def extra_repr(self) -> str:
         return self.arguments
-
-
-LayerRun = tuple[int, int, Module]  # equal layers: (number of the first layer, number of layers, one of the layers)
 
 
 def folded(kind: str, layers: Iterable[LayerRun]) -> ModuleList:

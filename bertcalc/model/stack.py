@@ -118,4 +118,5 @@ def in_layer(name: str, layer: int | str) -> str:
     >>> in_layer("encoder.layer.0-5.output.dense", 3)
     'encoder.layer.3.output.dense'
     """
-    return fill(_NUMBERS.sub("{layer}", name), layer=layer)
+    numbered_name = _NUMBERS.sub("{layer}", name)
+    return fill(numbered_name, layer=layer) if numbered_name != name else name

@@ -171,6 +171,37 @@ def any_is_one(*sides: int) -> bool:
     return any(isinstance(side, int) and side == 1 for side in sides)
 
 
+class AttentionOptions(NamedTuple):
+    """How an attention computes its weights.
+
+    - ``dropout``: the dropout probability of the attention weights; None for no dropout.
+    - ``dropout_name``: the name of the dropout module; "" if it is not a module.
+    - ``distances``: a function of scores, query and key that adds position-dependent scores.
+    - ``bias``: a bias that is added to the scores after the division.
+    - ``angles``: the rotary angles for query and key.
+    - ``wide``, ``wide_angles``: whether the softmax and the rotation are computed in float32, whatever the model's
+      dtype.
+    - ``cached``: whether keys and values are copied into the cache and read from it. BERT's programs leave this out
+      because their keys and values are in memory only once, with or without a cache.
+    - ``mask``: the name of the attention mask.
+    - ``written_out``: whether scores and weights are variables of the module's own forward method.
+    - ``shared_by``: the number of key/value heads, each shared by several query heads (Ainslie et al. 2023,
+      arXiv:2305.13245); None if every query head has its own.
+    """
+
+    dropout: float | None
+    dropout_name: str = "dropout"
+    distances: Callable[[Value, Value, Value], Value] | None = None
+    bias: Value | None = None
+    angles: Sequence[Value] = ()
+    wide: bool = False
+    wide_angles: bool = False
+    cached: bool = False
+    mask: str = "attention_mask"
+    written_out: bool = False
+    shared_by: int | None = None
+
+
 class Trace:
     """The API with which a family's program declares and runs its modules.
 
@@ -518,7 +549,7 @@ class Trace:
         _batch, length, _width = x.shape
         return self.step(called, "angles", x, shape=(2, 1, length, head_size), role="angles", module=module)
 
-    def rotate(self, name: str, x: Value, angles: Sequence[Value] = (), *, wide: bool = False) -> Value:
+    def rotate(self, name: str, x: Value, angles: Sequence[Value], *, wide: bool = False) -> Value:
         """Record a rotation of pairs of entries by the angle of their position (Su et al. 2021, arXiv:2104.09864).
 
         With several ``angles``, the layers use them in turn. ``wide``: whether the rotation is computed in float32,
@@ -549,92 +580,69 @@ class Trace:
         shape = (*x.shape[:-1], x.shape[-1] // len(names))
         return tuple(self.step(name, "view", x, shape=shape, role="cut", by_heads=by_heads) for name in names)
 
-    def attend(
-        self,
-        query: Value,
-        key: Value,
-        value: Value,
-        *,
-        dropout: float | None,
-        dropout_name: str = "dropout",
-        distances: Callable[[Value, Value, Value], Value] | None = None,
-        bias: Value | None = None,
-        angles: Sequence[Value] = (),
-        wide: bool = False,
-        wide_angles: bool = False,
-        cached: bool = False,
-        mask: str = "attention_mask",
-        written_out: bool = False,
-        shared_by: int | None = None,
-    ) -> Value:
-        """Compute softmax(Q K^T / sqrt(d)) V in the heads of the current Attention module, and merge the heads.
-
-        - ``dropout``: the dropout probability of the attention weights; None for no dropout.
-        - ``dropout_name``: the name of the dropout module; "" if it is not a module.
-        - ``distances``: a function of scores, query and key that adds position-dependent scores.
-        - ``bias``: a bias that is added to the scores after the division.
-        - ``angles``: the rotary angles for query and key.
-        - ``wide``, ``wide_angles``: whether the softmax and the rotation are computed in float32, whatever the model's
-          dtype.
-        - ``cached``: whether keys and values are copied into the cache and read from it. BERT's programs leave this out
-          because their keys and values are in memory only once, with or without a cache.
-        - ``mask``: the name of the attention mask.
-        - ``written_out``: whether scores and weights are variables of the module's own forward method.
-        - ``shared_by``: the number of key/value heads, each shared by several query heads (Ainslie et al. 2023,
-          arXiv:2305.13245); None if every query head has its own.
-        """
+    def attend(self, query: Value, key: Value, value: Value, how: AttentionOptions) -> Value:
+        """Compute softmax(Q K^T / sqrt(d)) V in the heads of the current Attention module, and merge the heads."""
         if self.steps is None:  # only declare the modules
-            if distances:
-                distances(query, query, key)
-            if dropout is None or not dropout_name:
+            if how.distances:
+                how.distances(query, query, key)
+            if how.dropout is None or not how.dropout_name:
                 return query
-            return self.dropout(dropout_name, query, dropout, role="weights_dropout")
+            return self.dropout(how.dropout_name, query, how.dropout, role="weights_dropout")
         attention = self._module
         assert isinstance(attention, Attention)
         heads, size = attention.num_attention_heads, attention.attention_head_size
         batch, length, width = query.shape
-        seen = key.shape[1]
-        square = (batch, heads, length, seen)
+        groups = heads if how.shared_by is None else how.shared_by
         self._core = True
         query = self.step("query_heads", "view", query, shape=(batch, heads, length, size))
-        groups = heads if shared_by is None else shared_by
-        key = self.step("key_heads", "view", key, shape=(batch, groups, seen, size))
-        value = self.step("value_heads", "view", value, shape=(batch, groups, seen, size))
-        if angles:
+        key = self.step("key_heads", "view", key, shape=(batch, groups, key.shape[1], size))
+        value = self.step("value_heads", "view", value, shape=key.shape)
+        if how.angles:
             self._core = False
-            query = self.rotate("query_rotated", query, angles, wide=wide_angles)
-            key = self.rotate("key_rotated", key, angles, wide=wide_angles)
+            query = self.rotate("query_rotated", query, how.angles, wide=how.wide_angles)
+            key = self.rotate("key_rotated", key, how.angles, wide=how.wide_angles)
             self._core = True
-        if self.prefix and self._roles.block == "attention":
-            seen = self.prefix.shape[-2] + seen
-            square = (batch, heads, length, seen)
-            key = self.step("key_prefixed", "copy", self.prefix, key, shape=(batch, groups, seen, size))
-            value = self.step("value_prefixed", "copy", self.prefix, value, shape=key.shape)
-        elif cached:
-            key = self.step("key_cached", "copy", key, shape=key.shape)
-            value = self.step("value_cached", "copy", value, shape=value.shape)
-        if shared_by is not None:
-            key = self.step("key_repeated", "repeat", key, shape=(batch, heads, seen, size))
-            value = self.step("value_repeated", "repeat", value, shape=(batch, heads, seen, size))
-        scores = self.step("scores", "matmul", query, key, shape=square)
-        if distances:
-            scores = distances(scores, query, key)
-        scores = self.step("scale", "scale", scores, shape=square)
-        if bias:
-            scores = self.add("add_bias", scores, bias, in_place=True)
-        scores = self.add("mask", scores, Value(mask, (batch, 1, length, seen)))
-        weights = self.step("softmax", "softmax", scores, shape=square, wide=wide)
-        if dropout is not None and dropout_name:
-            weights = self.dropout(dropout_name, weights, dropout, role="weights_dropout")
-        elif dropout is not None:
-            weights = self.step("weights_dropout", "dropout", weights, shape=square, module=Dropout(dropout))
-        if written_out:
-            self.variable("attention_scores", scores)
-            self.variable("attention_probs", weights)
-        context = self.step("context", "matmul", weights, value, shape=(batch, heads, length, size))
+        key, value = self._with_earlier(key, value, cached=how.cached)
+        if how.shared_by is not None:
+            key = self.step("key_repeated", "repeat", key, shape=(batch, heads, *key.shape[2:]))
+            value = self.step("value_repeated", "repeat", value, shape=key.shape)
+        weights = self._weights(query, key, how)
+        context = self.step("context", "matmul", weights, value, shape=query.shape)
         merged = self.step("merge_heads", "copy", context, shape=(batch, length, width))
         self._core = False
         return merged
+
+    def _with_earlier(self, key: Value, value: Value, *, cached: bool) -> tuple[Value, Value]:
+        """Add the keys and values of earlier tokens, or copy keys and values into the cache."""
+        if self.prefix and self._roles.block == "attention":
+            shape = (*key.shape[:2], self.prefix.shape[-2] + key.shape[2], key.shape[3])
+            key = self.step("key_prefixed", "copy", self.prefix, key, shape=shape)
+            value = self.step("value_prefixed", "copy", self.prefix, value, shape=shape)
+        elif cached:
+            key = self.step("key_cached", "copy", key, shape=key.shape)
+            value = self.step("value_cached", "copy", value, shape=value.shape)
+        return key, value
+
+    def _weights(self, query: Value, key: Value, how: AttentionOptions) -> Value:
+        """Compute the attention weights: the softmax of the scores, with dropout."""
+        batch, heads, length, _size = query.shape
+        square = (batch, heads, length, key.shape[2])
+        scores = self.step("scores", "matmul", query, key, shape=square)
+        if how.distances:
+            scores = how.distances(scores, query, key)
+        scores = self.step("scale", "scale", scores, shape=square)
+        if how.bias:
+            scores = self.add("add_bias", scores, how.bias, in_place=True)
+        scores = self.add("mask", scores, Value(how.mask, (batch, 1, *square[2:])))
+        weights = self.step("softmax", "softmax", scores, shape=square, wide=how.wide)
+        if how.dropout is not None and how.dropout_name:
+            weights = self.dropout(how.dropout_name, weights, how.dropout, role="weights_dropout")
+        elif how.dropout is not None:
+            weights = self.step("weights_dropout", "dropout", weights, shape=square, module=Dropout(how.dropout))
+        if how.written_out:
+            self.variable("attention_scores", scores)
+            self.variable("attention_probs", weights)
+        return weights
 
     def output(self, name: str, value: Value | None) -> None:
         """Declare a value as an output of the model; None is ignored (the model does not have this output)."""

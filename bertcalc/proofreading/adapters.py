@@ -32,16 +32,17 @@ from bertcalc.diagnosis.changed_counts import ChangedCount, adapter_counts, chan
 from bertcalc.diagnosis.known_counts import every_count, known_counts
 from bertcalc.diagnosis.peft_line import PeftLine, printed_by_peft
 from bertcalc.model.model import Model
-from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.lora_claims import stated_ranks
 from bertcalc.proofreading.mentions.calculations import ChainSide
 from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.mentions.model_names import names_model
-from bertcalc.proofreading.verdicts import LEAST, Judged
+from bertcalc.proofreading.verdicts import LEAST, Judged, should_be
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
 
 _ADAPTERS = re.compile(r"\bq?lora\b|adapter|\bpeft\b|trainable params:|\ball params|low[- ]rank|适配器|低秩", re.I)
+
+_COUNTS = re.compile(r"\b(?:total|all|trainable) param", re.I)
 
 
 def judge_adapters(side: ChainSide, context: Context, model: Model) -> Judged | None:
@@ -53,7 +54,8 @@ def judge_adapters(side: ChainSide, context: Context, model: Model) -> Judged | 
     words = " ".join((*context.names, *context.headings, context.line))
     if context.of_other:
         return None  # counting every adapter of every model in a text would take seconds
-    if side.reach or side.value < LEAST or side.value.denominator != 1 or not _ADAPTERS.search(words):
+    names_adapter = _ADAPTERS.search(words) or (_COUNTS.search(context.line) and context.is_in_text(_ADAPTERS))
+    if side.reach or side.value < LEAST or side.value.denominator != 1 or not names_adapter:
         return None
     spoken = _spoken_of(context.text or words)
     fitting = [count for count in adapter_counts(model, int(side.value)) if _is_spoken_of(count, spoken)]
@@ -225,8 +227,7 @@ def _verdicts(printed: PeftLine, value: Fraction, adapted: Model) -> Iterator[Ju
         if value == written == right:
             yield Judged("right", counts=counts)
         elif value == written:
-            reason = Problem.of(_IS_RIGHT, right=in_words(Fraction(right)), part=counts)
-            yield Judged("wrong", Fraction(right), counts, (reason,))
+            yield should_be(right, counts)
     if judged := _share_verdict(printed, value, trained, whole):
         yield judged
 
@@ -243,7 +244,6 @@ def _share_verdict(printed: PeftLine, value: Fraction, trained: int, whole: int)
 
 
 _PRINTS = N_("what peft prints for {model}")
-_IS_RIGHT = N_("{right} is right for {part}.")
 
 
 _LOADED = re.compile(r"from_pretrained\(\s*[\"'](?:[^\"'/]{1,60}/)?([^\"'/]{1,80})[\"']")

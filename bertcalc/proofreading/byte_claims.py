@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from itertools import product
+from itertools import accumulate, product
 from math import ceil, floor
+from operator import mul
 from typing import NamedTuple
 
 from bertcalc.diagnosis.file_sizes import PRECISIONS, file_sizes
@@ -27,7 +28,7 @@ from bertcalc.proofreading.named_parts import (
     scoped,
     with_and_without_biases,
 )
-from bertcalc.proofreading.verdicts import UNKNOWN, Judged, should_be
+from bertcalc.proofreading.verdicts import UNKNOWN, Judged, is_far, should_be
 from bertcalc.proofreading.whole_counts import COUNT_OF_ALL, OWN_MODEL, claimed_counts, is_total, opens_behind_name
 from bertcalc.text import N_
 from bertcalc.text.digits import fixed
@@ -45,7 +46,9 @@ def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     if not of_part and _is_of_model(context):
         stored = [size for size in stored if not _is_coincidence(size, entry.stated, model)]
     width = _named_width(entry, context)
-    if judged := _bytes_of_meant(entry, context, width, model):
+    if width in (None, 1) and _WITHOUT_TABLES.search(context.sentence):
+        return UNKNOWN  # 8-bit formats may leave the embeddings as they are
+    if judged := _bytes_of_meant(entry, context, width, model) or _bytes_of_written_count(entry, width, model):
         return judged
     if not stored:
         return _of_other_bytes(entry, context, model)
@@ -89,7 +92,7 @@ def _bytes_of_meant(entry: WrittenNumber, context: Context, width: int | None, m
     if len(meant) != 1 or not about_weights or context.supposes or _NOT_WEIGHTS.search(words):
         return None
     scope = context.scope(model.config.num_hidden_layers)
-    parts = [part for part in scoped(meant[0], model) if not scope or part.layers == scope]
+    parts = [*scoped(meant[0], model, scope)]
     widths = [width] if width else widths_in(words) or list(PRECISIONS)
     counts = {total(tensors) for part in parts for tensors in with_and_without_biases(part)}
     sizes = [width * count for count in counts for width in widths]
@@ -103,9 +106,33 @@ def _bytes_of_meant(entry: WrittenNumber, context: Context, width: int | None, m
         return None
     part = min(parts, key=lambda part: abs(part.right * widths[0] - value))
     right, described = Fraction(widths[0] * part.right), part_in_words(part, model)
-    if not Fraction(1, _FARTHEST) < value / right < _FARTHEST:
+    return None if is_far(value, right, _FARTHEST) else should_be(right, described, "bytes")
+
+
+def _bytes_of_written_count(entry: WrittenNumber, precision: int | None, model: Model) -> Judged | None:
+    """Judge the bytes of the model's rounded or published count, as in 110M × 4 bytes = 440 MB; None for others.
+
+    ``precision`` is the number of bytes that the text states for a parameter, or None.
+    """
+    written = entry.calculation
+    if written is None or re.search("[-−+/÷]", written.text):
         return None
-    return should_be(right, described, "bytes")
+    if any(count.total in written.numbers for count in every_count(model.config, known_counts)):
+        return None  # an exact count, which is named
+    of_model = (model.num_parameters(), *claimed_counts(model), *filter(None, [nominal_count(model)]))
+    for width in accumulate(reversed(written.numbers), mul):
+        count = written.value / width
+        is_meant = any(abs(count - other) * _ROUNDED_COUNT <= other for other in of_model)
+        is_written = any(count == number * scale for number in written.numbers for scale in (1, 10**6, 10**9))
+        if is_meant and is_written and width in _BYTES_OF_EACH and precision in (None, width):
+            message = N_("{count} parameters of {width} bytes each")
+            return Judged("right", counts=Problem.of(message, count=int(count), width=int(width)))
+    return None
+
+
+# Bytes for each parameter: of weights, of Adam's moments, of the states of a training in full and mixed precision.
+_BYTES_OF_EACH, _ROUNDED_COUNT = (2, 4, 8, 12, 16, 18, 20), 50
+_WITHOUT_TABLES = re.compile(r"\bnon-?embedding|(?:without|excluding|except) (?:the )?embedding|非嵌入|不含嵌入", re.I)
 
 
 # Words for memory that depends on the batch; it equals the size of weights only by chance.
@@ -138,12 +165,16 @@ class _Stored(NamedTuple):
 
 
 def _count_in_mb(stored: Sequence[_Stored], context: Context, model: Model) -> Judged | None:
-    """Judge a parameter count that mistakenly has a unit of bytes, as in bert-base-uncased (110MB), or return None."""
+    """Judge a parameter count that mistakenly has a unit of bytes, as in bert-base-uncased (110MB), or return None.
+
+    Elsewhere than behind a name or a word for the count, the size may be meant in 8 bits.
+    """
     is_of_bytes = all(size.width == 1 for size in stored)
     is_count = opens_behind_name(context.before) or any(map(COUNT_OF_ALL.fullmatch, context.names[:1]))
-    if not (is_of_bytes and is_count) or not _is_of_model(context) or context.is_in_text(_EIGHT_BITS):
+    if not is_of_bytes or not _is_of_model(context) or context.is_in_text(_EIGHT_BITS):
         return None
-    return should_be(Fraction(4 * model.num_parameters()), Problem.of(N_("the bytes in float32")), "bytes")
+    judged = should_be(4 * model.num_parameters(), Problem.of(N_("the bytes in float32")), "bytes")
+    return judged if is_count else judged._replace(verdict="conditional")
 
 
 _EIGHT_BITS = re.compile(r"int-?8|fp8|\b8[- ]?bits?\b|quanti[sz]|8 ?位|量化|压缩|compress", re.I)
@@ -198,12 +229,18 @@ _OF_WHOLE, _EXACT = Fraction(19, 20), 1000
 def _named_width(entry: WrittenNumber, context: Context) -> int | None:
     """The bytes per parameter of the precision that the nearest words name; None unless they name exactly one.
 
-    The words after the number come first, then the words before it. In a table, its column header is next. Elsewhere,
+    The words after the number come first, then the words before it, or, for a size in brackets behind another size,
+    before that size: in FP32 438 MB (418 MiB). In a table, its column header is next. Elsewhere,
     the beginning of its sentence is next (In fp32 BERT-base is 438 MB, DistilBERT 265 MB), then a question before it.
     """
-    after = [width for width, pattern in _PRECISIONS.items() if re.match(_AFTER + pattern, entry.after, re.I)]
+    restated = _RESTATED.match(context.text, entry.end) if not entry.cells else None
+    behind = context.text[restated.end() : restated.end() + _NEAR] if restated else entry.after
+    after = [width for width, pattern in _PRECISIONS.items() if re.match(_AFTER + pattern, behind, re.I)]
     if len(after) == 1:
         return after[0]
+    if not entry.cells and _RESTATES.search(context.before):
+        widths = widths_in(_WRITTEN_SIZE.split(context.before)[-2])
+        return widths[0] if len(widths) == 1 else None
     if entry.cells:
         places = [*context.names[:1], context.header]
     else:
@@ -215,6 +252,11 @@ def _named_width(entry: WrittenNumber, context: Context) -> int | None:
         if (widths := widths_in(place)) and not _CHANGES_PRECISION.search(place):
             return widths[0] if len(widths) == 1 else None
     return None
+
+
+_WRITTEN_SIZE = re.compile(r"[0-9][0-9.,]*\s?[KMGT]i?B\b")
+_RESTATED = re.compile(rf"\s?[(（][^()（）\d]{{0,12}}{_WRITTEN_SIZE.pattern}\s?[)）]")  # 219 MB (209 MiB) in FP16
+_RESTATES = re.compile(rf"{_WRITTEN_SIZE.pattern}\s?[(（](?:\W|约|about|roughly){{0,3}}$")
 
 
 def widths_in(words: str) -> list[int]:
@@ -288,7 +330,8 @@ def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged
         any(_PRECISION_OF_MODEL.fullmatch(name) and names_model(name) for name in context.names),
         any(re.search(_ANY_PRECISION, heading, re.I) and names_model(heading) for heading in above),
     )
-    if len(widths) != 1 or not any(of_weights) or _TRAINING.search(words) or _DYNAMIC.search(words):
+    label = "".join(re.split("[:：]", context.sentence)[:-1])  # Training (bf16): 4 GB for BERT, 5 GB for ModernBERT
+    if len(widths) != 1 or not any(of_weights) or _TRAINING.search(f"{words} {label}") or _DYNAMIC.search(words):
         return None
     if entry.computes or context.supposes or not _is_of_model(context) or OWN_MODEL.search(context.line):
         return None
@@ -303,10 +346,10 @@ def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged
         for factor in entry.stated.unit_factors
         if factor == 1 or size >= right * _OF_WHOLE
     ]
-    if any(near) or not Fraction(1, _FARTHEST) < value / right < _FARTHEST:
+    if any(near) or is_far(value, right, _FARTHEST):
         return None
     described = known_in_words(KnownCount(model, model.num_parameters()))
-    return should_be(Fraction(right), described, "bytes")
+    return should_be(right, described, "bytes")
 
 
 def _is_of_model(context: Context) -> bool:
@@ -334,7 +377,7 @@ def _in_larger_unit(entry: WrittenNumber, context: Context, model: Model) -> Jud
     if width is None or entry.computes or context.supposes:
         return None
     counts = (model.num_parameters(), *claimed_counts(model))
-    if not any(abs(1000 * width * count - side.value) <= max(side.reach, side.rough) for count in counts):
+    if not any(side.may_mean(1000 * width * count) for count in counts):
         return None
     described = known_in_words(KnownCount(model, model.num_parameters()))
     right = Fraction(width * model.num_parameters())
@@ -353,7 +396,7 @@ def _bytes_of_weights_alone(entry: WrittenNumber, context: Context, model: Model
         if abs(value - width * total) * _FARTHEST_OF_WIDTH <= width * total:
             return None
     described = known_in_words(KnownCount(model, total))
-    return should_be(Fraction(4 * total), Problem.of(N_("the float32 weights of {known}"), known=described), "bytes")
+    return should_be(4 * total, Problem.of(N_("the float32 weights of {known}"), known=described), "bytes")
 
 
 _WEIGHTS_ALONE = re.compile(
@@ -383,11 +426,11 @@ def _bytes_of_published(entry: WrittenNumber, context: Context, model: Model) ->
     named, side = _named_width(entry, context), entry.stated
     total = model.num_parameters()
     digit = 10 ** (len(f"{total}") - _PUBLISHED_DIGITS)
-    published = [*claimed_counts(model), *filter(None, [nominal_count(model.config)])]
+    published = [*claimed_counts(model), *filter(None, [nominal_count(model)])]
     rounded = -(-total // digit) * digit
     published += [rounded] if (rounded - total) * _CLOSE <= total else []
     for count, width in product(published, [named] if named else PRECISIONS):
-        if abs(count * width - side.value) <= max(side.reach, side.rough):
+        if side.may_mean(count * width):
             message = N_("the size of the published {count} parameters in {dtype}")
             return Judged("right", counts=Problem.of(message, count=count, dtype=PRECISIONS[width]))
     return None

@@ -5,7 +5,7 @@
 >>> from bertcalc.diagnosis.relatives import RELATIVES
 >>> text = "In fp16, the KV cache of Llama-3-8B takes 2.15 GB for 4,096 tokens."
 >>> entry, model = find(text, {})[-2], RELATIVES["llama-3-8b"].model
->>> judged = CacheClaims(text).judge(entry, Surroundings(text).of(entry), UNKNOWN, model, assumed=False)
+>>> judged = CacheClaims(text).judge(ClaimedNumber(entry, Surroundings(text).of(entry), model), UNKNOWN, assumed=False)
 >>> judged.verdict, int(judged.right_value)
 ('wrong', 536870912)
 """
@@ -24,10 +24,11 @@ from bertcalc.model.model import Model
 from bertcalc.proofreading.byte_claims import is_capacity, widths_in
 from bertcalc.proofreading.chains import gives, is_miscalculated
 from bertcalc.proofreading.claims import in_words
+from bertcalc.proofreading.described_models import preset_with
 from bertcalc.proofreading.mentions.calculations import WrittenNumber
 from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.mentions.model_names import names_model
-from bertcalc.proofreading.verdicts import UNKNOWN, Judged
+from bertcalc.proofreading.verdicts import UNKNOWN, ClaimedNumber, Judged, is_far, should_be
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 
@@ -219,21 +220,18 @@ class CacheClaims:
 
     def judge(
         self,
-        entry: WrittenNumber,
-        context: Context,
+        number: ClaimedNumber,
         judged: Judged,
-        model: Model | None,
         *,
         assumed: bool,
-        headers: Collection[str] = (),
         others: Collection[Model] = (),
     ) -> Judged | None:
         """Judge a number of bytes if the words around it mean the KV cache; otherwise return None.
 
         ``judged`` is the verdict so far. If the model is only ``assumed``, the text has to state its sizes.
-        ``headers`` are the column headers of the number's table. ``others`` are further models that the number may be
-        about.
+        ``others`` are further models that the number may be about.
         """
+        entry, context, model, headers = number.entry, number.context, number.model, number.row.headers
         if not self._has_cache or entry.stated.unit != "bytes":
             return None
         last, self._last = self._last, entry.end
@@ -265,7 +263,7 @@ class CacheClaims:
             return product_in_bytes
         for (reading, _sure), unit in product(kept, stated.unit_factors):
             apart = abs(reading.bytes - unit * stated.value)
-            if apart <= max(stated.reach, stated.rough) * unit and 2 * apart <= reading.bytes:
+            if apart <= stated.rough * unit and 2 * apart <= reading.bytes:
                 return Judged("right", counts=reading.in_words())
         sure = [reading for reading, is_sure in kept if is_sure]
         words = f"{before} {after} {sentence}"
@@ -346,9 +344,8 @@ class CacheClaims:
         places = (after, beside, "" if entry.cells else sentence, titles)
         heads = self._heads(sizes, places)
         layers = self._layers(sizes, heads, places, context)
-        operands = {operand.value for side in entry.sides for operand in side.operands}
-        multiplied = operands & {sizes.layers, sizes.heads, sizes.shared, *_of_all_heads(sizes)}
-        if operands and entry.computes and not multiplied and not _ANY_LAYER.search(beside):
+        multiplied = entry.numbers & {sizes.layers, sizes.heads, sizes.shared, *_of_all_heads(sizes)}
+        if entry.numbers and entry.computes and not multiplied and not _ANY_LAYER.search(beside):
             layers, heads = _Options((1, sizes.layers), sure=False), _Options((1, sizes.shared), sure=False)
         tokens = self._tokens(places)
         is_each_token = tokens.sure and tokens.values == (1,)
@@ -506,22 +503,22 @@ def _wrong(
     near = (abs(reading.bytes - unit * value) <= _NEAR * reading.bytes for reading in kept for unit in units)
     right = next(iter(sure))
     cause = _cause(right, value, units)
-    if any(near) or not (cause or Fraction(1, _FARTHEST) < value / right.bytes < _FARTHEST):
+    if any(near) or (not cause and is_far(value, right.bytes, _FARTHEST)):
         return None
     if model is not None and any(_keeps(config, right, value, units) for config in _siblings(model)):
         return None
     described = right.in_words()
+    judged = should_be(right.bytes, described, "bytes")
+    if not cause:
+        return judged
     stated = in_words(right.bytes, "bytes")
-    if cause:
-        reason = Problem.of(N_("{right} is right for {part}: {cause}."), right=stated, part=described, cause=cause)
-    else:
-        reason = Problem.of(N_("{right} is right for {part}."), right=stated, part=described)
-    return Judged("wrong", right.bytes, described, (reason,))
+    reason = Problem.of(N_("{right} is right for {part}: {cause}."), right=stated, part=described, cause=cause)
+    return judged._replace(reasons=(reason,))
 
 
 def _siblings(model: Model) -> Iterator[_CacheSizes]:
     """The sizes of larger models that a name without a size may also mean: GPT-2 XL for GPT-2."""
-    name = next((name for name, preset in PRESETS.items() if preset.config == model.config), "")
+    name = preset_with(model.config)
     for other, preset in PRESETS.items():
         if name and other.startswith(f"{name}-"):
             heads = preset.config.num_attention_heads
@@ -559,12 +556,10 @@ def _other_product(entry: WrittenNumber, readings: Sequence[_KeysAndValues]) -> 
 
     Return None for other numbers.
     """
-    side, stated = next((side for side in entry.sides if side.is_calculation), entry.stated), entry.stated
-    if not side.is_calculation or side.unit or stated.is_calculation:
+    side, stated = entry.calculation, entry.stated
+    if side is None or side.unit or stated.is_calculation:
         return None
     if not any(reading.bytes == side.value and reading.width > 1 and reading.of_both > 1 for reading in readings):
         return None
-    near = (
-        abs(side.value - unit * stated.value) <= max(stated.reach, stated.rough) * unit for unit in stated.unit_factors
-    )
+    near = (stated.may_mean(side.value, unit) for unit in stated.unit_factors)
     return None if any(near) else gives(side.value, stated.text, "bytes")

@@ -2,7 +2,7 @@
 
 >>> from bertcalc.proofreading.mentions.calculations import find
 >>> [entry] = find("2 * 768 * 768 = 1,179,684", {})
->>> print(judge_chain(entry).reasons[0])
+>>> print(judge_chain(entry, "").reasons[0])
 The calculation gives 1,179,648, not 1,179,684.
 
 Words multiply, too: 25 LayerNorms of 1,536 parameters, 36,864 in total.
@@ -19,20 +19,21 @@ from itertools import product
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.mentions.written_sizes import NUMBER_WORDS, in_digits
-from bertcalc.proofreading.verdicts import LEAST, UNKNOWN, Judged
+from bertcalc.proofreading.verdicts import LEAST, NO_CLAIM, UNKNOWN, Judged, is_far
 from bertcalc.text import N_, shorten
-from bertcalc.text.amounts import Unit, typed
+from bertcalc.text.amounts import Typed, Unit, typed
 from bertcalc.text.arithmetic import evaluate
 from bertcalc.text.digits import fixed
 from bertcalc.text.problem import InputError, Problem
 
 _GIVES = N_("The calculation gives {value}, not {written}.")
+_RATIO_IS = N_("The ratio is {ratio}.")
 _IS_DIVIDED = N_(
     "{written} is the count divided by 1,024 · 1,024, not the number of bytes: in float32, the parameters take {bytes}."
 )
 
 
-def judge_chain(entry: WrittenNumber, before: str = "") -> Judged | None:
+def judge_chain(entry: WrittenNumber, before: str) -> Judged | None:
     """Judge whether the sides of a chain are equal; return None for one side, or if they need not be equal.
 
     ``before`` is the text before the chain on its line, because a result may include numbers from there.
@@ -40,35 +41,74 @@ def judge_chain(entry: WrittenNumber, before: str = "") -> Judged | None:
     sides = entry.sides
     if len(sides) < 2:
         return None
+    if _multiplies_matrices(sides):
+        return NO_CLAIM
+    sides = _without_label(sides)
     if any(map(_rounds_vocabulary, sides)):
         sides = tuple(side for side in sides if not side.letters) or sides
     first = next((side for side in sides if side.is_calculation or side.is_shape), sides[0])
     if not (first.is_calculation or first.is_shape) and first.value < _LEAST_PLAIN < LEAST < sides[-1].value:
         return None  # a small number before an equals sign is part of something else: f(x, 4) = 62,219,904
+    if ratio := _judge_proportion(sides, before, entry.after):
+        return ratio
     sides = _last_product(sides)
     first = first if first in sides else sides[0]
+    is_restated = all(_agree(first, side) for side in sides)
+    spoken = first if is_restated else _with_terms_before(first, before)
+    sides = tuple(spoken if side is first else side for side in sides)
+    is_short = spoken is not first and len(before) >= _MOST_BEFORE  # the words may begin with an earlier term
+    first = spoken
     if first.is_shape and sides[-1].value == _with_bias(first) and _LINEAR.search(entry.before):
         return None  # Linear(768, 768) has 590,592 parameters: 768 * 768 and 768 biases
-    if len(sides) > _OF_PLAIN and _is_sum_in_steps(sides):
+    if len(sides) > _OF_PLAIN and (_is_sum_in_steps(sides) or _goes_on_from_result(sides)):
         return Judged("right")
     for number, side in enumerate(sides):
-        if not _agree(first, side) and not any(_are_same_size(other, side) for other in sides[:number]):
+        converted = _in_operations(first, side)
+        if not _agree(converted, side) and not any(_are_same_size(other, side) for other in sides[:number]):
             is_torn = side.unit == "bytes" and _TORN.search(entry.before)
             is_part = (
-                is_torn or _has_lost_signs(first, side) or _is_part_of_sentence(first, side, before or entry.before)
+                is_torn
+                or is_short
+                or _has_lost_signs(first, side)
+                or _is_part_of_sentence(first, side, before or entry.before)
             )
-            return UNKNOWN if is_part else _disagreement(first, side)
+            return UNKNOWN if is_part else _disagreement(converted, side)
     return Judged("right")
+
+
+def _multiplies_matrices(sides: Sequence[ChainSide]) -> bool:
+    """Whether a chain says which shape the product of two matrices has: (512 × 64) × (64 × 512) = 512 × 512."""
+    factors, result = _TWO_SHAPES.fullmatch(sides[0].text.strip()), _ONE_SHAPE.fullmatch(sides[-1].text.strip())
+    if factors is None or result is None:
+        return False
+    return factors.group("rows", "columns") == result.group("rows", "columns")
+
+
+_TWO_SHAPES = re.compile(
+    r"\(?(?P<rows>[0-9]+)\s?[×x*]\s?(?P<inner>[0-9]+)\)?\s?[×x*@·⋅]\s?\((?P=inner)\s?[×x*]\s?(?P<columns>[0-9]+)\)"
+)
+_ONE_SHAPE = re.compile(r"\(?(?P<rows>[0-9]+)\s?[×x*]\s?(?P<columns>[0-9]+)\)?")
+
+
+def _without_label(sides: tuple[ChainSide, ...]) -> tuple[ChainSide, ...]:
+    """Drop a count that the calculation of its size repeats: 163M = 163 * 4 * 1e6 / 1024 / 1024 = 622 MB."""
+    count, *rest = sides
+    if count.is_calculation or count.unit == "bytes" or rest[-1].unit != "bytes" or len(rest) < _OF_PLAIN:
+        return sides
+    repeats = any(count.value in (number, number * 10**6, number * 10**9) for number in rest[0].numbers)
+    return tuple(rest) if repeats and rest[0].is_calculation else sides
 
 
 def _is_part_of_sentence(first: ChainSide, stated: ChainSide, before: str) -> bool:
     """Whether a result includes more than the calculation beside it: a running sum, or a product before it."""
     if _GOES_ON_WITH.search(before):
         return True  # a running sum: 16,622,592; + 85,054,464 = 101,677,056
-    if first.value < 1 <= stated.value and stated.unit is None and not stated.text.endswith("%"):
+    if first.value < 1 <= stated.value and stated.unit is None and not stated.is_percent:
         return True  # a share of a size: reduced to 2/3, i.e. 2,048
-    if first.is_calculation and abs(first.value * 10**6 - stated.value) <= stated.reach:
+    if first.is_calculation and stated.means(first.value * 10**6):
         return True  # operands in millions: 85 / 12 = 7.1M
+    if first.is_calculation and stated.means(first.value * 10**4) and "万" in before:
+        return True  # 一层 708万, 708 * 12 = 85M
     earlier = [_product(shape) for shape in _PRODUCT_OF_SIZES.finditer(before[-_NEAR_PRODUCTS:])]
     if earlier and first.value + earlier[-1] == stated.value:
         return True  # a sum of two products: A is 8 × 768, B is 768 × 8, that is 12,288 parameters
@@ -77,7 +117,103 @@ def _is_part_of_sentence(first: ChainSide, stated: ChainSide, before: str) -> bo
     return len(sizes) == _OF_PLAIN and bool(re.search(rf"\b(?:r|rank|秩) ?[=为]? ?{rank}\b", before, re.I))
 
 
-_GOES_ON_WITH = re.compile(r"\S\s*[+−]\s*$|[;；,，]\s*-\s*$")
+_GOES_ON_WITH = re.compile(r"(?:^|\S)\s*[+−]\s*$|[;；,，]\s*-\s*$")
+# A term before an equation, and the words between the term and the next term or the factor.
+_TERM = re.compile(
+    r"(?<![\w.,])(?:[0-9]{1,3}(?:,[0-9]{3}){1,4}|[0-9]{4,13}|[0-9]{1,4}(?:\.[0-9]{1,4})?\s?(?:[MK万亿]|million\b))(?![\w,.]\d)"
+)
+_PLUS_BETWEEN = re.compile(r"[^=≈:：+;；。/*×]{0,50}?(?:\+|\bplus\b|加上?)[^=≈:：+;；。/*×]{0,40}", re.I)
+_TIMES_BETWEEN = re.compile(r"[^=≈:：+;；。/*×]{0,50}?[,，;；\s]\s?(?:and )?(?:times|multiplied by|乘以|乘上)\s?", re.I)
+_MOST_TERMS, _MOST_BEFORE = 8, 100
+
+
+def _with_terms_before(last: ChainSide, before: str) -> ChainSide:
+    """A plain side with the terms that words before it join to it, or ``last`` itself if there are none.
+
+    The words are those of a sum, as in 42,527,232 in 6 layers, plus 23,835,648 = 66,362,880, or of a product, as in
+    7,087,872 per layer, times 12 = 85,054,464. The terms of a sum may have labels.
+    """
+    if last.is_calculation or last.is_shape or last.is_decimal or not last.counts_parameters:
+        return last
+    cut = len(before) >= _MOST_BEFORE  # its first number may lack its first digits
+    terms = [term for term in _TERM.finditer(before) if not cut or term.start()][-_MOST_TERMS:]
+    value, reach, end = last.value, last.reach, len(before)
+    for term in reversed(terms):
+        between, amount = before[term.end() : end], _amount(term[0])
+        if amount is None:
+            break
+        if last.value < _LEAST_PLAIN:
+            if not _TIMES_BETWEEN.fullmatch(between) or last.value.denominator != 1:
+                break
+            return last._replace(value=value * amount.value, reach=value * (amount.high - amount.value))
+        if not _PLUS_BETWEEN.fullmatch(between):
+            break
+        value, reach, end = value + amount.value, reach + amount.high - amount.value, term.start()
+    return last if value == last.value else last._replace(value=value, reach=reach)
+
+
+def _amount(text: str) -> Typed | None:
+    """A written amount; None for parts of a parameter, such as 1.2345 K."""
+    try:
+        return typed(text)
+    except InputError:
+        return None
+
+
+_RATIO_BEFORE = re.compile(rf"(?P<number>{_TERM.pattern})\s?[:：∶]\s?(?:[^\d:：∶=,;，；。]{{0,40}}\s)?$", re.I)
+_FIRST_OF_RATIO = re.compile(rf"\s?[:：∶]\s?{_TERM.pattern}\s?[=≈]")
+
+
+def is_first_of_ratio(after: str) -> bool:
+    """Whether the text after a number makes it the first term of a ratio: 335.1M : 109.5M ≈ 3.06."""
+    return bool(_FIRST_OF_RATIO.match(after))
+
+
+_OF_RATIO = re.compile(r"[1-9][0-9]{0,2}(?:\.[0-9]{1,3})?|0\.[0-9]{0,2}[1-9]")
+_RATIO_BEHIND = re.compile(rf"\s?[:：∶]\s?(?P<number>{_OF_RATIO.pattern})(?![0-9,])")
+
+
+def _judge_proportion(sides: Sequence[ChainSide], before: str, after: str) -> Judged | None:
+    """Judge the ratio of two counts, as in 2,362,368 : 4,722,432 = 1 : 2; return None if there is none.
+
+    ``before`` and ``after`` are the texts on both sides of the chain, which contains only the inner two numbers.
+    """
+    counted, *results = sides
+    first, behind = _RATIO_BEFORE.search(before), _RATIO_BEHIND.match(after)
+    if first is None or len(results) != 1 or counted.is_calculation or counted.value < _LEAST_PLAIN:
+        return None
+    written = (results[0].text.strip(), behind["number"] if behind else "1")
+    count = _amount(first["number"])
+    if not all(map(_OF_RATIO.fullmatch, written)) or count is None or not count.value:
+        return None
+    ratio, stated = count.value / counted.value, Fraction(written[0]) / Fraction(written[1])
+    is_upside_down = stated < 1
+    long = written[is_upside_down]
+    reach = Fraction(1, 2 * 10 ** len(long.partition(".")[2])) / Fraction(written[not is_upside_down])
+    rough = (count.high - count.value) / count.value + counted.reach / counted.value
+    compare = 1 / ratio if is_upside_down else ratio
+    if abs(compare - (1 / stated if is_upside_down else stated)) <= reach + rough * compare:
+        return Judged("right")
+    return Judged("wrong", ratio, reasons=(Problem.of(_RATIO_IS, ratio=fixed(ratio, 2)),))
+
+
+def _in_operations(first: ChainSide, other: ChainSide) -> ChainSide:
+    """A side in the operations that the other side counts: 11.2 GMACs are 22.4 GFLOPs, and 3 × 715 is in GFLOPs, too.
+
+    Return the side itself if there is nothing to convert.
+    """
+    converted = {("MACs", "FLOPs"): Fraction(2), ("FLOPs", "MACs"): Fraction(1, 2)}
+    scale = next((factor for units, factor in converted.items() if units == (first.unit, other.unit)), Fraction(1))
+    prefix = _PREFIX_OF_OPERATIONS.search(other.text)
+    if prefix and first.is_calculation and first.unit is None and first.value * 1000 <= other.value:
+        scale = Fraction(1000) ** ("KMGTP".index(prefix[1].upper()) + 1)
+    if scale == 1:
+        return first
+    value, reach, rough = (number * scale for number in (first.value, first.reach, first.rough))
+    return first._replace(value=value, reach=reach, rough=rough, unit=other.unit)
+
+
+_PREFIX_OF_OPERATIONS = re.compile(r"([KMGTP])(?:FLOPs?|MACs?)$", re.I)
 _PRODUCT_OF_SIZES, _NEAR_PRODUCTS = re.compile(r"(?P<first>[0-9]{1,6})\s?[×x*]\s?(?P<second>[0-9]{1,6})"), 60
 
 
@@ -113,8 +249,8 @@ _LEAST_PLAIN = 1000
 
 def _rounds_vocabulary(side: ChainSide) -> bool:
     """Whether a calculation rounds the vocabulary size to thousands: V × d = 30k × 768, where V is exact."""
-    operands = side.operands if side.is_calculation and not side.letters else ()
-    return any(operand.value >= _LEAST_VOCABULARY and operand.value % 1000 == 0 for operand in operands)
+    numbers = side.numbers if side.is_calculation and not side.letters else ()
+    return any(number >= _LEAST_VOCABULARY and number % 1000 == 0 for number in numbers)
 
 
 _LEAST_VOCABULARY = 20_000
@@ -133,7 +269,7 @@ def _has_lost_signs(calculation: ChainSide, stated: ChainSide) -> bool:
     for term in re.findall("[0-9]+", calculation.text):
         products = {int(term[:end]) * int(term[end:]) for end in range(2, len(term) - 1) if term[end] != "0"}
         sums = {value + product for value in sums for product in products}
-    return any(abs(value - stated.value) <= max(stated.reach, stated.rough) for value in sums)
+    return any(map(stated.may_mean, sums))
 
 
 def _is_sum_in_steps(sides: Sequence[ChainSide]) -> bool:
@@ -152,7 +288,18 @@ def _is_sum_in_steps(sides: Sequence[ChainSide]) -> bool:
     except InputError:
         return False
     apart = abs(sum(values) - result.value)
-    return apart <= max(result.reach, result.rough, tolerance * result.value)
+    return apart <= max(result.rough, tolerance * result.value)
+
+
+def _goes_on_from_result(sides: Sequence[ChainSide]) -> bool:
+    """Whether a later side adds terms to the result before it: 2 * 768 = 1,536 + 768 = 2,304."""
+    value, result = sides[0].value, sides[-1]
+    for side in sides[1:-1]:
+        first = _terms(side.text)[0] if side.is_calculation else f"{side.value}"
+        if not re.fullmatch("[0-9]+", first.strip()) or int(first) != value:
+            return False
+        value = side.value
+    return value == result.value
 
 
 def _terms(text: str) -> list[str]:
@@ -171,17 +318,17 @@ def _agree(value: ChainSide, other: ChainSide) -> bool:
     """Whether a result equals a value, possibly after rounding, truncation or conversion to bytes."""
     if other.unit == "bytes" and value.unit != "bytes":
         return _agree_in_bytes(value, other)
-    if _is_near(value, other.value, max(other.reach, other.rough)):
+    if _is_near(value, other.value, other.rough):
         return True
     if len(re.sub(r"\D", "", other.text)) >= _DIGITS_OF_DOUBLE and float(value.value) == float(other.value):
         return True  # equal as floats: Python printed the digits
     if other.about and 0 <= value.value - other.value <= 2 * other.reach:
         return True  # truncated: 768 × 3072 ≈ 2.3M
-    if (other.about or value.about) and not (other.reach or other.rough) and _is_approximate(value.value, other.value):
+    if (other.about or value.about) and not other.rough and _is_approximate(value.value, other.value):
         return True
     if value.is_calculation and value.reach and value.value < _MOST_WITH_PREFIX <= other.value:
         return any(_is_near_scaled(value, other, scale) for scale in _DECIMAL)
-    if other.text.endswith("%") and _is_near(value, 100 * other.value, 100 * other.reach):
+    if other.is_percent and _is_near(value, 100 * other.value, 100 * other.reach):
         return True
     return bool(other.unit is None and value.value < 1 and _is_near(value, other.value, 2 * other.reach))
 
@@ -193,9 +340,8 @@ def _are_same_size(size: ChainSide, other: ChainSide) -> bool:
     """Whether two sizes in bytes are the same, in decimal or in binary units: 437.9 MB ≈ 0.408 GB."""
     if size.unit != "bytes" or other.unit != "bytes" or (size.is_calculation and _is_flattened(size)):
         return False
-    reach = max(other.reach, other.rough)
     return any(
-        abs(first * size.value - second * other.value) <= second * reach + first * size.reach
+        abs(first * size.value - second * other.value) <= second * other.rough + first * size.reach
         for first in size.unit_factors
         for second in other.unit_factors
     )
@@ -221,18 +367,16 @@ def _is_near(value: ChainSide, stated: Fraction, reach: Fraction) -> bool:
 
 def _is_near_scaled(value: ChainSide, other: ChainSide, scale: int) -> bool:
     """Whether a sum gives a result if its terms are thousands, millions or billions: 23.4 + 85.1 = 108.5M."""
-    reach = max(other.reach, other.rough) + value.reach * scale
-    return abs(value.value * scale - other.value) <= reach
+    return abs(value.value * scale - other.value) <= other.rough + value.reach * scale
 
 
 def _agree_in_bytes(value: ChainSide, other: ChainSide) -> bool:
     """Whether a size is a count times the bytes per parameter, perhaps divided by a unit prefix."""
-    reach = max(other.reach, other.rough)
     divided = bool(_DIVIDED.search(value.text))
     decimal = _DECIMAL if divided or value.value < _MOST_WITH_PREFIX else ()
     binary = [width * ratio for width in ((1, 2, 4, 8) if divided else (2, 4, 8)) for ratio in _BINARY]
     factors = map(Fraction, (*_WIDTHS, *decimal, *binary))
-    return any(abs(value.value * factor - other.value) <= reach + value.reach * factor for factor in factors)
+    return any(abs(value.value * factor - other.value) <= other.rough + value.reach * factor for factor in factors)
 
 
 _DIVIDED = re.compile(r"/\(?1,?024|/\(?2\^[123]0|/\(?10\^|/\(?1000")
@@ -248,9 +392,7 @@ def _disagreement(first: ChainSide, other: ChainSide) -> Judged:
         return UNKNOWN
     if other.unit == "bytes" and first.unit is None:
         for power in (2, 3):
-            if abs(first.value / 1024**power - other.value / 1000**power) * 1000**power <= max(
-                other.reach, other.rough
-            ):
+            if other.may_mean(first.value * 1000**power / 1024**power):
                 return _divided(first.value, other)
     if other.unit == "bytes":
         return _scaled_bytes(first, other) or _other_bytes(first, other) or UNKNOWN
@@ -270,7 +412,7 @@ def _in_binary_millions(first: ChainSide, other: ChainSide) -> Judged | None:
     """Judge a count that is right if its M means 1,024 · 1,024, as in 23835648 = 22.7 M; otherwise return None."""
     if not _MILLIONS.search(other.text) or not 0 < other.reach * _OF_BINARY <= other.value:
         return None
-    if abs(first.value / 1024**2 - other.value / 10**6) * 10**6 > other.reach:
+    if not other.means(first.value * 10**6 / 1024**2):
         return None
     message = N_("This is correct if M means 1,024 · 1,024; in millions, it is {right}.")
     right = f"{fixed(first.value / 10**6, 1)}M"
@@ -298,7 +440,7 @@ def _scaled_bytes(first: ChainSide, other: ChainSide) -> Judged | None:
 
 def _other_bytes(first: ChainSide, other: ChainSide) -> Judged | None:
     """Judge a size that is not the count times the bytes per parameter: 110M × 4 bytes = 44 MB."""
-    is_size, width = first.unit == "bytes", min((operand.value for operand in first.operands), default=0)
+    is_size, width = first.unit == "bytes", min(first.numbers, default=0)
     if len(first.operands) < _OF_PRODUCT or first.value < (LEAST if is_size else _LEAST_COUNT):
         return None
     if (
@@ -310,9 +452,8 @@ def _other_bytes(first: ChainSide, other: ChainSide) -> Judged | None:
     if not (is_size or _IS_PRODUCT.fullmatch(first.text)):
         return None
     sizes = [first.value * factor for factor in ((1,) if is_size else _WIDTHS)]
-    reach = max(other.reach, other.rough)
     for size, unit in product(sizes, other.unit_factors):
-        if abs(size - other.value * unit) <= max(reach * unit, size * _NEAR_PRODUCT) + first.reach:
+        if abs(size - other.value * unit) <= max(other.rough * unit, size * _NEAR_PRODUCT) + first.reach:
             return None
     return gives(first.value, shorten(other.text), "bytes")
 
@@ -337,8 +478,8 @@ def table_in_every_layer(entry: WrittenNumber, vocabulary: int, layers: int) -> 
     ``vocabulary`` and ``layers`` are the vocabulary size and the number of layers in the text. Return None for
     other sums.
     """
-    side = next((side for side in entry.sides if side.is_calculation), None)
-    if side is None or not {vocabulary, layers} <= {operand.value for operand in side.operands} or layers < 2:
+    side = entry.calculation
+    if side is None or not {vocabulary, layers} <= {*side.numbers} or layers < 2:
         return None
     try:
         without, once, without_once = (
@@ -351,7 +492,8 @@ def table_in_every_layer(entry: WrittenNumber, vocabulary: int, layers: int) -> 
     if not 0 < without < side.value or side.value - without != layers * table or layers * without_once != without:
         return None
     message = N_(
-        "The vocabulary is counted in each of the {layers} layers; with one table, the calculation gives {right}."
+        "The word embeddings are counted in each of the {layers} layers; if they are counted once, the calculation "
+        "gives {right}."
     )
     reason = Problem.of(message, layers=layers, right=in_words(without + table))
     return Judged("wrong", without + table, reasons=(reason,))
@@ -364,7 +506,11 @@ def _with(text: str, number: int, value: int) -> str:
 
 def is_miscalculated(judged: Judged) -> bool:
     """Whether a verdict says that a calculation has a wrong result, no matter what the result counts."""
-    return judged.verdict == "wrong" and bool(judged.reasons) and judged.reasons[0].message in (_GIVES, _IS_DIVIDED)
+    return (
+        judged.verdict == "wrong"
+        and bool(judged.reasons)
+        and judged.reasons[0].message in (_GIVES, _IS_DIVIDED, _RATIO_IS)
+    )
 
 
 def divided_count(entry: WrittenNumber, right_of: Callable[[Fraction], Fraction | None]) -> Judged | None:
@@ -377,8 +523,7 @@ def divided_count(entry: WrittenNumber, right_of: Callable[[Fraction], Fraction 
     if stated.unit != "bytes" or len(entry.sides) < 2:
         return None
     value = entry.sides[-2].value
-    operands = [operand.value for side in entry.sides[:-1] for operand in side.operands]
-    for count in operands:
+    for count in (number for side in entry.sides[:-1] for number in side.numbers):
         right = right_of(count) if abs(count / 2**20 - value) * 2**20 < 1 else None
         if right is not None:
             return _divided_further(_divided(count, stated), right)
@@ -424,6 +569,6 @@ def judge_several(before: str, value: Fraction, between: str, after: str, total:
     if several is None or make is None or not (make["make"] or _IN_TOTAL.match(after)) or value < LEAST:
         return None
     product = in_digits(several["number"]) * value
-    if not product / _MOST_APART < total < _MOST_APART * product:
+    if is_far(total, product, _MOST_APART):
         return None
     return Judged("right") if total == product else gives(product, in_words(total))

@@ -113,7 +113,11 @@ class Proofread(NamedTuple):
 
     def summary(self) -> Iterator[Problem]:
         """Yield sentences on the model, the number of claims per verdict, the first error, and the right total."""
-        if self.model is None:
+        if self.model is None and self.assumed:
+            yield Problem.of(
+                N_("The text does not name its model, and no number fits BERT-base: only its arithmetic is checked.")
+            )
+        elif self.model is None:
             yield Problem.of(
                 N_("The text is about models that bertcalc does not count: only its arithmetic is checked.")
             )

@@ -19,8 +19,9 @@ from bertcalc.diagnosis.relatives import RELATIVES
 from bertcalc.families import build
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
-from bertcalc.proofreading.mentions.written_sizes import SizeGroup
+from bertcalc.proofreading.mentions.written_sizes import SizeGroup, literals
 from bertcalc.proofreading.named_parts import all_parts
+from bertcalc.text.amounts import Typed, typed
 from bertcalc.text.problem import InputError
 
 _WITH = " with "  # separates the name of a preset from the sizes that differ from it
@@ -42,19 +43,24 @@ def described_by(group: SizeGroup, line: str, preset: str, *, alone: bool = Fals
     sized = with_sizes(config, group.sizes)
     if sized == config:
         return preset
-    same = (name for name, entry in PRESETS.items() if type(entry.config) is type(config) and entry.config == sized)
     usual = with_sizes(config, {field: size for field, size in group.sizes.items() if field != "intermediate_size"})
     differing = ", ".join(
         f"{field}={size}"
         for field, size in group.sizes.items()
         if getattr(config, field, size) != size or getattr(usual, field, size) != size
     )
-    return next(same, f"{preset}{_WITH}{differing}" if differing else preset)
+    return preset_with(sized) or (f"{preset}{_WITH}{differing}" if differing else preset)
 
 
 def preset_of(name: str) -> str:
     """The preset that a described model is based on; a preset's name is returned unchanged."""
     return name.partition(_WITH)[0]
+
+
+@lru_cache(maxsize=128)
+def preset_with(config: Config) -> str:
+    """The first preset with this configuration; empty if there is none."""
+    return next((name for name, preset in PRESETS.items() if preset.config == config), "")
 
 
 def is_described(name: str) -> bool:
@@ -119,3 +125,39 @@ def fit(model: Model | None, numbers: Collection[int]) -> int:
 def _counts(model: Model) -> frozenset[int]:
     counts = every_count(model.config, known_counts)
     return frozenset((*(part.right for part in all_parts(model)), *(count.total for count in counts)))
+
+
+@lru_cache(maxsize=128)
+def resized(model: Model, sizes: tuple[tuple[str, int], ...]) -> Model:
+    """The model with other sizes, given as (field, size) pairs."""
+    config = with_sizes(model.config, dict(sizes))
+    return model if config == model.config else build(config)
+
+
+def is_chosen_depth(text: str, preset: str, layers: int) -> bool:
+    """Whether a different number of layers is plausible: a divisor (a smaller model), or one more (the embeddings).
+
+    Any number is plausible if the text's counts fit that number of layers better than the published number.
+    """
+    published = model_of(preset)
+    right = published.config.num_hidden_layers
+    if right % layers == 0 or layers == right + 1:
+        return True
+    return with_counted_layers(text, published, layers) is not published
+
+
+def with_counted_layers(text: str, model: Model, layers: int) -> Model:
+    """The model with this number of layers, if it explains the text's numbers better; otherwise ``model``."""
+    other = resized(model, (("num_hidden_layers", layers),))
+    total, numbers = other.num_parameters(), long_numbers(text)
+    is_total = literals(text)[total] or any(amount.means(total) for amount in rounded_amounts(text))
+    is_counted = is_total and total != model.num_parameters()
+    return other if is_counted or fit(other, numbers) > fit(model, numbers) else model
+
+
+def rounded_amounts(text: str) -> list[Typed]:
+    """The amounts in millions or billions in a text."""
+    return [typed(match[0]) for match in _AMOUNT.finditer(text)]
+
+
+_AMOUNT = re.compile(r"(?<![0-9.,])[0-9]{1,4}(?:\.[0-9]{1,3})?\s?(?:M|B|million|billion|百万|万|亿)(?![A-Za-z])")

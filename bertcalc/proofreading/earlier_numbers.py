@@ -20,8 +20,9 @@ from bertcalc.proofreading.chains import is_miscalculated
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.mentions.calculations import ChainSide, Operand, WrittenNumber
 from bertcalc.proofreading.mentions.contexts import Context
+from bertcalc.proofreading.mentions.model_names import models_named, names_model
 from bertcalc.proofreading.named_parts import in_all_layers, times_layers
-from bertcalc.proofreading.verdicts import Judged
+from bertcalc.proofreading.verdicts import UNKNOWN, Judged, is_far
 from bertcalc.proofreading.whole_counts import is_total_of_model
 from bertcalc.text import N_
 from bertcalc.text.arithmetic import evaluate
@@ -84,15 +85,25 @@ class EarlierNumbers:
         """The finding with the verdict that follows from earlier numbers; unchanged if no verdict follows."""
         return (
             self._of_wrong_size(finding)
+            or self._size_again(finding)
+            or self._in_bytes(finding)
+            or self._beside_calculation(finding, context)
             or self._carried(finding)
             or self._repeated(finding)
             or self._of_all_layers(finding)
             or self._summed(finding, context)
+            or self._below_sum(finding, context)
+            or self._of_larger_model(finding, context)
             or self._computed_again(finding)
             or self._rounded(finding)
             or self._restated(finding)
             or finding
         )
+
+    def last_on_line(self, entry: WrittenNumber) -> Finding | None:
+        """The previous number's finding if it is on the same line; otherwise None."""
+        last = self.findings[-1] if self.findings else None
+        return last if last and last.entry.line == entry.line else None
 
     def right_value(self, value: Fraction) -> Fraction | None:
         """The right value of an earlier number; None if the number is not the result of an earlier line."""
@@ -154,6 +165,64 @@ class EarlierNumbers:
                     return self._with_size(finding, side, operand, index, right / scale)
         return None
 
+    def _size_again(self, finding: Finding) -> Finding | None:
+        """Judge a size in bytes that repeats the wrong result of an earlier calculation."""
+        stated = finding.entry.stated
+        if finding.entry.computes or stated.unit != "bytes" or finding.judged.verdict != "unknown":
+            return None
+        for earlier in self.findings:
+            is_same = (earlier.entry.stated.unit, earlier.entry.stated.value) == ("bytes", stated.value)
+            if is_same and earlier.entry.computes and earlier.judged.verdict == "wrong":
+                return _repeating(finding, earlier)
+        return None
+
+    def _in_bytes(self, finding: Finding) -> Finding | None:
+        """Judge the bytes of a wrong count in the same table row: 124.4M parameters, 497.6 MB."""
+        stated = finding.entry.stated
+        if not finding.entry.cells or finding.entry.computes or stated.unit != "bytes":
+            return None
+        for index in range(len(self.findings) - 1, max(-1, len(self.findings) - 1 - MOST_BEFORE), -1):
+            last = self.findings[index]
+            right = last.judged.right_value if last.judged.verdict == "wrong" else None
+            if last.entry.line != finding.entry.line or not right or not last.entry.best.counts_parameters:
+                continue
+            for width in _WIDTHS:
+                count = width * last.entry.best.value
+                if any(abs(count - factor * stated.value) <= count * _ROUNDED for factor in stated.unit_factors):
+                    return self._because(finding, stated, {last.entry.best.value: index}, width * right)
+        return None
+
+    def is_size_of_unknown(self, entry: WrittenNumber) -> bool:
+        """Whether a size in bytes is that of an earlier count which is not the model's, at 1, 2, 4 or 8 bytes each."""
+        stated = entry.stated
+        if entry.computes or stated.unit != "bytes":
+            return False
+        counts = (
+            last.entry.best.value
+            for last in self.findings[-_MOST_ROWS:]
+            if last.judged.verdict == "unknown" and last.entry.best.counts_parameters
+        )
+        sizes = [width * count for count in counts if count >= _LEAST_STORED for width in (*_WIDTHS, 8)]
+        written = [(factor * stated.value, factor * stated.rough) for factor in stated.unit_factors]
+        return any(abs(size - value) <= rough for size in sizes for value, rough in written)
+
+    def _beside_calculation(self, finding: Finding, context: Context) -> Finding | None:
+        """Judge a count that is smaller than the calculation in the cell before it: 768 × 42 + 42 | 32,256."""
+        last, side = self.last_on_line(finding.entry), finding.entry.best
+        if finding.judged.verdict != "unknown" or not finding.entry.cells or not last or finding.entry.computes:
+            return None
+        calculation = last.entry.best
+        is_beside = last.entry.column + 1 == finding.entry.column and len(last.entry.sides) == 1
+        is_product = calculation.is_calculation or calculation.is_shape
+        is_exact = is_product and not calculation.letters and not calculation.reach
+        is_smaller = side.counts_parameters and side.value + 2 * side.rough < calculation.value
+        if not (is_beside and is_exact and is_smaller) or _FEWER.search(
+            " ".join((*finding.entry.cells, context.header))
+        ):
+            return None
+        reason = Problem.of(N_("The calculation in this row gives {right}."), right=in_words(calculation.value))
+        return finding._replace(judged=Judged("wrong", calculation.value, last.judged.counts, (reason,)))
+
     def _with_size(
         self, finding: Finding, side: ChainSide, operand: Operand, index: int, right: Fraction
     ) -> Finding | None:
@@ -165,8 +234,8 @@ class EarlierNumbers:
         except InputError:
             return None
         used = {self.findings[index].entry.value: index}
-        is_other = abs(corrected - finding.entry.value) > finding.entry.stated.reach
-        return self._because(finding, side, used, corrected) if is_other else None
+        is_same = finding.entry.stated.means(corrected)
+        return None if is_same else self._because(finding, side, used, corrected)
 
     def _used(self, side: ChainSide) -> dict[Fraction, int]:
         """The indices of the earlier numbers that a calculation contains, keyed by value."""
@@ -195,7 +264,7 @@ class EarlierNumbers:
     def _multiplied_roughly(self, entry: WrittenNumber, model: Model) -> Judged | None:
         """Judge the rounded count of one layer times the number of layers: 12 × 2.36M = 28.3M."""
         layers, stated = model.config.num_hidden_layers, entry.stated
-        terms = [operand.value for operand in entry.sides[0].operands]
+        terms = entry.sides[0].numbers
         if len(entry.sides) < _OF_PRODUCT or len(terms) != _OF_PRODUCT or layers not in terms or not stated.reach:
             return None
         term = max(terms)
@@ -206,7 +275,7 @@ class EarlierNumbers:
     @staticmethod
     def _is_near(whole: Judged, stated: ChainSide) -> bool:
         apart = abs(whole.counted.right - stated.value) if whole.counted else stated.value
-        return apart <= 2 * max(stated.reach, stated.rough)
+        return apart <= 2 * stated.rough
 
     def _widen(self, side: ChainSide, used: Mapping[Fraction, int], finding: Finding) -> None:
         """Judge a term for one layer again if another term of the same sum shows that all layers are meant."""
@@ -268,32 +337,37 @@ class EarlierNumbers:
             return None
         if finding.entry.cells and earlier.entry.cells and finding.entry.cells[:2] != earlier.entry.cells[:2]:
             return None  # another row of a table is about something else
-        repeats = Problem.of(N_("This repeats an earlier error."))
-        others = (reason for reason in earlier.judged.reasons if reason != repeats)
-        judged = earlier.judged._replace(reasons=(repeats, *others))
-        return finding._replace(judged=judged, carried=True)
+        return _repeating(finding, earlier)
 
     def _rounded(self, finding: Finding) -> Finding | None:
         """Judge a number that rounds the previous number on its line: 85,054,464, or 85M."""
-        last = self.findings[-1] if self.findings else None
-        side = finding.entry.best
-        if last is None or last.entry.line != finding.entry.line or finding.judged.verdict != "unknown":
+        last, side = self.last_on_line(finding.entry), finding.entry.best
+        if last is None or finding.judged.verdict not in ("unknown", "wrong"):
             return None
-        near = abs(last.entry.best.value - side.value) <= side.reach
-        return finding._replace(judged=last.judged) if near and side.unit == last.entry.best.unit else None
+        is_behind = side.reach and not finding.entry.computes and _RESTATES.fullmatch(finding.entry.before)
+        if finding.judged.verdict == "wrong" and not is_behind:
+            return None
+        is_same = side.means(last.entry.best.value) and side.unit == last.entry.best.unit
+        return finding._replace(judged=last.judged) if is_same else None
 
     def _restated(self, finding: Finding) -> Finding | None:
         """Judge a number that rounds the previous number on its line incorrectly: 85,054,464, or 86M."""
-        last, side = self.findings[-1] if self.findings else None, finding.entry.best
-        if last is None or last.entry.line != finding.entry.line or finding.judged.verdict != "unknown":
+        last, side = self.last_on_line(finding.entry), finding.entry.best
+        if last is None or finding.judged.verdict != "unknown":
             return None
         count = last.entry.best
         is_rounded = side.reach and not finding.entry.computes and {side.unit, count.unit} <= {None, "parameters"}
-        if not is_rounded or count.reach * _FEW >= side.reach or not _RESTATES.fullmatch(finding.entry.before):
+        if not is_rounded or not _RESTATES.fullmatch(finding.entry.before):
             return None
         value = last.judged.right_value if last.judged.verdict == "wrong" and last.judged.right_value else count.value
-        is_clear = abs(count.value - side.value) > _FEW * max(side.reach, side.rough)
-        if not is_clear or not count.value / _OF_PRODUCT < side.value < count.value * _OF_PRODUCT:
+        compared, reach = count.value, side.rough
+        if count.reach * _FEW >= side.reach:  # rounded, too: 110M, or 1.15亿
+            if last.judged.verdict != "right" or last.judged.counted is None:
+                return None
+            value = compared = Fraction(last.judged.counted.right)
+            reach = max(reach, count.reach)
+        is_clear = abs(compared - side.value) > _FEW * reach
+        if not is_clear or is_far(side.value, compared, _FEW):
             return None
         reason = Problem.of(
             N_("This should equal the previous number, {count}, after rounding."), count=in_words(value)
@@ -302,8 +376,8 @@ class EarlierNumbers:
 
     def _computed_again(self, finding: Finding) -> Finding | None:
         """Judge a calculation of the previous number on its line: 396,544 parameters (2 × 198,272)."""
-        last = self.findings[-1] if self.findings else None
-        if last is None or last.entry.line != finding.entry.line or not finding.entry.computes:
+        last = self.last_on_line(finding.entry)
+        if last is None or not finding.entry.computes:
             return None
         is_same = last.entry.best.value == finding.entry.best.value
         return finding._replace(judged=last.judged) if is_same and last.judged.verdict == "right" else None
@@ -328,16 +402,102 @@ class EarlierNumbers:
                 return self._because(finding, entry.best, used, corrected) if is_wrong else None
         return None
 
+    def _below_sum(self, finding: Finding, context: Context) -> Finding | None:
+        """Judge a total that is smaller than the sum of the lines above it, and than any sum of some of them."""
+        total = finding.entry.best
+        is_total = any(map(_ALL_TOGETHER.fullmatch, context.names[:1])) and total.counts_parameters
+        if finding.entry.computes or finding.judged.verdict != "unknown" or not is_total:
+            return None
+        if not finding.entry.cells and self.last_on_line(finding.entry):
+            return None  # a sentence with its own terms
+        indent = _indent(context.text, finding.entry)
+        last: dict[int, ChainSide] = {}  # the result of each line
+        for row in self._above(finding.entry):
+            if _ENDS_BLOCK.search(context.text, row.entry.end, finding.entry.start):
+                break
+            is_row = finding.entry.cells or _indent(context.text, row.entry) == indent
+            if is_row and row.entry.stated.counts_parameters:
+                last.setdefault(row.entry.line, row.entry.stated)
+        rows = [*last.values()][:_MOST_SUMMED]
+        reach = total.reach + sum(side.reach for side in rows)
+        first = min((side.start for side in rows), default=finding.entry.start)
+        block = context.text[_line_start(context.text, first) : finding.entry.end]
+        are_alternatives = _SHARED.search(block) or _FEWER.search(block) or models_named(block)
+        if len(rows) < _OF_PRODUCT or are_alternatives:
+            return None
+        sums = {Fraction(0)}
+        for side in rows:
+            sums |= {number + side.value for number in sums}
+        if max(sums) - reach <= total.value or any(abs(number - total.value) <= reach for number in sums):
+            return None
+        reason = Problem.of(N_("The lines above add up to {sum}."), sum=in_words(max(sums)))
+        return finding._replace(judged=Judged("wrong", max(sums), finding.judged.counts, (reason,)))
+
+    def _of_larger_model(self, finding: Finding, context: Context) -> Finding | None:
+        """Leave a total open that is the sum of the lines above it, some of which were not recognized."""
+        total, is_row = finding.entry.stated, bool(finding.entry.cells)
+        if finding.entry.computes or not is_total_of_model(finding.judged) or names_model(context.line):
+            return None
+        last: dict[int, Finding] = {}  # the result of each line
+        for row in reversed(self.findings[-_MOST_ROWS:]):
+            line = row.entry.line
+            if bool(row.entry.cells) != is_row or line < min(last, default=finding.entry.line) - _MOST_BETWEEN:
+                break
+            if line < finding.entry.line and row.entry.stated.counts_parameters and not row.entry.stated.is_shape:
+                last.setdefault(line, row)
+        rows = [row.entry.stated for row in last.values()]
+        apart = abs(sum(side.value for side in rows) - total.value)
+        has_others = any(row.judged.verdict == "unknown" for row in last.values())
+        if not has_others or apart > total.reach + sum(side.reach for side in rows):
+            return None
+        reason = Problem.of(N_("This is the sum of the lines above, not all of which were recognized."))
+        return finding._replace(judged=UNKNOWN._replace(reasons=(reason,)))
+
     def _above(self, entry: WrittenNumber) -> Iterator[Finding]:
         """The counts above a number, the nearest first: in a table, in its column; otherwise one count per line."""
         line = entry.line
         for last in reversed(self.findings[-_MOST_ROWS:]):
             if bool(last.entry.cells) != bool(entry.cells) or line - last.entry.line > _MOST_BETWEEN:
                 return
-            is_count = last.entry.best.unit in (None, "parameters") and last.entry.best.value >= LEAST_CARRIED
+            is_count = last.entry.best.counts_parameters and last.entry.best.value >= LEAST_CARRIED
             if last.entry.line < line and (last.entry.column == entry.column if entry.cells else is_count):
                 line = last.entry.line
                 yield last
+
+
+def _repeating(finding: Finding, earlier: Finding) -> Finding:
+    """The finding for a number that repeats an earlier wrong number, with that number's reasons."""
+    reasons = (reason for reason in earlier.judged.reasons if reason != _REPEATS)
+    return finding._replace(judged=earlier.judged._replace(reasons=(_REPEATS, *reasons)), carried=True)
+
+
+def _line_start(text: str, place: int) -> int:
+    return text.rfind("\n", 0, place) + 1
+
+
+def _indent(text: str, entry: WrittenNumber) -> str:
+    """The spaces and the bullet at the beginning of a number's line."""
+    indent = _INDENT.match(text, _line_start(text, entry.start))
+    return indent[0] if indent else ""
+
+
+_ALL_TOGETHER = re.compile(
+    r"\W*(?:(?:grand |overall )?total(?: (?:number of )?param(?:eter)?s?)?|sum"
+    r"|总(?:计|和|参数量?|参数数量)|合计|共计)\W*",
+    re.I,
+)
+_ENDS_BLOCK = re.compile(r"\n[ \t]*(?=\n|```|#)")
+_INDENT, _MOST_SUMMED = re.compile(r"[\s*•├└│─+-]*"), 12
+_SHARED = re.compile(
+    r"\b(?:shar|t[iy](?:ed|ing|es)\b|reus|same\b|includ|incl\b|of which)|共享|绑定|复用|包括|其中", re.I
+)
+_REPEATS = Problem.of(N_("This repeats an earlier error."))
+_WIDTHS = (4, 2, 1)  # bytes per parameter
+_LEAST_STORED = 10**6  # the smallest count whose size in bytes is looked for
+# Words for parameters that are fewer than those of the whole matrix.
+_FEWER = re.compile(
+    r"lora|adapter|low.?rank|train|prun|shar|tied|sparse|saved|new|active|共享|绑定|低秩|可训练|剪枝|节省|稀疏", re.I
+)
 
 
 def is_arithmetic(finding: Finding) -> bool:

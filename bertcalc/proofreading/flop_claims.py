@@ -10,7 +10,7 @@
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
@@ -22,9 +22,8 @@ from bertcalc.model.runnable import cannot_run
 from bertcalc.model.trace import Step
 from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.mentions.contexts import Context
-from bertcalc.proofreading.verdicts import UNKNOWN, Judged
+from bertcalc.proofreading.verdicts import UNKNOWN, Judged, is_far
 from bertcalc.text import N_
-from bertcalc.text.amounts import Typed
 from bertcalc.text.digits import fixed
 from bertcalc.text.problem import InputError, Problem
 
@@ -78,6 +77,28 @@ _OF_LAYERS = (
         lambda step: part_of(step) == "feed-forward",
     ),
 )
+# Parts that texts count together.
+_GROUPS = (
+    _Operations(
+        N_("the scores and the context"),
+        r"scores?\b(?: (?:and|plus)|\s?[+&,/])\s?(?:the )?(?:context|weighted|values?\b|V\b)"
+        r"|(?:分数|得分|打分)\S{0,3}?[与和、+及]\S{0,4}?(?:加权|上下文)",
+        lambda step: step.place.role in ("scores", "context"),
+    ),
+    _Operations(
+        N_("the linear layers of the attention"),
+        r"attention(?:'s)?(?: linear| projections?\b)|(?:linear layers|projections) of (?:the )?attention"
+        r"|注意力的?(?:中的)?(?:线性|投影)",
+        _is_linear_of("query", "key", "value", "output"),
+    ),
+    _Operations(
+        N_("the linear layers"),
+        r"\blinear (?:layers|projections)|\bmatrices of the layers|线性层",
+        lambda step: step.operation == "linear",
+    ),
+)
+_PER_LAYER = re.compile(r"\b(?:per|each|every|one|single)[ -]layer\b|每[一个]?层|单层", re.I)
+_SUM = re.compile(r"\W*(?:and |so )?(?:in )?(?:together|sum|total|altogether|sums? to|合计|总计|共|一共|小计)\W*", re.I)
 _IN_LAYERS = re.compile(r"\b(?:layer|block)s?\b|层", re.I)
 _TRAINING = re.compile(r"train|backward|\bstep\b|训练|反向|微调|fine.?tun", re.I)
 _FORWARD = re.compile(r"forward|infer|前向|推理|predict", re.I)
@@ -100,13 +121,14 @@ def judge_flops(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     """Judge FLOPs: right for the text's batch, conditional if right for a different batch, else wrong or unknown."""
     side, batch = entry.stated, context.batch
     words = " ".join(context.names[:2])
-    parts = [part for part in _OF_LAYERS if re.search(part.pattern, " ".join(context.names[:1]), re.I)]
+    parts = _named(" ".join(context.names[:1]), _clause(entry))
+    if not parts and any(map(_SUM.fullmatch, context.names[:1])) and _PER_LAYER.search(context.line):
+        return _of_part(None, entry, context, model, is_sum=True)
     if len(parts) == 1 or (not parts and _IN_LAYERS.search(words) and not _TRAINING.search(words)):
         return _of_part(parts[0] if parts else None, entry, context, model)
     if stated := _of_stated_batch(entry, context, model):
         return stated
-    typed = Typed(side.value, side.value - side.reach, side.value + side.reach, side.unit)
-    costs = flops_of(model, typed)
+    costs = flops_of(model, side.typed)
     for candidate in costs:
         if candidate.sequence_length in batch.possible and candidate.batch_size in batch.batch_sizes:
             return Judged("right", counts=_of_batch(candidate.batch_size, candidate.sequence_length))
@@ -116,6 +138,17 @@ def judge_flops(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     return _wrong_total(entry, context, model) or UNKNOWN
 
 
+def _clause(entry: WrittenNumber) -> str:
+    """The clause before a number, outside tables."""
+    return "" if entry.cells else re.split("[,，;；。:：]", entry.before.rstrip(" =≈:：("))[-1]
+
+
+def _named(words: str, clause: str = "") -> list[_Operations]:
+    """The parts of the layers that words name; a group of parts, which the whole clause may name, is one part."""
+    group = next((group for group in _GROUPS if re.search(group.pattern, clause or words, re.I)), None)
+    return [group] if group else [part for part in _OF_LAYERS if re.search(part.pattern, words, re.I)]
+
+
 def _of_stated_batch(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
     """Judge FLOPs by the phase and the batch that the text states; return None unless they are right."""
     side, batch = entry.stated, context.batch
@@ -123,7 +156,7 @@ def _of_stated_batch(entry: WrittenNumber, context: Context, model: Model) -> Ju
         return None
     operations = sum(map(cost, _products(model, batch.length))) * (1 if side.unit == "FLOPs" else Fraction(1, 2))
     for batch_size in batch.batch_sizes:
-        if operations and abs(_times(context) * operations * batch_size - side.value) <= side.reach:
+        if operations and side.means(_times(context) * operations * batch_size):
             return Judged("right", counts=_of_batch(batch_size, batch.length))
     return None
 
@@ -167,7 +200,7 @@ def _wrong_total(entry: WrittenNumber, context: Context, model: Model) -> Judged
         return None
     times = _times(context) * (1 if side.unit == "FLOPs" else Fraction(1, 2))
     right = sum(map(cost, products)) * times * batch.batch_sizes[0]
-    if not Fraction(1, _FARTHEST) < side.value / right < _FARTHEST:
+    if is_far(side.value, right, _FARTHEST):
         return None
     message = N_("{right} is right for a batch of {batch} × {length} tokens.")
     reason = Problem.of(message, right=_in_unit_of(Fraction(right), side), batch=batch.batch_sizes[0], length=length)
@@ -177,7 +210,7 @@ def _wrong_total(entry: WrittenNumber, context: Context, model: Model) -> Judged
 def _names_part(context: Context) -> bool:
     """Whether the words beside a number name a part of the layers."""
     beside = " ".join((*context.names[:2], context.header))
-    return any(re.search(part.pattern, beside, re.I) for part in _OF_LAYERS) or bool(_IN_LAYERS.search(beside))
+    return bool(_named(beside) or _IN_LAYERS.search(beside))
 
 
 def _by_rule(side: ChainSide, model: Model, tokens: int) -> bool:
@@ -190,11 +223,16 @@ def _by_rule(side: ChainSide, model: Model, tokens: int) -> bool:
     )
 
 
-def _of_part(part: _Operations | None, entry: WrittenNumber, context: Context, model: Model) -> Judged:
-    """Judge the FLOPs of a layer part, or of whole layers, for one layer or all layers."""
+def _of_part(
+    part: _Operations | None, entry: WrittenNumber, context: Context, model: Model, *, is_sum: bool = False
+) -> Judged:
+    """Judge the FLOPs of a layer part, or of whole layers, for one layer or all layers.
+
+    ``is_sum`` is True for the sum of a list of parts, which may be of one layer or of all.
+    """
     side, batch = entry.stated, context.batch
     layers = model.config.num_hidden_layers
-    scope = context.scope(layers) or ("one" if part is None else "")
+    scope = context.scope(layers) or ("one" if part is None and not is_sum else "")
     lengths = (batch.length,) if batch.length else (*batch.lengths, *_LENGTHS)
     costs = [
         _Cost(batch_size, length, count, operations)
@@ -204,27 +242,55 @@ def _of_part(part: _Operations | None, entry: WrittenNumber, context: Context, m
         if scope in ("", "one" if count == 1 else "all")
     ]
     unit = 1 if side.unit == "FLOPs" else Fraction(1, 2)
-    for batch_size, length, count, operations in costs:
-        if abs(operations * unit - side.value) <= side.reach:
-            counts = Problem.of(_COUNTS, part=_called(part, count), batch=batch_size, length=length)
-            return Judged("right" if length in batch.possible else "conditional", operations * unit, counts, (counts,))
+    for candidate in costs:
+        if side.means(candidate.operations * unit):
+            counts = _of_cost(part, candidate, side)
+            is_stated = candidate.length in batch.possible or candidate.length in entry.numbers
+            return Judged("right" if is_stated else "conditional", candidate.operations * unit, counts, (counts,))
+        names_matrix = _OF_MATRIX.search(f"{' '.join(context.names[:1])} {context.sentence or context.line}")
+        if side.unit == "FLOPs" and entry.computes and side.means(candidate.operations / 2) and not names_matrix:
+            reason = Problem.of(_AS_MULTIPLY_ADDS, right=_in_unit_of(candidate.operations, side))
+            return Judged("conditional", candidate.operations, _of_cost(part, candidate, side), (reason,))
+    return _wrong_part(part, costs, entry, context) or UNKNOWN
+
+
+def _wrong_part(
+    part: _Operations | None, costs: Sequence[_Cost], entry: WrittenNumber, context: Context
+) -> Judged | None:
+    """Judge the FLOPs of a part for a stated length; return None if they may be counted differently."""
+    side, batch = entry.stated, context.batch
+    unit = 1 if side.unit == "FLOPs" else Fraction(1, 2)
     others = " ".join((*context.names[:2], context.line if part is None else ""))
     likely = [candidate for candidate in costs if candidate.length == (batch.length or batch.recent)]
     if entry.computes or context.supposes or _OTHERWISE.search(others) or not likely:
-        return UNKNOWN
+        return None
     nearest = min(likely, key=lambda candidate: abs(candidate.operations * unit - side.value))
     right = nearest.operations * unit
-    ratio = side.value / right if right else Fraction(0)
     as_macs = any(abs(candidate.operations / 2 - side.value) <= side.value * _NEAR for candidate in costs)
-    if (part is None and as_macs) or abs(right - side.value) <= right * _NEAR or not Fraction(1, 4) < ratio < 4:
-        return UNKNOWN
-    counts = Problem.of(_COUNTS, part=_called(part, nearest.layers), batch=nearest.batch_size, length=nearest.length)
+    if (part is None and as_macs) or abs(right - side.value) <= right * _NEAR or is_far(side.value, right, 4):
+        return None
+    counts = _of_cost(part, nearest, side)
     reason = Problem.of(N_("{right} is right for {part}."), right=_in_unit_of(right, side), part=counts)
     return Judged("wrong", Fraction(right), counts, (reason,))
 
 
+def _of_cost(part: _Operations | None, counted: _Cost, side: ChainSide) -> Problem:
+    """Describe in words the FLOPs, or the multiply-adds, of a part for a batch."""
+    message = _COUNTS if side.unit == "FLOPs" else _MULTIPLY_ADDS
+    called = _called(part, counted.layers)
+    return Problem.of(message, part=called, batch=counted.batch_size, length=counted.length)
+
+
 _LENGTHS = (128, 512)
+# One of the two matrices of the feed-forward network, which has half of its FLOPs.
+_OF_MATRIX = re.compile(
+    r"\b(?:up|down)\b|\b(?:first|second|one) (?:linear|matri|dense|layer of the)|\b(?:W|fc|linear|lin)_?[12]\b"
+    r"|升维|降维|第[一二]个?(?:线性|矩阵|全连接)",
+    re.I,
+)
+_AS_MULTIPLY_ADDS = N_("These are multiply-adds: as FLOPs, they are {right}.")
 _COUNTS = N_("the FLOPs of {part} for {batch} × {length} tokens")
+_MULTIPLY_ADDS = N_("the multiply-adds of {part} for {batch} × {length} tokens")
 
 
 def _called(part: _Operations | None, layers: int) -> Problem:

@@ -11,6 +11,7 @@ wrong 2,362,368 is right for attention of one layer. The mistake: the biases of 
 """
 
 import re
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
@@ -20,7 +21,7 @@ from bertcalc.diagnosis.hand_count import LineVerdict
 from bertcalc.diagnosis.layer_parts import PARTS, TABLES, USUAL, WHOLE_MODEL, WHOLE_OR_BODY, Counted
 from bertcalc.diagnosis.miscounts import counted, total
 from bertcalc.diagnosis.number_meanings import COUNTS_OTHER_THINGS
-from bertcalc.diagnosis.part_words import part_in_words
+from bertcalc.diagnosis.part_words import mistakes_in_words, part_in_words
 from bertcalc.diagnosis.typos import is_slip
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.inventory import inventory, named
@@ -28,15 +29,22 @@ from bertcalc.model.model import Model
 from bertcalc.proofreading.adapters import judge_adapters, judge_trainable_share
 from bertcalc.proofreading.byte_claims import judge_bytes
 from bertcalc.proofreading.chains import judge_chain
-from bertcalc.proofreading.claims import Verdict, in_words
+from bertcalc.proofreading.claims import in_words
+from bertcalc.proofreading.code_claims import judge_module
 from bertcalc.proofreading.flop_claims import judge_flops
-from bertcalc.proofreading.known_terms import judge_rounded_product
+from bertcalc.proofreading.known_terms import judge_heads_times, judge_rounded_product
 from bertcalc.proofreading.labelled_counts import (
     IS_DIFFERENCE,
+    OF_HEAD,
     contradicted,
     judge_classifier,
     judge_classifier_product,
+    judge_heads_without_biases,
+    judge_included_biases,
+    judge_matrices,
+    judge_one_of_several,
     judge_with_classifier,
+    judge_without_biases,
     near_miss,
 )
 from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
@@ -49,9 +57,8 @@ from bertcalc.proofreading.named_parts import (
     count_of_part,
     exchanged,
     meant_by_words,
-    names_part_but_whole,
     names_particular_part,
-    parts_without_biases,
+    part_in,
     scoped,
     with_and_without_biases,
 )
@@ -66,7 +73,6 @@ from bertcalc.proofreading.other_readings import (
 )
 from bertcalc.proofreading.shares import judge_share
 from bertcalc.proofreading.size_slips import MISTYPED, is_rounded_vocabulary, is_slip_of_vocabulary
-from bertcalc.proofreading.torch_modules import judge_module
 from bertcalc.proofreading.verdicts import (
     LEAST,
     LEAST_WITHOUT_WORDS,
@@ -74,11 +80,19 @@ from bertcalc.proofreading.verdicts import (
     UNKNOWN,
     Judged,
     right_as,
-    right_for,
+    right_part,
     should_be,
-    wrong_by,
+    wrong_because,
+    wrong_part,
 )
-from bertcalc.proofreading.whole_counts import OWN_MODEL, is_total, judge_other_total, judge_published, judge_total
+from bertcalc.proofreading.whole_counts import (
+    OWN_MODEL,
+    ends_list_of_sizes,
+    is_total,
+    judge_other_total,
+    judge_published,
+    judge_total,
+)
 from bertcalc.storage.tensorflow_names import pytorch_tensor
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
@@ -93,10 +107,13 @@ def judge(
     model; if not, few counts are judged wrong. ``published`` is the configuration of the published model that the text
     names.
     """
-    if not entry.computes and COUNTS_OTHER_THINGS.match(entry.after):
+    is_bare = not entry.computes and entry.stated.unit not in ("FLOPs", "MACs")
+    if is_bare and COUNTS_OTHER_THINGS.match(entry.after):
         return NO_CLAIM
     context = _with_tensors(_of_all_layers(entry, context, model))
     arithmetic = judge_chain(entry, context.before)
+    if arithmetic is NO_CLAIM:
+        return NO_CLAIM
     if arithmetic is not None and arithmetic.verdict == "wrong":
         return _with_meaning(arithmetic, entry, context, model)
     if model is None:
@@ -105,11 +122,14 @@ def judge(
         judged = (
             judge_module(entry, context)
             or _vocabulary(entry, context, model, published if sure else None)
+            or (judge_heads_times(entry, context, model) if sure else None)
             or _by_unit(entry, context, model, sure)
         )
     if judged.verdict == "wrong" and model:
         judged = other_reading(judged, entry, context, model) or judged
-        if _is_of_larger_model(judged, entry, context, model):
+        if any(_is_of_other_sizes(side, model) for side in entry.sides):
+            return UNKNOWN
+        if _is_of_larger_model(judged, entry, context, model) or _subtracts(entry):
             return UNKNOWN
     if arithmetic and arithmetic.verdict == "conditional" and judged.verdict != "wrong":
         if model is not None and len(entry.sides) > _OF_RESULT and entry.sides[-2].value == arithmetic.right_value:
@@ -145,6 +165,12 @@ def _totals_of_presets() -> frozenset[int]:
     return frozenset(Model(preset.config).num_parameters() for preset in PRESETS.values())
 
 
+def _subtracts(entry: WrittenNumber) -> bool:
+    """Whether a calculation subtracts, so that its result is not the part that the words name: 109,482,240 - V * H."""
+    return any(side.is_calculation and _MINUS.search(side.text) for side in entry.sides)
+
+
+_MINUS = re.compile(r"[0-9)]\s?[-−–]\s?[0-9(]")
 _LARGER = 100  # a total is larger if it exceeds the model's by more than 1/100
 _MEASURED = re.compile(r"\b(?:total|trainable)\s?params\s?[:=]|\bnumber of trainable parameters\s?=", re.I)
 
@@ -157,10 +183,9 @@ def _is_in_numbers(entry: WrittenNumber) -> bool:
 def _of_all_layers(entry: WrittenNumber, context: Context, model: Model | None) -> Context:
     """Mark the context as covering all layers if a calculation uses their number and exceeds one layer's count."""
     layers = model.config.num_hidden_layers if model else 0
-    operands = {operand.value for side in entry.sides for operand in side.operands}
-    if model is None or layers < _LEAST_LAYERS or layers not in operands:
+    if model is None or layers < _LEAST_LAYERS or layers not in entry.numbers:
         return context
-    of_layer = next((part.right for part in scoped("layers", model) if part.layers == "one"), 0)
+    of_layer = count_of_part("layers", model, "one")
     return context._replace(of_all=bool(of_layer) and entry.best.value > of_layer)
 
 
@@ -174,10 +199,27 @@ def _by_unit(entry: WrittenNumber, context: Context, model: Model, sure: bool) -
         return judged if sure or judged.verdict != "wrong" else UNKNOWN
     if side.value < 1 or (side.is_decimal and _SHARE.search(" ".join(context.names))):
         return judge_trainable_share(side, context) or judge_share(side, context, model)
-    judged = _count(entry, side, context, model, sure)
+    judged = _of_one_norm(_count(entry, context, model, sure), entry, context, model)
     part = judged.counted
     is_but_one = judged.verdict == "right" and part is not None and part.layers == "others"
     return right_as(part, model) if is_but_one and part and not _OF_OTHERS.search(context.line) else judged
+
+
+def _of_one_norm(judged: Judged, entry: WrittenNumber, context: Context, model: Model) -> Judged:
+    """The verdict, which does not say which LayerNorm is meant if the words around the number do not say so."""
+    is_right = judged.verdict == "right" and entry.best.value == 2 * model.config.hidden_size
+    if not (is_right and judged.counted and any(map(_NORM.search, context.names[:1]))):
+        return judged
+    is_placed = any(map(_PLACE_OF_NORM.search, (*context.names[:2], *context.headings[:1])))
+    if is_placed and "LayerNorm" in judged.counted.part:
+        return judged
+    return judged._replace(counts=Problem.of(N_("a LayerNorm")))
+
+
+_PLACE_OF_NORM = re.compile(
+    r"emb|att|feed|ffn|\bff\b|mlp|final|last|ln_\w|after|\bboth|\ball|norms|嵌入|注意力|前馈|全连接|最后|最终|输出|两|各",
+    re.I,
+)
 
 
 # Words for all layers except one. Without them, the count of the other layers is right only under a condition.
@@ -197,21 +239,27 @@ def _with_meaning(judged: Judged, entry: WrittenNumber, context: Context, model:
     """
     if model is None or entry.stated.unit == "bytes":
         return judged
-    if is_total(context) and not entry.computes:
+    if is_total(context) and not entry.computes and judged.right_value == entry.sides[0].value:
         return judged._replace(right_value=Fraction(model.num_parameters()))
     if (product := judge_rounded_product(entry, model)) and product.right_value:
         reasons = (*judged.reasons, *product.reasons)
         return product._replace(verdict="wrong", reasons=reasons)
     stated = entry.stated
-    meant = meant_by_words(TypedLine("", stated.text, stated.value, None, stated.reach, stated.rough), context, model)
+    meant = meant_by_words(stated.line, context, model)
     value = judged.right_value or Fraction(0)
-    factors = {operand.value for side in entry.sides if side.is_calculation for operand in side.operands}
-    if stated.value - value in factors and re.search("bias|偏置", context.line, re.I):
+    if stated.value - value in entry.factors and re.search("bias|偏置", context.line, re.I):
         return judged._replace(verdict="conditional")  # the result includes the bias: c_attn has 768 × 2304 = 1,771,776
     computed = meant_by_words(TypedLine("", "", value), context, model)
     if meant and meant.is_right and meant.counted and _is_likelier(meant, computed):
+        lacks_biases = entry.calculation is not None and value in {
+            Fraction(total(tensors)) for tensors in with_and_without_biases(meant.counted)[1:]
+        }
         message = N_("The result is right for {part}, but the calculation is wrong.")
+        if lacks_biases:
+            message = N_("The result is right for {part}, but the calculation leaves out the biases.")
         reason = Problem.of(message, part=part_in_words(meant.counted, model))
+        if lacks_biases:
+            return judged._replace(verdict="conditional", right_value=Fraction(meant.counted.right), reasons=(reason,))
         return judged._replace(right_value=Fraction(meant.counted.right), reasons=(*judged.reasons, reason))
     counts = part_in_words(computed.counted, model) if computed and computed.is_right and computed.counted else None
     return judged._replace(counts=counts, counted=computed.counted if computed and computed.is_right else None)
@@ -225,22 +273,44 @@ def _is_likelier(meant: LineVerdict, computed: LineVerdict | None) -> bool:
     return stated in USUAL and computed.counted.part not in USUAL
 
 
-def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model, sure: bool) -> Judged:
-    alone = not entry.computes
+def _count(entry: WrittenNumber, context: Context, model: Model, sure: bool) -> Judged:
+    if judged := _other_than_part(entry, context, model, sure):
+        return judged
+    meant = meant_by_words(entry.best.line, context, model)
+    if judged := _by_words(entry, meant, context, model, sure):
+        return judged
+    part = _any_part(entry.best, model)
+    part = _with_factors(part, entry, model) if part else None
+    return (
+        (_by_part(entry, part, meant, context, model, sure) if part else None)
+        or _table_of_rounded_vocabulary(entry.best, context, model)
+        or _by_mistakes(entry, part, meant, context, model, sure)
+        or _unexplained(entry, part, context, model, sure)
+    )
+
+
+def _other_than_part(entry: WrittenNumber, context: Context, model: Model, sure: bool) -> Judged | None:
+    """Judge a number that counts no part of the model, such as a year, a size or a number of modules, or return None.
+
+    It may also count a classifier, or multiply the rounded count of one layer.
+    """
+    side, alone = entry.best, not entry.computes
     if (alone and _is_year(side)) or (side.is_shape and len(entry.sides) == 1 and not _names_tensor(context)):
         return NO_CLAIM
-    if alone and (judged := _half_norm(entry, context, model) or judge_classifier(_typed(side), context, model)):
+    if alone:
+        judged = _half_norm(entry, context, model) or judge_classifier(side.line, context, model)
+    else:
+        judged = (
+            (judge_classifier_product(entry, context, model) or judge_with_classifier(entry, model)) if sure else None
+        )
+    if judged:
         return judged
-    if (
-        not alone
-        and sure
-        and (judged := judge_classifier_product(entry, context, model) or judge_with_classifier(entry, model))
-    ):
-        return judged
-    if side.value < LEAST and (alone or side.value < 10) and not (entry.computes and _modules(side, context, model)):
-        return NO_CLAIM if alone else UNKNOWN._replace(verdict="unknown" if len(entry.sides) > 1 else None)
+    if alone and side.value < LEAST:
+        return NO_CLAIM
     if modules := _modules(side, context, model):
         return modules
+    if side.value < 10:
+        return UNKNOWN if len(entry.sides) > 1 else NO_CLAIM
     if sure and (norm := _norm_as_matrix(entry, context, model)):
         return norm
     is_named = _OF_TENSORS.search(" ".join(context.names[:2]))
@@ -250,100 +320,154 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         return judged
     if _DECAY.search(" ".join(context.names)):
         return _decayed(side, model)
-    if product := judge_rounded_product(entry, model):
-        if product.verdict == "wrong" and _ABOUT.search(context.line):
-            return product._replace(verdict="conditional")
-        return product if sure or product.verdict == "right" else UNKNOWN
-    line = _typed(side)
-    verdict = meant_by_words(line, context, model)
-    is_of_tensor = (
-        alone
-        and not side.reach
-        and not _CHANGED.search(context.header)
-        and any(map(_TENSOR.fullmatch, context.names[:1]))
-    )
-    if is_of_tensor and verdict and verdict.counted and verdict.counted.right and not verdict.is_right:
-        return right_for(verdict.counted, model)
-    if verdict and verdict.is_right and verdict.counted:
-        if sure and (meant := exchanged(verdict.counted, context, model)):
-            return right_for(meant, model)
-        return _lacks_biases(entry, context, model) or _right(verdict.counted, side, context, model)
+    product = judge_rounded_product(entry, model)
+    if product and product.verdict == "wrong" and _ABOUT.search(context.line):
+        return product._replace(verdict="conditional")
+    return UNKNOWN if product and not sure and product.verdict != "right" else product
+
+
+def _by_words(
+    entry: WrittenNumber, meant: LineVerdict | None, context: Context, model: Model, sure: bool
+) -> Judged | None:
+    """Judge a number that the words explain: a part, a total, an adapter, or one attention head; else return None.
+
+    ``meant`` is the verdict by the names of parts in the words.
+    """
+    side, alone = entry.best, not entry.computes
+    if meant and meant.counted and meant.is_right:
+        part = _with_factors(meant.counted, entry, model)
+        if sure and (other := exchanged(part, context, model)):
+            return wrong_part(other, model)
+        return judge_included_biases(entry, context, model) or _right(part, side, context, model)
+    is_of_tensor = alone and not side.reach and any(map(_TENSOR.fullmatch, context.names[:1]))
+    if is_of_tensor and meant and meant.counted and meant.counted.right and not _CHANGED.search(context.header):
+        return wrong_part(meant.counted, model)
     if whole := judge_total(side, context, model):
         return whole
-    if alone and (rounded := _rounded_part(line, context, model)):
-        return Judged("right", counts=part_in_words(rounded, model), counted=rounded)
+    if alone and (rounded := _rounded_part(side.line, context, model)):
+        return right_part(rounded, model)
     if alone and (adapters := judge_adapters(side, context, model)):
         return adapters
-    if without := _without_biases(line, context, model):
+    if without := judge_without_biases(side.line, context, model):
         return without
-    if of_head := _of_one_head(side, context, model):
-        return Judged("right", counts=part_in_words(of_head, model), counted=of_head)
-    part = _any_part(side, model)
-    particular = names_particular_part(context, model)
-    if sure and part and (meant := exchanged(part, context, model)):
-        return right_for(meant, model)
-    is_norm = side.value == 2 * model.config.hidden_size and any(map(_NORM.search, context.names[:1]))
-    if part and is_norm:
-        return Judged("right", counts=part_in_words(part, model), counted=part)
-    if part and _is_layer_times_layers(entry, part, model):
-        return Judged("right", counts=part_in_words(part, model), counted=part)
-    if part and verdict and verdict.counted and _are_biases_of(part, verdict.counted):
-        return Judged("right", counts=part_in_words(part, model), counted=part)
-    if part and (lacking := _lacks_biases(entry, context, model)):
+    if sure and (of_heads := judge_heads_without_biases(side, context, model)):
+        return of_heads
+    of_head = _of_one_head(side, context, model)
+    return right_part(of_head, model) if of_head else None
+
+
+def _with_factors(part: Counted, entry: WrittenNumber, model: Model) -> Counted:
+    """The part with the same count whose matrix has the sizes that a calculation multiplies, or else ``part``."""
+    wide = model.config.intermediate_size
+    if wide not in entry.numbers or wide == model.config.hidden_size or _has_size(part, wide):
+        return part
+    alike = (other for other in all_parts(model) if other.right == part.right and _has_size(other, wide))
+    return next((other for other in alike if other.part in PARTS and other.layers == part.layers), part)
+
+
+def _has_size(part: Counted, size: int) -> bool:
+    return any(size in tensor.shape for tensor in part.tensors)
+
+
+def _by_part(
+    entry: WrittenNumber, part: Counted, meant: LineVerdict | None, context: Context, model: Model, sure: bool
+) -> Judged | None:
+    """Judge a number that is the exact count of a part; return None if the words mean a different part."""
+    if sure and (other := exchanged(part, context, model)):
+        return wrong_part(other, model)
+    is_norm = entry.best.value == 2 * model.config.hidden_size and any(map(_NORM.search, context.names[:1]))
+    are_biases = meant is not None and meant.counted is not None and _are_biases_of(part, meant.counted)
+    if is_norm or are_biases or _is_layer_times_layers(entry, part, model):
+        return right_part(part, model)
+    if each := _each_of_three(part, context, model):
+        return each
+    if lacking := judge_included_biases(entry, context, model):
         return lacking
-    if (
-        part
-        and not particular
-        and not (verdict and verdict.explanation and _names_whole(verdict, context, model, part))
+    if names_particular_part(context, model) or (
+        meant and meant.explanation and _names_whole(meant, context, model, part)
     ):
-        lacking = _matrices_alone(entry, part, context, model) if sure else None
-        if lacking is None and alone and _is_smaller(part, context, model):
-            return right_as(part, model)
-        return lacking or Judged("right", counts=part_in_words(part, model), counted=part)
-    if table := _table_of_rounded_vocabulary(side, context, model):
-        return table
-    if verdict and verdict.explanation and verdict.counted:
-        if _multiplies_vocabulary(side, model) and verdict.counted.part not in (*OF_VOCABULARY, *WHOLE_OR_BODY):
-            return UNKNOWN
-        if not sure or (alone and side.value < LEAST_WITHOUT_WORDS and not particular):
-            return UNKNOWN if sure or not alone else NO_CLAIM
-        if not particular and verdict.counted.part not in WIDE:
-            return _otherwise(line, side, context, model, alone=alone) or UNKNOWN
-        if not verdict.counted.right and verdict.counted.part not in (*TABLES, "pooler"):
-            return UNKNOWN
-        if IS_DIFFERENCE.search(" ".join((*context.names, *context.headings[:1]))):
-            return UNKNOWN
-        causes = [cause.miscount for cause in verdict.explanation]
-        is_odd = any(map(_GATED.match, causes)) and not context.is_in_text(_GATE)
-        if is_odd or (len(causes) >= _TOO_MANY and verdict.counted.part not in WHOLE_OR_BODY):
-            return UNKNOWN
-        is_plain = len(causes) == 1 or (len(causes) == 2 and all(map(OF_RULE_OF_THUMB.search, causes)))
-        too_rough = side.reach * ROUGHEST > side.value or not is_plain
-        if (line.reach and too_rough) or (side.letters and side.value < _LEAST_OF_LETTERS):
-            if not side.letters and (judged := _otherwise(line, side, context, model, alone=alone)):
-                return judged
-            return UNKNOWN if len(entry.sides) > 1 or not side.letters else NO_CLAIM
-        if elsewhere := judge_published(side):
-            return elsewhere
-        is_far = any(cause.miscount in _FAR_FETCHED for cause in verdict.explanation)
-        of_whole = verdict.counted.part in WHOLE_OR_BODY and part is not None and part.part in USUAL
-        is_unlikely = len(verdict.explanation) > _MOST_OF_WHOLE or (part is not None and part.layers == "one")
-        of_heading = part is not None and part.part in TABLES and not any(map(_EMBEDDED.search, context.names))
-        if part and (is_far or (of_whole and is_unlikely) or of_heading):
-            return right_as(part, model)
-        of_size = any(_SIZE_TAKEN.match(cause) for cause in causes)
-        if context.supposes or _is_shape(entry) or (of_size and side.letters):
-            return UNKNOWN
-        judged = wrong_by(verdict.counted, verdict.explanation, model)
-        judged = unless_explained(judged, verdict.explanation, entry, context, model)
-        is_nearly_rounded = abs(verdict.counted.right - side.value) <= _ROUNDED_TOO_FAR * entry.stated.reach
-        return judged._replace(verdict="conditional") if is_nearly_rounded else judged
+        return None
+    if sure and (lacking := judge_matrices(entry, part, context, model)):
+        return lacking
+    is_of_larger = not entry.computes and _is_smaller(part, context, model)
+    return right_as(part, model) if is_of_larger else right_part(part, model)
+
+
+def _by_mistakes(
+    entry: WrittenNumber,
+    part: Counted | None,
+    meant: LineVerdict | None,
+    context: Context,
+    model: Model,
+    sure: bool,
+) -> Judged | None:
+    """Judge a number by the mistakes that lead to it from the part that the words mean; return None without mistakes.
+
+    ``part`` is the part with exactly this count, if there is one.
+    """
+    if meant is None or not meant.explanation or not meant.counted:
+        return None
+    side, alone, whole = entry.best, not entry.computes, meant.counted
+    causes = [cause.miscount for cause in meant.explanation]
+    particular = names_particular_part(context, model)
+    if _multiplies_vocabulary(side, model) and whole.part not in (*OF_VOCABULARY, *WHOLE_OR_BODY):
+        return UNKNOWN
+    if not sure or (alone and side.value < LEAST_WITHOUT_WORDS and not particular):
+        return UNKNOWN if sure or not alone else NO_CLAIM
+    if not particular and whole.part not in WIDE:
+        return _otherwise(entry, context, model) or UNKNOWN
+    if _proves_nothing(whole, causes, context):
+        return (None if side.letters else _otherwise(entry, context, model)) or UNKNOWN
+    if _is_too_rough(side, causes):
+        judged = None if side.letters else _otherwise(entry, context, model)
+        return judged or (UNKNOWN if len(entry.sides) > 1 or not side.letters else NO_CLAIM)
+    if elsewhere := judge_published(side):
+        return elsewhere
+    if part and _is_likelier_part(part, whole, causes, context):
+        return right_as(part, model)
+    of_size = any(map(_SIZE_TAKEN.match, causes))
+    if context.supposes or _is_shape(entry) or (of_size and side.letters):
+        return UNKNOWN
+    judged = wrong_because(whole, mistakes_in_words(meant.explanation, model.config), model)
+    judged = unless_explained(judged, meant.explanation, entry, context, model)
+    is_nearly_rounded = abs(whole.right - side.value) <= _ROUNDED_TOO_FAR * entry.stated.reach
+    return judged._replace(verdict="conditional") if is_nearly_rounded else judged
+
+
+def _proves_nothing(whole: Counted, causes: Sequence[str], context: Context) -> bool:
+    """Whether mistakes explain a number only by chance, because the model or the text has no such part."""
+    lacks_part = not whole.right and whole.part not in (*TABLES, "pooler")
+    is_odd = any(map(_GATED.match, causes)) and not context.is_in_text(_GATE)
+    too_many = len(causes) >= _TOO_MANY and whole.part not in WHOLE_OR_BODY
+    is_difference = IS_DIFFERENCE.search(" ".join((*context.names, *context.headings[:1])))
+    return lacks_part or is_odd or too_many or bool(is_difference)
+
+
+def _is_too_rough(side: ChainSide, causes: Sequence[str]) -> bool:
+    """Whether a number is too rough, or its formula in letters too small, to be explained by mistakes."""
+    is_plain = len(causes) == 1 or (len(causes) == 2 and all(map(OF_RULE_OF_THUMB.search, causes)))
+    too_rough = side.reach * ROUGHEST > side.value or not is_plain
+    return (bool(side.reach) and too_rough) or (side.letters and side.value < _LEAST_OF_LETTERS)
+
+
+def _is_likelier_part(part: Counted, whole: Counted, causes: Sequence[str], context: Context) -> bool:
+    """Whether a number rather counts ``part`` exactly than ``whole`` with mistakes."""
+    of_whole = whole.part in WHOLE_OR_BODY and part.part in USUAL
+    is_unlikely = len(causes) > _MOST_OF_WHOLE or part.layers == "one"
+    of_heading = part.part in TABLES and not any(map(_EMBEDDED.search, context.names))
+    return any(cause in _FAR_FETCHED for cause in causes) or (of_whole and is_unlikely) or of_heading
+
+
+def _unexplained(entry: WrittenNumber, part: Counted | None, context: Context, model: Model, sure: bool) -> Judged:
+    """Judge a number that is not the count that the words mean, and that no mistake explains."""
+    side, alone = entry.best, not entry.computes
     if part and (alone or len(entry.sides) > 1):
-        by_chance = sure and alone and contradicted(line, context, model)
-        return by_chance or right_as(part, model)
+        by_chance = sure and alone and contradicted(side.line, context, model)
+        is_one_of_several = sure and not alone and judge_one_of_several(part, context, model)
+        return by_chance or is_one_of_several or right_as(part, model)
     if adapters := judge_adapters(side, context, model):
         return adapters
-    if sure and (judged := _otherwise(line, side, context, model, alone=alone)):
+    if sure and (judged := _otherwise(entry, context, model)):
         return judged
     if side.letters or (alone and side.unit is None and side.value < LEAST_WITHOUT_WORDS):
         return NO_CLAIM
@@ -362,11 +486,28 @@ def _are_biases_of(part: Counted, whole: Counted) -> bool:
     return both and part.layers == whole.layers and names < {tensor.name for tensor in whole.tensors}
 
 
+def _each_of_three(part: Counted, context: Context, model: Model) -> Judged | None:
+    """Judge the count or the shape of each of query, key and value: Q、K、V的形状为 768 * 768; else return None."""
+    query, weight = (part_in(name, model, "one") for name in ("query of the attention", "weight of the query"))
+    each = next((match for name in context.names[:1] if (match := _EACH_OF_THREE.search(name))), None)
+    if not (each and query and weight) or part.right not in (query.right, weight.right):
+        return None
+    if part.right == query.right:
+        return right_part(query, model)
+    return right_part(weight, model) if each["shape"] else wrong_part(query, model)._replace(verdict="conditional")
+
+
+_EACH_OF_THREE = re.compile(
+    r"(?<![a-z])(?:qkv|query-key-value)(?![a-z])"
+    r".{0,20}(?:(?P<shape>(?<![a-z])shapes?(?![a-z])|形状|维度)|(?<![a-z])each(?![a-z])|各|均|都)",
+    re.I,
+)
+
+
 def _is_layer_times_layers(entry: WrittenNumber, part: Counted, model: Model) -> bool:
     """Whether a calculation multiplies the right count of one layer by the number of layers: 12 * 7,087,872."""
     layers = model.config.num_hidden_layers
-    factors = {operand.value for side in entry.sides for operand in side.operands}
-    return part.part == "layers" and part.layers == "all" and {layers, Fraction(part.right, layers)} <= factors
+    return part.part == "layers" and part.layers == "all" and {layers, Fraction(part.right, layers)} <= entry.numbers
 
 
 def _rounded_part(line: TypedLine, context: Context, model: Model) -> Counted | None:
@@ -380,10 +521,6 @@ def _rounded_part(line: TypedLine, context: Context, model: Model) -> Counted | 
 _THOUSAND = 1000
 
 
-def _typed(side: ChainSide) -> TypedLine:
-    return TypedLine("", side.text, side.value, None, side.reach, max(side.reach, side.rough))
-
-
 def _sizes_computed(model: Model) -> tuple[int, ...]:
     """The model sizes that texts calculate: 12 × 64 = 768, 4 × 768 = 3072, 768 / 12 = 64."""
     config = model.config
@@ -391,7 +528,7 @@ def _sizes_computed(model: Model) -> tuple[int, ...]:
 
 
 _OF_EMBEDDINGS = re.compile(r"\bemb|嵌入", re.I)
-_NORM = re.compile(r"layer[ -]?norm|\blns?\b|\bln_\w|层归一化", re.I)
+_NORM = re.compile(r"layer[ _-]?norm|\blns?\b|\bln_\w|层归一化", re.I)
 _HALF_OF_NORM = re.compile(r"gamma|beta|γ|β|weight|bias|\bsize|\bdim|\beach\b|各|权重|偏置|维|\bH\b|\bh\b", re.I)
 _SCALE, _SHIFT = re.compile(r"\bscal|缩放", re.I), re.compile(r"\bshift|平移", re.I)
 _COUNTED = re.compile(r"\W{0,3}(?:more |other |additional |个)?(?:param|weights|numbers|参数)", re.I)
@@ -404,14 +541,15 @@ def _half_norm(entry: WrittenNumber, context: Context, model: Model) -> Judged |
     of_norm = next((part for part in scoped(named, model) if part.right == 2 * entry.best.value), None)
     if of_norm is None or not _COUNTED.match(entry.after) or not _NORM.search(words):
         return None
-    one_of_two = bool(_SCALE.search(words)) != bool(_SHIFT.search(words))
-    return None if _HALF_OF_NORM.search(words) or one_of_two else right_for(of_norm, model)
+    is_half = _HALF_OF_NORM.search(words) or bool(_SCALE.search(words)) != bool(_SHIFT.search(words))
+    names_both = context.sentence.count(entry.best.text.strip()) > 1  # 768 for scale, and another 768 for shift
+    return None if is_half or names_both else wrong_part(of_norm, model)
 
 
 def _table_of_rounded_vocabulary(side: ChainSide, context: Context, model: Model) -> Judged | None:
     """Judge a count of word embeddings with a rounded vocabulary size (30,000 × 768); return None for others."""
     vocabulary, hidden = model.config.vocab_size, model.config.hidden_size
-    factors = sorted(operand.value for operand in side.operands)
+    factors = sorted(side.numbers)
     is_named = any(map(_OF_EMBEDDINGS.search, (*context.names, *context.headings[:1])))
     if not side.is_calculation or len(factors) != _OF_MATRIX or factors[0] != hidden or not is_named:
         return None
@@ -426,13 +564,13 @@ def _table_of_rounded_vocabulary(side: ChainSide, context: Context, model: Model
 def _norm_as_matrix(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
     """Judge a LayerNorm that is counted as a matrix (layernorm = 768 * 768); return None for other numbers."""
     hidden = Fraction(model.config.hidden_size)
-    is_matrix = any([operand.value for operand in side.operands][:2] == [hidden] * 2 for side in entry.sides)
+    is_matrix = any(side.numbers[:2] == (hidden, hidden) for side in entry.sides)
     if not is_matrix or entry.best.value not in (hidden**2, hidden**2 + hidden):
         return None
     if not any(map(_NORM_ALONE.fullmatch, context.names[:1])):
         return None
-    norms = (norm for norm in scoped("LayerNorm of the attention", model) if norm.layers == "one")
-    return next((right_for(norm, model) for norm in norms), None)
+    norm = part_in("LayerNorm of the attention", model, "one")
+    return wrong_part(norm, model) if norm else None
 
 
 _NORM_ALONE = re.compile(r"\W*(?:the )?(?:layer[ _-]?norm(?:ali[sz]ation)?|(?:层)?归一化层?)(?:的?参数量?)?\W*", re.I)
@@ -442,8 +580,7 @@ def _multiplies_vocabulary(side: ChainSide, model: Model) -> bool:
     """Whether a calculation contains a vocabulary size; if so, it does not count a part of a layer."""
     least, most = _VOCABULARIES
     sizes = (model.config.intermediate_size, model.config.hidden_size)
-    vocabularies = (operand.value for operand in side.operands if least <= operand.value <= most)
-    return side.is_calculation and any(value not in sizes for value in vocabularies)
+    return side.is_calculation and any(least <= number <= most and number not in sizes for number in side.numbers)
 
 
 _VOCABULARIES = 20_000, 300_000
@@ -451,20 +588,23 @@ _EMBEDDED = re.compile(r"\bemb|嵌入|词向量", re.I)  # without these words, 
 _MOST_OF_WHOLE = 2  # maximum number of mistakes in a whole model's count if a part has exactly this count
 
 
-def _otherwise(line: TypedLine, side: ChainSide, context: Context, model: Model, *, alone: bool) -> Judged | None:
+def _otherwise(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
     """Judge a number that clearly differs from the count that the words mean, although no known mistake explains it.
 
     Return None if there is no verdict.
     """
+    side = entry.best
     if any(IS_DIFFERENCE.search(name) for name in context.names[:2] if name not in context.headings):
         return None
     if _multiplies_vocabulary(side, model) or _is_of_other_sizes(side, model):
         return None
+    if side.counts_parameters and ends_list_of_sizes(context):
+        return judge_other_total(side, context, model)
     return (
         _slip(side, context, model)
+        or contradicted(side.line, context, model)
         or judge_other_total(side, context, model)
-        or contradicted(line, context, model)
-        or (near_miss(line, context, model) if alone else None)
+        or (None if entry.computes else near_miss(side.line, context, model))
     )
 
 
@@ -473,9 +613,11 @@ def _is_of_other_sizes(side: ChainSide, model: Model) -> bool:
     config = model.config
     widths = {config.hidden_size, config.intermediate_size, getattr(config, "embedding_size", config.hidden_size)}
     widths |= {times * config.hidden_size for times in (2, 3, 4)}
-    sizes = {operand.value for operand in side.operands}
-    are_sizes = side.is_calculation and not side.letters and max(sizes, default=0) < _LEAST_COUNTED
-    return are_sizes and len([size for size in sizes if size > _MOST_OF_FACTOR]) > 1 and not widths & sizes
+    sizes = {size for size in side.numbers if size > _MOST_OF_FACTOR}
+    is_bare = not side.is_calculation or side.letters or max(sizes, default=0) >= _LEAST_COUNTED
+    if is_bare or widths & sizes:
+        return False
+    return len(sizes) > 1 or bool(sizes - {*vars(config).values()})
 
 
 _LEAST_COUNTED, _MOST_OF_FACTOR = 10**4, 100
@@ -502,22 +644,6 @@ _SHAPE = re.compile(r"[0-9]+\*[0-9]+")
 def _is_shape(entry: WrittenNumber) -> bool:
     """Whether a number may be only a shape: a product of two sizes without a result."""
     return len(entry.sides) == 1 and bool(_SHAPE.fullmatch(re.sub("[x×·⋅]", "*", entry.best.text)))
-
-
-_WITHOUT = re.compile(
-    r"(?:without|no|not count\w*"
-    r"|ignor\w*|omit\w*|neglect\w*|exclud\w*|w/o)\s(?:\w+\s){0,4}?bias|bias(?:es)?\s?=\s?False"
-    r"|matri(?:x|ces) (?:alone|only)|weights only|(?:不[考虑算计含包括]{1,3}|忽略|没有|无)(?:\S{0,6}偏置| ?bias)",
-    re.I,
-)
-
-
-_WITH_BIASES = re.compile(
-    r"\b(?:with|plus|and|including|incl\.?) (?:the |their |all )?bias(?:es)?\b"
-    r"|bias(?:es)? included|(?<![不])[加带含]上?偏置",
-    re.I,
-)
-_MATRICES = re.compile(r"\b(?:weights?|kernel|matri(?:x|ces))\b|(?-i:\bW(?:_?[A-Za-z0-9])?\b)(?<!We)|权重|矩阵", re.I)
 
 
 def _names_whole(verdict: LineVerdict, context: Context, model: Model, part: Counted) -> bool:
@@ -548,90 +674,7 @@ def _says_total(context: Context) -> bool:
     return any(re.search(r"total|总|合计|加起来|sum|model|模型|param|参数", name, re.I) for name in context.names)
 
 
-def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged | None:
-    """Judge a count without biases; return None unless the text says that it leaves them out."""
-    says_so = any(_WITHOUT.search(text) for text in (*context.names, *context.headings[:1], context.line))
-    of_part = (heading for heading in context.headings[:1] if names_part_but_whole(_MATRICES.sub(" ", heading)))
-    near = (*context.names[:2], *of_part)
-    says_so = says_so or context.without_biases or any(map(_MATRICES.search, near))
-    says_so = says_so or bool(_BIAS_BELOW.match(context.below))
-    if not says_so or any(map(_WITH_BIASES.search, context.names)):
-        return None
-    names = (*context.names, *context.headings[:1])
-    for part in parts_without_biases(model, max(LEAST, line.bounds[0]), line.bounds[1]):
-        if any(re.search(PARTS[part.part][1], name, re.I) for name in names):
-            counts = Problem.of(N_("{part} without biases"), part=part_in_words(part, model))
-            return Judged("right", counts=counts, counted=part)
-    return None
-
-
-_BIAS_BELOW = re.compile(
-    r"[\s|*•+-]*(?:bias(?:es)?|b_?[0-9oqkv]|偏置)\b(?!\s?=\s?(?:True|False))|这是.{0,12}?(?:weight|权重)", re.I
-)  # the next line counts the bias, so this number leaves it out
-# Words that say that biases are included: biases included; with its bias.
-_INCLUDED = re.compile(
-    r"\bbias(?:es)? (?:are )?included|\bincluding (?:the |its |their |all )?bias|含偏置|包括偏置|加上?偏置"
-    r"|\bwith (?:a|its|the|their) bias(?:es)?\b(?! of [0-9])",
-    re.I,
-)
-
-
-def _lacks_biases(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """Judge a count without biases in a sentence that claims to include them; return None for other counts."""
-    side = entry.best
-    if entry.computes or side.reach or not _INCLUDED.search(context.sentence) or _MATRICES.match(entry.after):
-        return None
-    for part in _WITH_BIASES_ALONE:
-        for meant in scoped(part, model):
-            matrices = sum(tensor.num_parameters() for tensor in meant.tensors if len(tensor.shape) == 2)
-            is_named = re.search(PARTS[part][1], context.sentence, re.I)
-            if is_named and matrices == side.value != meant.right:
-                described = part_in_words(meant, model)
-                message = N_("{right} is right for {part}: its {count} biases are left out.")
-                reason = Problem.of(message, right=meant.right, part=described, count=meant.right - matrices)
-                return Judged("wrong", Fraction(meant.right), described, (reason,), meant)
-    return None
-
-
 _ABOUT = re.compile(r"[×x*]\s?[~≈约]\s?[0-9]")  # a factor that the text marks as rounded
-
-
-def _matrices_alone(entry: WrittenNumber, part: Counted, context: Context, model: Model) -> Judged | None:
-    """Judge a sum that leaves out a part's biases; return None if the text mentions biases or counts only matrices."""
-    whole = _OF_MATRICES.get(part.part)
-    before = context.text[max(0, entry.start - _MOST_BEFORE) : entry.start]
-    near = " ".join((*context.names[:2], *context.headings[:1], context.sentence, entry.after))
-    if whole is None or not entry.computes or _MATRICES.search(near):
-        return None
-    if context.is_in_text(_SPEAKS_OF_BIASES) or OWN_MODEL.search(context.line) or context.is_in_text(_OWN_CLASS):
-        return None
-    meant = next((other for other in scoped(whole, model) if other.layers == part.layers), None)
-    if meant is None or meant.right == part.right or abs(meant.right - entry.stated.value) <= entry.stated.reach:
-        return None
-    message = N_("{right} is right for {part}: its {count} biases are left out.")
-    described = part_in_words(meant, model)
-    reason = Problem.of(message, right=meant.right, part=described, count=meant.right - part.right)
-    verdict: Verdict = "conditional" if _MATRICES.search(before) else "wrong"
-    return Judged(verdict, Fraction(meant.right), described, (reason,), meant)
-
-
-_MOST_BEFORE = 250  # number of characters before a number in which the text may say that it counts matrices
-_OF_MATRICES = {"matrices of the attention": "attention", "matrices of the feed-forward network": "feed-forward"}
-# A line that mentions biases but no LayerNorm.
-_SPEAKS_OF_BIASES = re.compile(r"^(?![^\n]*(?:norm|归一))[^\n]*(?:bias|偏置)", re.I | re.M)
-_OWN_CLASS = re.compile(r"\bnn\.(?:Linear|Module)\b")
-_WITH_BIASES_ALONE = (
-    "query of the attention",
-    "key of the attention",
-    "value of the attention",
-    "output projection of the attention",
-    "query, key and value",
-    "attention",
-    "first matrix of the feed-forward network",
-    "second matrix of the feed-forward network",
-    "feed-forward",
-    "pooler",
-)
 _LEAST_OF_LETTERS = 10**6  # smallest formula in letters that is judged wrong; letters may mean something else
 
 
@@ -654,7 +697,7 @@ def _with_tensors(context: Context) -> Context:
     names = (_VARIABLE.sub(lambda name: pytorch_tensor(name[0], ())[0], name) for name in context.names)
     named = [_STACK.sub(r"\1 layers", name) if name == context.header else name for name in names]
     if (
-        not context.after
+        not context.after.strip(" |")
         and not any(map(_TENSOR.match, named[:1]))
         and (variable := _NAMED_VARIABLE.match(context.line))
     ):
@@ -701,17 +744,17 @@ def _vocabulary(entry: WrittenNumber, context: Context, model: Model, published:
     others = {entry.config.vocab_size for entry in PRESETS.values() if type(entry.config) is type(published)}
     is_own = context.is_in_text(RESIZED) or context.is_in_text(OF_OWN) or SUPPOSED.search(context.sentence)
     if side.value.denominator == 1 and is_slip_of_vocabulary(int(side.value), published) and not is_own:
-        values = {"field": "vocab_size", "right": right, "written": in_words(side.value)}
-        reason = Problem.of(MISTYPED, **values)
-        return Judged("wrong", Fraction(right), Problem.of(N_("the vocabulary")), (reason,))
-    if side.value in others or not is_rounded_vocabulary(side.value, right):
+        reason = Problem.of(MISTYPED, field="vocab_size", right=right, written=in_words(side.value))
+    elif side.value in others or not is_rounded_vocabulary(side.value, right):
         return None
-    if not side.text.strip().isdigit() and "," not in side.text:
+    elif not side.text.strip().isdigit() and "," not in side.text:
         return UNKNOWN  # 30k is clearly rounded
-    reason = Problem.of(_ROUNDED_VOCABULARY, count=right, written=in_words(side.value))
-    return Judged("wrong", Fraction(right), Problem.of(N_("the vocabulary")), (reason,))
+    else:
+        reason = Problem.of(_ROUNDED_VOCABULARY, count=right, written=in_words(side.value))
+    return Judged("wrong", Fraction(right), _THE_VOCABULARY, (reason,))
 
 
+_THE_VOCABULARY = Problem.of(N_("the vocabulary"))
 _ROUNDED_VOCABULARY = N_("The vocabulary has {count} tokens; {written} is rounded.")
 
 
@@ -737,7 +780,7 @@ def _size(side: ChainSide, context: Context, model: Model) -> Judged | None:
     config = model.config
     sizes = {value for value in vars(config).values() if isinstance(value, int) and not isinstance(value, bool)}
     if side.value == config.vocab_size:
-        return Judged("right", counts=Problem.of(N_("the vocabulary"))) if _is_vocabulary(context) else NO_CLAIM
+        return Judged("right", counts=_THE_VOCABULARY) if _is_vocabulary(context) else NO_CLAIM
     if side.value in sizes and (side.value < LEAST_WITHOUT_WORDS or _NAMED_SIZE.search(context.before)):
         meant = meant_by_words(TypedLine("", side.text, side.value), context, model)
         beside = _OF_TENSORS.search(" ".join(context.names[:2]))
@@ -750,20 +793,15 @@ def _size(side: ChainSide, context: Context, model: Model) -> Judged | None:
 
 def _right(part: Counted, side: ChainSide, context: Context, model: Model) -> Judged:
     """Judge a right count; it is conditional if it leaves out a part and the words do not say so."""
-    described = part_in_words(part, model)
-    judged = Judged("right", counts=described, counted=part)
+    judged = right_part(part, model)
     if norms := _with_norms(part, context, model):
-        return right_for(norms, model)
+        return wrong_part(norms, model)
     if part.part in WHOLE_OR_BODY and (whole := _with_pooler(part, context, model)):
         return whole
     if _is_smaller(part, context, model):
         return right_as(part, model)
     missing = count_of_part("LayerNorm of the embeddings", model)
-    covers = any(
-        side.value - side.reach <= other.right <= side.value + side.reach
-        for other in all_parts(model)
-        if other.part == "embeddings"
-    )
+    covers = any(side.means(other.right) for other in all_parts(model) if other.part == "embeddings")
     if (
         part.part == "embeddings without LayerNorm"
         and missing
@@ -783,8 +821,8 @@ def _with_norms(part: Counted, context: Context, model: Model) -> Counted | None
     """The part with its LayerNorm if the count's label mentions the LayerNorm (Q/K/V/O/biases/LN); otherwise None."""
     if part.part not in ("attention", "feed-forward") or not any(map(_AND_NORM.search, context.names[:1])):
         return None
-    wider = scoped(f"{part.part} with LayerNorm", model)
-    return next((other for other in wider if other.layers == part.layers and other.right != part.right), None)
+    wider = part_in(f"{part.part} with LayerNorm", model, part.layers)
+    return wider if wider and wider.right != part.right else None
 
 
 _AND_NORM = re.compile(
@@ -827,7 +865,7 @@ def _with_pooler(part: Counted, context: Context, model: Model) -> Judged | None
     if not pooler or not any(map(_WITHOUT_POOLER.search, context.names[:1])):
         return None
     counts = Problem.of(N_("{architecture} without pooler"), architecture=model.architecture)
-    return should_be(Fraction(part.right - pooler), counts)
+    return should_be(part.right - pooler, counts)
 
 
 _WITHOUT_POOLER = re.compile(
@@ -841,14 +879,15 @@ def _slip(side: ChainSide, context: Context, model: Model) -> Judged | None:
         return None
     for right, part in _counts_of_parts(model):
         is_exchanged = sorted(str(right)) == sorted(str(int(side.value)))
-        if not is_slip(int(side.value), right) or (side.value < LEAST_WITHOUT_WORDS and not is_exchanged):
+        if (
+            right == side.value
+            or not is_slip(int(side.value), right)
+            or (side.value < LEAST_WITHOUT_WORDS and not is_exchanged)
+        ):
             continue
         names = (*context.names, context.sentence) if is_exchanged else context.names
         if any(re.search(_called(part), name, re.I) for name in names):
-            message = N_("{right} is right for {part}: a digit is mistyped.")
-            described = part_in_words(part, model)
-            reason = Problem.of(message, right=part.right, part=described)
-            return Judged("wrong", Fraction(part.right), described, (reason,), part)
+            return wrong_part(part, model, N_("{right} is right for {part}: a digit is mistyped."))
     return None
 
 
@@ -873,7 +912,7 @@ def _any_part(side: ChainSide, model: Model) -> Counted | None:
 
 def _matrix_of(side: ChainSide, model: Model) -> Counted | None:
     """The matrix with the two sizes that a product multiplies, such as 768 × 3072; None if there is none."""
-    sizes = sorted(operand.value for operand in side.operands)
+    sizes = sorted(side.numbers)
     if not side.is_calculation or len(sizes) != _OF_MATRIX or sizes[0] == sizes[1]:
         return None
     single = (part for part in all_parts(model) if len(part.tensors) == 1 and part.right == side.value)
@@ -885,15 +924,12 @@ _OF_MATRIX = 2
 
 def _of_one_head(side: ChainSide, context: Context, model: Model) -> Counted | None:
     """The part of an attention head with this count, with or without biases; None unless the words name a head."""
-    if side.reach or not any(map(_HEAD.search, context.names[:2])):
+    if side.reach or not any(map(OF_HEAD.search, context.names[:2])):
         return None
     parts = (part for part in all_parts(model) if part.heads == "one" and part.layers != "all")
     return next(
         (part for part in parts for tensors in with_and_without_biases(part) if total(tensors) == side.value), None
     )
-
-
-_HEAD = re.compile(r"\b(?:attention )?head\b|单个头|每个头|一个头|头的|个head|head的", re.I)
 
 
 @lru_cache(maxsize=32)

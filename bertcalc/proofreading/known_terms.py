@@ -32,8 +32,9 @@ from bertcalc.model.model import Model
 from bertcalc.proofreading.chains import gives
 from bertcalc.proofreading.described_models import with_sizes
 from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
-from bertcalc.proofreading.named_parts import counts_of, scoped, with_and_without_biases
-from bertcalc.proofreading.verdicts import Judged, right_because, right_for
+from bertcalc.proofreading.mentions.contexts import Context
+from bertcalc.proofreading.named_parts import counts_of, part_in, with_and_without_biases
+from bertcalc.proofreading.verdicts import Judged, right_part, wrong_because, wrong_part
 from bertcalc.text import N_
 from bertcalc.text.arithmetic import evaluate
 from bertcalc.text.problem import InputError, Problem
@@ -46,6 +47,13 @@ _JOINS = r"[*`)）(（\s]{0,4}(?:(?:=>?|->|→|⇒|≈|~|:|：|,|，|，?共|mak
 _EACH = re.compile(
     r"[*`)）\s]{0,4}(?:(?:parameters?|params|weights)\s)?(?:each|apiece|per (?:layer|block)|每层|每个?)" + _JOINS
 )
+# Words around the count of one layer, if the count of all layers follows: 每层约700万参数，共8400万
+_OF_EACH = re.compile(r"(?:每一?个?层|\b(?:each|every) (?:layer|block))[^,，;；。]{0,12}$", re.I)
+_TOGETHER = re.compile(
+    r"[*`\s]{0,4}(?:parameters?|params|weights|个?参数)?[,，;；]\s?(?:[0-9]{1,3} ?(?:个?层|layers))?"
+    r"(?:(?:一?共|总共|总计|合计)[计有是为约]{0,2}|(?:for a|a) total of|in total|altogether)[\s:：约~≈]{0,4}",
+    re.I,
+)
 _LAYERS_OF = re.compile(r"(?:layers|blocks) (?:of|with|at|having)(?: about| roughly)?[\s~≈*`]{0,4}$", re.I)
 
 
@@ -55,10 +63,9 @@ def judge_rounded_product(entry: WrittenNumber, model: Model) -> Judged | None:
     if len(calculations) != 1 or not calculations[0].reach or len(calculations[0].operands) != _OF_PRODUCT:
         return None
     [calculation] = calculations
-    values = {operand.value for operand in calculation.operands}
-    if model.config.num_hidden_layers not in values or calculation.unit not in (None, "parameters"):
+    if model.config.num_hidden_layers not in calculation.numbers or not calculation.counts_parameters:
         return None
-    term = max(values)
+    term = max(calculation.numbers)
     return judge_rounded(term, calculation.reach / calculation.value * term, entry.stated, model)
 
 
@@ -69,14 +76,18 @@ def judge_each(last: WrittenNumber, between: str, entry: WrittenNumber, model: M
     numbers.
     """
     one = last.best
-    joins = _EACH.fullmatch(between) or (_LAYERS_OF.search(last.before) and re.fullmatch(_JOINS, between))
-    if entry.computes or last.computes or not joins or not one.reach:
+    joins = (
+        _EACH.fullmatch(between)
+        or (_LAYERS_OF.search(last.before) and re.fullmatch(_JOINS, between))
+        or (_OF_EACH.search(last.before) and _TOGETHER.fullmatch(between))
+    )
+    if entry.computes or last.computes or not joins or not one.rough:
         return None
     layers = model.config.num_hidden_layers
     stated = entry.stated
-    if abs(layers * one.value - stated.value) > layers * one.reach + max(stated.reach, stated.rough):
+    if abs(layers * one.value - stated.value) > layers * one.rough + stated.rough:
         return None
-    return judge_rounded(one.value, one.reach, stated, model)
+    return judge_rounded(one.value, one.rough, stated, model)
 
 
 def judge_in_brackets(last: WrittenNumber, between: str, entry: WrittenNumber, model: Model) -> Judged | None:
@@ -91,8 +102,8 @@ def judge_in_brackets(last: WrittenNumber, between: str, entry: WrittenNumber, m
         return None
     judged = judge_rounded_product(entry._replace(sides=(product, stated)), model)
     apart = abs(product.value - stated.value)
-    is_near = apart <= product.reach + max(stated.reach, stated.rough) or apart * _NEAR > stated.value
-    if judged is None or is_near or stated.unit not in (None, "parameters"):
+    is_near = apart <= product.reach + stated.rough or apart * _NEAR > stated.value
+    if judged is None or is_near or not stated.counts_parameters:
         return None
     other = gives(product.value, stated.text)
     is_other = judged.verdict != "right" and judged.right_value
@@ -107,7 +118,7 @@ def judge_rounded(term: Fraction, reach: Fraction, stated: ChainSide, model: Mod
 
     ``stated`` is the total in the text. Return None if ``term`` is not close to the count of one layer.
     """
-    one, whole = (next((part for part in scoped("layers", model) if part.layers == of), None) for of in ("one", "all"))
+    one, whole = part_in("layers", model, "one"), part_in("layers", model, "all")
     if one is None or whole is None or term < _LEAST:
         return None
     apart = abs(term - one.right)
@@ -117,16 +128,16 @@ def judge_rounded(term: Fraction, reach: Fraction, stated: ChainSide, model: Mod
 
 
 def _judged(one: Counted, whole: Counted, term: Fraction, reach: Fraction, stated: ChainSide, model: Model) -> Judged:
-    reach_of_all = max(stated.reach, stated.rough, Fraction(whole.right, _ALMOST))  # accepts 24 × 12.6M = 302.4M
+    reach_of_all = max(stated.rough, Fraction(whole.right, _ALMOST))  # accepts 24 × 12.6M = 302.4M
     if stated.is_calculation or abs(whole.right - stated.value) <= reach_of_all:
-        return Judged("right", counts=part_in_words(whole, model), counted=whole)
+        return right_part(whole, model)
     if abs(term - one.right) <= reach:
-        judged = right_because(whole, Problem.of(_ROUNDED), model)
+        judged = wrong_because(whole, Problem.of(_ROUNDED), model)
         return judged._replace(verdict="conditional") if stated.about else judged
     matrices = [*map(total, with_and_without_biases(one)[1:])]
     lacks_biases = any(abs(count - term) <= reach for count in matrices)
     cause = Problem.of(_WITHOUT_BIASES) if lacks_biases else Problem.of(_HAS, count=one.right)
-    return right_because(whole, cause, model)._replace(verdict="conditional")
+    return wrong_because(whole, cause, model)._replace(verdict="conditional")
 
 
 _ROUNDED = N_("the count of one layer is rounded before it is multiplied")
@@ -144,10 +155,10 @@ _LEAST_TERM = 10_000  # a smaller term may count a different part
 
 def judge_sum_of_parts(entry: WrittenNumber, model: Model) -> Judged | None:
     """Judge a sum of parts of a layer or a model with one wrong term; return None for other sums."""
-    side = next((side for side in entry.sides if side.is_calculation), None)
-    if side is None or side.reach or side.unit not in (None, "parameters") or not _SUM.fullmatch(side.text):
+    side = entry.calculation
+    if side is None or side.reach or not side.counts_parameters or not _SUM.fullmatch(side.text):
         return None
-    terms = tuple(int(operand.value) for operand in side.operands)
+    terms = tuple(map(int, side.numbers))
     judged = [_with_wrong_term(whole, terms, model) for whole in counts_of(_WHOLES, model) if _is_counted(whole)]
     return next(filter(None, judged), None)
 
@@ -169,19 +180,26 @@ def _with_wrong_term(whole: Counted, terms: Sequence[int], model: Model) -> Judg
             rest = tensors - set(others)
             part = next((part for part in inside if set(part.tensors) == rest), None)
             is_apart = len(others) == len(set(others))
-            if part and is_apart and term >= _LEAST_TERM and _is_wrong(term, part, model):
+            is_wrong = part and (_is_wrong(term, part, model) or _lacks_biases(term, part, parts))
+            if part and is_apart and term >= _LEAST_TERM and is_wrong:
                 words = part_in_words(part, model)
-                return right_because(whole, Problem.of(_TERM, part=words, count=part.right, written=term), model)
+                return wrong_because(whole, Problem.of(_TERM, part=words, count=part.right, written=term), model)
     return None
+
+
+def _lacks_biases(term: int, part: Counted, others: Sequence[Counted]) -> bool:
+    """Whether a term leaves out a part's biases, although ``others``, which have biases, are counted with them."""
+    has_biases = any(other.part in ("attention", "feed-forward") for other in others)
+    return has_biases and term != part.right and term in _counts(part)
 
 
 _TERM = N_("{count} is right for {part}, not {written}")
 
 
-def judge_whole_sum(entry: WrittenNumber, model: Model) -> Judged | None:
+def judge_whole_sum(entry: WrittenNumber, model: Model, *, without_biases: bool = False) -> Judged | None:
     """Judge a sum over a whole model if each term is right, but terms are missing or counted twice.
 
-    Return None for other sums.
+    ``without_biases`` says whether the text leaves the biases out. Return None for other sums.
     """
     report, words = _on_right_terms(entry, model), next(iter(counts_of(("word embeddings",), model)), None)
     if report is None or words is None or report.typed == report.right:
@@ -190,7 +208,71 @@ def judge_whole_sum(entry: WrittenNumber, model: Model) -> Judged | None:
         verdict.counted and set(words.tensors) <= set(verdict.counted.tensors) for verdict in report.verdicts
     )
     whole = next(iter(counts_of((WHOLE_MODEL,), model)))
-    return _with_gaps(whole, report.gaps, model) if counts_words else None
+    if not counts_words:
+        return None
+    if without_biases and report.typed in _without_biases(whole):
+        return wrong_part(whole, model)._replace(verdict="conditional")
+    return _with_gaps(whole, report.gaps, model)
+
+
+def _without_biases(whole: Counted) -> set[int]:
+    """The counts of a whole model without its biases, with and without its pooler."""
+    body = tuple(tensor for tensor in whole.tensors if tensor.place.component != "pooler")
+    return {count for tensors in (whole.tensors, body) for count in _counts(whole._replace(tensors=tensors))}
+
+
+def judge_heads_times(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
+    """Judge a product that gives each attention head matrices of the full hidden size; return None for others.
+
+    >>> from bertcalc import BertConfig, build
+    >>> from bertcalc.proofreading.mentions.calculations import find
+    >>> from bertcalc.proofreading.mentions.contexts import Surroundings
+    >>> text = "Each head has query, key and value: 12 * 3 * 768 * 768 = 21,233,664"
+    >>> *_numbers, entry = find(text, {})
+    >>> print(judge_heads_times(entry, Surroundings(text).of(entry), build(BertConfig())).reasons[0])
+    1,771,776 is right for query, key and value of one layer: its matrices are divided among the 12 heads.
+    """
+    config, calculation = model.config, entry.calculation
+    heads, hidden = config.num_attention_heads, config.hidden_size
+    if calculation is None or heads == 1 or heads not in calculation.numbers or hidden not in calculation.numbers:
+        return None
+    for matrices, name in _OF_HEADS.items():
+        weights = matrices * hidden**2
+        has_one_bias = calculation.value == heads * weights + hidden
+        if not has_one_bias and calculation.value not in (heads * weights, heads * (weights + matrices * hidden)):
+            continue
+        part = part_in(name, model, "one")
+        is_ambiguous = heads == config.num_hidden_layers and not has_one_bias
+        if part and _is_of_heads(entry, context, is_ambiguous=is_ambiguous):
+            return wrong_part(part, model, _SHARED_BY_HEADS, heads=heads)
+    return None
+
+
+def _is_of_heads(entry: WrittenNumber, context: Context, *, is_ambiguous: bool) -> bool:
+    """Whether a calculation multiplies by the number of heads; ``is_ambiguous`` if the model has as many layers."""
+    if not is_ambiguous:
+        return bool(_HEADS.search(context.sentence)) and not _SEVERAL_LAYERS.search(context.sentence)
+    around = context.text[max(0, entry.start - _MOST_BEFORE) : entry.start] + context.sentence
+    of_one = _EACH_HEAD.search(around) or (_HEADS.search(context.sentence) and _OF_ONE_LAYER.search(context.sentence))
+    return bool(of_one) and not (_SEVERAL_LAYERS.search(context.sentence) or _LAYERS_STATED.search(around))
+
+
+# Number of matrices: the part that has them. They are tried in this order.
+_OF_HEADS = {3: "query, key and value", 4: "attention", 1: "output projection of the attention"}
+_SHARED_BY_HEADS = N_("{right} is right for {part}: its matrices are divided among the {heads} heads.")
+_MOST_BEFORE = 200  # number of characters before a calculation that are searched for heads
+_HEADS = re.compile(r"\bheads?\b|(?:个|多|每)头|头(?:的|数|注意力)", re.I)
+_EACH_HEAD = re.compile(
+    r"\b(?:each|every|per|one) (?:of (?:the|its) )?(?:[0-9]+ )?(?:attention )?heads?\b|每一?个?(?:注意力)?头", re.I
+)
+_OF_ONE_LAYER = re.compile(r"\b(?:per|each|every|one) (?:\w+ )?(?:layer|block)\b|每一?个?层|一层", re.I)
+_LAYERS_STATED = re.compile(r"\bL\s?=|\b[0-9]+ (?:\w+ )?(?:layers|blocks)\b|[0-9]+ ?个?层", re.I)
+_SEVERAL_LAYERS = re.compile(
+    r"\ball (?:the |[0-9]+ |twelve )?(?:layers|blocks)|\b[0-9]+ (?:\w+ )?(?:layers|blocks)\b|\blayers\b|\bstack\b"
+    r"|\b(?:the|whole|entire) (?:encoder|model|network)\b|\b(?:in )?total\b|\boverall\b|\bL\s?="
+    r"|[0-9]+ ?个?层|所有层|全部层|整个|总[共计]|合计",
+    re.I,
+)
 
 
 def judge_layer_sum(entry: WrittenNumber, model: Model) -> Judged | None:
@@ -198,7 +280,7 @@ def judge_layer_sum(entry: WrittenNumber, model: Model) -> Judged | None:
 
     Return None for other sums.
     """
-    layer = next((part for part in scoped("layers", model) if part.layers == "one"), None)
+    layer = part_in("layers", model, "one")
     norm = {2 * model.config.hidden_size: "LayerNorm of the attention"}  # 2H could also count two of the biases
     report = _on_right_terms(entry, model.changed(with_sizes(model.config, {"num_hidden_layers": 1})), norm)
     if report is None or layer is None or report.typed < layer.right // 2:
@@ -214,8 +296,8 @@ def _on_right_terms(entry: WrittenNumber, model: Model, names: Mapping[int, str]
 
     ``names`` maps the value of a term to the name of the part that it counts.
     """
-    side = next((side for side in entry.sides if side.is_calculation), None)
-    if side is None or side.reach or side.unit not in (None, "parameters") or len(side.operands) < _LEAST_OPERANDS:
+    side = entry.calculation
+    if side is None or side.reach or not side.counts_parameters or len(side.operands) < _LEAST_OPERANDS:
         return None
     terms = _expanded(side.text)
     if not _FEWEST_TERMS <= len(terms) <= _MOST_TERMS:
@@ -233,8 +315,8 @@ def parts_of_terms(entry: WrittenNumber, model: Model) -> list[Counted]:
     >>> [part.part for part in parts_of_terms(entry, build(BertConfig()))]
     ['LayerNorms of the layers', 'attention', 'matrices of the feed-forward network']
     """
-    side = next((side for side in entry.sides if side.is_calculation), None)
-    if side is None or side.reach or side.unit not in (None, "parameters"):
+    side = entry.calculation
+    if side is None or side.reach or not side.counts_parameters:
         return []
     every = [part for part in counts_of(tuple(PARTS), model) if part.heads == "all"]
     parts = []
@@ -280,7 +362,7 @@ def _summands(text: str) -> Iterator[str]:
 
 
 def _with_gaps(part: Counted, gaps: Sequence[Gap], model: Model) -> Judged | None:
-    judged = right_for(part, model)
+    judged = wrong_part(part, model)
     return judged._replace(reasons=(*judged.reasons, *(gap.in_words() for gap in gaps))) if gaps else None
 
 

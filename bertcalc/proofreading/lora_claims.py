@@ -5,7 +5,7 @@
 >>> from bertcalc.proofreading.mentions.contexts import Surroundings
 >>> text = "LoRA on BERT-base with r = 16 on query and value trains 442,368 parameters."
 >>> entry, claims = find(text, {})[-1], LoraClaims(text)
->>> judged = claims.judge(entry, Surroundings(text).of(entry), Judged("unknown"), build(BertConfig()))
+>>> judged = claims.judge(ClaimedNumber(entry, Surroundings(text).of(entry), build(BertConfig())), Judged("unknown"))
 >>> judged.verdict, int(judged.right_value)
 ('wrong', 589824)
 """
@@ -24,18 +24,17 @@ from bertcalc.diagnosis.typos import is_slip
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
 from bertcalc.proofreading.chains import is_miscalculated
-from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber, cells_of
 from bertcalc.proofreading.mentions.contexts import Context
-from bertcalc.proofreading.verdicts import LEAST, Judged
+from bertcalc.proofreading.verdicts import LEAST, ClaimedNumber, Judged, is_far, should_be
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 
 Targets = frozenset[str]  # the roles of matrices, as in Tensor.place
 
-_LORA = re.compile(r"\bq?lora\b|low[- ]rank adapt|低秩(?:适配|自适应|分解|矩阵)", re.I)
+_LORA = re.compile(r"\bq?lora\b|\btarget_modules\b|low[- ]rank adapt|低秩(?:适配|自适应|分解|矩阵)", re.I)
 _RANK = re.compile(
-    r"(?:(?<![A-Za-z_\\])(?:lora_)?[rR]\b[\"']?|\brank|秩)[}$`\s]{0,3}"
+    r"(?:(?<![A-Za-z_\\/])(?:lora_)?[rR]\b[\"']?|\branks?|秩)(?:[*_\s]{0,3}\([rR]\))?[}$`*|\s]{0,3}"
     r"(?:(?:=|:|of|is|equal to|to|取|是|为|设为|[=:]|\b)\s{0,2}){1,2}(?P<ranks>[0-9]{1,3}(?![0-9%]|[.,][0-9])"
     r"(?:\s?(?:[,、/]|,?\s?(?:and|or|to)\s|和|或|→|->)\s?(?:r\s?=\s?)?[0-9]{1,3}(?![0-9%]|[.,][0-9]))*)",
     re.I,
@@ -89,7 +88,7 @@ _FOUR = re.compile(
     re.I,
 )
 _OF_ATTENTION = re.compile(r"\battention|注意力", re.I)
-_DENSE = re.compile(r"[\"'`]dense[\"'`]", re.I)
+_DENSE = re.compile(r"[\"'`]dense[\"'`]|\b(?:query|key|value)[\"'`]?, ?(?:and )?dense\b(?! ?layer|[.])", re.I)
 _MORE = re.compile(
     r"\balso\b|\badditional|\bin addition|\bas well|\bplus\b|\badding\b|\bextend|\btoo\b|\bas well as\b|也|再加"
     r"|还|另外|加上",
@@ -105,6 +104,8 @@ _OTHERWISE = re.compile(
     r"|分类|偏置|归一|嵌入|池化|全量|全参|冻结|除了|而不是|相比|原(?:来|始|矩阵)|[前后]\s?[0-9]\s?层",
     re.I,
 )
+# The size of an adapter that is not LoRA, behind the previous number.
+_OF_ADAPTER = re.compile(r"\bbottleneck\b|瓶颈|^\W*(?:and |while )?adapters?\b", re.I)
 _TRAINED = re.compile(
     r"\btrain(?:s|ed|able|ing)?\b|\blora\b|\badapter|\badds?\b|\bgives?\b|\bparam|\btotal|\bnumber|可训练|训练"
     r"|参数|总|共|增加|\br\b|\brank\b|秩",
@@ -150,7 +151,7 @@ class LoraClaims:
     """Judges a text's counts of LoRA parameters, in the order of the text."""
 
     def __init__(self, text: str) -> None:
-        self.is_about_lora = bool(_LORA.search(text))
+        self.is_about_lora = is_about_lora(text)
         self._text = text
         self._sentences = list(_sentences(text)) if self.is_about_lora else []
         self._starts = [place.start for place in self._sentences]
@@ -158,18 +159,17 @@ class LoraClaims:
         self._implied: tuple[Targets, ...] = ()  # the targets of the first right number, if the text states none
         self._right_targets: Targets = frozenset()  # the targets of all right numbers
 
-    def judge(
-        self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None, headers: Sequence[str] = ()
-    ) -> Judged | None:
+    def judge(self, number: ClaimedNumber, judged: Judged) -> Judged | None:
         """Judge a number of LoRA parameters; return None if it counts something else or the text has no setting.
 
-        ``judged`` is the verdict so far, and ``headers`` are the column headers of the number's table.
+        ``judged`` is the verdict so far.
         """
+        entry, context, model = number.entry, number.context, number.model
         if not self.is_about_lora or model is None:
             return None
         is_arithmetic, last = is_miscalculated(judged), self._last
         side = next((side for side in entry.sides if side.is_calculation and is_arithmetic), entry.best)
-        if side.unit not in (None, "parameters") or side.is_decimal or side.value < LEAST:
+        if not side.counts_parameters or side.is_decimal or side.value < LEAST:
             return None
         self._last = entry.end
         is_chance = judged.counts is not None and judged.counts.message in _BY_CHANCE
@@ -177,7 +177,7 @@ class LoraClaims:
         is_chance = is_chance or bool(_LORA.search(beside) and _TRAINED.search(beside))
         if judged.verdict == "right" and judged.counts is not None and not is_chance:
             return None
-        setting = self._setting(entry, last, headers, context)
+        setting = self._setting(entry, last, number.row.headers, context)
         is_joined = any("c_attn" in path for path, _module, _copies in model.modules())
         if "c_attn" in context.sentence and not is_joined:
             return None  # the sentence is about GPT-2, not about this model
@@ -192,22 +192,24 @@ class LoraClaims:
             self._implied = self._implied or (right.targets,)
             self._right_targets |= right.targets
             return Judged("right", counts=right.in_words(model))
-        around = self._text[max(last, entry.start - 200) : entry.end + _MOST_BEHIND]
+        behind = self._text[entry.end : entry.end + _MOST_BEHIND]
+        behind = behind.partition("\n")[0] if entry.cells else behind
+        around = self._text[max(last, entry.start - 200) : entry.end] + behind
         is_claimed = setting.is_near and targets and len(setting.ranks) == 1 and _TRAINED.search(f"{words} {around}")
-        if not is_claimed or context.of_other or _OTHERWISE.search(" ".join((around, *context.names[:2]))):
+        if not is_claimed or context.of_other or _OF_ADAPTER.search(self._text[last : entry.start]):
+            return None
+        if _OTHERWISE.search(" ".join((around, *context.names[:2]))):
             return None
         scope = _scope(words)
         meant = next((count for count in rights if count.scope == scope), None)
-        if meant is None or not Fraction(1, _MOST_APART) < side.value / meant.value < _MOST_APART:
+        if meant is None or is_far(side.value, meant.value, _MOST_APART):
             return None
         if not _is_other_setting(side, meant, model):
             return None
         if entry.computes and is_joined and "c_attn" not in self._text:
             return None  # the text adapts query, key and value one by one
-        described = meant.in_words(model)
-        reason = Problem.of(_IS_RIGHT_FOR, right=in_words(Fraction(meant.value)), part=described)
-        reasons = (*judged.reasons, reason) if is_arithmetic else (reason,)
-        return Judged("wrong", Fraction(meant.value), described, reasons)
+        wrong = should_be(meant.value, meant.in_words(model))
+        return wrong._replace(reasons=(*judged.reasons, *wrong.reasons)) if is_arithmetic else wrong
 
     def _setting(self, entry: WrittenNumber, last: int, headers: Sequence[str], context: Context) -> _StatedSetting:
         """The setting for a number: stated beside it, in its sentence or row, or else in earlier sentences."""
@@ -217,7 +219,8 @@ class LoraClaims:
         if last > sentence.start:
             pieces.append(self._text[sentence.start : entry.start])
         ranks = next(filter(None, map(_ranks, pieces)), ())
-        targets = next(filter(None, map(_targets, pieces)), ())
+        targets = self._own_targets(entry, max(last, sentence.start), sentence.start)
+        targets = targets or next(filter(None, map(_targets, pieces)), ())
         is_extended = any(_MORE.search(piece) for piece in pieces if targets)
         is_near = bool(ranks or targets)
         if entry.cells and (row := _in_row(entry, headers)):
@@ -232,17 +235,48 @@ class LoraClaims:
             if above.ranks and not ranks and (targets or above.targets):
                 return above._replace(targets=targets or above.targets)
         only = self._only_setting
-        is_near = is_near or (only is not None and "\n\n" not in self._text[only.start : entry.start].strip())
+        if only is not None:
+            follows = "\n\n" not in self._text[only.start : entry.start].strip()
+            is_near = is_near or follows or any(map(_TRAINABLE.fullmatch, context.names[:1]))
         ranks = ranks or next((place.ranks for place in reversed(before) if place.ranks), ())
+        stated = {place.ranks for place in self._sentences if place.ranks}
+        if not ranks and entry.cells and len(stated) == 1:
+            [ranks] = stated  # in a sentence below the table
         return _StatedSetting(ranks, targets or earlier, is_near)
+
+    def _own_targets(self, entry: WrittenNumber, start: int, sentence: int) -> tuple[Targets, ...]:
+        """The targets of a number in a list of subtotals; empty if the words around it are no such list.
+
+        The words between ``start`` and the number, behind a colon, name them, or the words behind the number if those
+        in front belong to the previous number: 49,152 for attention and 61,440 for the FFN. A sum has all targets of
+        the sentence, which begins at ``sentence``.
+        """
+        if entry.cells:
+            return ()
+        between, behind = self._text[start : entry.start], self._behind(entry)
+        if _SUM.search(between) and start > sentence:
+            return _targets(self._text[sentence : entry.start])
+        is_behind = _FOR.match(behind) and (_FOR.match(between) or _ALL_LINEAR.search(between))
+        if is_behind and (named := _targets(behind)):
+            return named
+        own = re.split("[:：]", between)[-1]
+        return _targets(own) if own != between and _ALL_LINEAR.search(between) else ()
 
     @cached_property
     def _only_setting(self) -> _SettingInText | None:
-        """The sentence with a rank and targets, if the text states no other rank or targets; otherwise None."""
-        ranks = {place.ranks for place in self._sentences if place.ranks}
-        targets = {place.targets for place in self._sentences if place.targets}
-        complete = (place for place in self._sentences if place.ranks and place.targets)
-        return next(complete, None) if len(ranks) == len(targets) == 1 else None
+        """The sentence, or the list, with a rank and targets, if the text states no other rank or targets; or None."""
+        of_ranks = [place for place in self._sentences if place.ranks]
+        of_targets = [place for place in self._sentences if place.targets]
+        labelled = [place for place in of_targets if _TARGET_MODULES.search(self._text[place.start : place.end])]
+        of_targets = labelled or of_targets
+        if len({place.ranks for place in of_ranks}) != 1 or len({place.targets for place in of_targets}) != 1:
+            return None
+        if complete := next((place for place in of_ranks if place.targets), None):
+            return complete
+        first, last = sorted((of_ranks[0], of_targets[0]), key=lambda place: place.start)
+        between = self._text[first.end : last.start]
+        in_list = "\n\n" not in between and between.count("\n") <= _MOST_ITEMS_BETWEEN
+        return last._replace(ranks=of_ranks[0].ranks, targets=of_targets[0].targets) if in_list else None
 
     def _behind(self, entry: WrittenNumber) -> str:
         """The words after a number, up to the next number or the end of the sentence."""
@@ -256,12 +290,15 @@ class LoraClaims:
         )
 
 
-_IS_RIGHT_FOR = N_("{right} is right for {part}.")
+_FOR = re.compile(r"\s*(?:parameters |weights )?(?:for|in|on)\b", re.I)
+_SUM = re.compile(r"(?:\b(?:together|total|altogether|in all|sum)|合计|总计|一共|共)\W{0,3}$", re.I)
 _BY_CHANCE = (
     N_("{number} is the number of parameters that {model}."),
     N_("{number} is the total parameter count of {model}."),
 )
-_MOST_SENTENCES = 60
+_MOST_SENTENCES, _MOST_ITEMS_BETWEEN = 60, 4
+_TARGET_MODULES = re.compile(r"\btarget[ _]modules?|目标模块", re.I)
+_TRAINABLE = re.compile(r"(?:(?:number of|total|lora) )*trainable (?:param(?:eter)?s|weights)|可训练参数量?", re.I)
 _WORD = re.compile(r"[A-Za-z]{3}|[㐀-鿿]")
 _EXPLAINED = {
     "all": N_("the parameters that LoRA trains with r = {rank} on {targets}"),
@@ -318,6 +355,11 @@ def stated_ranks(text: str) -> frozenset[int]:
     return frozenset(ranks)
 
 
+def is_about_lora(text: str) -> bool:
+    """Whether a text names LoRA; the numbers that LoRA trains identify no model."""
+    return bool(_LORA.search(text))
+
+
 @lru_cache(maxsize=512)
 def _targets(text: str) -> tuple[Targets, ...]:
     """The sets of matrices that words may mean; empty if they name no matrix."""
@@ -330,7 +372,7 @@ def _targets(text: str) -> tuple[Targets, ...]:
     for letters in _LETTERED.findall(text):
         named |= {_LETTERS[letter] for letter in re.findall("[qkvo]", re.sub("and", "", letters.lower()))}
     if _DENSE.search(text):
-        return (frozenset(named | {"output", "up", "down", "dense"}),)
+        return tuple(frozenset(named | {"output", "up", "down", *pooler}) for pooler in (("dense",), ()))
     if _FOUR.search(text):
         return (frozenset(named & _FEED_FORWARD | _ATTENTION),)
     if _OF_ATTENTION.search(text) and not named & _ATTENTION:
@@ -349,9 +391,12 @@ def _in_row(entry: WrittenNumber, headers: Sequence[str]) -> _SettingInText | No
             ranks = (int(re.sub(r"\D", "", cell)),)
     label = " ".join(cell for cell in entry.cells if not re.fullmatch(r"[\W0-9]*", cell))
     ranks = ranks or _ranks(f"{label} | {headers[entry.column]}")
-    return _SettingInText(
-        0, 0, ranks, _targets(label), False, is_named=bool(_WORD.search(next(filter(None, entry.cells), "")))
-    )
+    header = headers[entry.column]
+    targets = _targets(label) or (() if _IS_VALUE.fullmatch(header) else _targets(header))
+    return _SettingInText(0, 0, ranks, targets, False, is_named=bool(_WORD.search(next(filter(None, entry.cells), ""))))
+
+
+_IS_VALUE = re.compile(r"\W*values?\W*", re.I)
 
 
 def _scope(words: str) -> str:
@@ -364,7 +409,7 @@ def _scope(words: str) -> str:
 
 def _fitting(rights: Iterable[_LoraCount], side: ChainSide, words: str) -> _LoraCount | None:
     """The LoRA count that rounds to a number, preferably a count of all layers; None if there is none."""
-    fitting = [count for count in rights if abs(count.value - side.value) <= max(side.reach, side.rough)]
+    fitting = [count for count in rights if side.may_mean(count.value)]
     whole = [count for count in fitting if count.scope == "all"]
     inside = [count for count in fitting if _PER_LAYER.search(words) or _PER_MATRIX.search(words) or not side.reach]
     return next(iter(whole or inside), None)

@@ -22,14 +22,14 @@ from bertcalc.diagnosis.layer_parts import (
     table_called,
 )
 from bertcalc.diagnosis.miscounts import MiscountSizes, counted
-from bertcalc.diagnosis.part_words import part_in_words
+from bertcalc.diagnosis.part_words import mistakes_in_words
 from bertcalc.diagnosis.relatives import SIZE_NAMES
 from bertcalc.diagnosis.tensor_filter import is_bias
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
 from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.mentions.model_names import without_models
-from bertcalc.proofreading.verdicts import Judged, wrong_by
+from bertcalc.proofreading.verdicts import Judged, right_part, wrong_because
 
 _BITS = 9.0
 
@@ -217,7 +217,7 @@ def exchanged(part: Counted, context: Context, model: Model) -> Counted | None:
     meant = [name for name, pattern in _MATRIX.items() if re.search(pattern, context.names[0], re.I)]
     if len(meant) != 1 or meant[0] == part.part:
         return None
-    other = next((other for other in scoped(meant[0], model) if other.layers == part.layers), None)
+    other = part_in(meant[0], model, part.layers)
     return other if other and other.right != part.right else None
 
 
@@ -329,7 +329,7 @@ def _in_scope(verdict: LineVerdict, scope: str, name: str, model: Model) -> Line
         rf"\b(?:all|total|{model.final_config.num_hidden_layers})\b|[×*]|共|总|所有", name, re.I
     ):
         return verdict
-    meant = next((other for other in scoped(part.part, model) if other.layers == scope), None)
+    meant = part_in(part.part, model, scope)
     explained = _best(meant, line, model) if meant else None
     return verdict._replace(counted=meant, explanation=explained) if explained else verdict
 
@@ -380,7 +380,7 @@ def times_layers(part: Counted, value: Fraction, model: Model) -> Judged | None:
     whole = _all_of(part, model)
     if part.layers != "one" or whole.layers != "all" or whole.right != value:
         return None
-    return Judged("right", counts=part_in_words(whole, model), counted=whole)
+    return right_part(whole, model)
 
 
 def in_all_layers(part: Counted, value: Fraction, model: Model) -> Judged | None:
@@ -390,13 +390,19 @@ def in_all_layers(part: Counted, value: Fraction, model: Model) -> Judged | None
     """
     whole = _all_of(part, model)
     explained = _best(whole, TypedLine("", "", value), model) if whole.layers == "all" != part.layers else None
-    return wrong_by(whole, explained, model) if explained else None
+    return wrong_because(whole, mistakes_in_words(explained, model.config), model) if explained else None
 
 
 @lru_cache(maxsize=1024)
-def count_of_part(name: str, model: Model) -> int:
-    """The parameter count of a part in all layers; 0 if the model has no such part."""
-    return next((part.right for part in counts_of((name,), model)), 0)
+def count_of_part(name: str, model: Model, layers: str = "") -> int:
+    """The parameter count of a part in all layers, or in "one" layer; 0 if the model has no such part."""
+    part = part_in(name, model, layers)
+    return part.right if part else 0
+
+
+def part_in(name: str, model: Model, layers: str) -> Counted | None:
+    """The part in "all" layers, or in "one" layer; None if the model has no such part."""
+    return next(scoped(name, model, layers), None)
 
 
 def names_part_but_whole(name: str) -> bool:
@@ -432,18 +438,21 @@ _EACH = re.compile(
     r"|\beach of (?:its|the|these|those) (?:[\w-]+ ){0,2}(?:layers|blocks)(?: (?:has|have|with|about|roughly))*$",
     re.I,
 )
+_TOTAL = r"(?:(?:sub)?total(?: (?:number of )?param(?:eter)?s)?,? (?:for|of|in) )?"
 _ALL_LAYERS = (
-    r"(?:the |all )?(?:[0-9]+|all|six|twelve|twenty-four|十二|二十四)[ 个]*(?:transformer|encoder|identical)? ?"
-    r"(?:layers|blocks|层|block)"
+    rf"{_TOTAL}(?:the |all )*(?:[0-9]+|all|six|twelve|twenty-four|十二|二十四)[ 个]*"
+    r"(?:transformer|encoder|identical)? ?(?:layers|blocks|层|block)(?: (?:in )?total)?"
     r"|[0-9]+ ?个?层 ?(?:transformer|encoder|编码器)|(?:所有|全部)的? ?(?:transformer|encoder|编码器)? ?层"
     r"|(?:the )?(?:transformer|encoder) (?:layers|blocks)"
     r"|(?:the )?(?:whole|entire|full) ?(?:stack|set) of (?:\w+ )?(?:layers|blocks)|整个(?:编码器|encoder|transformer)"
 )
 
 _ONE_LAYER = (
-    r"(?:.{0,40}[:：] ?)?(?:(?:so|thus|hence|and|then),? )?(?:(?:in|per|for) )?(?:one|each|every|a single|single|a)"
-    r"(?: (?:transformer|encoder|decoder|bert|full))? (?:layer|block)"
+    rf"(?:.{{0,40}}[:：] ?)?(?:(?:so|thus|hence|and|then),? )?{_TOTAL}"
+    r"(?:(?:(?:in|per|for) )?(?:one|each|every|a single|single|a)|(?:(?:sub)?total(?: param(?:eter)?s)? )?per)"
+    r"(?: (?:transformer|encoder|decoder|bert|full))? (?:layer|block)(?: total)?"
     r"(?:,? (?:has|have|contains|holds|takes|with|itself|therefore|about|approximately|roughly|around|a total of)){0,3}"
+    r"|(?:transformer|encoder|bert) (?:layer|block)[ #]{1,2}[0-9]{1,2}"
     r"|(?:.{0,20}[:：] ?)?(?:[每一]|单个?|每一?个)(?:transformer|encoder|编码器?|解码器?)? ?(?:层|block|块)"
     r"的?(?:总?参数量?)?(?:合计|小计|总计)?[大约共有为是]{0,3}"
 )
@@ -484,10 +493,10 @@ def meant_alone(name: str) -> list[str]:
     return meant or (["layers"] if whole else [])
 
 
-def scoped(name: str, model: Model) -> Iterator[Counted]:
-    """The counts of a part: first in all layers, then in one layer."""
-    parts = counts_of((name,), model)
-    return (part for part in parts if part.heads == "all" and part.layers != "others")
+def scoped(name: str, model: Model, layers: str = "") -> Iterator[Counted]:
+    """The counts of a part: first in all layers, then in one layer; only one of the two with ``layers``."""
+    parts = (part for part in counts_of((name,), model) if part.heads == "all" and part.layers != "others")
+    return (part for part in parts if layers in ("", part.layers))
 
 
 @lru_cache(maxsize=1024)

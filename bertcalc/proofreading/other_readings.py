@@ -21,10 +21,10 @@ from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.mentions.model_names import ends_with_unlisted_model
 from bertcalc.proofreading.mentions.written_sizes import in_digits, stated_positions, stated_sizes
-from bertcalc.proofreading.named_parts import WIDE, all_parts, meant_alone, names_particular_part
+from bertcalc.proofreading.named_parts import WIDE, all_parts, count_of_part, meant_alone, names_particular_part
 from bertcalc.proofreading.size_slips import is_published
-from bertcalc.proofreading.verdicts import LEAST_WITHOUT_WORDS, UNKNOWN, Judged, right_as
-from bertcalc.proofreading.whole_counts import is_total, is_total_of_model
+from bertcalc.proofreading.verdicts import LEAST_WITHOUT_WORDS, UNKNOWN, Judged, right_as, right_part
+from bertcalc.proofreading.whole_counts import OUTSIDE_EMBEDDINGS, is_total, is_total_of_model
 from bertcalc.text import N_
 from bertcalc.text.amounts import typed
 from bertcalc.text.problem import InputError, Problem
@@ -37,7 +37,7 @@ def other_reading(judged: Judged, entry: WrittenNumber, context: Context, model:
     side = entry.best
     if judged.counted and judged.counted.part.startswith(("gamma of", "beta of")):
         return UNKNOWN  # words that name one of the two often mean both
-    if side.unit not in (None, "parameters") or side.value < LEAST_WITHOUT_WORDS or side.reach * ROUGHEST > side.value:
+    if not side.counts_parameters or side.value < LEAST_WITHOUT_WORDS or side.reach * ROUGHEST > side.value:
         return UNKNOWN if judged.counted and _says_only_biases(judged.counted, context) else None
     if times := _of_some_layers(side, context, model):
         return times
@@ -51,7 +51,7 @@ def other_reading(judged: Judged, entry: WrittenNumber, context: Context, model:
         return right_as(exact, model) if exact and judged.counted and judged.counted.part in WHOLE_OR_BODY else None
     unnamed = not names_particular_part(context._replace(names=context.names[:1], headings=()), model)
     if (entry.computes or unnamed) and (part := _module(judged, side, context, model)):
-        return Judged("right", counts=part_in_words(part, model), counted=part)
+        return right_part(part, model)
     return None
 
 
@@ -62,7 +62,7 @@ def _named_in_sentence(side: ChainSide, context: Context, model: Model) -> Count
         is_part = part.part in PARTS and part.part not in WHOLE_OR_BODY and part.heads == "all"
         if not is_part or part.layers == "others" or (scope and part.layers != scope):
             continue
-        if abs(part.right - side.value) <= side.reach and re.search(PARTS[part.part][1], context.sentence, re.I):
+        if side.means(part.right) and re.search(PARTS[part.part][1], context.sentence, re.I):
             return part
     return None
 
@@ -80,7 +80,7 @@ def _of_some_layers(side: ChainSide, context: Context, model: Model) -> Judged |
             continue
         for part in all_parts(model):
             is_named = part.part == "layers" or re.search(PARTS.get(part.part, ("", "(?!)"))[1], name, re.I)
-            if part.layers == "one" and is_named and abs(number * part.right - side.value) <= side.reach:
+            if part.layers == "one" and is_named and side.means(number * part.right):
                 counts = Problem.of(N_("{number} times {part}"), number=number, part=part_in_words(part, model))
                 return Judged("right", counts=counts)
     return None
@@ -144,7 +144,7 @@ def is_of_unlisted_model(entry: WrittenNumber, context: Context, model: Model) -
 
     A ``model`` with sizes from the text is known, whatever its name.
     """
-    if not is_published(model.config):
+    if not is_published(model):
         return False
     words = next(filter(None, entry.cells), "") if entry.cells else _CLAUSES.split(context.before)[-1]
     return ends_with_unlisted_model(words)
@@ -161,11 +161,16 @@ def is_of_variant(judged: Judged, context: Context, model: Model) -> bool:
     sentence = context.sentence or context.line
     words = " ".join((sentence, context.header, *context.names[:1], *context.headings[:1]))
     if _NON_EMBEDDING.search(words):
-        return True
-    if judged.counted is not None and judged.counted.part not in (*WHOLE_OR_BODY, *OF_VOCABULARY, "layers"):
+        return judged.counts != OUTSIDE_EMBEDDINGS
+    is_of_part = judged.counted is not None and judged.counted.part not in (*WHOLE_OR_BODY, *OF_VOCABULARY, "layers")
+    has_other_blocks = not count_of_part("gate of the feed-forward network", model)
+    has_other_blocks = has_other_blocks and context.is_in_text(_OTHER_BLOCKS)
+    if not is_published(model):
+        return has_other_blocks  # the model already has the text's own sizes
+    if is_of_part:
         return False
-    if not is_published(model.config):
-        return False  # the model already has the text's own sizes
+    if has_other_blocks:
+        return True
     layers = {stated.size for stated in stated_sizes(sentence).values() if stated.field == "num_hidden_layers"}
     vocabulary = model.config.vocab_size
     numbers = (int(number.replace(",", "")) for number in _LONG_NUMBER.findall(sentence))
@@ -178,6 +183,8 @@ def is_of_variant(judged: Judged, context: Context, model: Model) -> bool:
     return resized or is_own or (of_layers and bool(layers - {model.config.num_hidden_layers}))
 
 
+# Parts of newer models. In a text that gives them to a model without gates, exact totals are of a variant.
+_OTHER_BLOCKS = re.compile(r"swi-?glu|ge-?glu|\brms_?norm", re.I)
 _LONG_NUMBER = re.compile(r"(?<![0-9.,])[0-9]{2,3},?[0-9]{3}(?![0-9,.]*[0-9])")
 _NEAR_VOCABULARY = 10  # a number within a tenth of the vocabulary size may be another vocabulary size
 # Words for a vocabulary of the text's own; its size may then be a multiple of 1,000.
@@ -196,12 +203,11 @@ def unless_explained(
     judged: Judged, explanation: Explanation, entry: WrittenNumber, context: Context, model: Model
 ) -> Judged:
     """Make the verdict conditional if the text explains the difference, such as with another vocabulary size."""
-    operands = {operand.value for side in entry.sides if side.is_calculation for operand in side.operands}
     size = re.fullmatch("V=([0-9]+)|P=([0-9]+)|[A-Z]=[0-9]+|padded to .*|rounded to .*", explanation[0].miscount)
     chosen = size is not None and (
         int(size[2] or 0) in stated_positions(context.text) or bool(size[1] and _PRINTED.search(context.line))
     )
-    vocabulary = [value for value in operands if value % 1000 == 0 and value >= LEAST_WITHOUT_WORDS]
+    vocabulary = [value for value in entry.factors if value % 1000 == 0 and value >= LEAST_WITHOUT_WORDS]
     if size and size[1] and any(_contains(text, Fraction(size[1])) for text in (context.line, *context.headings)):
         vocabulary.append(Fraction(size[1]))
     apart = all("bias" in cause.miscount for cause in explanation) and (
@@ -218,13 +224,14 @@ def unless_explained(
         all("bias" in cause for cause in causes)
         and _SPEAKS_OF_WEIGHTS.search(context.sentence.partition(entry.stated.text)[0]),
         near and (is_rough or rounds or _ABOUT.search(entry.before)),
-        not is_exact and abs(entry.stated.value - right) <= entry.stated.reach,
+        not is_exact and entry.stated.means(right),
         (entry.stated.letters or entry.best.reach) and all(map(OF_RULE_OF_THUMB.search, causes)),
-        context.without_biases and all(_IS_BIAS.search(cause.miscount) for cause in explanation),
+        context.without_biases and any(map(_IS_BIAS.search, causes)) and all(map(_MAY_LACK.search, causes)),
         model.family.name == "gpt2" and _is_without_positions(judged, explanation),
         any(_OUTPUT_LAYER.search(name) for name in context.names[:3]),
         len(explanation) == 1 and (chosen or (size and vocabulary)),
         bool(_RULE_IN_LETTERS.search(context.before[-_NEAR:])) and all(map(OF_RULE_OF_THUMB.search, causes)),
+        entry.computes and all(map(_IS_BIAS.search, causes)) and any(map(_SHAPE.search, entry.cells)),
         _says_why(explanation, context),
         _is_as_in_bert(causes, context),
     )
@@ -232,8 +239,8 @@ def unless_explained(
 
 
 _SPEAKS_OF_WEIGHTS = re.compile(
-    r"[0-9]\s(?:weights|weight elements)\b|[0-9]\s?个?权重", re.I
-)  # as in "147,456 weights per head"
+    r"[0-9]\s(?:weights|weight elements)\b|[0-9]\s?个?权重|(?:矩阵|matri(?:x|ces))[:：]?\s?[0-9][0-9,. ]*[*×x]", re.I
+)  # as in "147,456 weights per head" and "the output matrix 768×768"
 
 
 def _is_as_in_bert(causes: Collection[str], context: Context) -> bool:
@@ -275,6 +282,8 @@ def _is_without_positions(judged: Judged, explanation: Explanation) -> bool:
 # A line of a Keras summary; its model has its own vocabulary.
 _PRINTED = re.compile(r"\(None(?:, (?:None|[0-9]+))+\)")
 _IS_BIAS = re.compile("bias|beta", re.I)
+_SHAPE = re.compile(r"[(（\[]\s?[0-9]{2,6}, ?[0-9]{2,6}\s?[)）\]]")  # the shape of a matrix in the row: (768, 3072)
+_MAY_LACK = re.compile("bias|beta|norm|pooler", re.I)  # mistakes of a text that leaves out the biases
 # A rule of thumb in letters just before a number: 12d² per block, 7.08M
 _RULE_IN_LETTERS = re.compile(r"[0-9]{1,2}\s?[·*×]?\s?(?:[dhHD]|n_embd|d_?model|hidden\w*)\s?(?:²|\^\(?2|\*\*2)")
 _NEAR = 40

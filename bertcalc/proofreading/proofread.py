@@ -6,24 +6,25 @@
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice, takewhile
+from typing import ClassVar
 
-from bertcalc.config import Config, letters
+from bertcalc.config import letters
 from bertcalc.diagnosis.layer_parts import WHOLE_OR_BODY, Counted
 from bertcalc.diagnosis.peft_line import printed_by_peft
 from bertcalc.diagnosis.relatives import SIZE_NAMES, renamed
-from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
-from bertcalc.proofreading import subject
+from bertcalc.proofreading import find_subject
 from bertcalc.proofreading.adapters import judge_printed, last_loaded
 from bertcalc.proofreading.benign_readings import benign_reading
 from bertcalc.proofreading.cached_keys import CacheClaims
 from bertcalc.proofreading.chains import divided_count, gives, judge_several, table_in_every_layer
 from bertcalc.proofreading.claims import CheckedClaim, Proofread
-from bertcalc.proofreading.described_models import fit, model_of, preset_of
+from bertcalc.proofreading.code_claims import judge_printed_total
+from bertcalc.proofreading.described_models import fit, model_of, preset_of, preset_with
 from bertcalc.proofreading.earlier_numbers import LEAST_CARRIED, MOST_BEFORE, EarlierNumbers, Finding, is_arithmetic
 from bertcalc.proofreading.flop_claims import judge_flops
 from bertcalc.proofreading.judging import judge
@@ -38,7 +39,7 @@ from bertcalc.proofreading.known_terms import (
 from bertcalc.proofreading.lora_claims import LoraClaims
 from bertcalc.proofreading.mentions import plain_text
 from bertcalc.proofreading.mentions.calculations import WrittenNumber, find
-from bertcalc.proofreading.mentions.contexts import Context, Surroundings, in_unit_of_header
+from bertcalc.proofreading.mentions.contexts import Context, Surroundings, in_unit_behind, in_unit_of_header
 from bertcalc.proofreading.mentions.model_names import is_model_name, models_named, names_model, without_sizes
 from bertcalc.proofreading.mentions.program import counted_lines, sizes_by_field, with_program, without_unpacking
 from bertcalc.proofreading.mentions.written_sizes import primed_letters
@@ -70,14 +71,27 @@ from bertcalc.proofreading.shares import (
     judge_times,
 )
 from bertcalc.proofreading.size_slips import judge_factor, judge_size
+from bertcalc.proofreading.subject import Subject
 from bertcalc.proofreading.training_memory import TrainingClaims
-from bertcalc.proofreading.verdicts import UNKNOWN, Judged, right_for, with_possible_causes
+from bertcalc.proofreading.verdicts import (
+    UNKNOWN,
+    ClaimedNumber,
+    Judged,
+    as_condition,
+    is_far,
+    with_possible_causes,
+    wrong_part,
+)
 from bertcalc.proofreading.whole_counts import (
+    EXAMPLE_BEHIND,
     is_of_another,
+    is_of_example,
     is_total,
     is_total_of_model,
     judge_difference,
+    judge_estimate,
     judge_total,
+    may_be_estimate,
     searched,
     total_is,
 )
@@ -105,9 +119,9 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
     if len(text) > LONGEST:
         raise wrong(N_("The text is too long: at most {most} characters."), most=LONGEST)
     plain = plain_text.read(text)
-    about = subject.read(plain.text, model)
+    about = find_subject.read(plain.text, model)
     names = {**letters(about.model.config), **primed_letters(plain.text)} if about.model else {}
-    counted = plain_text.numbered_from_one(without_sizes(plain.text))
+    counted = plain_text.with_lost_signs(plain_text.numbered_from_one(without_sizes(plain.text)))
     program = counted_lines(counted, sizes_by_field(about.model) if about.model and not about.assumed else {})
     entries = with_program(find(without_unpacking(counted), names, about.bound), program, counted)[:MOST_CLAIMS]
     findings = _Verdicts(counted, about, entries, plain.text)
@@ -152,12 +166,12 @@ _ON_THE_HUB = re.compile(r"(?<![\w./])[A-Za-z][\w.-]{1,60}/(?P<name>[A-Za-z][\w.
 _NOT_JUDGED = Judged("unknown", reasons=(Problem.of(N_("The text has too many numbers: this one was not checked.")),))
 
 
-def _with_name(finding: Finding, about: subject.Subject) -> Finding:
+def _with_name(finding: Finding, about: Subject) -> Finding:
     """Name the model in a finding's reason if the right total is of a published model other than the text's."""
     model = finding.model
     if model is None or about.model is None or model.config == about.model.config:
         return finding
-    name = next((name for name, preset in PRESETS.items() if preset.config == model.config), "")
+    name = preset_with(model.config)
     if not name or not is_total_of_model(finding.judged):
         return finding
     reason, *others = finding.judged.reasons
@@ -169,8 +183,9 @@ def _claim(finding: Finding, text: str, start: int, end: int) -> CheckedClaim:
     judged, stated = finding.judged, finding.entry.stated
     right = judged.right_value if judged.verdict in ("wrong", "conditional") else None
     counts = renamed(judged.counts, finding.model) if judged.counts else None
-    reasons = tuple(renamed(reason, finding.model) for reason in judged.reasons)
-    percent = 100 if stated.text.endswith("%") else 1
+    words = map(as_condition, judged.reasons) if judged.verdict == "conditional" else judged.reasons
+    reasons = tuple(renamed(reason, finding.model) for reason in words)
+    percent = 100 if stated.is_percent else 1
     return CheckedClaim(
         start, end, text[start:end], stated.value * percent, judged.verdict or "unknown",
         right if right is None else right * percent, counts, reasons, "%" if percent > 1 else stated.unit,
@@ -181,13 +196,16 @@ def _claim(finding: Finding, text: str, start: int, end: int) -> CheckedClaim:
 _VARIANT = re.compile(r"cased|chinese|multilingual|中文", re.I)
 
 
+_Judge = Callable[["_Verdicts", ClaimedNumber, Judged], Judged | None]
+
+
 class _Verdicts:
     """The verdicts on a text's numbers, in the text's order; a verdict may depend on earlier verdicts.
 
     The methods that judge a number return None for numbers that they do not apply to.
     """
 
-    def __init__(self, text: str, about: subject.Subject, entries: Sequence[WrittenNumber], written: str) -> None:
+    def __init__(self, text: str, about: Subject, entries: Sequence[WrittenNumber], written: str) -> None:
         self._about = about
         self._written = written  # the text with model names that include their sizes: Llama-2-7B
         self._text = text
@@ -201,7 +219,8 @@ class _Verdicts:
         self._cache = CacheClaims(text)
         self._judged: set[tuple[tuple[str, ...], Fraction]] = set()
         for entry in entries:
-            self._add(in_unit_of_header(entry, self._around.row(entry).header) if entry.cells else entry)
+            header = self._around.row(entry).header
+            self._add(in_unit_of_header(entry, header) if entry.cells else in_unit_behind(entry))
 
     def all(self) -> Iterator[Finding]:
         """The findings in the text's order.
@@ -216,63 +235,28 @@ class _Verdicts:
             if is_total_of_model(finding.judged):
                 rest = side.value - right
                 larger = side.value if rest in values and not fit(finding.model, {int(rest)}) else larger
-                is_larger = larger is not None and abs(side.value - larger) <= side.reach
+                is_larger = larger is not None and side.means(larger)
                 finding = finding._replace(judged=UNKNOWN) if is_larger else finding
             yield finding
 
     def _add(self, entry: WrittenNumber) -> None:
         context = self._continued(entry, self._around.of(entry))
         model = self._model_of(entry, context)
-        published = self._about.published_of(model)
         if self._is_too_much(entry, context):
             self._earlier.add(Finding(entry, model, _NOT_JUDGED), is_result=False)
             return
-        judged = judge(entry, context, model, sure=not self._about.assumed, published=published)
-        judged = self._of_others(entry, context, judged, model) or judged
-        if judged.right_value == 0 and self._about.others():
-            judged = UNKNOWN  # a part that only another model in the text has
-        if (
-            judged.verdict == "wrong"
-            and _CODE.fullmatch(context.header)
-            and not is_arithmetic(Finding(entry, model, judged))
-        ):
-            judged = UNKNOWN  # the header names a model only by a letter
-        is_of_other_name = is_of_another(judged) and self._names_its_model(entry, context)
-        if model and (is_of_other_name or is_total_of_model(judged)):
-            otherwise = total_is(model) if is_of_other_name else judged
-            judged = self._of_named_elsewhere(entry, context) or otherwise
-        if judged.verdict == "wrong" and self._follows_arrow(entry, judged):
-            judged = UNKNOWN  # the count of a changed model: 85,054,464 -> 42,527,232
-        row = self._around.row(entry)
-        printed = self._printed(entry, context, model)
-        judged = self._operations(entry, context, judged, model) or judged
-        judged = self._of_training(entry, context, judged, model) or judged
-        judged = self._of_cache(entry, context, judged, model) or judged
-        lora = self._lora.judge(entry, context, judged, model, row.headers)
-        if lora and lora.verdict == "wrong" and self._repeats_calculation(entry):
-            lora = UNKNOWN  # the calculation may be for other targets
-        judged = printed or lora or judged
-        judged = self._size(entry, context, model, published) or judged
-        judged = (
-            self._difference(entry, context, model)
-            or self._formula_gives(entry, context)
-            or self._times(entry, judged)
-            or self._several(entry, judged)
-            or self._each(entry, model)
-            or self._sum_of_row(entry, judged)
-            or self._table_in_every_layer(entry, context, judged)
-            or divided_count(entry, self._earlier.right_value)
-            or self._earlier.multiplied(entry, judged, model)
-            or self._share_beside(entry)
-            or self._share_of_last(entry, context, judged, model)
-            or self._relative(entry, context)
-            or self._among_shares(entry, context, judged, model)
-            or self._ratio(entry, context, model)
-            or judged
-        )
+        number = ClaimedNumber(entry, context, model, self._around.row(entry), self._about.published_of(model))
+        judged = judge(entry, context, model, sure=not self._about.assumed, published=number.published)
+        for corrected in self._CORRECTED:
+            judged = corrected(self, number, judged) or judged
+        judged = next(filter(None, (other(self, number, judged) for other in self._OTHERWISE)), judged)
         if judged.verdict:
             self._names = (entry.line, context.names)
-        finding = Finding(entry, model, judged)
+        self._earlier.add(self._finding(number, judged), is_result=entry.computes or judged.counted is not None)
+
+    def _finding(self, number: ClaimedNumber, judged: Judged) -> Finding:
+        """The finding for a number, after the mistakes in earlier numbers, and the words that excuse it."""
+        entry, context, finding = number.entry, number.context, Finding(number.entry, number.model, judged)
         if judged.verdict in ("unknown", "wrong", None) and not is_arithmetic(finding):
             finding = self._carried(finding, context)
         if finding.judged.verdict == "wrong":
@@ -282,17 +266,48 @@ class _Verdicts:
         finding = finding._replace(judged=_simplified(finding, words))
         if finding.judged.verdict == "conditional" and _is_sum_of_sentence(entry, context):
             finding = finding._replace(judged=finding.judged._replace(verdict="right", right_value=None, reasons=()))
-        self._earlier.add(finding, is_result=entry.computes or judged.counted is not None)
+        return finding
+
+    def _unclear(self, number: ClaimedNumber, judged: Judged) -> Judged | None:
+        """UNKNOWN for a part that only another model has, or under a header that names a model by a letter."""
+        if judged.right_value == 0 and self._about.names_another_before(number.entry.start):
+            return UNKNOWN
+        is_coded = judged.verdict == "wrong" and _CODE.fullmatch(number.context.header)
+        return UNKNOWN if is_coded and not is_arithmetic(Finding(number.entry, number.model, judged)) else None
+
+    def _of_named(self, number: ClaimedNumber, judged: Judged) -> Judged | None:
+        """Judge the total of a model by all models that the text names."""
+        entry, context, model = number.entry, number.context, number.model
+        is_of_other_name = is_of_another(judged) and self._names_its_model(number)
+        if model is None or not (is_of_other_name or is_total_of_model(judged)):
+            return None
+        return self._of_named_elsewhere(entry, context) or (total_is(model) if is_of_other_name else None)
+
+    def _of_changed(self, number: ClaimedNumber, judged: Judged) -> Judged | None:
+        """UNKNOWN for the count of a changed model: 85,054,464 -> 42,527,232."""
+        return UNKNOWN if judged.verdict == "wrong" and self._follows_arrow(number.entry, judged) else None
+
+    def _of_lora(self, number: ClaimedNumber, judged: Judged) -> Judged | None:
+        """Judge a number of LoRA parameters. A repeated result may be for other targets."""
+        lora = self._lora.judge(number, judged)
+        return UNKNOWN if lora and lora.verdict == "wrong" and self._repeats_calculation(number.entry) else lora
+
+    def _divided_count(self, number: ClaimedNumber, _judged: Judged) -> Judged | None:
+        return divided_count(number.entry, self._earlier.right_value)
+
+    def _multiplied(self, number: ClaimedNumber, judged: Judged) -> Judged | None:
+        return self._earlier.multiplied(number.entry, judged, number.model)
 
     def _model_of(self, entry: WrittenNumber, context: Context) -> Model | None:
         """The model that a number is about, according to the words, the table and the sizes around it."""
-        owner = _OWNED.match(self._text, entry.end)
+        example = EXAMPLE_BEHIND.match(self._text, entry.end) if is_of_example(context) else None
+        owner = _OWNED.match(self._text, entry.end) or example
         place = owner.end() if owner else 0
         model = self._about.model_at(entry.start, entry.line, context.names, owner=place)
         if size := _OWNED_BY_SIZE.match(self._text, entry.end):
             model = self._about.named_first(size["size"]) or model
         model = self._after_arrow(entry, model)
-        if entry.stated.text.endswith("%") and any(map(names_part_but_whole, context.names[:1])):
+        if entry.stated.is_percent and any(map(names_part_but_whole, context.names[:1])):
             of_model = _OF_MODEL.match(entry.after)
             model = self._about.named_first(entry.after[of_model.end() :]) or model if of_model else model
         if entry.cells:
@@ -301,8 +316,7 @@ class _Verdicts:
             model = read_row(self._written_around.row(entry), model)
             if on_hub := _ON_THE_HUB.search("|".join(self._written_around.row(entry).cells)):
                 model = self._about.named_first(on_hub["name"]) if is_model_name(on_hub["name"]) else None
-        operands = [int(operand.value) for side in entry.sides for operand in side.operands]
-        return self._about.for_operands(operands, model) if entry.computes else model
+        return self._about.for_operands({*map(int, entry.numbers)}, model) if entry.computes else model
 
     def _carried(self, finding: Finding, context: Context) -> Finding:
         """The finding with the verdict that follows from earlier numbers, from a sum of parts, or from a search."""
@@ -311,7 +325,8 @@ class _Verdicts:
         is_open = finding.judged.verdict == "unknown" or is_total_of_model(finding.judged)
         if is_open and model and not self._about.assumed:
             is_of_layer = _OF_LAYER.search(" ".join(context.names[:2]))
-            summed = judge_sum_of_parts(entry, model) or judge_whole_sum(entry, model)
+            summed = judge_sum_of_parts(entry, model)
+            summed = summed or judge_whole_sum(entry, model, without_biases=context.without_biases)
             summed = summed or (judge_layer_sum(entry, model) if is_of_layer else None)
             finding = finding._replace(judged=summed or finding.judged)
         return finding._replace(judged=self._searched(finding, context) or finding.judged)
@@ -322,11 +337,13 @@ class _Verdicts:
         if model is None:
             return finding
         if not is_arithmetic(finding):
-            is_count = value >= _LEAST_OF_OTHERS and entry.best.unit in (None, "parameters")
+            is_count = value >= _LEAST_OF_OTHERS and entry.best.counts_parameters
             is_of_other = not entry.computes and (
                 is_of_variant(finding.judged, context, model) or is_of_unlisted_model(entry, context, model)
             )
             if is_count and (is_of_other or has_added_tokens(finding.judged, value, context, model)):
+                return finding._replace(judged=UNKNOWN)
+            if self._earlier.is_size_of_unknown(entry):
                 return finding._replace(judged=UNKNOWN)
             if benign := benign_reading(finding.judged, entry, context, model):
                 return finding._replace(judged=benign)
@@ -339,8 +356,7 @@ class _Verdicts:
         """Judge an exact total by all models in the text, because "BERT-base" alone may mean any of its variants."""
         if entry.best.reach or _VARIANT.search(context.line):
             return None
-        others = filter(None, (self._about.model, *self._about.others()))
-        judged = (judge_total(entry.best, context, other) for other in others)
+        judged = (judge_total(entry.best, context, other) for other in self._about.every_model())
         return next((verdict for verdict in judged if verdict and verdict.verdict == "right"), None)
 
     def _repeats_calculation(self, entry: WrittenNumber) -> bool:
@@ -349,8 +365,11 @@ class _Verdicts:
         same = (finding.judged.verdict for finding in earlier if finding.entry.best.value == entry.best.value)
         return not entry.computes and any(verdict != "wrong" for verdict in same)
 
-    def _printed(self, entry: WrittenNumber, context: Context, model: Model | None) -> Judged | None:
-        """Judge a number that peft printed for the model that the program above it loads."""
+    def _printed(self, number: ClaimedNumber, judged: Judged) -> Judged | None:
+        """Judge a number that code prints for the model that it builds, or that peft prints for a loaded model."""
+        entry, context, model = number.entry, number.context, number.model
+        if printed := judge_printed_total(entry, self._text):
+            return printed
         if printed_by_peft(context.line) is None:
             return None
         loaded = last_loaded(self._written[: entry.start])
@@ -376,8 +395,8 @@ class _Verdicts:
         A percentage after another percentage also gets the previous words if its own words name no part.
         """
         line, names = self._names
-        last = self._findings[-1].entry.stated.text if self._findings else ""
-        is_next_share = line == entry.line and last.endswith("%") and entry.stated.text.endswith("%")
+        last = self._earlier.last_on_line(entry)
+        is_next_share = line == entry.line and last and last.entry.stated.is_percent and entry.stated.is_percent
         if is_next_share and not any(map(names_part_but_whole, context.names)):
             return context._replace(names=(*context.names, *names))
         if line != entry.line or not names or not context.names or not _ONLY_LAYERS.fullmatch(context.names[0]):
@@ -386,24 +405,26 @@ class _Verdicts:
 
     def _after_arrow(self, entry: WrittenNumber, model: Model | None) -> Model | None:
         """The model of a number after an arrow, if the heading compares two models (base to large): 23.8M → 31.8M."""
-        last = self._findings[-1] if self._findings else None
-        if last is None or last.entry.line != entry.line or self._about.is_named_on(entry.line):
-            return model
-        if not _ARROW.fullmatch(self._text[last.entry.end : entry.start]):
+        last = self._earlier.last_on_line(entry)
+        if last is None or self._about.is_named_on(entry.line) or not _ARROW.fullmatch(self._between(last, entry)):
             return model
         compared = self._about.compared_at(entry.line)
         return compared[1] if compared and last.model is compared[0] else model
 
     def _follows_arrow(self, entry: WrittenNumber, judged: Judged) -> bool:
         """Whether an arrow leads from the right count of a part to a new count of the same part."""
-        last = self._findings[-1] if self._findings else None
+        last = self._earlier.last_on_line(entry)
         if last is None or last.judged.verdict != "right" or last.judged.counted != judged.counted:
             return False
-        return bool(_ARROW.fullmatch(self._text[last.entry.end : entry.start]))
+        return bool(_ARROW.fullmatch(self._between(last, entry)))
 
-    def _difference(self, entry: WrittenNumber, context: Context, model: Model | None) -> Judged | None:
+    def _between(self, last: Finding, entry: WrittenNumber) -> str:
+        return self._text[last.entry.end : entry.start]
+
+    def _difference(self, number: ClaimedNumber, judged: Judged) -> Judged | None:
         """Judge the difference between two models that the words beside a number compare."""
-        if model is None or entry.computes or entry.best.unit not in (None, "parameters"):
+        entry, context, model = number.entry, number.context, number.model
+        if model is None or entry.computes or not entry.best.counts_parameters:
             return None
         if entry.best.value < _LEAST_OF_OTHERS or any(map(names_part_but_whole, context.names[:2])):
             return None
@@ -418,16 +439,15 @@ class _Verdicts:
             return UNKNOWN
         return judge_difference(entry.best, first, other)
 
-    def _size(
-        self, entry: WrittenNumber, context: Context, model: Model | None, published: Config | None
-    ) -> Judged | None:
+    def _size(self, number: ClaimedNumber, judged: Judged) -> Judged | None:
         """Judge a size that differs from the published model's, or a product that contains such a size."""
+        entry, context, model, published = number.entry, number.context, number.model, number.published
         if model is None or published is None or self._about.assumed:
             return None
         if entry.computes:
             return judge_factor(entry, published)
         size = int(entry.best.value) if entry.best.value.denominator == 1 else 0
-        stated = self._about.stated_at(entry.start, size, self._around.row(entry))
+        stated = self._about.stated_at(entry.start, size, number.row)
         if stated and stated.kind:
             model = self._about.named_first(stated.kind)
             published = self._about.published_of(model)
@@ -435,20 +455,22 @@ class _Verdicts:
                 return None
         return judge_size(stated, context, model, published) if stated else None
 
-    def _formula_gives(self, entry: WrittenNumber, context: Context) -> Judged | None:
+    def _formula_gives(self, number: ClaimedNumber, judged: Judged) -> Judged | None:
         """Judge a wrong result that the text attributes to the previous calculation: the formula gives ..."""
+        entry, context = number.entry, number.context
         last = self._findings[-1] if self._findings else None
         if last is None or not last.entry.computes or entry.computes or entry.line - last.entry.line > _NEAR_LINES:
             return None
         if not context.names or not _FORMULA_GIVES.fullmatch(context.names[0]) or _SUPPOSES.search(entry.before):
             return None
         value, stated = last.entry.best.value, entry.best
-        reach = max(stated.reach, stated.rough, value * _ROUGH)
-        is_near = abs(value - stated.value) <= reach or not value / 4 < stated.value < 4 * value
+        reach = max(stated.rough, value * _ROUGH)
+        is_near = abs(value - stated.value) <= reach or is_far(stated.value, value, 4)
         return None if is_near or last.entry.best.unit != stated.unit else gives(value, shorten(stated.text))
 
-    def _times(self, entry: WrittenNumber, judged: Judged) -> Judged | None:
+    def _times(self, number: ClaimedNumber, judged: Judged) -> Judged | None:
         """Judge a number that should be the previous number times the number of layers: multiplied by 12, it is ..."""
+        entry = number.entry
         last = next((finding for finding in reversed(self._findings) if finding.judged.verdict), None)
         times = _TIMES.search(entry.before[-_SHORT:])
         if last is None or times is None or entry.computes or entry.line - last.entry.line > _NEAR_LINES:
@@ -459,46 +481,41 @@ class _Verdicts:
         layers = last.model.config.num_hidden_layers if last.model else 0
         if int(times[1]) != layers or last.judged.verdict != "right" or stated.unit != last.entry.best.unit:
             return None
-        reach = max(stated.reach, stated.rough) + last.entry.best.reach * layers
+        reach = stated.rough + last.entry.best.reach * layers
         whole = last.judged.counted and times_layers(last.judged.counted, value, last.model) if last.model else None
         if value == stated.value:
             return whole
-        if abs(value - stated.value) <= reach or not value / _MOST_TIMES < stated.value < _MOST_TIMES * value:
+        if abs(value - stated.value) <= reach or is_far(stated.value, value, _MOST_TIMES):
             return None
         return (
-            whole and right_for(whole.counted, last.model)
+            whole and wrong_part(whole.counted, last.model)
             if whole and whole.counted
             else gives(value, shorten(stated.text))
         )
 
-    def _of_training(
-        self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None
-    ) -> Judged | None:
+    def _of_training(self, number: ClaimedNumber, judged: Judged) -> Judged | None:
         """Judge a byte count as training memory; return None if it is right for another model in the text."""
-        training = self._training.judge(entry, context, judged, model)
+        entry, model = number.entry, number.model
+        training = self._training.judge(number, judged)
         if training is None or training.verdict != "wrong":
             return training
         if self._about.assumed:
             return UNKNOWN
         if entry.cells or self._about.is_named_on(entry.line):
             return training
-        others = (other for other in (self._about.model, *self._about.others()) if other and other is not model)
-        return None if any(self._training.fits(entry, other) for other in others) else training
+        is_of_other = any(self._training.fits(entry, other) for other in self._about.every_model(but=model))
+        return None if is_of_other else training
 
-    def _of_cache(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
+    def _of_cache(self, number: ClaimedNumber, judged: Judged) -> Judged | None:
         """Judge the bytes of a KV cache. Outside tables, if the words name no model, any model in the text may fit."""
+        entry, context, model = number.entry, number.context, number.model
         is_named = entry.cells or any(map(names_model, (context.sentence, *context.names[:1])))
-        others = (
-            [] if is_named else [other for other in (self._about.model, *self._about.others()) if other is not model]
-        )
-        headers = self._around.row(entry).headers
-        assumed = self._about.assumed
-        return self._cache.judge(
-            entry, context, judged, model, assumed=assumed, headers=headers, others=list(filter(None, others))
-        )
+        others = [] if is_named else self._about.every_model(but=model)
+        return self._cache.judge(number, judged, assumed=self._about.assumed, others=others)
 
-    def _operations(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
+    def _operations(self, number: ClaimedNumber, judged: Judged) -> Judged | None:
         """Judge a number without a unit under a heading about FLOPs."""
+        entry, context, model = number.entry, number.context, number.model
         stated = entry.stated
         if model is None or judged.verdict not in ("unknown", None) or stated.unit or stated.value < _LEAST_OF_OTHERS:
             return None
@@ -508,28 +525,31 @@ class _Verdicts:
         operations = judge_flops(counted, context._replace(batch=self._around.batch_of(entry)), model)
         return operations if operations.verdict in ("right", "wrong") else None
 
-    def _several(self, entry: WrittenNumber, judged: Judged) -> Judged | None:
+    def _several(self, number: ClaimedNumber, judged: Judged) -> Judged | None:
         """Judge a multiple of the previous number, if the words multiply it: 25 LayerNorms of 1,536 each."""
-        last = self._findings[-1] if self._findings else None
-        if last is None or last.entry.line != entry.line or entry.computes or last.entry.computes:
+        entry = number.entry
+        last = self._earlier.last_on_line(entry)
+        if last is None or entry.computes or last.entry.computes:
             return None
         if entry.best.reach or last.entry.best.reach or entry.best.unit != last.entry.best.unit:
             return None
         before = self._text[max(0, last.entry.start - _SHORT) : last.entry.start]
-        between, after = self._text[last.entry.end : entry.start], self._text[entry.end : entry.end + _SHORT]
+        between, after = self._between(last, entry), self._text[entry.end : entry.end + _SHORT]
         several = judge_several(before, last.entry.best.value, between, after, entry.best.value)
         return several if several and (several.verdict == "wrong" or judged.verdict == "wrong") else None
 
-    def _each(self, entry: WrittenNumber, model: Model | None) -> Judged | None:
+    def _each(self, number: ClaimedNumber, judged: Judged) -> Judged | None:
         """Judge a total of all layers that follows the rounded count of one layer: ~7.1M each = 85.2M."""
-        last = self._findings[-1] if self._findings else None
-        if last is None or model is None or last.entry.line != entry.line or self._about.assumed:
+        entry, model = number.entry, number.model
+        last = self._earlier.last_on_line(entry)
+        if last is None or model is None or self._about.assumed:
             return None
-        between = self._text[last.entry.end : entry.start]
+        between = self._between(last, entry)
         return judge_each(last.entry, between, entry, model) or judge_in_brackets(last.entry, between, entry, model)
 
-    def _sum_of_row(self, entry: WrittenNumber, judged: Judged) -> Judged | None:
+    def _sum_of_row(self, number: ClaimedNumber, judged: Judged) -> Judged | None:
         """Judge a number that is the sum of the earlier numbers in its row: weights, biases, and both."""
+        entry = number.entry
         if not entry.cells or judged.verdict not in ("wrong", "unknown") or entry.computes:
             return None
         row = self._row(entry)
@@ -537,29 +557,29 @@ class _Verdicts:
         is_sum = len(row) > 1 and sum(finding.entry.best.value for finding in row) == entry.best.value
         return Judged("right", counts=Problem.of(N_("the sum of its row"))) if is_sum and not is_wrong else None
 
-    def _table_in_every_layer(self, entry: WrittenNumber, context: Context, judged: Judged) -> Judged | None:
+    def _table_in_every_layer(self, number: ClaimedNumber, judged: Judged) -> Judged | None:
         """Judge a sum that multiplies the text's vocabulary size by its number of layers."""
+        entry, context = number.entry, number.context
         sizes = self._about.sizes
         vocabulary, layers = sizes.get("vocab_size", 0), sizes.get("num_hidden_layers", 0)
         if judged.verdict in ("right", "conditional") or not (vocabulary and layers and is_total(context)):
             return None
         return table_in_every_layer(entry, vocabulary, layers)
 
-    def _share_of_last(
-        self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None
-    ) -> Judged | None:
+    def _share_of_last(self, number: ClaimedNumber, judged: Judged) -> Judged | None:
         """Judge a percentage that is the previous number's share of the model: 23,440,896, 21.4%."""
-        last = self._last_in_row(entry) if entry.cells else (self._findings[-1] if self._findings else None)
-        if last is None or last.entry.line != entry.line or model is None or last.model is not model:
+        entry, context, model = number.entry, number.context, number.model
+        last = self._last_in_row(entry) if entry.cells else self._earlier.last_on_line(entry)
+        if last is None or model is None or last.model is not model:
             return None
-        if not entry.stated.text.endswith("%") or context.supposes:
+        if not entry.stated.is_percent or context.supposes:
             return None
         if not self._joins_share(last, entry, context):
-            between = self._text[last.entry.end : entry.start]
-            is_behind = not entry.cells and _IN_BRACKETS_BEHIND.fullmatch(between) and last.entry.best.value > 1
+            in_brackets = not entry.cells and _IN_BRACKETS_BEHIND.fullmatch(self._between(last, entry))
+            is_behind = in_brackets and last.entry.best.value > 1
             return UNKNOWN if is_behind and judged.verdict == "wrong" else None
         part, counted = last.judged.counted, last.entry.best
-        if counted.unit not in (None, "parameters") or counted.value < LEAST_CARRIED:
+        if not counted.counts_parameters or counted.value < LEAST_CARRIED:
             return None
         if last.judged.verdict == "wrong" and last.judged.right_value:
             of_model = bool(_IS_SHARE.search(f"%{self._text[entry.end : entry.end + _SHORT]}"))
@@ -573,30 +593,32 @@ class _Verdicts:
         value = Fraction(part.right) if part and counted.reach else counted.value
         return judge_share_of(value, entry.stated, model, self._text, of_model=self._is_among_shares(entry, model))
 
-    def _share_beside(self, entry: WrittenNumber) -> Judged | None:
+    def _share_beside(self, number: ClaimedNumber, judged: Judged) -> Judged | None:
         """Judge a percentage beside the two numbers that it compares: 294,912 / 109,482,240 (0.27%)."""
-        if not entry.stated.text.endswith("%") or printed_by_peft(self._around.line(entry.line)):
+        entry = number.entry
+        if not entry.stated.is_percent or printed_by_peft(self._around.line(entry.line)):
             return None
         start = self._text.rfind("\n", 0, entry.start) + 1
         before = self._text[max(start, entry.start - _MOST_OF_SENTENCE) : entry.start]
         return judge_share_beside(before, self._text[entry.end : entry.end + _MOST_OF_SENTENCE], entry.stated)
 
-    def _relative(self, entry: WrittenNumber, context: Context) -> Judged | None:
+    def _relative(self, number: ClaimedNumber, judged: Judged) -> Judged | None:
         """Judge a percentage relative to the first row of its column, which is 100%."""
-        header = self._around.row(entry).header
-        if not entry.cells or not entry.stated.text.endswith("%") or not _RELATIVE.search(header):
+        entry = number.entry
+        header = number.row.header
+        if not entry.cells or not entry.stated.is_percent or not _RELATIVE.search(header):
             return None
         if OF_OTHER_THINGS.search(header):
             return None
         column = [
             finding
             for finding in self._findings[-_MOST_OF_TABLE:]
-            if finding.entry.cells and finding.entry.column == entry.column and finding.entry.stated.text.endswith("%")
+            if finding.entry.cells and finding.entry.column == entry.column and finding.entry.stated.is_percent
         ]
         whole = next((finding for finding in reversed(column) if finding.entry.value == 1), None)
         counts = (row for row in self._row(entry) if row.entry.best.value >= LEAST_CARRIED)
-        count = next((row for row in counts if row.entry.best.unit in (None, "parameters")), None)
-        if whole is None or count is None or self._around.row(whole.entry).headers != self._around.row(entry).headers:
+        count = next((row for row in counts if row.entry.best.counts_parameters), None)
+        if whole is None or count is None or self._around.row(whole.entry).headers != number.row.headers:
             return None
         beside = (other for other in self._findings if other.entry.line == whole.entry.line)
         first = next((other for other in beside if other.entry.column == count.entry.column), None)
@@ -612,21 +634,21 @@ class _Verdicts:
                 return True
         return False
 
-    def _among_shares(
-        self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None
-    ) -> Judged | None:
+    def _among_shares(self, number: ClaimedNumber, judged: Judged) -> Judged | None:
         """Judge a percentage near another right share of the parameters: 22% embeddings, and 5% pooler."""
-        if judged.verdict or model is None or entry.cells or not entry.stated.text.endswith("%"):
+        entry, context, model = number.entry, number.context, number.model
+        if judged.verdict or model is None or entry.cells or not entry.stated.is_percent:
             return None
         among = self._is_among_shares(entry, model)
         return judge_share(entry.best, context, model, among_shares=True) if among else None
 
-    def _ratio(self, entry: WrittenNumber, context: Context, model: Model | None) -> Judged | None:
+    def _ratio(self, number: ClaimedNumber, judged: Judged) -> Judged | None:
         """Judge a model's size relative to another model: 61% of the parameters of BERT, or 3.06 times as many."""
+        entry, context, model = number.entry, number.context, number.model
         if model is None or context.supposes:
             return None
-        times, is_percent = TIMES.match(entry.after), entry.stated.text.endswith("%")
-        quotient = RATIO_COLUMN.search(self._around.row(entry).header) if entry.cells else times
+        times, is_percent = TIMES.match(entry.after), entry.stated.is_percent
+        quotient = RATIO_COLUMN.search(number.row.header) if entry.cells else times
         if quotient and entry.stated.unit is None and not is_percent:
             return self._quotient(entry, context, model, times)
         if not is_percent or entry.cells:
@@ -667,7 +689,7 @@ class _Verdicts:
         counts = [
             finding
             for finding in self._row(entry)
-            if finding.entry.best.value >= LEAST_CARRIED and finding.entry.best.unit in (None, "parameters")
+            if finding.entry.best.value >= LEAST_CARRIED and finding.entry.best.counts_parameters
         ][:2]
         terms = [finding.entry.best.value for finding in counts if finding.judged.verdict in ("right", "conditional")]
         if len(terms) == len(counts) == _OF_QUOTIENT and (entry.cells or FORMER.search(entry.before)):
@@ -696,28 +718,31 @@ class _Verdicts:
         """Whether a percentage is the share of the previous number: right after it, or in a column of shares."""
         if entry.cells:
             return bool(_SHARE_COLUMN.search(context.header or self._around.row(entry).header))
-        between = self._text[last.entry.end : entry.start]
+        between = self._between(last, entry)
         if not _JOINS_SHARE.fullmatch(between) or names_part_but_whole(between):
             return False
         in_brackets = between.rstrip(" *").endswith(("(", "（")) and entry.after.startswith((")", "）"))
         return in_brackets or bool(_IS_SHARE.search(f"{between}%{entry.after[:_SHORT]}"))
 
-    def _names_its_model(self, entry: WrittenNumber, context: Context) -> bool:
+    def _names_its_model(self, number: ClaimedNumber) -> bool:
         """Whether a number is the total of a model that its row, column or sentence names."""
-        header = self._around.row(entry).header
-        names_it = self._about.is_named_on(entry.line) or names_model(header)
-        return names_it and (is_total(context) or bool(re.search(r"param|参数", header, re.I)))
+        header = number.row.header
+        names_it = self._about.is_named_on(number.entry.line) or names_model(header)
+        return names_it and (is_total(number.context) or bool(re.search(r"param|参数", header, re.I)))
 
     def _searched(self, finding: Finding, context: Context) -> Judged | None:
         """Judge a total that has no simpler explanation by the mistakes that lead to it in any model class."""
         value, model = finding.entry.best.value, finding.model
         open_ = finding.judged.verdict == "unknown" or is_total_of_model(finding.judged)
-        total = open_ and not finding.entry.best.reach and value >= _LEAST_OF_OTHERS
+        side = finding.entry.best
+        total = open_ and value >= _LEAST_OF_OTHERS and (not side.reach or may_be_estimate(side))
         if not total or model is None or self._about.assumed or self._searches >= _MOST_SEARCHES:
             return None
-        if not is_total(context) or finding.entry.best.unit not in (None, "parameters"):
+        if not is_total(context) or not side.counts_parameters:
             return None
         self._searches += 1
+        if side.reach:
+            return judge_estimate(side, model)
         lines = map(self._around.line, range(max(0, finding.entry.line - 1), finding.entry.line + 1))
         untied = _UNTIED.search(" ".join((*lines, *context.headings[:1])))
         return searched(int(value), model, untied=bool(untied))
@@ -728,27 +753,65 @@ class _Verdicts:
             self._judged.add((context.names, entry.best.value))
         return len(self._judged) > MOST_JUDGED
 
-    def _of_others(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
+    def _of_others(self, number: ClaimedNumber, judged: Judged) -> Judged | None:
         """Judge a number that is not right for ``model`` by the text's other models; return None if none fits."""
+        entry, context, model = number.entry, number.context, number.model
         if judged.verdict not in ("wrong", "unknown") or model is None:
             return None
-        is_share = entry.stated.text.endswith("%")
+        is_share = entry.stated.is_percent
         if entry.best.value < 10_000 and not is_share:
             return None
         is_named = self._about.is_named_on(entry.line) and any(map(names_model, context.names[:2]))
-        if is_arithmetic(Finding(entry, model, judged)) or is_named:
+        names_preset = any(map(models_named, context.names[:2]))
+        if is_arithmetic(Finding(entry, model, judged)) or (is_named and names_preset):
             return None
         if names_model(context.header) or (judged.verdict == "wrong" and is_of_shared_layers(context)):
             return None
-        for other in (self._about.model, *self._about.others()):
-            if other is not None and other is not model:
-                instead = judge(entry, context._replace(of_other=True), other, sure=True)
-                total = instead.verdict == "conditional" and not entry.computes and entry.best.value >= _LEAST_OF_OTHERS
-                of_bert = total and self._about.is_bert_alone(context.sentence, other)
-                if (instead.verdict == "right" or total) and (of_bert or is_share or not entry.best.reach):
-                    reason = Problem.of(N_("This is correct for a different model in the text."))
-                    return instead._replace(reasons=(reason, *instead.reasons))
+        nearest = next(map(self._about.of, self._about.named_before(entry.start)), None)
+        for other in self._about.every_model(but=model):
+            instead = judge(entry, context._replace(of_other=True), other, sure=True)
+            is_total = not entry.computes and entry.best.value >= _LEAST_OF_OTHERS
+            total = is_total and instead.verdict == "conditional"
+            fits = instead.verdict in ("right", "conditional")
+            of_bert = is_total and fits and self._about.is_bert_alone(context.sentence, other)
+            if is_named and not of_bert:
+                continue  # the words name BERT without a size
+            is_sure = of_bert or is_share or not entry.best.reach or other == nearest
+            if (instead.verdict == "right" or total) and is_sure:
+                reason = Problem.of(N_("This is correct for a different model in the text."))
+                return instead._replace(reasons=(reason, *instead.reasons))
         return None
+
+    # Each of these may replace the verdict of the one before it.
+    _CORRECTED: ClassVar[Sequence[_Judge]] = (
+        _of_others,
+        _unclear,
+        _of_named,
+        _of_changed,
+        _operations,
+        _of_training,
+        _of_cache,
+        _of_lora,
+        _printed,
+        _size,
+    )
+    # The first of these that applies to a number decides.
+    _OTHERWISE: ClassVar[Sequence[_Judge]] = (
+        _difference,
+        _formula_gives,
+        _times,
+        _several,
+        _each,
+        _sum_of_row,
+        _table_in_every_layer,
+        _divided_count,
+        _multiplied,
+        _share_beside,
+        _share_of_last,
+        _relative,
+        _among_shares,
+        _ratio,
+    )
 
 
 # Words between a number and the model that it belongs to: 109.5M parameters for BERT-base.

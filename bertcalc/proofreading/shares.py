@@ -34,17 +34,22 @@ from bertcalc.proofreading.described_models import model_of
 from bertcalc.proofreading.mentions.calculations import ChainSide
 from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.mentions.model_names import without_models
-from bertcalc.proofreading.named_parts import all_parts, meant_alone, scoped
-from bertcalc.proofreading.verdicts import NO_CLAIM, UNKNOWN, Judged
+from bertcalc.proofreading.named_parts import all_parts, count_of_part, meant_alone, scoped
+from bertcalc.proofreading.verdicts import NO_CLAIM, UNKNOWN, Judged, compared, is_far
 from bertcalc.proofreading.whole_counts import name_of
 from bertcalc.text import N_
+from bertcalc.text.amounts import typed
 from bertcalc.text.digits import fixed
-from bertcalc.text.problem import Problem
+from bertcalc.text.problem import InputError, Problem
 
 _DOUBLE = Fraction(1, 10**12)  # tolerance for shares that were computed in double precision
 _OF_COMPONENT = N_("the share of this component: {component}")
 _OF_A_LAYER = N_("the previous number's share of a layer")
 _OF_LAYER = N_("the share of a layer: {component}")
+
+
+def _equals(share: Fraction, side: ChainSide) -> bool:
+    return abs(share - side.value) <= max(side.reach, _DOUBLE)
 
 
 def judge_share(side: ChainSide, context: Context, model: Model, *, among_shares: bool = False) -> Judged:
@@ -53,7 +58,7 @@ def judge_share(side: ChainSide, context: Context, model: Model, *, among_shares
     The verdict is NO_CLAIM for any other number. ``among_shares`` is True if a number nearby is a share of the
     parameters.
     """
-    if _OF_RESULTS.search(" ".join(context.names[:1])):
+    if _OF_RESULTS.search(" ".join(context.names[:1])) or _is_of_rest(context):
         return NO_CLAIM
     if len(re.sub(r"\D", "", side.text.lstrip("0."))) < 2:
         judged = _other_share(side, context, model, among_shares)
@@ -64,7 +69,7 @@ def judge_share(side: ChainSide, context: Context, model: Model, *, among_shares
     for component, count in totals_by_component(model).items():
         if is_trained and component not in context.sentence.lower():
             continue
-        if count and not other and abs(Fraction(count, right) - side.value) <= max(side.reach, _DOUBLE):
+        if count and not other and _equals(Fraction(count, right), side):
             return Judged("right", counts=Problem.of(_OF_COMPONENT, component=Problem.of(component)))
     return other or _share_of_named(side, context, model) or NO_CLAIM
 
@@ -72,6 +77,18 @@ def judge_share(side: ChainSide, context: Context, model: Model, *, among_shares
 _IS_TRAINED = re.compile(r"\blora\b|adapter|\btrain(?:s|ed|able)\b|fine-?tun|适配器|可训练|微调", re.I)
 
 
+def _is_of_rest(context: Context) -> bool:
+    """Whether a share has the label of the rest, which may be any parts: others 1 %."""
+    return any(map(_REST.fullmatch, context.names[:1])) and not _NAMES_REST.match(context.after)
+
+
+_REST = re.compile(
+    r"\W*(?:and |the |all |其)?(?:others?|rest|remaining|remainder|(?:everything|total|all) else|misc"
+    r"|其他|其它|其余|剩余)"
+    r"(?: parts?| components?| parameters?|部分|参数)?\W*",
+    re.I,
+)
+_NAMES_REST = re.compile(r"\W*(?:is|are|in|belongs?|of|goes|为|是|在)\b", re.I)
 # Results of a model, which are not shares of its parameters: an accuracy of 0.78.
 _OF_RESULTS = re.compile(
     r"\b(?:accuracy|acc|auc|f1|precision|recall|loss|perplexity|scores?|bleu|rouge|pearson|spearman|mcc|dropout"
@@ -84,12 +101,12 @@ def _share_of_named(side: ChainSide, context: Context, model: Model) -> Judged |
     """Judge the share of a named part in the model or in one layer; return None if no part fits."""
     scopes = {
         "all": model.num_parameters(),
-        "one": next((p.right for p in scoped("layers", model) if p.layers == "one"), 0),
+        "one": count_of_part("layers", model, "one"),
     }
     for part in all_parts(model):
         called = part.part in PARTS and part.heads == "all" and part.part not in WHOLE_OR_BODY
         whole = scopes.get(part.layers)
-        if not called or not whole or abs(Fraction(part.right, whole) - side.value) > max(side.reach, _DOUBLE):
+        if not called or not whole or not _equals(Fraction(part.right, whole), side):
             continue
         if any(re.search(PARTS[part.part][1], name, re.I) for name in context.names[:3]):
             message = _OF_COMPONENT if part.layers == "all" else _OF_LAYER
@@ -213,13 +230,12 @@ def _other_share(side: ChainSide, context: Context, model: Model, among_shares: 
     if not meant or context.supposes or _OF_PART.match(context.after) or OF_OTHER_THINGS.search(near_words):
         return None
     scope = context.scope(model.config.num_hidden_layers) if meant[0] == "layers" else ""
-    parts = [part for name in _COMPONENTS[meant[0]] for part in scoped(name, model)]
-    counts = [part.right for part in parts if not scope or part.layers == scope]
+    counts = [part.right for name in _COMPONENTS[meant[0]] for part in scoped(name, model, scope)]
     shares = [Fraction(count, whole) for count in counts for whole in _wholes(model, context.text) if whole]
-    main = next((part.right for part in scoped(meant[0], model) if not scope or part.layers == scope), 0)
-    in_layer = next((part.right for part in scoped(meant[0], model) if part.layers == "one"), 0)
+    main = count_of_part(meant[0], model, scope)
+    in_layer = count_of_part(meant[0], model, "one")
     is_of_layer = context.scope(model.config.num_hidden_layers) == "one" and meant[0] in ("attention", "feed-forward")
-    layer = next((part.right for part in scoped("layers", model) if part.layers == "one"), 0)
+    layer = count_of_part("layers", model, "one")
     right = Fraction(in_layer, layer) if is_of_layer and layer else Fraction(main, model.num_parameters())
     far = side.reach * 4 if "." in side.text else min(_FAR_SHARE, side.value / 4, max(right / 4, side.reach))
     is_near = abs(right - side.value) <= roundness(side)
@@ -257,7 +273,7 @@ _UNTIED = re.compile(r"untied|not tied|decoder|lm_?head|not shar|output layer|�
 _LARGEST = Fraction(21, 20)
 
 
-def _wholes(model: Model, text: str = "") -> list[int]:
+def _wholes(model: Model, text: str) -> list[int]:
     """The totals that a share may refer to: each class with each counting convention, and the layers."""
     most = model.num_parameters() * (2 if not text or _UNTIED.search(text) else _LARGEST)
     wholes = [count.total for count in every_count(model.config, known_counts) if count.total <= most]
@@ -273,10 +289,10 @@ def judge_share_of(
     """
     right = count / model.num_parameters()
     counts = Problem.of(N_("the previous number's share"))
-    if abs(right - side.value) <= max(side.reach, _DOUBLE):
+    if _equals(right, side):
         return Judged("right", counts=counts)
-    layer = next((part.right for part in scoped("layers", model) if part.layers == "one"), 0)
-    if count < layer and abs(count / layer - side.value) <= max(side.reach, _DOUBLE):
+    layer = count_of_part("layers", model, "one")
+    if count < layer and _equals(count / layer, side):
         return Judged("right", counts=Problem.of(_OF_A_LAYER))
     roughly = max(side.reach, min(_ROUGHLY, side.value / 10))
     wholes = [whole for whole in _wholes(model, text) if not of_model or whole * 2 > model.num_parameters()]
@@ -298,12 +314,11 @@ def judge_share_of_wrong(count: Fraction, right: Fraction, side: ChainSide, mode
     """
     share = right / model.num_parameters()
     counts = Problem.of(N_("the previous number's share"))
-    reach = max(side.reach, _DOUBLE)
-    if abs(share - side.value) <= reach:
+    if _equals(share, side):
         return Judged("right", counts=counts)
     written = count / model.num_parameters()
-    is_far = of_model and (side.value * _FAR < min(share, written) or side.value > _FAR * max(share, written))
-    if share >= 1 or (abs(written - side.value) > reach and not is_far):
+    is_other = of_model and (side.value * _FAR < min(share, written) or side.value > _FAR * max(share, written))
+    if share >= 1 or not (_equals(written, side) or is_other):
         return UNKNOWN
     message = N_("The previous number is wrong: with the correct number, {count}, the share is {share} %.")
     reason = Problem.of(message, count=in_words(right), share=_percent(share, side))
@@ -340,6 +355,10 @@ _BEFORE = (
     re.compile(
         rf"(?:相比之?下?|相较|比|较|相对)(?:于|起)?\s?{_NAME}\s?[^\d,，。；]{{0,10}}?"
         r"(?P<more>减少|缩小|降低|压缩|减小|小|少|轻|增加|增大|多|大)了?(?:大?约|近|将近|大概|差不多)?\s?$"
+    ),
+    re.compile(
+        rf"(?:将|把)\S{{0,4}}?\s?{_NAME}\s?(?:模型)?的?\s?(?:总?参数(?:总?量|数量?|规模)?|大小|体积|规模|尺寸)[^\d,，。；]{{0,6}}?"
+        r"(?P<more>减少|缩小|降低|压缩|减小)了?(?:大?约|近|将近|大概)?\s?$"
     ),
     re.compile(
         rf"(?:是|为|有|占|相当于|到|约)\s?{_NAME}\s?(?:的|总|模型|参数量?){{1,4}}(?:大?约|近|仅|只有|[^\d,，。；]{{0,8}}[,，]约)?\s?$"
@@ -427,7 +446,7 @@ def judge_ratio(side: ChainSide, comparative: str, model: Model, other: Model) -
     ratio = Fraction(model.num_parameters(), other.num_parameters())
     right = ratio if not comparative else ratio - 1 if _IS_MORE.fullmatch(comparative) else 1 - ratio
     counts = Problem.of(_IS_BESIDE, first=name_of(model), second=name_of(other))
-    if abs(right - side.value) <= max(side.reach, _DOUBLE):
+    if _equals(right, side):
         return Judged("right", counts=counts)
     rough = min(_ROUGH_RATIO, _ROUGH_PUBLISHED * right)
     if right <= 0 or abs(right - side.value) <= max(side.reach, rough, roundness(side)):
@@ -467,18 +486,46 @@ def judge_share_beside(before: str, after: str, side: ChainSide) -> Judged | Non
     """
     beside = _TWO_BEFORE.search(before) or _TWO_AFTER.match(after)
     if beside is None:
-        return None
+        return _judge_rounded_share(before, after, side)
     part, whole = (int(beside[group].replace(",", "")) for group in ("part", "whole"))
     if not 0 < part < whole:
         return None
     right, counts = Fraction(part, whole), Problem.of(N_("the ratio of the two numbers next to it"))
-    if abs(right - side.value) <= 2 * side.reach:  # rounded or truncated
-        return Judged("right", counts=counts)
-    digits = _percent(right, side)
-    reason = Problem.of(N_("{part} of {whole} is {share} %."), part=part, whole=whole, share=digits)
-    return Judged("wrong", right, counts, (reason,))
+    reason = Problem.of(N_("{part} of {whole} is {share} %."), part=part, whole=whole, share=_percent(right, side))
+    return compared(right, side.value, counts, reason, 2 * side.reach)  # rounded or truncated
 
 
+def _judge_rounded_share(before: str, after: str, side: ChainSide) -> Judged | None:
+    """Judge a percentage of a rounded number: 38.6M (31% of 124M); return None for others."""
+    part, whole = _PART_BEFORE.search(before), _WHOLE_AFTER.match(after)
+    beside = _PART_OF_WHOLE.search(before)
+    if not beside and not (part and whole):
+        return None
+    written = beside.groups() if beside else (part and part["part"], whole and whole["whole"])
+    try:
+        first, second = (typed(amount or "") for amount in written)
+    except InputError:
+        return None
+    if not 0 < first.value < second.value:
+        return None
+    right = first.value / second.value
+    rough = sum(((amount.high - amount.value) / amount.value for amount in (first, second)), Fraction(0))
+    reason = Problem.of(
+        N_("{part} of {whole} is {share} %."),
+        part=in_words(first.value),
+        whole=in_words(second.value),
+        share=_percent(right, side),
+    )
+    counts = Problem.of(N_("the ratio of the two numbers next to it"))
+    return compared(right, side.value, counts, reason, 2 * side.reach + right * rough)
+
+
+_AMOUNT = r"[0-9][0-9,]{0,15}(?:\.[0-9]{1,3})?\s?(?:[KMB万亿]|million|billion)"
+_PART_BEFORE = re.compile(rf"(?<![\w.,/*+-])(?P<part>{_AMOUNT})(?: param(?:eter)?s| 参数)?\s?[(（]\s?[~≈约]?\s?$")
+_WHOLE_AFTER = re.compile(rf"\s?of (?:the |about |[~≈]\s?)?(?P<whole>{_AMOUNT})(?![\w-])")
+_PART_OF_WHOLE = re.compile(
+    rf"(?<![\w.,/*+-])({_AMOUNT})\s?(?:个?参数)?\s?[(（,，]\s?(?:约|仅|只)?占(?:总?参数量?|全部|总量)?的?\s?({_AMOUNT})\s?的大?约?\s?$"
+)
 _LONG = r"[0-9]{1,3}(?:,[0-9]{3}){1,4}|[0-9]{5,15}"
 _TWO_BEFORE = re.compile(
     rf"(?<![\w.,/*+-])(?P<part>{_LONG})\s?(?:/|out of|of)\s?(?P<whole>{_LONG})"
@@ -495,23 +542,15 @@ def judge_relative(count: ChainSide, whole: ChainSide, side: ChainSide) -> Judge
     right = count.value / whole.value
     counts = Problem.of(N_("the share of the first row"))
     reach = side.reach + right * (count.reach / count.value + whole.reach / whole.value)
-    if abs(right - side.value) <= reach:
-        return Judged("right", counts=counts)
-    if abs(right - side.value) <= max(reach, _ROUGH_PUBLISHED * right):
-        return None
     reason = Problem.of(N_("This is {share} % of the first row."), share=fixed(100 * right, 1))
-    return Judged("wrong", right, counts, (reason,))
+    return compared(right, side.value, counts, reason, reach, _ROUGH_PUBLISHED * right)
 
 
 def _ratio_is(ratio: Fraction, side: ChainSide, counts: Problem) -> Judged | None:
     decimals = len(side.text.strip().rstrip("xX×倍 ").partition(".")[2])
-    reach = Fraction(1, 2 * 10**decimals)
-    if abs(ratio - side.value) <= reach:
-        return Judged("right", counts=counts)
-    if abs(ratio - side.value) <= max(reach, ratio * _ROUGH_TIMES) or not ratio / 4 < side.value < ratio * 4:
-        return None
     reason = Problem.of(N_("The ratio is {ratio}."), ratio=fixed(ratio, max(decimals, 2)))
-    return Judged("wrong", ratio, counts, (reason,))
+    judged = compared(ratio, side.value, counts, reason, Fraction(1, 2 * 10**decimals), ratio * _ROUGH_TIMES)
+    return None if judged and judged.verdict == "wrong" and is_far(side.value, ratio, _FARTHEST) else judged
 
 
-_ROUGH_TIMES = Fraction(1, 20)
+_ROUGH_TIMES, _FARTHEST = Fraction(1, 20), 4

@@ -67,8 +67,10 @@ def is_slip_of_vocabulary(size: int, config: Config) -> bool:
     [True, False, False]
     """
     right = config.vocab_size
-    is_chosen = size % _OF_PADDED == 0 or (size - right) % _ADDED_AT_ONCE == 0 or size in _published_sizes("vocab_size")
-    if is_chosen or len(str(size)) != len(str(right)):
+    is_chosen_depth = (
+        size % _OF_PADDED == 0 or (size - right) % _ADDED_AT_ONCE == 0 or size in _published_sizes("vocab_size")
+    )
+    if is_chosen_depth or len(str(size)) != len(str(right)):
         return False
     differing = [index for index, digit in enumerate(str(right)) if str(size)[index] != digit]
     return len(differing) == 1 and differing[0] < len(str(right)) - 1 and abs(size - right) * _CLOSE <= right
@@ -104,9 +106,9 @@ def without_slips(sizes: Mapping[str, int], config: Config) -> dict[str, int]:
 
 
 @lru_cache(maxsize=64)
-def is_published(config: Config) -> bool:
-    """Whether a configuration belongs to a published model."""
-    return config in _published()
+def is_published(model: Model) -> bool:
+    """Whether a model has the configuration of a published model."""
+    return model.config in _published()
 
 
 def judge_size(stated: StatedSize, context: Context, model: Model, published: Config) -> Judged | None:
@@ -171,10 +173,10 @@ def is_of_other_model(line: str) -> bool:
 
 def judge_factor(entry: WrittenNumber, published: Config) -> Judged | None:
     """Judge a product with a mistyped size: 50427 * 768 for GPT-2's word embeddings; return None for other products."""
-    side = next((side for side in entry.sides if side.is_calculation), None)
-    if side is None or len(entry.sides) > _TWO or entry.stated.unit not in (None, "parameters"):
+    side = entry.calculation
+    if side is None or len(entry.sides) > _TWO or not entry.stated.counts_parameters:
         return None
-    values = [int(operand.value) for operand in side.operands if operand.value.denominator == 1]
+    values = [int(number) for number in side.numbers if number.denominator == 1]
     sizes = {field: getattr(published, field) for field in _LONG if published.has(field)}
     slips = [
         (value, right)

@@ -5,7 +5,7 @@
 >>> from bertcalc.proofreading.mentions.contexts import Surroundings
 >>> text = "Training BERT-base in float32 with Adam: weights, gradients and both moments take 1.31 GB."
 >>> entry, training = find(text, {})[-1], TrainingClaims(text)
->>> judged = training.judge(entry, Surroundings(text).of(entry), Judged("unknown"), build(BertConfig()))
+>>> judged = training.judge(ClaimedNumber(entry, Surroundings(text).of(entry), build(BertConfig())), Judged("unknown"))
 >>> judged.verdict, int(judged.right_value)
 ('wrong', 1751715840)
 """
@@ -18,11 +18,10 @@ from typing import NamedTuple
 from bertcalc.diagnosis.known_counts import every_count, known_counts
 from bertcalc.diagnosis.relatives import nominal_count
 from bertcalc.model.model import Model
-from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.named_parts import names_part_but_whole
-from bertcalc.proofreading.verdicts import UNKNOWN, Judged
+from bertcalc.proofreading.verdicts import UNKNOWN, ClaimedNumber, Judged, is_far, should_be
 from bertcalc.text import N_
 from bertcalc.text.amounts import typed
 from bertcalc.text.problem import Problem
@@ -80,7 +79,11 @@ _SAME_AS = re.compile(
     r"|(?:与|和|跟|同)(?:模型)?(?:参数|权重)(?:量|的?大小|数量)?(?:相同|一样|一致|相等|相当)",
     re.I,
 )
-_EACH_PARAMETER = re.compile(r"\b(?:per|each|every|a) param\w*|每个?参数|所有参数|[0-9]M param\w*", re.I)
+_EACH_PARAMETER = re.compile(
+    r"\b(?:per|each|every|a) param\w*|每个?参数|所有参数"
+    r"|[0-9]\s?(?:[MBK]|million|billion)? (?:trainable |trained )?param\w*",
+    re.I,
+)
 _SAME = re.compile(r"\bsame\b|\bthat\b(?!['’]s)|likewise|同样|相同|一样", re.I)
 _STATED = (
     re.compile(
@@ -148,8 +151,9 @@ class TrainingClaims:
         self._named: list[_NamedBytes] = []
         self._last = 0
 
-    def judge(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
+    def judge(self, number: ClaimedNumber, judged: Judged) -> Judged | None:
         """Judge a size of training memory; return None if the number counts something else."""
+        entry, context, model = number.entry, number.context, number.model
         if entry.stated.unit != "bytes" or model is None:
             return None
         last, self._last = self._last, entry.end
@@ -245,7 +249,10 @@ class TrainingClaims:
                 return _BytesOfEach(mixed, Problem.of(_EACH, width=mixed[0]), parts == {"master", "moments"})
             if {"gradients", "moments"} <= parts and "weights" not in parts and _TOTAL.search(label):
                 return _BytesOfEach((width, _ALL), Problem.of(_EACH, width=width), True)
-            return _BytesOfEach((width,), Problem.of(_EACH, width=width), True)
+            widths = (width,)
+            if _PLUS.match(label) and (others := frozenset[str]().union(*above) - parts - {"other"}):
+                widths = (width, width + sum(_KEPT[part][1] for part in others))  # added to the sizes above
+            return _BytesOfEach(widths, Problem.of(_EACH, width=width), True)
         is_near = bool(self._kept) and entry.line - self._kept[-1].line <= _NEAR_LINES
         if is_near and (_SAME.search(label) or self._is_next_model(entry, label, parts, model)):
             return self._kept[-1].expected
@@ -352,7 +359,7 @@ def _of_width(width: int, side: ChainSide, model: Model) -> Judged | None:
 
 def _is_of_any_width(side: ChainSide, model: Model) -> bool:
     """Whether a size is close to some usual number of bytes per parameter."""
-    count = nominal_count(model.config) or model.num_parameters()
+    count = nominal_count(model) or model.num_parameters()
     return any(abs(width * count - side.value) <= _NEAR * side.value for width in (*_WIDTHS, *_IN_MIXED))
 
 
@@ -370,9 +377,8 @@ def _judged(
     ``near``. Return None if the verdict so far stands.
     """
     totals = [count.total for count in every_count(model.config, known_counts) if count.model.config == model.config]
-    totals = [model.num_parameters(), *totals, *filter(None, [nominal_count(model.config)])]
+    totals = [model.num_parameters(), *totals, *filter(None, [nominal_count(model)])]
     sizes = [factor * side.value for factor in side.unit_factors]
-    reach = max(side.reach, side.rough)
 
     def fitting(width: int, tolerance: Fraction) -> int:
         return next(
@@ -380,7 +386,7 @@ def _judged(
                 total
                 for total in totals
                 for size in sizes
-                if abs(width * total - size) <= max(reach, width * total * tolerance)
+                if abs(width * total - size) <= max(side.rough, width * total * tolerance)
             ),
             0,
         )
@@ -399,10 +405,9 @@ def _judged(
     right = Fraction(expected.widths[0] * parameters)
     if not expected.sure:
         return _conditional(side, model, (other,)) if other and judged.verdict != "right" else None
-    if is_size(expected.widths[0], near) or not Fraction(1, _FARTHEST) < side.value / right < _FARTHEST:
+    if is_size(expected.widths[0], near) or is_far(side.value, right, _FARTHEST):
         return None
-    reason = Problem.of(N_("{right} is right for {part}."), right=in_words(right, "bytes"), part=expected.counts)
-    return Judged("wrong", right, expected.counts, (reason,))
+    return should_be(right, expected.counts, "bytes")
 
 
 def _conditional(side: ChainSide, model: Model, widths: Sequence[int]) -> Judged:

@@ -1,4 +1,4 @@
-"""Define the verdict on a single number, and build verdicts that several modules share."""
+"""Define a number to be judged and the verdict on it, and build verdicts that several modules share."""
 
 from collections.abc import Collection
 from fractions import Fraction
@@ -11,12 +11,28 @@ from bertcalc.diagnosis.miscounts import MiscountSizes
 from bertcalc.diagnosis.part_words import mistakes_in_words, part_in_words
 from bertcalc.model.model import Model
 from bertcalc.proofreading.claims import Verdict, in_words
+from bertcalc.proofreading.mentions.calculations import WrittenNumber
+from bertcalc.proofreading.mentions.contexts import Context, TableRow
 from bertcalc.text import N_
 from bertcalc.text.amounts import Unit
 from bertcalc.text.problem import Problem
 
 LEAST = 1000  # smaller numbers without a calculation are not claims
 LEAST_WITHOUT_WORDS = 10_000
+
+
+class ClaimedNumber(NamedTuple):
+    """A number in a text, the words around it, and the model that it is about.
+
+    ``model`` is None for a model that bertcalc does not support. ``published`` is the configuration of the published
+    model that corresponds to it.
+    """
+
+    entry: WrittenNumber
+    context: Context
+    model: Model | None
+    row: TableRow = TableRow()
+    published: Config | None = None
 
 
 class Judged(NamedTuple):
@@ -35,6 +51,14 @@ class Judged(NamedTuple):
 
 NO_CLAIM = Judged(None)
 UNKNOWN = Judged("unknown")
+_IS_RIGHT = N_("{right} is right for {part}.")
+_THE_MISTAKE = N_("{right} is right for {part}. The mistake: {mistakes}.")
+_RIGHT_IF = N_("{right} is right for {part}. This number fits if {mistakes}.")
+
+
+def right_part(part: Counted, model: Model) -> Judged:
+    """Return the verdict that a number is right for ``part``."""
+    return Judged("right", counts=part_in_words(part, model), counted=part)
 
 
 def right_as(part: Counted, model: Model) -> Judged:
@@ -44,34 +68,44 @@ def right_as(part: Counted, model: Model) -> Judged:
     return Judged("conditional", Fraction(part.right), described, (reason,), part)
 
 
-def should_be(right: Fraction, described: Problem, unit: Unit | None = None, part: Counted | None = None) -> Judged:
+def should_be(
+    right: Fraction | int, described: Problem, unit: Unit | None = None, part: Counted | None = None
+) -> Judged:
     """Return the verdict that a number is wrong and should be ``right``; ``described`` says what it counts."""
-    reason = Problem.of(N_("{right} is right for {part}."), right=in_words(right, unit), part=described)
-    return Judged("wrong", right, described, (reason,), part)
+    reason = Problem.of(_IS_RIGHT, right=in_words(Fraction(right), unit), part=described)
+    return Judged("wrong", Fraction(right), described, (reason,), part)
 
 
-def right_for(part: Counted, model: Model) -> Judged:
-    """Return the verdict that a number is wrong and should be a part's count."""
+def compared(
+    right: Fraction, value: Fraction, counts: Problem, reason: Problem, reach: Fraction, rough: Fraction = Fraction(0)
+) -> Judged | None:
+    """Judge a value within ``reach`` of the right one as right; return None within ``rough``, otherwise it is wrong."""
+    apart = abs(right - value)
+    if apart <= reach:
+        return Judged("right", counts=counts)
+    return None if apart <= rough else Judged("wrong", right, counts, (reason,))
+
+
+def is_far(value: Fraction, right: Fraction | int, factor: Fraction | int) -> bool:
+    """Whether a value is at least ``factor`` times the right one, or at most a ``factor``-th of it."""
+    return factor * value <= right or value >= factor * right
+
+
+def wrong_part(part: Counted, model: Model, message: str = _IS_RIGHT, **values: Problem | int) -> Judged:
+    """Return the verdict that a number is wrong and should be a part's count; ``message`` says why."""
     described = part_in_words(part, model)
-    reason = Problem.of(N_("{right} is right for {part}."), right=part.right, part=described)
+    reason = Problem.of(message, right=part.right, part=described, **values)
     return Judged("wrong", Fraction(part.right), described, (reason,), part)
 
 
-_IS_RIGHT = N_("{right} is right for {part}. The mistake: {mistakes}.")
+def wrong_because(part: Counted, mistakes: Problem, model: Model) -> Judged:
+    """Return the verdict that a number is wrong and should be a part's count, with the mistakes that lead to it."""
+    return wrong_part(part, model, _THE_MISTAKE, mistakes=mistakes)
 
 
-def right_because(part: Counted, cause: Problem, model: Model) -> Judged:
-    """Return the verdict that a number is wrong and should be a part's count, with the cause of the mistake."""
-    described = part_in_words(part, model)
-    reason = Problem.of(_IS_RIGHT, right=part.right, part=described, mistakes=cause)
-    return Judged("wrong", Fraction(part.right), described, (reason,), part)
-
-
-def wrong_by(part: Counted, explanation: Explanation, model: Model) -> Judged:
-    """Return the verdict that a count is wrong, with the counting mistakes that explain it."""
-    described = part_in_words(part, model)
-    reason = instead(part.right, described, explanation, model.config)
-    return Judged("wrong", Fraction(part.right), described, (reason,), part)
+def as_condition(reason: Problem) -> Problem:
+    """Word the mistakes in a reason as the condition under which the number is right; other reasons are unchanged."""
+    return reason._replace(message=_RIGHT_IF) if reason.message == _THE_MISTAKE else reason
 
 
 def with_possible_causes(judged: Judged, value: int, right: Collection[Counted], model: Model) -> Judged:
@@ -90,13 +124,13 @@ def with_possible_causes(judged: Judged, value: int, right: Collection[Counted],
     if cause not in judged.reasons:
         return judged
     if not possible:
-        return right_for(part, model)
+        return wrong_part(part, model)
     mistakes = mistakes_in_words(possible[0], model.config)
     for other in possible[1:_MOST_CAUSES]:
         if len(other) == 1:  # sets of several mistakes are too long for a choice
             words = {"mistakes": mistakes, "others": mistakes_in_words(other, model.config)}
             mistakes = Problem.of(N_("{mistakes}, or {others}"), **words)
-    instead_of_it = Problem.of(_IS_RIGHT, right=part.right, part=judged.counts, mistakes=mistakes)
+    instead_of_it = Problem.of(_THE_MISTAKE, right=part.right, part=judged.counts, mistakes=mistakes)
     return judged._replace(reasons=tuple(instead_of_it if reason == cause else reason for reason in judged.reasons))
 
 
@@ -109,4 +143,4 @@ def _is_ruled_out(part: Counted, sizes: MiscountSizes, explanation: Explanation,
 
 def instead(right: int, described: Problem, explanation: Explanation, config: Config) -> Problem:
     """The sentence with the right count and the mistakes that lead to the wrong count."""
-    return Problem.of(_IS_RIGHT, right=right, part=described, mistakes=mistakes_in_words(explanation, config))
+    return Problem.of(_THE_MISTAKE, right=right, part=described, mistakes=mistakes_in_words(explanation, config))

@@ -6,10 +6,10 @@
 """
 
 import re
-from collections.abc import Collection
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
+from itertools import accumulate
 
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.known_counts import (
@@ -25,7 +25,7 @@ from bertcalc.diagnosis.part_words import known_in_words
 from bertcalc.diagnosis.relatives import RELATIVES, SIZE_NAMES
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
-from bertcalc.proofreading.described_models import model_of
+from bertcalc.proofreading.described_models import model_of, preset_with
 from bertcalc.proofreading.mentions.calculations import ChainSide
 from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.mentions.model_names import (
@@ -37,7 +37,7 @@ from bertcalc.proofreading.mentions.model_names import (
 )
 from bertcalc.proofreading.mentions.program import OF_PROGRAM
 from bertcalc.proofreading.named_parts import count_of_part, counts_of, names_part_but_whole
-from bertcalc.proofreading.verdicts import UNKNOWN, Judged, instead
+from bertcalc.proofreading.verdicts import UNKNOWN, Judged, instead, is_far, should_be
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
 from bertcalc.text.problem import Problem
@@ -52,10 +52,12 @@ def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | Non
     """
     if side.value < 10**6:
         return None
+    if _WITHOUT_EMBEDDINGS.search(context.before):
+        return _without_embeddings(side, model)
     named_total = any(_TOTAL.search(name) for name in (*context.names, *context.headings[:1], context.line))
-    named_total = named_total or is_name(context.names[:1])
-    right, rough = model.num_parameters(), max(side.reach, side.rough)
-    is_close = abs(right - side.value) <= rough or 0 <= right - side.value < 2 * side.reach  # rounded or truncated
+    named_total = named_total or is_name(context)
+    right = model.num_parameters()
+    is_close = side.may_mean(right) or 0 <= right - side.value < 2 * side.reach  # rounded or truncated
     if named_total and side.reach and is_close and not _BODY.search(context.line):
         count = KnownCount(model, right)
         return Judged(
@@ -64,8 +66,7 @@ def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | Non
     for count in _likeliest_first(model):
         if side.reach and count.model.config.tie_word_embeddings != model.config.tie_word_embeddings:
             continue
-        exactly = side.value == count.total if not side.reach else abs(count.total - side.value) <= side.reach
-        if exactly and (named_total or not side.reach):
+        if side.means(count.total) and (named_total or not side.reach):
             if meant := _class_beside(context, count, model):
                 return total_is(meant)
             message = N_("This is the count of {known}.")
@@ -76,15 +77,37 @@ def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | Non
             return Judged("conditional", Fraction(count.total), reason, (reason,))
     if not side.reach and (labelled := _with_labels(int(side.value), context, model)):
         return labelled
-    if named_total and context.is_in_text(_WITHOUT_QKV) and (judged := _without_qkv_biases(side, model)):
+    says_so = named_total and context.is_in_text(_WITHOUT_QKV)
+    if (says_so or context.is_in_text(_OWN_CLASS)) and (judged := _without_qkv_biases(side, model, says_so=says_so)):
         return judged
-    typed = Typed(side.value, side.value - side.reach, side.value + side.reach, None)
     for claim in CLAIMS:
-        if named_total and claim.is_meant(typed) and PRESETS[claim.preset].config == model.config:
+        if named_total and claim.is_meant(side.typed) and PRESETS[claim.preset].config == model.config:
             message = N_("This number is published ({source}), but the model has {count} parameters.")
             reason = Problem.of(message, source=claim.source, count=model.num_parameters())
             return Judged("conditional", Fraction(model.num_parameters()), None, (reason,))
     return None
+
+
+OUTSIDE_EMBEDDINGS = Problem.of(N_("the parameters outside the embeddings"))
+_WITHOUT_EMBEDDINGS = re.compile(
+    r"(?:\bnon-?embedding\b|\bparam\w* (?:without|excluding|outside|except) (?:the )?embed|非(?:嵌入|词嵌入|embedding))"
+    r"(?:[^\d,.;，。；\s]|\s++){0,30}$",
+    re.I,
+)
+
+
+def _without_embeddings(side: ChainSide, model: Model) -> Judged | None:
+    """Judge the count of a model without its embeddings, or without some of their tables; None if it is far off."""
+    total, lacking = model.num_parameters(), count_of_part("embeddings", model)
+    tables = [
+        count_of_part(name, model) for name in ("word embeddings", "position embeddings", "token type embeddings")
+    ]
+    without_positions = tables[1:2] if model.family.name == "gpt2" else []  # as nanoGPT counts
+    for without in (lacking, *accumulate(tables), *without_positions):
+        if side.means(total - without):
+            return Judged("right", counts=OUTSIDE_EMBEDDINGS)
+    right = total - lacking
+    return should_be(right, OUTSIDE_EMBEDDINGS) if abs(right - side.value) * _PARTS <= right else None
 
 
 def _with_labels(value: int, context: Context, model: Model) -> Judged | None:
@@ -110,11 +133,15 @@ STATED_LABELS = re.compile(
 )
 
 
-def _without_qkv_biases(side: ChainSide, model: Model) -> Judged | None:
-    """Judge a total without the biases of query, key and value, in a text about a model without them."""
+def _without_qkv_biases(side: ChainSide, model: Model, *, says_so: bool) -> Judged | None:
+    """Judge a total without the biases of query, key and value, in a text about a model without them.
+
+    If the text does not say so, it must be the exact count of a model whose output matrix is separate.
+    """
     biases = count_of_part("biases of query, key and value", model)
     for count in _likeliest_first(model) if biases else ():
-        if abs(count.total - biases - side.value) <= side.reach:
+        is_separate = count.model.config.tie_word_embeddings < model.config.tie_word_embeddings and not side.reach
+        if (says_so or is_separate) and side.means(count.total - biases):
             message = N_("This is the count of {known}, without the biases of query, key and value.")
             reason = Problem.of(message, known=known_in_words(count))
             return Judged("conditional", Fraction(count.total - biases), reason, (reason,))
@@ -127,6 +154,8 @@ _WITHOUT_QKV = re.compile(
     r"|(?:\bno|without) (?:qkv|q/k/v|query[\w, /-]{0,20}value) bias|(?:没有|无|不含|不带)\s?qkv\s?(?:的)?偏置",
     re.I,
 )
+# A program of the text's own counts the parameters of its own class.
+_OWN_CLASS = re.compile(r"\.numel\(\)|\bGPTModel\b|\bGPT_CONFIG|\bout_head\b|\btok_emb\b|\bnn\.Module\b")
 _BODY = re.compile(r"(?<![A-Za-z])[A-Z]\w{2,20}For[A-Z]|without|backbone|不含|骨干", re.I)
 
 
@@ -145,41 +174,49 @@ _UNUSUAL = ("ForNextSentencePrediction", "ForMultipleChoice")
 
 def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged | None:
     """Judge a named model's parameter count if it is wrong, or only close to a known count; otherwise return None."""
+    if (behind := _CLASS_BEHIND.match(context.after)) and (named := _of_class(behind["name"], model)):
+        is_near = abs(named.num_parameters() - side.value) * _PARTS <= named.num_parameters()
+        return total_is(named) if is_near and not side.may_mean(named.num_parameters()) else None
     is_of_text = any(map(_TOTAL_OF_TEXT.match, context.names[:1]))
     beside = context.names[0] if is_of_text else " ".join(context.names[:2])
-    plain = re.search(r"\b(?:has|have|contains?|with|is|are)\b|有|为|总|共|total", beside, re.I)
-    about = (re.search(r"param|参数|total|总", beside, re.I) and plain) or is_name(context.names[:1])
+    plain = re.search(r"\b(?:has|have|contains?|with|is|are)\b|有|为|达|总|共|total", beside, re.I)
+    about = (re.search(r"param|参数|total|总", beside, re.I) and plain) or is_name(context)
     names_one = any(len(models_named(heading)) == 1 for heading in context.headings[:1])
     about = about or (names_one and any(map(COUNT_OF_ALL.fullmatch, context.names[:1])))
     in_brackets = any(re.match("param|参数", name, re.I) for name in context.names[:2])
-    about = about or (in_brackets and names_model(context.before) and bool(_IN_BRACKETS.search(context.before)))
+    in_brackets = in_brackets and bool(_IN_BRACKETS.search(context.before)) and not _is_of_derived(context.before)
+    about = about or (in_brackets and names_model(context.before))
     names_count = any(map(_NAMED_COUNT.search, context.names[:1])) and names_model(beside[:_LONGEST_NAME])
     about = about or names_count
     about = about or any(_OF_NAME.match(name) and names_model(name[:_NEAR]) for name in context.names[:2])
-    if is_behind := _is_behind_name(side, context):
+    is_behind, is_example = _is_behind_name(side, context), is_of_example(context)
+    if is_behind or is_example:
         about, beside = True, ""  # words after the bracket may name a part: (110M params) to classify
-    in_list = _ends_list_of_sizes(context) and side.unit in (None, "parameters") and not context.supposes
-    if in_list and not OWN_MODEL.search(context.line) and _is_power_of_ten_apart(side, model):
+    is_behind_sizes = side.counts_parameters and not context.supposes and _between_name_and_count(context) is not None
+    in_list = is_behind_sizes and ends_list_of_sizes(context)
+    if is_behind_sizes and not OWN_MODEL.search(context.line) and _is_power_of_ten_apart(side, model):
         return total_is(model)
+    about, beside = (True, "") if in_list else (about, beside)
     beside_part = names_part_but_whole(_SIZE_NAMES_OF_PARTS.sub(" ", beside))
-    if not about or side.value < 10**6 or beside_part or side.unit not in (None, "parameters"):
+    if not about or side.value < 10**6 or beside_part or not side.counts_parameters:
         return None
-    if OWN_MODEL.search(" ".join((*context.names, *context.headings[:1], context.line))) or _is_other_column(context):
+    is_of_own = OWN_MODEL.search(" ".join((*context.names, *context.headings[:1], context.sentence)))
+    if is_of_own or (_is_other_column(context) and not in_list):
         return None
     right = model.num_parameters()
     is_counted = _COUNTS.match(context.after) or _OF_PARAMETERS.search(context.header)
-    is_named = is_behind or (is_name(context.names[:1]) and bool(is_counted))
+    is_named = is_behind or ((in_list or is_name(context)) and bool(is_counted))
     counts_all = is_named or any(map(_COUNTED_ALL.search, context.names[:2]))
-    of_named = is_name(context.names[:1]) or _is_in_list_of(context) or names_count
+    of_named = is_name(context) or _is_in_list_of(context) or names_count
     if (is_of_text or (of_named and counts_all)) and not context.supposes and _is_power_of_ten_apart(side, model):
         return total_is(model)
     most_apart = _OF_PROGRAM if context.names[:1] == (OF_PROGRAM,) else 4 if is_named else 2
     if not right / Fraction(most_apart) <= side.value <= 4 * right:
         return None
-    reach = max(side.reach, side.rough)
-    is_part = not is_name(context.names[:1]) and _ONLY_TOTAL.search(beside) and _is_of_layers(side, model)
+    reach = side.rough
+    is_part = not is_name(context) and _ONLY_TOTAL.search(beside) and _is_of_layers(side, model)
     is_table = 0 < len(side.operands) <= _OF_TABLE and side.is_calculation  # a product of two sizes
-    if context.supposes or is_part or is_table:
+    if (context.supposes and not is_example) or is_part or is_table:
         return None
     counts = (KnownCount(model, right), *every_count(model.config, known_counts))
     close = [count for count in counts if _is_close(count, side, model)]
@@ -191,12 +228,25 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     return Judged("conditional", Fraction(nearest.total), None, (reason,))
 
 
+def is_of_example(context: Context) -> bool:
+    """Whether the only model named beside a count is an example: a model with 110M parameters (such as BERT-base)."""
+    in_brackets = re.split("[)）]", context.after)[0]
+    is_named = EXAMPLE_BEHIND.match(context.after) and len(models_named(in_brackets)) == 1
+    return bool(is_named) and not names_model(context.before)
+
+
+EXAMPLE_BEHIND = re.compile(
+    r"\s?个?(?:param(?:eter)?s|params|参数)的?(?:模型)?\s?[(（]\s?(?:例?如|比如|such as|e\.g\.,?)\s?(?=[A-Z])",
+    re.I,
+)
+
+
 def _is_close(count: KnownCount, side: ChainSide, model: Model) -> bool:
     """Whether a rounded number may mean a count: the model's count within 2 %, or the count of a class of similar size.
 
     A number of three digits with a last digit other than 0 must be the count, either rounded or truncated.
     """
-    reach, right, unit = max(side.reach, side.rough), model.num_parameters(), 2 * side.reach
+    reach, right, unit = side.rough, model.num_parameters(), 2 * side.reach
     has_three = unit and side.value >= _THREE_DIGITS * unit and (side.value / unit) % 10
     if count.total == right:
         reach = max(reach, unit if has_three else side.value / _PARTS)
@@ -210,14 +260,22 @@ def _is_close(count: KnownCount, side: ChainSide, model: Model) -> bool:
 _THREE_DIGITS, _OTHER_CLASS = 100, 20
 
 
-def _ends_list_of_sizes(context: Context) -> bool:
-    """Whether there are only sizes between a model's name and its count: BERT-base has 12 layers and 11 billion ..."""
+def ends_list_of_sizes(context: Context) -> bool:
+    """Whether a list of sizes is between a model's name and its count: BERT-base has 12 layers and 11 billion ..."""
+    between = _between_name_and_count(context)
+    if between is None or not re.search("[0-9]", between):
+        return False
+    return _last_known(context.before) is not None and not _is_of_derived(context.before)
+
+
+def _between_name_and_count(context: Context) -> str | None:
+    """The text between a model's name and its count if it contains only sizes; otherwise None."""
     mention = _last_known(context.before)
     if mention is None:
-        return False
+        return None
     between = context.before[mention.end() :]
     counts = _COUNTS.match(context.after) or any(map(_COUNTED_ALL.search, (between, context.header)))
-    return bool(counts and _SIZES_BETWEEN.fullmatch(between))
+    return between if counts and _SIZES_BETWEEN.fullmatch(between) else None
 
 
 def _last_known(text: str) -> re.Match[str] | None:
@@ -239,9 +297,13 @@ def opens_behind_name(before: str) -> bool:
     (True, False)
     """
     mention = _last_known(before)
-    if mention is None or _DERIVED.search(before[: mention.start()]):
-        return False
-    return bool(_OPENED.fullmatch(before[mention.end() :]))
+    return mention is not None and not _is_of_derived(before) and bool(_OPENED.fullmatch(before[mention.end() :]))
+
+
+def _is_of_derived(before: str) -> bool:
+    """Whether the last model that a text names is the original of the model it is about: a version of BERT-base."""
+    mention = _last_known(before)
+    return mention is not None and bool(_DERIVED.search(before[: mention.start()]))
 
 
 _MILLIONS, _CLOSED = re.compile(r"(?:M|million|[万亿])$", re.I), re.compile(r"\s?(?:[)）,，;；]|[-–—] )")
@@ -251,8 +313,9 @@ _DERIVED = re.compile(  # as in "a version of BERT-base (66M parameters)"
     re.I,
 )
 _SIZES_BETWEEN = re.compile(
-    r"(?:[\s,，、:：(（|*`]|[0-9.]+|\b(?:has|have|having|with|and|an?|of|is|the|its|layers?|blocks?|hidden|size"
-    r"|dimensions?|heads?|attention|encoder|transformer|param(?:eter)?s?|total|about|around|roughly|model)\b"
+    r"(?:[\s,，、:：(（|*`=-]|[0-9.]+|\b(?:has|have|having|with|and|an?|of|is|the|its|layers?|blocks?|hidden|size"
+    r"|[LHA]|dim(?:ension(?:s|al)?)?|heads?|attention|encoder|transformer|param(?:eter)?s?|total|about|around|roughly|model)\b"
+    r"|released|by|Google|OpenAI|Meta|发布|提出|开源|谷歌"
     r"|[模型有共包含具拥个层头编码器隐藏维度大小和总的参数量约为是达高注意力一])*+",
     re.I,
 )
@@ -305,21 +368,29 @@ _ONLY_TOTAL = re.compile(r"\b(?:in total|total|altogether|overall)\b|总共|一�
 def _is_of_layers(side: ChainSide, model: Model) -> bool:
     """Whether a number is the count of a part in all layers."""
     parts = counts_of(tuple(PARTS), model)
-    reach = max(side.reach, side.rough)
-    return any(
-        abs(part.right - side.value) <= reach for part in parts if part.layers == "all" and part.part != WHOLE_MODEL
-    )
+    return any(side.may_mean(part.right) for part in parts if part.layers == "all" and part.part != WHOLE_MODEL)
 
 
 _OF_TABLE = 2  # number of factors in the count of an embedding table
 _OF_PROGRAM = 12  # a total in a program may be this many times too small, as with one layer
 _COUNTS = re.compile(r"\s?(?:param|个?参数)", re.I)
-_COUNTED_ALL, _OF_PARAMETERS = re.compile(r"param|参数量", re.I), re.compile(r"param|参数", re.I)
+_COUNTED_ALL, _OF_PARAMETERS = re.compile(r"param|参数(?:量|数|规模)", re.I), re.compile(r"param|参数", re.I)
 _PARTS = 50  # a rounded number may be off by a fiftieth
 _FOUR_DIGITS = 2000  # a number with an error of at most 1/2,000, such as one of four digits, is meant to be exact
 
 
 _CLASS = re.compile(r"(?<![A-Za-z])([A-Z][A-Za-z0-9]{2,20}(?:Model|For[A-Z][A-Za-z]{2,30}))(?![A-Za-z])")
+
+
+# The class of a total, in brackets behind it: 109.5M parameters (`BertForMaskedLM`, AdamW)
+_CLASS_BEHIND = re.compile(
+    r"[ M]{0,2}(?:trainable |total )?(?:param(?:eter)?s?|参数)\s?[(（]\s?"
+    r"(?P<name>[A-Z]\w{2,20}(?:Model|For[A-Z]\w{2,30}))\b"
+)
+
+
+def _of_class(name: str, model: Model) -> Model | None:
+    return model.changed(architecture=name) if name in {cls.name for cls in model.family.classes} else None
 
 
 def _class_beside(context: Context, count: KnownCount, model: Model) -> Model | None:
@@ -359,8 +430,9 @@ _NAME = re.compile(
 
 
 _AROUND_NAME = re.compile(
-    r"^(?:[\W_]|(?:and|or|vs|versus|while|for|in|the|estimated|total|number of|params|parameters|of|以及|和|而)\s)+"
-    r"|(?:[\W_]|[的总大约共为是有具拥含仅只达]|参数(?:总?量|数量?)?|模型|包含"
+    r"^(?:[\W_]|(?:OpenAI|Google|谷歌|Meta|微软|Microsoft)(?:的| 的|['’]s)?"
+    r"|(?:and|or|vs|versus|while|for|in|the|estimated|total|number of|params|parameters|of|以及|和|而)\s)+"
+    r"|(?:[\W_]|[的总大约共为是有具拥含仅只达]|参数(?:总?量|数量?|规模)?|模型|包含|已经?|[到了]"
     r"|\b(?:has|have|contains?|with|is|only|just|total|count|params|parameters?)\b)++$",
     re.I,
 )
@@ -369,9 +441,9 @@ _AROUND_NAME = re.compile(
 _LONGEST_NAME = 200  # maximum number of characters of a name with the words around it
 
 
-def is_name(names: Collection[str]) -> bool:
-    """Whether words are only the name of a model: BERT-base; base."""
-    short = [name for name in names if len(name) <= _LONGEST_NAME]
+def is_name(context: Context) -> bool:
+    """Whether the nearest words are only the name of a model: BERT-base; base."""
+    short = [name for name in context.names[:1] if len(name) <= _LONGEST_NAME]
     behind_colon = (re.split("[:：]", name.rstrip(" :：*"))[-1] for name in short)
     labels = [_AROUND_NAME.sub("", re.sub(r"\([^()]{0,40}\)?", "", name)) for name in (*short, *behind_colon)]
     return any(_NAME.fullmatch(label) or is_model_name(label) for label in labels)
@@ -387,14 +459,12 @@ def judge_difference(side: ChainSide, model: Model, other: Model) -> Judged:
         for count in every_count(model.config, known_counts)
         if count.model.architecture in classes
     }
-    reach = max(side.reach, side.rough)
-    if any(abs(difference - side.value) <= reach for difference in differences):
+    if any(map(side.may_mean, differences)):
         return Judged("right", counts=counts)
     published = (abs(first - second) for first in _published(model) for second in _published(other))
-    if any(abs(difference - side.value) <= reach for difference in published):
+    if any(map(side.may_mean, published)):
         return Judged("conditional", Fraction(right), counts, (counts,))
-    is_far = not right or not Fraction(1, _FARTHEST) < side.value / right < _FARTHEST
-    if is_far or (reach and abs(right - side.value) * _PARTS < right):
+    if is_far(side.value, right, _FARTHEST) or (side.rough and abs(right - side.value) * _PARTS < right):
         return UNKNOWN
     return Judged("wrong", Fraction(right), counts, (counts,))
 
@@ -414,7 +484,7 @@ def claimed_counts(model: Model) -> tuple[int, ...]:
 
 def name_of(model: Model) -> str:
     """The name of a model's preset, or else the name of its class."""
-    return next((name for name, preset in PRESETS.items() if preset.config == model.config), model.architecture)
+    return preset_with(model.config) or model.architecture
 
 
 _DIFFERENCE = N_("The parameter counts of {first} and {second} differ by {count}.")
@@ -460,7 +530,7 @@ def total_is(model: Model) -> Judged:
 def is_total(context: Context) -> bool:
     """Whether the words beside a number, or its heading, mean the whole model, not a part of it."""
     names = (*context.names, *context.headings[:1])
-    whole = any(re.search(PARTS[WHOLE_MODEL][1], name, re.I) for name in names) or is_name(context.names[:1])
+    whole = any(re.search(PARTS[WHOLE_MODEL][1], name, re.I) for name in names) or is_name(context)
     if OWN_MODEL.search(" ".join(names)) or _is_other_column(context):
         return False
     return whole and not any(names_part_but_whole(name) for name in context.names)
@@ -485,3 +555,29 @@ def searched(value: int, model: Model, *, untied: bool = False) -> Judged | None
         return None
     reason = instead(count.right, known_in_words(count), likeliest.explanation, model.config)
     return Judged("wrong", Fraction(count.right), None, (reason,))
+
+
+def may_be_estimate(side: ChainSide) -> bool:
+    """Whether a number is rounded, but to at least four digits, so that its mistakes can be told apart."""
+    return 0 < side.reach * _FOUR_DIGITS <= side.value
+
+
+def judge_estimate(side: ChainSide, model: Model) -> Judged | None:
+    """Judge a rounded total that leaves out small parts, such as biases; return None for other totals.
+
+    It is right under this condition: somebody who rounds may leave them out on purpose.
+    """
+    diagnosis = diagnose(KnownCount(model, model.num_parameters()), side.typed)
+    likeliest = next(iter(diagnosis.miscounted), None)
+    if likeliest is None or not {cause.miscount for cause in likeliest.explanation} <= _SMALL_PARTS:
+        return None
+    count = likeliest.known_count
+    reason = instead(count.right, known_in_words(count), likeliest.explanation, model.config)
+    return Judged("conditional", Fraction(count.right), None, (reason,))
+
+
+# Mistakes that leave out at most a hundredth of a model.
+_SMALL_PARTS = {
+    *("biases", "layer biases", "attention biases", "qkv biases", "feed-forward biases", "pooler bias"),
+    *("LayerNorm", "LayerNorm half", "embedding LayerNorm", "layer LayerNorms", "pooler", "token types"),
+}

@@ -2,7 +2,7 @@
 
 >>> print(read_adapter("LoraConfig(target_modules={'query', 'value'}, base_model_name_or_path='bert-base-uncased')"))
 Read as: an adapter_config.json (LORA).
-This is BertModel with V = 30,522, H = 768, L = 12, A = 12, I = 3,072, P = 512, T = 2, C = 2: 109,482,240 parameters.
+This is BertModel with V = 30,522, H = 768, L = 12, A = 12, I = 3,072, P = 512, T = 2: 109,482,240 parameters.
 The adapter adds 294,912 parameters to bert-base-uncased.
 peft trains 294,912 of 109,777,152 parameters.
 """
@@ -24,7 +24,9 @@ from bertcalc.families import CLASSES
 from bertcalc.families.bert import BertConfig
 from bertcalc.families.presets import PRESETS, preset_named
 from bertcalc.model.model import Model
+from bertcalc.proofreading.mentions.config_code import CodeAdapter, LoadedModel, adapters_in_code
 from bertcalc.reading.plain_lines import LARGEST
+from bertcalc.reading.several_configs import of_code
 from bertcalc.reading.text_reading import TextReading
 from bertcalc.text import N_, shorten
 from bertcalc.text.loose_json import LONGEST, read_loosely
@@ -41,6 +43,7 @@ _ENUM = re.compile(r"<\w{1,40}\.(\w{1,40}): '[^'\n]{0,60}'>|\b(?:TaskType|PeftTy
 _NESTED = re.compile(r"\b[A-Za-z]\w{0,60}\([^()]{0,500}\)")
 _SET = re.compile(r"\{((?:\s*(?:'[^'\n]{0,200}'|\"[^\"\n]{0,200}\")\s*,?){1,500})\}")
 _QUOTED = re.compile(r"""['"]([\w./-]{1,200})['"]""")
+_SHORT_PROGRAM = 2_000  # maximum length of a program of which an adapter may be a small part
 _LEAST = 4  # a call has to be at least a quarter of the text
 
 # Keys that add parameters in a way that bertcalc does not count, with the values that have no effect.
@@ -56,7 +59,7 @@ _NOT_COUNTED: Mapping[str, tuple[Any, ...]] = {
 def adapter_content(text: str) -> Mapping[str, Any] | None:
     """Parse an adapter's configuration: JSON, a dictionary, or a call such as LoraConfig(r=8, ...).
 
-    Returns None for other texts. If a call names no base model, the first preset that the text mentions in quotation
+    Returns None for other texts. If a call names no base model, the only preset that the text mentions in quotation
     marks is used.
     """
     if len(text) > LARGEST:
@@ -64,6 +67,12 @@ def adapter_content(text: str) -> Mapping[str, Any] | None:
     plain = text.strip("\ufeff \t\r\n")
     call = next(_calls(plain), None) if len(plain) <= LONGEST else None
     written = call[1] if call else plain if plain[:1] == "{" and "peft_type" in plain else ""
+    adapters = _followed(plain) if _CALL.search(plain) else ()
+    if call is None and len(plain) <= _SHORT_PROGRAM and any(adapter.base for adapter in adapters):
+        call = adapters[0].config.text.partition("(")[0], adapters[0].config.text
+    written = adapters[0].config.text if adapters else written
+    if call and adapters and adapters[0].config.unknown:
+        return {"peft_type": _TYPES[call[0]]}  # read_adapter names the value
     with suppress(InputError):
         content = read_loosely(_plain_values(written) if call else written, LARGEST) if written else None
         if isinstance(content, dict) and (call or "peft_type" in content):
@@ -91,14 +100,26 @@ def _plain_values(call: str) -> str:
     return f"{name}{bracket}{inside}"
 
 
+def _followed(text: str) -> tuple[CodeAdapter, ...]:
+    return adapters_in_code(text, _TYPES)
+
+
 def _completed(content: Mapping[str, Any], name: str, text: str) -> Mapping[str, Any]:
-    named = (word for word in _QUOTED.findall(text) if preset_named(word))
-    base = content.get("base_model_name_or_path") or next(named, None)
+    adapter = next(iter(_followed(text)), None)
+    named = {word for word in _QUOTED.findall(text) if preset_named(word)}
+    loaded = adapter.base.name if adapter and adapter.base else next(iter(named)) if len(named) == 1 else None
+    base = content.get("base_model_name_or_path") or loaded
     return {"peft_type": _TYPES[name], **content, "base_model_name_or_path": base}
 
 
 def read_adapter(text: str) -> TextReading:
     """Read an adapter's configuration and count its parameters. Raises InputError for other texts."""
+    adapters = _followed(text)
+    if len(adapters) > 1:
+        raise wrong(_SEVERAL, lines=", ".join(f"{adapter.config.first}" for adapter in adapters))
+    adapter = adapters[0] if adapters else None
+    for key, value in adapter.config.unknown if adapter else ():
+        raise wrong(UNKNOWN_VALUE, key, value, key=key, value=shorten(value))
     content = adapter_content(text)
     if content is None:
         raise wrong(N_("This is not an adapter_config.json: it has no peft_type."))
@@ -110,9 +131,16 @@ def read_adapter(text: str) -> TextReading:
     if model and name:
         if isinstance(base, str) and preset_named(base) is None:
             notes = (Problem.of(N_("The base model is assumed to be {name}, because of the folder name."), name=name),)
-        with suppress(ConfigError):
+        with suppress(InputError):
             model = _of_task(model, content)
+            model = _of_loaded(model, adapter.base) if adapter and adapter.base else model
+    labels = adapter.base.num_labels if adapter and adapter.base else None
+    notes = (*notes, *of_code(adapter.unfollowed if adapter else ()))
     try:
+        if content.get("task_type") == _ENCODER_DECODER:
+            if model:
+                raise wrong(_NO_DECODER, "task_type", _ENCODER_DECODER, task=_ENCODER_DECODER, name=shorten(f"{base}"))
+            content = {**content, "task_type": None}
         change = _change(content)
         if model is None or name is None:
             return _without_base(sentence, change, content)
@@ -126,7 +154,7 @@ def read_adapter(text: str) -> TextReading:
         model,
         tuple(tensor for tensor in adapted.tensors() if not tensor.frozen),
         adapted.num_parameters(),
-        notes=(*notes, *_of_adapted(adapted, model, name)),
+        notes=(*notes, *_of_adapted(adapted, model, name, labels)),
         detail=adapted,
     )
 
@@ -151,6 +179,21 @@ def _of_task(model: Model, content: Mapping[str, Any]) -> Model:
     return Model(model.config, model.family.for_task(task)) if task else model
 
 
+def _of_loaded(model: Model, loaded: LoadedModel) -> Model:
+    """Return the model with the class and the number of labels with which code loads it."""
+    named = loaded.architecture(type(model.config).__name__)
+    architecture = named if CLASSES.get(named) is model.family else model.architecture
+    if loaded.num_labels is None or not type(model.config).has("num_labels"):
+        return Model(model.config, architecture)
+    return Model(replace(model.config, num_labels=loaded.num_labels), architecture)
+
+
+_ENCODER_DECODER = "SEQ_2_SEQ_LM"
+_NO_DECODER = N_("task_type {task} is for models with an encoder and a decoder, such as T5, and {name} is not one.")
+_SEVERAL = N_("The code has several adapters (lines {lines}): keep one of them.")
+UNKNOWN_VALUE = N_("The code sets {key} to {value}, whose value is not in the text: write the value itself.")
+
+
 def _change(content: Mapping[str, Any]) -> PeftChange:
     """Return the adapter as a change of a model. Raises InputError if bertcalc does not count it."""
     kind = _KINDS.get(f"{content['peft_type']}")
@@ -167,7 +210,7 @@ def _change(content: Mapping[str, Any]) -> PeftChange:
     return kind(**arguments)
 
 
-def _of_adapted(adapted: Model, model: Model, name: str) -> Iterator[Problem]:
+def _of_adapted(adapted: Model, model: Model, name: str, labels: int | None) -> Iterator[Problem]:
     count, trained = adapted.num_parameters(), adapted.num_parameters(only_trainable=True)
     message = N_("The adapter adds {count} parameters to {name}.")
     yield Problem.of(message, count=count - model.num_parameters(), name=name)
@@ -177,7 +220,7 @@ def _of_adapted(adapted: Model, model: Model, name: str) -> Iterator[Problem]:
             "They include a copy of {names} ({count} parameters), which is trained and saved; the original is frozen."
         )
         yield Problem.of(message, names=", ".join(map(shorten, copied)), count=sum(copied.values()))
-    if _has_labels(model, copied):
+    if labels is None and _has_labels(model, copied):
         message = N_(
             "An adapter_config.json does not contain the number of labels: the default of {labels} is assumed."
         )

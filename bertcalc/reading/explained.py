@@ -7,6 +7,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
@@ -14,16 +15,19 @@ from bertcalc.config import letters
 from bertcalc.diagnosis.count_lines import TypedLine
 from bertcalc.diagnosis.count_lines import problem as too_long
 from bertcalc.diagnosis.count_lines import read as read_lines
-from bertcalc.diagnosis.hand_count import TermsReport, check
-from bertcalc.diagnosis.number_meanings import meanings_of, number_asked, whole_line_of_peft
+from bertcalc.diagnosis.hand_count import TermsReport, check, names_part
+from bertcalc.diagnosis.number_meanings import field_asked, meanings_of, number_asked, whole_line_of_peft
 from bertcalc.diagnosis.part_words import mistakes_in_words, part_in_words
+from bertcalc.families import CLASSES, hf_json
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
+from bertcalc.proofreading.mentions.config_code import configs_in_code
 from bertcalc.proofreading.mentions.model_names import is_model_name, models_named
 from bertcalc.proofreading.mentions.program import names_in_sums, sizes_by_field, unread_lines
 from bertcalc.proofreading.proofread import proofread
 from bertcalc.reading.plain_lines import sentences
-from bertcalc.reading.text_reading import Kind, TextReading
+from bertcalc.reading.several_configs import configs_in, of_code
+from bertcalc.reading.text_reading import Kind, TextReading, sizes_of
 from bertcalc.text import N_, shorten
 from bertcalc.text.amounts import Typed, amount, typed
 from bertcalc.text.digits import brief
@@ -75,22 +79,61 @@ def is_hand_count(text: str, model: Model) -> bool:
     its value is a calculation.
 
     Notes are not hand counts: they also state sizes of the model, bytes, or the counts of several models. A program
-    that defines its own names is not a hand count either. The proofreader evaluates it.
+    that defines its own names is not a hand count either, unless each of its lines has a value.
     """
     if too_long(text) or _NOT_COUNTS.search(text) or _are_notes(text):
         return False
-    if names_in_sums(text) - set(letters(model.config)) or _names_other_model(text, model):
+    if _names_other_model(text, model):
         return False
     lines = read_lines(text, model.config)
+    if any(_names_other_class(line.name, model) for line in lines):
+        return False
     valued = sum(line.value is not None for line in lines)
+    if valued < len(lines) and names_in_sums(text) - set(letters(model.config)):
+        return False
     if all(_TOTAL_OF_SUMMARY.fullmatch(line.name) for line in lines if line.value is not None):
         return False  # the totals of one or several summaries
     if valued < len(lines) and "\n" not in text.strip():
         return False  # a sentence with equations between commas
     if len(lines) > 1 and len({line.value for line in lines}) == 1:
         return False  # the same total, printed twice
+    settings = sum(line.value is not None and bool(_SETTING.search(line.name)) for line in lines)
+    if len(lines) > 1 and 2 * settings > valued:
+        return False  # the settings of a model or of its training
     fewest = 1 if len(lines) == 1 and _ONE_LINE.search(text) else _FEWEST
     return valued >= fewest and 2 * valued > len(lines)
+
+
+def states_part(text: str, model: Model) -> bool:
+    """Whether a text is a single line that states the parameters of a part of the model.
+
+    >>> from bertcalc.families import build
+    >>> [states_part(f"the pooler has {count}", build("gpt2")) for count in ("590,592 parameters", "0.5 %", "2.4 MB")]
+    [True, False, False]
+    """
+    if "\n" in text.strip() or field_asked(text) or _NOT_COUNTS.search(text) or _OF_OTHERS.search(text):
+        return False
+    if models_named(text) or begins_object(text) or too_long(text) or _TWO_SENTENCES.search(text):
+        return False
+    lines = read_lines(text, model.config)
+    if len(lines) != 1 or _names_other_class(lines[0].name, model):
+        return False
+    return names_part(lines[0], model)
+
+
+_TWO_SENTENCES = re.compile(r"[.。!?！？]\s+\w|[。！？]\w")
+# Signs of a share, bytes, an adapter, or a multiple of a size.
+_OF_OTHERS = re.compile(
+    r"[%％]|(?<![a-z])[kMGT]?i?B\b|bytes?\b|字节|\b(?:lora|adapter|prefix|prompt|bitfit|peft|trainable|trained|rank)\b"
+    r"|训练|微调|\br ?=",
+    re.I,
+)
+
+
+def _names_other_class(label: str, model: Model) -> bool:
+    """Whether a label begins with another class than the model's, so that a count beside it is of this class."""
+    word = re.split(r"\W", label.strip())[0]
+    return word in CLASSES and word != model.architecture
 
 
 def _names_other_model(text: str, model: Model) -> bool:
@@ -98,16 +141,20 @@ def _names_other_model(text: str, model: Model) -> bool:
     return any(name in PRESETS and PRESETS[name].config != model.config for name in models_named(text))
 
 
+_SETTING = re.compile(
+    r"(?:^|[\W_])(?:num|n)_\w+$|_(?:size|sizes|dim|dims|layers|heads|rate|rates|lr|dropout|steps|epochs|length|embeddings)$"
+)
 _TOTAL_OF_SUMMARY = re.compile(r"\W*(?:total|trainable|non-trainable)\W{1,3}params\W*", re.I)
 # Signs of other texts: shapes of activations, code, times in a log, FLOPs, tables of Keras and Lightning.
 _NOT_COUNTS = re.compile(
     r"\(InputLayer\)|\|\s*Name\s*\|\s*Type\s*\|\s*Params|(?:shape['’s]{0,2}|size)\b[^\n]{0,40}torch\.Size\(|\.(?:shape|size\(\))|^\s*(?:class|def|import|from)\s"
     r"|^\s*(?:for\s+\w+\s+in\b|(?:while|if)\b[^\n]*:\s*$|else:\s*$|>>>|In ?\[)|[-+*]=(?!=)"
-    r"|:\s?(?:int|float|bool)\b|\b[0-9]{2}:[0-9]{2}:[0-9]{2}\b|(?<![a-z])(?:FLOPs?|MACs?)(?![a-z])|计算量",
+    r"|^\s*[\"'“][A-Za-z_]+[\"'”]\s*[:：]|:\s?(?:int|float|bool)\b|\b[0-9]{2}:[0-9]{2}:[0-9]{2}\b|(?<![a-z])(?:FLOPs?|MACs?)(?![a-z])|计算量",
     re.I | re.M,
 )
 _BULLET = re.compile(r"^(?:[-*•]|[0-9]{1,2}[.)])\s+")
 _SIGN = re.compile("[:：=]")
+_CELLS = 2
 _LONGEST_SIDE = 40  # maximum number of characters in a name or a value
 _SIZE = re.compile(
     r"(?:num(?:ber)?[ _](?:of[ _])?)?(?:hidden|vocab\w*|embedding|intermediate|attention|transformer|encoder)?[ _]?"
@@ -145,8 +192,13 @@ def _are_notes(text: str) -> bool:
 
 
 def _name_and_value(line: str) -> tuple[str, str] | None:
-    """Split a line at its first colon or equals sign into name and value; None if either is missing or too long."""
-    name, *value = (side.strip() for side in _SIGN.split(line.strip(), maxsplit=1))
+    """Split a line at its first colon or equals sign, or a row of a table with two columns, into name and value.
+
+    The result is None if either is missing or too long.
+    """
+    cells = [cell.strip(" *`") for cell in line.strip().strip("|").split("|")]
+    is_row = line.lstrip().startswith("|") and len(cells) == _CELLS
+    name, *value = cells if is_row else (side.strip() for side in _SIGN.split(line.strip(), maxsplit=1))
     name = _BULLET.sub("", name)
     are_short = value and all(0 < len(side) <= _LONGEST_SIDE for side in (name, *value))
     return (name, value[0]) if are_short else None
@@ -162,19 +214,24 @@ def read_hand_count(text: str, model: Model) -> TextReading:
     if problem := too_long(text):
         raise InputError(problem)
     lines = [
-        line._replace(name="total") if line.name == _TOTAL_IN_FORMULA else line
+        line
         for line in read_lines(text, model.config)
+        if not _SETTINGS.fullmatch(line.text) and (line.value is not None or _HAS_NUMBER.search(line.text))
     ]
+    if lines and lines[-1].name == _TOTAL_IN_FORMULA:
+        lines[-1] = lines[-1]._replace(name="total")
     model = _with_head(lines, model)
     report = check(model, model.final_config, lines)
-    right = _right_lines(report)
     sentence = Problem.of(N_("Read as: a hand count. Lines: {count}."), count=len(lines))
+    if len(lines) == 1 and names_part(lines[0], model):
+        return TextReading("hand-count", sentence, model, notes=tuple(_of_lines(report, model)), detail=report)
+    right = _right_lines(report)
     message = N_("{right} of {count} lines are right. They sum to {typed}; {architecture} has {total} parameters.")
     values = {"typed": brief(report.typed, 15), "total": model.num_parameters(), "architecture": model.architecture}
     if report.typed.denominator == 1:
         values["typed"] = int(report.typed)
     note = Problem.of(message, right=right, count=len(lines), **values)
-    corrections = (*_wrong_lines(report, model), *_gaps(report))
+    corrections = (*_of_lines(report, model, wrong=True), *_gaps(report))
     return TextReading("hand-count", sentence, model, notes=(note, *corrections), detail=report)
 
 
@@ -217,14 +274,19 @@ _CLASSIFIER = re.compile("classif|分类", re.I)
 _MOST_LABELS = 100
 
 
-def _wrong_lines(report: TermsReport, model: Model) -> Iterator[Problem]:
-    """Yield a sentence about each wrong line of a hand count: the right value, and the mistakes that explain it."""
+# A title, and a line with several sizes: vocab 30522, hidden 768, layers 12
+_HAS_NUMBER = re.compile("[0-9=:：]")
+_SETTINGS = re.compile(rf"(?:\W*(?:{_SIZE.pattern}|hidden|[VHLAIPT])\W{{1,3}}[0-9,]{{1,7}}(?=\W|$)){{2,}}\W*", re.I)
+
+
+def _of_lines(report: TermsReport, model: Model, *, wrong: bool = False) -> Iterator[Problem]:
+    """Yield a sentence about each line, or each wrong line, of a hand count: the right value and the mistakes."""
     for verdict in report.verdicts:
         is_right = verdict.is_right or verdict.is_sum or verdict.line.value is None
         name = shorten(verdict.line.name or verdict.line.text)
         if verdict.line.problem:
             yield Problem.of(N_("{line}: {reason}"), line=name, reason=verdict.line.problem)
-        elif is_right:
+        elif wrong and is_right:
             continue
         elif verdict.counted:
             part = part_in_words(verdict.counted, model)
@@ -234,6 +296,8 @@ def _wrong_lines(report: TermsReport, model: Model) -> Iterator[Problem]:
                 yield Problem.of(
                     N_("{line}: {right} is right for {part}. The mistake: {mistakes}."), mistakes=made, **values
                 )
+            elif is_right:
+                yield Problem.of(N_("{line} is right: {right} is the count of {part}."), **values)
             else:
                 yield Problem.of(N_("{line}: {right} is right for {part}."), **values)
         elif verdict.is_term:
@@ -273,12 +337,49 @@ def read_program(text: str, _model: Model) -> TextReading:
     if unread := unread_lines(text, sizes_by_field(report.model) if report.model and not report.assumed else {}):
         message = N_("{program} Lines that were not evaluated: {lines}.")
         sentence = Problem.of(message, program=sentence, lines=", ".join(map(str, unread[:_MOST_NAMED])))
-    return TextReading("program", sentence, report.model, detail=report)
+    return TextReading(
+        "program", sentence, report.model, notes=of_code(configs_in_code(text).unfollowed), detail=report
+    )
 
 
-def read_article(text: str, _model: Model) -> TextReading:
-    """Proofread an article. The text itself determines its model. Raises InputError if the article is too long."""
-    report = proofread(text)
+def read_article(text: str, model: Model) -> TextReading:
+    """Proofread an article. The text itself determines its model. Raises InputError if the article is too long.
+
+    If the article has several configurations, its model is that of the first. If it names no model, it is about
+    ``model``, unless its numbers fit BERT-base better.
+    """
+    first, notes = _first_config(text)
+    report = proofread(text, first)
+    if report.assumed and report.model != model:
+        of_given = proofread(text, model)._replace(assumed=True)
+        report = of_given if len(of_given.of("right")) >= len(report.of("right")) else report
+    is_about_any = bool(report.claims) or not models_named(text)
+    if report.assumed and is_about_any and all(claim.verdict == "unknown" for claim in report.claims):
+        report = report._replace(model=None)  # no number in the text fits the assumed model
     message = N_("Read as: an article. Characters: {characters}. Numbers and calculations: {claims}.")
     sentence = Problem.of(message, characters=len(text), claims=len(report.claims))
-    return TextReading("article", sentence, report.model, detail=report)
+    return TextReading("article", sentence, report.model, notes=notes, detail=report)
+
+
+def _first_config(text: str) -> tuple[Model | None, tuple[Problem, ...]]:
+    """Return the model of the first configuration and a note, if an article has several; otherwise None.
+
+    If code in the article changes a model, the note names its lines.
+    """
+    configs, unfollowed, *_unlisted = configs_in(text)
+    if len(configs) < _FEWEST_CONFIGS:
+        return None, of_code(unfollowed)
+    with suppress(InputError):
+        described = hf_json.read(configs[0].text)
+        model = Model(described.config, described.architecture)
+        values = {"architecture": model.architecture, "sizes": sizes_of(model)}
+        return model, (Problem.of(_FIRST_OF_SEVERAL, count=len(configs), **values),)
+    return None, (Problem.of(_SEVERAL, count=len(configs)),)
+
+
+_FEWEST_CONFIGS = 2
+_SEVERAL = N_("The text has {count} different configurations: paste one of them to count its parameters.")
+_FIRST_OF_SEVERAL = N_(
+    "The text has {count} different configurations. Its numbers are compared with the first: {architecture} with "
+    "{sizes}."
+)

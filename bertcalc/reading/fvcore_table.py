@@ -76,7 +76,7 @@ def read_fvcore(table: FvcoreTable) -> TextReading:
     If the table shows all tensors, their shapes determine the model. Otherwise, the model is the first published model
     that agrees with every row. If there is none, the result has the tensors and the total, but no model.
     """
-    sentence = Problem.of(N_("Read as: an fvcore table with {count} rows."), count=_rows(table))
+    sentence = Problem.of(N_("Read as: an fvcore table. Rows: {count}."), count=_rows(table))
     tensors = tuple(Tensor(name, shape, 1) for name, shape in table.tensors)
     if _has_all_tensors(table):
         return replace(of_tensors("listing", Listing(table.tensors)), sentence=sentence)

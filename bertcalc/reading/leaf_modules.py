@@ -92,8 +92,8 @@ def _with_bias(weight: Shape, arguments: Arguments, rows: int) -> LeafTensors:
 
 
 def _linear(arguments: Arguments) -> LeafTensors:
-    rows = arguments.size(1, "out_features")
-    return _with_bias((rows, arguments.size(0, "in_features")), arguments, rows)
+    rows = arguments.size(1, "out_features", "output_dims")  # MLX prints the second names
+    return _with_bias((rows, arguments.size(0, "in_features", "input_dims")), arguments, rows)
 
 
 def _dense(arguments: Arguments) -> LeafTensors:
@@ -175,7 +175,7 @@ def _embedding(arguments: Arguments) -> LeafTensors:
 
 def _norm(arguments: Arguments) -> LeafTensors:
     """Return the tensors of a LayerNorm. Older releases of PyTorch do not print whether it has a bias."""
-    if not arguments.has("elementwise_affine"):
+    if not arguments.has("elementwise_affine") or not arguments.has("affine"):  # the second name is MLX's
         return LeafTensors()
     shape = arguments.sizes(0, "normalized_shape")
     if not shape:
@@ -232,6 +232,7 @@ def _recurrent(gates: int) -> Callable[[Arguments], LeafTensors]:
 _RULES: dict[str, Callable[[Arguments], LeafTensors]] = {
     **dict.fromkeys(("Linear", "NonDynamicallyQuantizableLinear", "Linear8bitLt", "Linear4bit"), _linear),
     **dict.fromkeys(("DynamicQuantizedLinear", "QuantizedLinear"), _linear),
+    **dict.fromkeys(("WQLinear_GEMM", "WQLinear_GEMV", "WQLinear_GEMVFast", "WQLinear_Marlin"), _linear),  # AutoAWQ
     "Bilinear": _bilinear,
     "Dense": _dense,
     "Conv1D": _conv1d_of_transformers,
@@ -259,7 +260,7 @@ _ENDS: dict[str, Callable[[Arguments], LeafTensors]] = {
 _QUIET = (
     *("Activation", "RotaryEmbedding", "Dropout", "Dropout1d", "Dropout2d", "DropPath", "Identity", "Loss"),
     *("Softmax", "LogSoftmax", "Pool1d", "Pool2d", "Flatten", "Unflatten", "ReLU", "GELU", "SiLU", "ELU", "SELU"),
-    *("Softplus", "Tanhshrink", "Hardtanh", "GLU", "CELU", "Swish", "Threshold", "Softsign", "LogSigmoid"),
+    *("Softplus", "Tanhshrink", "GELUTanh", "Hardtanh", "GLU", "CELU", "Swish", "Threshold", "Softsign", "LogSigmoid"),
     *(
         "ModuleList",
         "ModuleDict",

@@ -36,7 +36,7 @@ _ROW = re.compile(
 )
 _TOTAL = re.compile(rf"(?<![-\w])(?P<count>{_COUNT})[ \t]+Total params|Total params: (?P<rich>{_COUNT})")
 _SIZE = re.compile(
-    rf"(?P<size>{_COUNT})[ \t]+Total estimated model params size|model params size \(MB\): (?P<rich>{_COUNT})"
+    rf"(?P<size>{_COUNT})[ \t]*Total estimated model params size|model params size \(MB\): (?P<rich>{_COUNT})"
 )
 _UNITS = {"K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
 _WIDTHS = (4, 2, 8)  # bytes per parameter in the trainer's precisions
@@ -94,7 +94,7 @@ def lightning_table(text: str) -> LightningTable | None:
 
 def read_lightning(table: LightningTable) -> TextReading:
     """Read a table: recognize its published model, or give the range of its total."""
-    sentence = Problem.of(N_("Read as: a PyTorch Lightning summary with {count} rows."), count=len(table.rows))
+    sentence = Problem.of(N_("Read as: a PyTorch Lightning summary. Rows: {count}."), count=len(table.rows))
     low, high = table.total[0], table.total[-1]
     rounded = Problem.of(N_("The table rounds its counts: the total is between {low} and {high}."), low=low, high=high)
     model, row, beside = next(table.models(), (None, None, ()))

@@ -11,12 +11,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from itertools import islice
+from itertools import islice, product
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from bertcalc.checkpoints.checkpoint import BUFFERS, family_of_names
-from bertcalc.config import ConfigError
+from bertcalc.checkpoints.checkpoint import BUFFERS, family_of_names, wrapper_of
+from bertcalc.config import Config, ConfigError
 from bertcalc.families import FAMILIES
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
@@ -24,31 +24,32 @@ from bertcalc.model.modules import Shape, Tensor
 from bertcalc.proofreading.mentions.plain_text import without_prompts
 from bertcalc.reading.plain_lines import sentences, without_ansi
 from bertcalc.reading.recognition import TELLING, Recognition, recognized, stored, with_ties, without_adapters
-from bertcalc.reading.stored_parts import is_of_torch_optimizer, unpacked
 from bertcalc.reading.tensor_counts import Counts, counted, shapes_of
-from bertcalc.reading.text_reading import Kind, PossibleCount, TextReading, of_ties
+from bertcalc.reading.tensors.batch_shapes import check_labels, check_names
+from bertcalc.reading.tensors.listed_names import ENDINGS, NAME, REACH, column_of, name_after, name_before, names_follow
+from bertcalc.reading.tensors.packed_weights import is_packed_matrix, unpack_weights
+from bertcalc.reading.tensors.shared_tables import SharedTables, shared_in
+from bertcalc.reading.tensors.stored_parts import is_of_torch_optimizer, unpacked
+from bertcalc.reading.text_reading import Kind, PossibleCount, TextReading, of_tie, of_ties
 from bertcalc.storage.tensorflow_names import OF_CLASSIFIER, is_of_albert, is_of_optimizer, pytorch_tensor
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import Problem, wrong
 
 _SIZE = r"[0-9][0-9,_']{0,20}"
 _SHAPE = re.compile(
-    rf"[\[(] {{0,4}}(?P<sizes>{_SIZE}(?:,? {{1,4}}{_SIZE}){{0,7}}) {{0,4}},? {{0,4}}[\])]"
+    rf"[\[(] {{0,9}}(?P<sizes>{_SIZE}(?:,? {{1,9}}{_SIZE}){{0,7}}) {{0,4}},? {{0,4}}[\])]"
     rf"|(?<![\w.])(?P<crossed>{_SIZE}(?: ?[x×] ?{_SIZE}){{1,7}})(?![\w.])|(?:Size|Shape)\(\[(?P<scalar>)\]\)"
+    r"|(?<=\w[\s:,|=])(?:\(\)|\[\])(?=\s*(?:[|,]|$|[0-9]))",
+    re.MULTILINE,
 )
-_NAME = re.compile(
-    r"(?<![\w./])[A-Za-z_0-9][\w-]*(?:[./][\w*-]+)+(?::0)?|(?<=['\"])[A-Za-z_]\w*(?=['\"])"
-    r"|(?<=name = )[A-Za-z_]\w*(?=:0)"
-)
-_ALONE = re.compile(r"\s*[A-Za-z_]\w*[\s:|,>=-]*(?:torch\.Size\(\s*)?")
-_WORD = re.compile(r"[A-Za-z_]\w*")
-_NOT_NAMES = ("torch.", "tf.", "np.", "numpy.", "param.", "jnp.", "nn.")
 _NUMBER = re.compile(r"(?<![\w.,])[0-9][0-9,_]*(?![\w.,])")
 _AFTER = 80  # characters after a shape in which a count may follow
-_BEFORE = 300  # characters before a shape that may contain its name
 _MOST_TENSORS = 20_000
 _MOST_DIGITS = 18
-_MORE_BUFFERS = (*BUFFERS, "num_batches_tracked", "running_mean", "running_var", "inv_freq", "masked_bias")
+_MORE_BUFFERS = (
+    *(*BUFFERS, "num_batches_tracked", "running_mean", "running_var", "inv_freq", "masked_bias", "final_logits_bias"),
+    *("relative_position_index", "e_score_correction_bias"),
+)
 _SMALLEST_COUNT = 100  # a smaller number after a shape is probably a line number
 
 
@@ -61,6 +62,9 @@ class Listing(NamedTuple):
     contradictions: tuple[Problem, ...] = ()
     from_tensorflow: bool = False
     quantized: int = 0  # number of weights that are stored in fewer bits
+    by_bits: tuple[tuple[int, int], ...] = ()  # (bits, elements of packed weights), if several are possible
+    packed: tuple[str, ...] = ()  # packed weights of an unknown format
+    repeated: int = 0  # number of names that are listed again
 
 
 class _ListedTensor(NamedTuple):
@@ -76,8 +80,8 @@ def listed(text: str) -> Listing:
     """
     tensors: dict[str, Shape] = {}
     contradictions: list[Problem] = []
-    optimizer, slashes = 0, 0
-    plain = _MISMATCH.sub(r"\g<shape>", without_prompts(without_ansi(text)))
+    optimizer, slashes, repeated = 0, 0, 0
+    plain = _STRIDES.sub("", _MISMATCH.sub(r"\g<shape>", without_prompts(without_ansi(text))))
     entries = list(_entries(plain)) or _nameless(plain)
     albert = any(is_of_albert(entry.name) for entry in entries)
     for name, shape, written in entries:
@@ -87,6 +91,7 @@ def listed(text: str) -> Listing:
         if "/" in name or name in OF_CLASSIFIER:
             slashes += 1
             name, shape = pytorch_tensor(name, shape, albert)
+        repeated += name in tensors
         if tensors.setdefault(name, shape) != shape:
             message = N_("{name} is listed with two shapes: the first is used.")
             contradictions.append(Problem.of(message, name=shorten(name)))
@@ -99,9 +104,12 @@ def listed(text: str) -> Listing:
         optimizer=optimizer + listing.optimizer,
         contradictions=tuple(contradictions[:5]),
         from_tensorflow=from_tensorflow,
+        repeated=repeated,
     )
 
 
+# What TorchScript prints after the sizes: Float(2, 768, strides=[768, 1], requires_grad=1, device=cpu)
+_STRIDES = re.compile(r", strides=\[[0-9, ]{0,90}\][^()\n]{0,90}(?=\))")
 # A warning that transformers prints. The model has the second shape.
 _MISMATCH = re.compile(
     r"found shape torch\.Size\(\[[0-9, ]{0,90}\]\) in the checkpoint and "
@@ -115,9 +123,21 @@ def of_stored(tensors: Mapping[str, Shape], integers: Collection[str] = ()) -> L
     ``integers`` are the names of integer tensors, which are buffers.
     """
     states = {name for name in tensors if is_of_torch_optimizer(name)}
-    plain, quantized = unpacked({name: shape for name, shape in tensors.items() if name not in states})
-    buffers = dict.fromkeys((*_buffers(plain), *(name for name in plain if name in integers)))
-    return Listing(tuple(plain.items()), tuple(buffers), len(states), quantized=quantized)
+    stored_weights = {name: shape for name, shape in tensors.items() if name not in states}
+    plain, quantized = unpacked(stored_weights)
+    unchanged = [name for name in plain if name in integers and plain[name] == tensors[name]]
+    usual = dict.fromkeys(_buffers(plain))
+    packed = {name: None for name in unchanged if is_packed_matrix(name, plain[name]) and name not in usual}
+    masks = (name for name, shape in plain.items() if _is_mask(name, shape))
+    buffers = dict.fromkeys((*usual, *masks, *(name for name in unchanged if name not in packed)))
+    listing = Listing(tuple(entry for entry in plain.items() if entry[0] not in packed), tuple(buffers), len(states))
+    by_bits = tuple(unpack_weights(stored_weights).by_bits.items())
+    return listing._replace(quantized=quantized, by_bits=by_bits, packed=tuple(packed))
+
+
+def _is_mask(name: str, shape: Shape) -> bool:
+    """Whether a tensor is the causal mask that attention modules such as GPT-Neo's call their bias."""
+    return name.endswith(".bias") and len(shape) == 4 and shape[:2] == (1, 1) and shape[2] == shape[3]
 
 
 def _buffers(names: Iterable[str]) -> tuple[str, ...]:
@@ -141,12 +161,15 @@ def _entries(text: str) -> Iterator[_ListedTensor]:
     shapes = _with_single_sizes(text, list(_shapes(text)))
     if len(shapes) > _MOST_TENSORS:
         raise wrong(N_("This text has too many shapes: at most {most} are allowed."), most=_MOST_TENSORS)
+    is_reversed = names_follow(text, [(start, after) for start, after, _shape in shapes])
     for number, (start, after, shape) in enumerate(shapes):
-        before = text[max(end, start - _BEFORE) : start]
-        name = _name(before)
+        following = shapes[number + 1][0] if number + 1 < len(shapes) else len(text)
+        if is_reversed:
+            name = name_after(text[after : min(following, after + REACH)])
+        else:
+            name = name_before(text[max(end, start - REACH) : start])
         end = after
         if name:
-            following = shapes[number + 1][0] if number + 1 < len(shapes) else len(text)
             yield _ListedTensor(name, shape, _written(text[after : min(following, after + _AFTER)], shape))
 
 
@@ -164,11 +187,13 @@ def _with_single_sizes(text: str, shapes: list[tuple[int, int, Shape]]) -> list[
     """
     columns: set[str] = set()
     lines_with_shapes: set[int] = set()
-    for start, _after, _shape in shapes:
+    for start, after, _shape in shapes:
         line = text.rfind("\n", 0, start) + 1
         lines_with_shapes.add(line)
-        if text[start].isdigit() and (column := _column(text[max(line, start - _BEFORE) : start])):
-            columns.add(column)
+        if text[start].isdigit():
+            end = text[after : after + REACH].partition("\n")[0]
+            columns.add(column_of(text[max(line, start - REACH) : start], end))
+    columns.discard("")
     if not columns:
         return shapes
     single = [
@@ -176,22 +201,13 @@ def _with_single_sizes(text: str, shapes: list[tuple[int, int, Shape]]) -> list[
         for line in _LINE.finditer(text)
         if line.start() not in lines_with_shapes
         for size in islice(_NUMBER.finditer(line[0]), _MOST_COLUMNS)
-        if len(size[0]) <= _MOST_DIGITS and _column(line[0][: size.start()]) in columns
+        if len(size[0]) <= _MOST_DIGITS and column_of(line[0][: size.start()], line[0][size.end() :]) in columns
     ]
     return sorted([*shapes, *single])
 
 
 _LINE = re.compile(r"^[^\n]{1,1000}", re.MULTILINE)
 _MOST_COLUMNS = 8
-
-
-def _column(before: str) -> str:
-    """Identify the column of a number by the text between the last name before it and the number.
-
-    The result is empty if there is no name.
-    """
-    names = [name for name in islice(_NAME.finditer(before), _MOST_COLUMNS) if _is_name(name[0])]
-    return " ".join(["name", *_NUMBER.sub("0", before[names[-1].end() :]).split()]) if names else ""
 
 
 def _sizes(text: str) -> Shape | None:
@@ -213,36 +229,6 @@ def _sizes(text: str) -> Shape | None:
 _GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+")
 
 
-def _name(before: str) -> str:
-    """Return the last name before a shape, on the same line or on the line above; empty if there is none."""
-    lines = before.rstrip(" \t").split("\n")
-    for line in reversed(lines[-2:]):
-        names = [name for name in _NAME.findall(line) if _is_name(name)]
-        if names:
-            return str(names[-1])
-        if _ALONE.fullmatch(line) and (word := _WORD.search(line)) and word[0] not in _WORDS:
-            return word[0]
-    return ""
-
-
-_WORDS = ("torch", "shape", "Shape", "Size", "size", "In", "Out")
-
-
-def _is_name(name: str) -> bool:
-    """Whether a word with dots or slashes may name a tensor.
-
-    The names of sentence-transformers' tensors begin with a number.
-    """
-    first, _dot, rest = name.partition(".")
-    if _ON_THE_HUB.fullmatch(name) and not name.endswith(_OF_TENSORFLOW):
-        return False
-    return not name.startswith(_NOT_NAMES) and (not first[:1].isdigit() or (first.isdecimal() and rest[:1].isalpha()))
-
-
-_ON_THE_HUB = re.compile(r"[\w.-]+/[\w.-]+")  # the owner and the name of a model
-_OF_TENSORFLOW = ("kernel", "bias", "gamma", "beta", "weights", "weight", "embeddings", "table", ":0")
-
-
 def _written(text: str, shape: Shape) -> int | None:
     """Return the count that a line states after a shape; None if there is none.
 
@@ -260,79 +246,29 @@ def read_listing(text: str) -> TextReading:
     """Read a listing and recognize its model by names and shapes. Raises InputError if it has no tensors of a model."""
     listing = listed(text)
     counts = counted(text)
-    tensors = sum(name.endswith(_ENDINGS) for name, _count in counts)
-    if len(counts) > len(listing.tensors) and 2 * tensors >= len(counts):
+    tensors = sum(name.endswith(ENDINGS) for name, _count in counts)
+    if len(counts) > len(listing.tensors) and (tensors >= _FEWEST_COUNTS or 2 * tensors >= len(counts)):
         return _of_counts(counts, text)
     if not listing.tensors and (names := names_alone(text)):
-        return _of_names(names)
-    if data := _data_in(text, [name for name, _shape in listing.tensors]):
-        raise wrong(_SHAPES_OF_DATA, names=", ".join(data[:3]))
+        return _of_names(names, text)
+    if all(name.startswith(f"{_NAMELESS} ") for name, _shape in listing.tensors):
+        plain = without_ansi(text)
+        starts = [start for start, _end, _shape in _shapes(plain)]
+        check_labels(plain, starts, [shape for _name, shape in listing.tensors])
+    else:
+        check_names([name for name, _shape in listing.tensors])
     if not listing.tensors:
         raise wrong(
             N_("This text lists no tensors: write a name and a shape in each line, such as {example}."),
             example=_EXAMPLE,
         )
-    reading = of_tensors("listing", listing, text)
-    if len(_MISMATCH.findall(text)) < len(listing.tensors):
-        return reading
-    return replace(reading, notes=(*reading.notes, Problem.of(_OTHERS_LEFT_OUT)))
-
-
-_OTHERS_LEFT_OUT = N_("The warning lists only the tensors whose shape differs from the checkpoint.")
-_SHAPES_OF_DATA = N_(
-    "These are the shapes of a batch or of activations ({names}), which have no parameters: list the tensors of the "
-    "model instead, such as pooler.dense.weight torch.Size([768, 768])."
-)
-
-
-def _data_in(text: str, names: Sequence[str]) -> list[str]:
-    """Return the names of inputs and activations if a listing consists of them; empty if it lists a model."""
-    if names and all(name.startswith(f"{_NAMELESS} ") for name in names):
-        labels = [
-            line[: shape.start()].removesuffix("torch.Size(").strip(" :：=") for line, shape in _lines_with_shapes(text)
-        ]
-        return labels if labels and all(map(_LABEL_OF_DATA.search, labels)) else []
-    plain = {name: _PRINTED.sub("", name) for name in names}
-    sure = [name for name in names if _INPUT.search(plain[name])]
-    if any(_PARAMETER.search(plain[name]) for name in names if name not in sure):
-        return []
-    data = [name for name in names if name in sure or name != plain[name] or _OUTPUT.search(name)]
-    return data if 2 * len(data) > len(names) and (sure or len(data) == len(names)) else []
-
-
-def _lines_with_shapes(text: str) -> Iterator[tuple[str, re.Match[str]]]:
-    for line in without_ansi(text).split("\n"):
-        if shape := _SHAPE.search(line):
-            yield line, shape
-
-
-_PRINTED = re.compile(r"(?:\.data)?\.shape$")  # endings of printed expressions, such as outputs.shape
-# Endings of the names of model inputs and of module outputs. Parameters may have the names of outputs, too.
-_INPUT = re.compile(
-    r"(?:^|[_./])(?:ids|masks?|labels?|class_labels|images?|pixel_values|bbox|boxes|logits|hidden_states?"
-    r"|last_hidden_state|pooler_output|embeds(?:_proj)?|offset_mapping|attentions|xpath_\w+_seq)$",
-    re.I,
-)
-_OUTPUT = re.compile(
-    r"(?:^|[_./])(?:inputs?|outputs?|targets?|features?|sizes|seq|scores|probs|values|batch|x|y)$", re.I
-)
-_PARAMETER = re.compile(
-    r"weight|bias|kernel|gamma|beta|embedd|norm|proj|quer|key|dense|linear|lora|table|running_|scale|intermediate|att"
-    r"|\bw[a-z]{0,2}[0-9]?$|\bb[0-9]?$|\bfc[0-9]?$|token$",
-    re.I,
-)
-_LABEL_OF_DATA = re.compile(
-    r"\b(?:outputs?|inputs?|logits|hidden|(?:shape|size) of (?!tensor|param|weight)|activations?|features?|batch"
-    r"|images?|masks?|labels?)\b"
-    r"|输出|输入|形状",
-    re.I,
-)
+    return of_tensors("listing", listing, text)
 
 
 def is_list_of_counts(text: str, model: Model) -> bool:
     """Whether a text lists tensors with their numbers of parameters and is not a hand count of ``model``."""
     counts = counted(text)
-    tensors = sum(name.endswith(_ENDINGS) for name, _count in counts)
+    tensors = sum(name.endswith(ENDINGS) for name, _count in counts)
     lines = sum(any(map(str.isalnum, line)) for line in text.split("\n"))
     if tensors < _FEWEST_COUNTS or 2 * len(counts) < lines or sentences(text) >= len(counts):
         return False
@@ -345,13 +281,12 @@ def is_list_of_counts(text: str, model: Model) -> bool:
     return not is_hand_count or _of_counts(counts, text).agrees
 
 
-_ENDINGS = (".weight", ".bias", ".gamma", ".beta")
 _FEWEST_COUNTS = 3  # minimum number of tensors in a list
 
 
 def names_alone(text: str) -> tuple[str, ...]:
     """Return the tensor names if a text consists of them, such as ``state_dict().keys()``; empty for other texts."""
-    names = tuple(dict.fromkeys(name for name in _NAME.findall(without_ansi(text)) if name.endswith(_ENDINGS)))
+    names = tuple(dict.fromkeys(name for name in NAME.findall(without_ansi(text)) if name.endswith(ENDINGS)))
     written = sum(map(len, names))
     return names if len(names) >= _FEWEST_NAMES and 2 * written >= len("".join(text.split())) else ()
 
@@ -359,19 +294,26 @@ def names_alone(text: str) -> tuple[str, ...]:
 _FEWEST_NAMES = 5
 
 
-def _of_names(names: tuple[str, ...]) -> TextReading:
-    """Read names without shapes: they may show the class and the number of layers, but no sizes."""
+def _of_names(names: tuple[str, ...], text: str) -> TextReading:
+    """Read names without shapes: they may show the class and the number of layers, but no sizes.
+
+    Rounded counts beside the names, such as 23.4M, do not show sizes either.
+    """
     sentence = Problem.of(N_("Read as: a list of the names of {count} tensors."), count=len(names))
-    notes = [
-        Problem.of(
-            N_("Names alone show no sizes: list each tensor with its shape, such as {example}."), example=_EXAMPLE
+    message = N_("Names alone show no sizes: list each tensor with its shape, such as {example}.")
+    if 2 * len(_ROUNDED.findall(text)) > len(names):
+        message = N_(
+            "The counts in the text are rounded, so they show no sizes: list shapes instead, such as {example}."
         )
-    ]
-    if model := _named_model({name for name in names if name not in _buffers(names)}):
+    notes = [Problem.of(message, example=_EXAMPLE)]
+    if model := _named_model(set(names).difference(_buffers(names))):
         message = N_("The names belong to {architecture} with {layers} layers.")
         layers = model.config.num_hidden_layers
         notes.insert(0, Problem.of(message, architecture=model.architecture, layers=layers))
     return TextReading("listing", sentence, notes=tuple(notes))
+
+
+_ROUNDED = re.compile(r"(?<![\w.])[0-9]{1,6}(?:\.[0-9]{1,6})? ?[KMB](?![A-Za-z])")
 
 
 def _named_model(names: set[str]) -> Model | None:
@@ -406,11 +348,12 @@ def _of_counts(counts: Counts, text: str) -> TextReading:
     reading = of_tensors("listing", Listing(shapes, _buffers(dict(shapes))), text)
     if reading.model is not None and not reading.reshaped:
         return replace(reading, sentence=sentence)
-    tensors = tuple(Tensor(name, (count,), 1) for name, count in counts)
-    left_out = bool(_LEFT_OUT.search(text))
-    return TextReading(
-        "listing", sentence, None, None, tensors, sum(count for _name, count in counts), left_out, notes=(_NO_SHAPES,)
-    )
+    buffers = _buffers(dict(counts))
+    tensors = tuple(Tensor(name, (count,), 1) for name, count in counts if name not in buffers)
+    shared = shared_in({tensor.name: tensor.shape for tensor in tensors})
+    number, possible = _with_shared(shared, sum(tensor.num_parameters() for tensor in tensors), text)
+    notes, left_out = (_NO_SHAPES, *_stacks(shared)), bool(_LEFT_OUT.search(text))
+    return TextReading("listing", sentence, None, None, tensors, number, left_out, possible, notes=notes)
 
 
 _NO_SHAPES = Problem.of(
@@ -422,7 +365,10 @@ _EXAMPLE = "pooler.dense.weight torch.Size([768, 768])"
 
 def of_tensors(kind: Kind, listing: Listing, text: str = "") -> TextReading:
     """Recognize the model of tensors with names and shapes. ``text``, which lists them, may contain their total."""
-    sentence = Problem.of(N_("Read as: a listing of {count} tensors."), count=len(listing.tensors))
+    if listing.by_bits:
+        return _of_bits(of_tensors(kind, listing._replace(by_bits=()), text), listing.by_bits)
+    one, several = N_("Read as: a listing of one tensor."), N_("Read as: a listing of {count} tensors.")
+    sentence = Problem.of(one if len(listing.tensors) == 1 else several, count=len(listing.tensors))
     if listing.from_tensorflow:
         sentence = Problem.of(N_("Read as: the {count} variables of a TensorFlow model."), count=len(listing.tensors))
     if kind == "safetensors-header":
@@ -433,9 +379,19 @@ def of_tensors(kind: Kind, listing: Listing, text: str = "") -> TextReading:
     recognition = recognized([*stored(listing.tensors)]) or _under_other_names(listing)
     left_out = bool(_LEFT_OUT.search(text))
     notes = tuple(_notes(listing, left_out))
+    left_out = left_out or bool(listing.packed) or _has_several(listing)
+    # A file never has two copies of a shared matrix: save_pretrained leaves out the second one.
+    shared = None if kind == "safetensors-header" else shared_in({tensor.name: tensor.shape for tensor in tensors})
     if recognition is None:
-        return TextReading(kind, sentence, None, None, tensors, count, left_out, notes=notes)
+        number, possible = _with_shared(shared, count, text)
+        notes = (*notes, *_stacks(shared), *_of_part([tensor.name for tensor in tensors]))
+        return TextReading(kind, sentence, None, None, tensors, number, left_out, possible, notes=notes)
     recognition, possible = _with_ties(recognition, listing, text)
+    number = recognition.num_parameters
+    if not possible and not recognition.second_names:
+        other, possible = _with_shared(shared, number, text)
+        if not recognition.agrees:
+            number, notes = other, (*notes, *_stacks(shared))
     possible = (*_of_all_layers(recognition), *possible)
     return TextReading(
         kind,
@@ -443,8 +399,8 @@ def of_tensors(kind: Kind, listing: Listing, text: str = "") -> TextReading:
         recognition.model,
         recognition.model,
         tensors,
-        recognition.num_parameters,
-        left_out,
+        min(possible).parameters if number is None else number,
+        left_out or number is None,
         possible,
         recognition.missing,
         recognition.additional,
@@ -453,6 +409,55 @@ def of_tensors(kind: Kind, listing: Listing, text: str = "") -> TextReading:
         recognition.preset,
         notes,
     )
+
+
+def _has_several(listing: Listing) -> bool:
+    """Whether a text lists some tensors again, but not all of them: they may belong to another model."""
+    return _FEWEST_REPEATED <= listing.repeated < len(listing.tensors)
+
+
+_FEWEST_REPEATED = 3
+
+
+def _of_part(names: Sequence[str]) -> Iterator[Problem]:
+    """Yield a note if the names are some of those of a model."""
+    if len(names) < _FEWEST_NAMES:
+        return
+    wrapper = wrapper_of(stored((name, ()) for name in names))
+    inside = [without_adapters(name.removeprefix(wrapper)) for name in names]
+    family = family_of_names(inside)
+    layers = max((int(number) for name in inside for number in _LAYER_NUMBER.findall(name)), default=0) + 1
+    for cls, config in product((family.base, *family.classes), (family.config.default(), family.fullest())):
+        with suppress(ConfigError):
+            model = _with_layers(config, cls.name, layers)
+            own = {model.without_prefix(tensor.name): tensor.name for tensor in model.tensors(folded=False)}
+            tied = {model.without_prefix(name) for name in _tied_names(model)}
+            listed_names = {model.without_prefix(name) for name in inside}
+            absent = [name for bare, name in own.items() if bare not in listed_names]
+            if listed_names <= own.keys() | tied and absent:
+                yield Problem.of(_PART, architecture=model.architecture, names=", ".join(map(shorten, absent[:3])))
+                return
+
+
+_PART = N_("The names fit {architecture}, but some of its tensors are not in the text, such as {names}.")
+
+
+def _with_layers(config: Config, architecture: str, layers: int) -> Model:
+    changed: dict[str, Any] = {type(config).own_name("num_hidden_layers"): layers}
+    return Model(replace(config, **changed), architecture)
+
+
+def _of_bits(reading: TextReading, by_bits: tuple[tuple[int, int], ...]) -> TextReading:
+    """Return the counts of a reading for each possible number of bits; its own count has the first."""
+    first = by_bits[0][1]
+    possible = tuple(
+        PossibleCount(
+            (reading.num_parameters or 0) - first + elements,
+            Problem.of(N_("if the packed weights have {bits} bits"), bits=bits),
+        )
+        for bits, elements in by_bits
+    )
+    return TextReading(reading.kind, reading.sentence, possible_counts=possible, notes=reading.notes)
 
 
 _LEFT_OUT = re.compile(r"^[ \t]{0,80}(?:\.{3,12}|…{1,6})[ \t,]{0,9}$|\)…", re.MULTILINE)
@@ -517,24 +522,72 @@ def _with_ties(recognition: Recognition, listing: Listing, text: str) -> tuple[R
         return recognition, ()
     if listing.buffers:
         return again, ()  # only a state_dict lists buffers
-    counts = tuple(of_ties(tied, again.num_parameters))
+    counts = tuple(_of_listed_ties(tied, again.num_parameters, {name for name, _shape in listing.tensors}))
     if any(f"{counts[-1].parameters:{sign}}" in text for sign in (",", "")):
         return recognition, ()
     return again, counts
+
+
+def _of_listed_ties(tied: Model, count: int, names: set[str]) -> Iterator[PossibleCount]:
+    """Yield the counts with a tied and with an untied head; older releases tie the bias of the head in both."""
+    untied = with_ties(tied, False)
+    biases = tied.ties().keys() - (untied.ties() if untied else {})
+    unlisted = [
+        tensor.num_parameters()
+        for tensor in (untied.tensors(folded=False) if untied else ())
+        if tensor.name in biases
+        and tensor.name.endswith(".bias")
+        and not any(name.endswith(tied.without_prefix(tensor.name)) for name in names)  # also behind "module."
+    ]
+    for possible in of_ties(tied, count):
+        is_untied = possible.parameters > count
+        yield possible._replace(parameters=possible.parameters - sum(unlisted)) if is_untied else possible
+
+
+def _with_shared(shared: SharedTables | None, count: int, text: str) -> tuple[int | None, tuple[PossibleCount, ...]]:
+    """Count shared matrices once, and return the possible counts if a head may be tied or separate.
+
+    ``count`` counts every listed tensor. The number is None if the names do not show whether the class ties the head.
+    """
+    if shared is None:
+        return count, ()
+    count -= shared.repeated
+    if not shared.heads:
+        return count, ()
+    heads = (name for name in shared.heads if name.endswith(".weight"))
+    possible = of_tie(count - shared.parameters, count, ", ".join(map(shorten, heads)))
+    for stated in possible:
+        if any(f"{stated.parameters:{sign}}" in text for sign in (",", "")):
+            return stated.parameters, ()
+    return possible[0].parameters if shared.is_known else None, possible
+
+
+def _stacks(shared: SharedTables | None) -> Iterator[Problem]:
+    if shared and shared.stacks:
+        names = ", ".join(map(shorten, (shared.table, *shared.stacks)))
+        yield Problem.of(N_("Counted once, because they are the same table: {names}."), names=names)
+
+
+_AGAIN = N_("{count} tensors are listed again: if the text has several models, paste one of them.")
 
 
 def _notes(listing: Listing, left_out: bool) -> Iterator[Problem]:
     yield from listing.contradictions
     if left_out:
         yield Problem.of(N_("Some lines of the listing are missing."))
+    if _has_several(listing):
+        yield Problem.of(_AGAIN, count=listing.repeated)
     if listing.tensors and listing.tensors[0][0].startswith(f"{_NAMELESS} "):
         yield Problem.of(N_("The tensors have no names, so their model is unknown."))
     if listing.optimizer:
-        message = N_("{count} optimizer variables are left out.")
+        message = N_("Variables of the optimizer, which are left out: {count}.")
         yield Problem.of(message, count=listing.optimizer)
     if listing.quantized:
         message = N_("Quantized weights: {count}. Their scales, zero points and tables are not counted.")
         yield Problem.of(message, count=listing.quantized)
+    if listing.packed:
+        message = N_("Not counted, because they are packed in an unknown format: {names}.")
+        yield Problem.of(message, names=", ".join(map(shorten, listing.packed[:4])))
     if listing.buffers:
         message = N_("Not counted, because they are buffers: {names}.")
         yield Problem.of(message, names=", ".join(map(shorten, listing.buffers[:4])))

@@ -7,7 +7,9 @@ r"""Remove what terminals, notebooks and editors add to a pasted text.
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from html import unescape
 from itertools import pairwise
+from operator import itemgetter
 
 from bertcalc.text import N_
 from bertcalc.text.problem import wrong
@@ -17,7 +19,7 @@ _ANSI = re.compile(r"\x1b(?:\[[0-9;?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,200}(
 _PROMPT = re.compile(r" {0,20}(?:>>>|(?:In|Out) ?\[[0-9 ]{0,6}\]:)(?: |$)")
 _LINE_NUMBER = re.compile(r" {0,8}[0-9]{1,6}(?: ?[|:.│] ?| (?=[( A-Z)]))")
 _MARK = re.compile(r" {0,20}(?:[>#|│•*-]|//)(?: |$)")
-_BREAK = re.compile(r"<br ?/?>\n?", re.IGNORECASE)
+_BREAK = re.compile(r"<br ?/?>\n?|</?(?:pre|code)>", re.IGNORECASE)
 _INVISIBLE = str.maketrans({"\u00a0": " ", "\u3000": " ", "\u200b": None, "\ufeff": None, "\r": "\n", "\x00": None})
 
 
@@ -35,6 +37,8 @@ def without_ansi(text: str) -> str:
     """
     if text.count("\\n") > max(3, text.count("\n")):
         text = text.replace('\\"', '"').replace("\\n", "\n")
+    if "&" in text:
+        text = unescape(text)  # the source of a web page
     return _ANSI.sub("", text.replace("\r\n", "\n")).translate(_INVISIBLE)
 
 
@@ -62,6 +66,31 @@ def plain_lines(text: str) -> list[str]:
     return [part for line in lines for part in _split(_without_prefix(line))]
 
 
+def plain_table(text: str) -> str:
+    """Return a text with tables whose lines begin with the tables' rows, and whose thousands have commas.
+
+    A prefix that all rules of the tables have, such as the time in a log or a line number, is removed.
+
+    >>> plain_table(f"9 {'=' * 20}\\n10 dense (Dense) 1.536\\n11 {'=' * 20}\\n12 Total params: 1.536")
+    '====================\\ndense (Dense) 1,536\\n====================\\nTotal params: 1,536'
+    """
+    text = _QUOTE.sub("", _BREAK.sub("\n", without_ansi(text)))
+    prefixes = Counter(_NUMBERS.sub("0", match["prefix"]) for match in _RULE.finditer(text))
+    prefix, count = max(prefixes.items(), key=itemgetter(1), default=("", 0))
+    if prefix.strip() and count >= _FEWEST_RULES:
+        text = re.sub(f"^{re.escape(prefix).replace('0', ' *[0-9]+')}", "", text, flags=re.MULTILINE)
+    if total := _TOTAL.search(text):
+        grouped = rf"(?<![0-9.,])[0-9]{{1,3}}(?:{re.escape(total['sign'])}[0-9]{{3}})+(?![0-9])"
+        text = re.sub(grouped, lambda number: number[0].replace(total["sign"], ","), text)
+    return text
+
+
+_QUOTE = re.compile(r"^ {0,40}(?:[>#]|//) ", re.MULTILINE)
+_RULE = re.compile(r"^(?P<prefix>[^\n=_━─┏┡├└┌-][^\n]{0,100}?)[=_━─┏┡├└┌┳╇┬┼┴-]{20}", re.MULTILINE)
+_NUMBERS, _FEWEST_RULES = re.compile(" *[0-9]+"), 2
+_TOTAL = re.compile(
+    r"Total params:? {0,20}[0-9]{1,3}(?P<sign>[.' ’\u2009\u202f])[0-9]{3}(?:(?P=sign)[0-9]{3})*(?![0-9])", re.IGNORECASE
+)
 _MODULE = r"\([^()\s:]{1,100}\): ?(?:[0-9]{1,9} ?x ?)?[A-Za-z_][\w.]{0,99}\("
 _STARTS = re.compile(_MODULE)
 _LOGGED = re.compile(rf"(?P<prefix>[^\s()][^()]{{1,200}}){_MODULE}")

@@ -75,32 +75,97 @@ def _reading(tree: PrintedTree, trees: Sequence[PrintedTree]) -> TextReading:
     notes = [*_notes(tree, trees)]
     sentence = _sentence(tree)
     if recognition is None:
-        count = tree.root.num_parameters() - sum(_shared_always(tree).values())
-        open_part = bool(tree.unknown()) or not tree.is_complete
-        unsure = (() if open_part else _of_unsure(tree, tree.unsure(), count)) or _of_shared(tree, count)
-        if open_part:  # the model has at least the smallest of the possible counts
-            count = min((possible.parameters for possible in unsure), default=count)
-        notes += [Problem.of(_NOT_SHOWN), UNKNOWN_CLASS]
-        tensors = tuple(tree.root.tensors())
-        counted = count or None if open_part else count
-        return TextReading(
-            "printed-model", sentence, None, tree.root, tensors, counted, open_part, unsure, notes=tuple(notes)
-        )
+        return _of_unknown_class(tree, sentence, notes)
     recognition = _completed(tree, recognition)
     parts = {name: getattr(recognition, name) for name in ("missing", "additional", "reshaped", "guessed", "preset")}
     unknown = bool(set(tree.unknown()) - _known_by(recognition.model, tree))
+    twins = () if recognition.preset else _of_twins(tree, recognition.num_parameters)
+    if _is_inside_other(tree):
+        notes.append(Problem.of(_NOT_PRINTED, name=shorten(tree.root.class_name)))
     return TextReading(
         "printed-model",
         sentence,
         recognition.model,
         tree.root,
         tuple(tree.root.tensors()),
-        recognition.num_parameters,
-        unknown or bool(recognition.missing and not tree.is_complete),
-        tuple(_possible(tree, recognition)),
+        min(twins).parameters if twins else recognition.num_parameters,
+        bool(twins) or unknown or bool(recognition.missing and not tree.is_complete),
+        twins or tuple(_possible(tree, recognition)),
         notes=tuple(notes),
         **parts,
     )
+
+
+def _is_inside_other(tree: PrintedTree) -> bool:
+    """Whether a known class is inside a class of an unknown program, which may have parameters of its own."""
+    kinds = [(path, module.class_name) for path, module, _copies in tree.root.modules(folded=False)]
+    place = next((path for path, kind in kinds if kind in CLASSES), "")
+    outside = (kind for path, kind in kinds if not path or place.startswith(f"{path}."))
+    return any(kind not in CLASSES and not _WRAPPER.search(kind) for kind in outside)
+
+
+# Classes of PyTorch, peft and other libraries around a model, which have no parameters of their own.
+_WRAPPER = re.compile(
+    r"^(?:Peft\w*|Lora\w*|AdaLora\w*|IA3\w*|LNTuning\w*|\w*DataParallel|OptimizedModule|Module|ModuleList|ModuleDict|Sequential"
+    r"|SentenceTransformer|CrossEncoder|Transformer|DeepSpeedEngine|FullyShardedDataParallel|ModulesToSaveWrapper)$"
+)
+
+
+def _of_twins(tree: PrintedTree, count: int) -> tuple[PossibleCount, ...]:
+    """Return the possible counts if a class has two equal modules with children, which may be one shared module."""
+    twins: dict[str, list[tuple[str, Module]]] = {}
+    for name, child, _copies in tree.root.named_children(folded=True):
+        if child.children and child.num_parameters():
+            twins.setdefault(str(child), []).append((name, child))
+    equal = max(twins.values(), key=len, default=[])
+    if len(equal) < 2 or not _is_inside_other(tree) or tree.root.class_name in ("ModuleList", "Sequential"):
+        return ()
+    names = ", ".join(shorten(name) for name, _child in equal)
+    less = (len(equal) - 1) * equal[0][1].num_parameters()
+    return (
+        PossibleCount(count, Problem.of(N_("if {names} are separate modules"), names=names)),
+        PossibleCount(count - less, Problem.of(N_("if {names} are one shared module"), names=names)),
+    )
+
+
+def _of_unknown_class(tree: PrintedTree, sentence: Problem, notes: Sequence[Problem]) -> TextReading:
+    """Count the modules of a class that bertcalc does not know, and list the counts that print() leaves open."""
+    count = tree.root.num_parameters() - sum(_shared_always(tree).values())
+    open_part = bool(tree.unknown()) or not tree.is_complete
+    layers, shared = _layers_without_bias(tree), _of_shared(tree, count)
+    biases = () if open_part and not layers else _of_unsure(tree, tree.unsure(), count)
+    # The model has at least the smallest of the possible counts.
+    least = count - sum(count - min(possible).parameters for possible in (biases, shared) if possible)
+    number = (least or None) if open_part else count
+    if not open_part and len(layers) > 1:  # each of them may or may not have a bias
+        number = None
+    return TextReading(
+        "printed-model",
+        sentence,
+        None,
+        tree.root,
+        tuple(tree.root.tensors()),
+        number,
+        open_part,
+        biases if layers else (*biases, *shared),
+        notes=(*notes, Problem.of(_NOT_SHOWN), _of_known_class(tree) or UNKNOWN_CLASS),
+    )
+
+
+def _of_known_class(tree: PrintedTree) -> Problem | None:
+    """Return a note on the class if bertcalc knows it, but not with the printed modules; else None."""
+    kinds = (module.class_name for _path, module, _copies in tree.root.modules())
+    name = next((kind for kind in kinds if kind in CLASSES), None)
+    return Problem.of(_OTHER_MODULES, name=name) if name else None
+
+
+_OTHER_MODULES = N_("{name} has other modules: lines of the printed model are missing, or a program changed it.")
+
+
+def _layers_without_bias(tree: PrintedTree) -> list[str]:
+    """Return the names of biases of layers, except norms, whose lines do not show whether they exist."""
+    kinds = {path: module.class_name for path, module, _copies in tree.root.modules()}
+    return [name for name in tree.unsure() if not kinds[name.rpartition(".")[0]].endswith("Norm")]
 
 
 def _completed(tree: PrintedTree, recognition: Recognition) -> Recognition:
@@ -108,8 +173,9 @@ def _completed(tree: PrintedTree, recognition: Recognition) -> Recognition:
     if tree.is_complete or recognition.additional or recognition.reshaped:
         return recognition
     model = recognition.model
+    stated = _stated_layers(tree)
     if recognition.preset:
-        return recognition._replace(missing=())
+        return recognition._replace(model=_with_layers(model, stated), missing=())
     for name, preset in PRESETS.items():
         same = type(preset.config) is type(model.config) and all(
             getattr(preset.config, field) == getattr(model.config, field)
@@ -117,9 +183,22 @@ def _completed(tree: PrintedTree, recognition: Recognition) -> Recognition:
             if field != "num_hidden_layers"
         )
         if same and preset.config.num_hidden_layers >= model.config.num_hidden_layers:
-            config = replace(model.config, num_hidden_layers=preset.config.num_hidden_layers)
-            return Recognition(model.changed(config=config, add_pooling_layer=True), recognition.guessed, preset=name)
+            whole = _with_layers(model.changed(add_pooling_layer=True), stated or preset.config.num_hidden_layers)
+            return Recognition(whole, recognition.guessed, preset=name)
     return recognition
+
+
+def _stated_layers(tree: PrintedTree) -> int:
+    """Return the number of layers in a line such as (0-11): 12 x BertLayer; 0 if there is none."""
+    layers = (copies for _path, module, copies in tree.root.modules() if module.class_name.endswith(_OF_LAYERS))
+    return max((copies for copies in layers if copies > 1), default=0)
+
+
+def _with_layers(model: Model, layers: int) -> Model:
+    """Return the model with another number of layers; the same model if the number is 0."""
+    field = type(model.config).own_name("num_hidden_layers")
+    changed: dict[str, Any] = {field: layers}
+    return model.changed(config=replace(model.config, **changed)) if layers else model
 
 
 def _tensors(root: Module) -> Iterator[tuple[str, Shape]]:
@@ -139,21 +218,34 @@ def _sentence(tree: PrintedTree) -> Problem:
         return Problem.of(
             one_layer if layers == 1 else several_layers, name=shorten(tree.root.class_name), layers=layers
         )
-    return Problem.of(
+    one, several = (
+        N_("Read as: a printed PyTorch model ({name}), one line."),
         N_("Read as: a printed PyTorch model ({name}), {lines} lines."),
-        name=shorten(tree.root.class_name),
-        lines=tree.lines,
     )
+    return Problem.of(one if tree.lines == 1 else several, name=shorten(tree.root.class_name), lines=tree.lines)
+
+
+_LAYERS = re.compile(r"(?<=\.)[0-9]+(?:-[0-9]+)?(?=\.|$)")
 
 
 def _is_layer(module: Module) -> bool:
-    return module.class_name.endswith(("Layer", "Block")) and any(module.named_children(folded=True))
+    return module.class_name.endswith(_OF_LAYERS) and any(module.named_children(folded=True))
+
+
+_OF_LAYERS = ("Layer", "Block")
+
+
+_MOST_NAMED = 8
+_SEVERAL = N_(
+    "The text contains {count} printed models: {names}. Only number {number}, with {lines} lines, is counted: paste "
+    "the others one by one."
+)
 
 
 def _notes(tree: PrintedTree, trees: Sequence[PrintedTree]) -> Iterator[Problem]:
     if len(trees) > 1:
-        message = N_("The text contains {count} printed models; this one is {name}, with {lines} lines.")
-        yield Problem.of(message, count=len(trees), name=shorten(tree.root.class_name), lines=tree.lines)
+        names = ", ".join(shorten(other.root.class_name) for other in trees[:_MOST_NAMED])
+        yield Problem.of(_SEVERAL, count=len(trees), names=names, number=trees.index(tree) + 1, lines=tree.lines)
     if tree.headless:
         yield Problem.of(N_("The first lines of the printed model are missing."))
     for path in tree.left_out:
@@ -168,7 +260,8 @@ def _notes(tree: PrintedTree, trees: Sequence[PrintedTree]) -> Iterator[Problem]
         )
     for path in tree.cut:
         yield Problem.of(N_("The printed model ends inside {path}."), path=shorten(path or tree.root.class_name))
-    kinds = dict.fromkeys(tree.unknown().values())
+    cut = {_LAYERS.sub("*", path) for path in (*tree.cut, *tree.left_out)}  # their modules may be in the missing lines
+    kinds = dict.fromkeys(kind for path, kind in tree.unknown().items() if _LAYERS.sub("*", path) not in cut)
     if strange := [kind for kind in kinds if not kind.endswith("LayerNorm")]:
         names = ", ".join(map(shorten, strange[:8]))
         yield Problem.of(N_("print(model) does not show the parameters of these modules: {names}."), names=names)
@@ -264,6 +357,10 @@ def _possible(tree: PrintedTree, recognition: Recognition) -> Iterator[PossibleC
 
 
 UNKNOWN_CLASS = Problem.of(N_("bertcalc does not know this class, so its real count may differ."))
+_NOT_PRINTED = N_(
+    "print(model) does not show parameters that {name} has outside its modules, and prints a shared module under each "
+    "of its names, so the real count may differ."
+)
 _NOT_SHOWN = N_("print(model) shows neither which modules share a tensor nor tensors of modules that have children.")
 
 
@@ -324,15 +421,18 @@ def _of_unsure(tree: PrintedTree, names: Sequence[str], count: int) -> tuple[Pos
     less = sum(copies[name.rpartition(".")[0]] * prod(shapes[name]) for name in names)
     if not less:
         return ()
-    kinds = {path: module.class_name for path, module, _copies in tree.root.modules()}
-    of_norms = all(kinds[name.rpartition(".")[0]].endswith("Norm") for name in names)
-    with_biases, without = (_WITH_BIASES, _WITHOUT_BIASES) if of_norms else (_BIASED, _UNBIASED)
+    of_layers = len(_layers_without_bias(tree))
+    with_biases, without = (_BIASED, _UNBIASED) if of_layers else (_WITH_BIASES, _WITHOUT_BIASES)
+    if of_layers > 1:
+        with_biases, without = _ALL_BIASED, _NONE_BIASED
     return PossibleCount(count, Problem.of(with_biases)), PossibleCount(count - less, Problem.of(without))
 
 
 _BIASES: dict[str, Any] = {"norm_bias": True}
 _WITH_BIASES = N_("if its LayerNorms have a bias, which old releases of PyTorch do not print")
 _WITHOUT_BIASES = N_("if its LayerNorms have no bias")
+_ALL_BIASED = N_("if every layer whose line does not show a bias has one")
+_NONE_BIASED = N_("if none of the layers whose lines do not show a bias has one")
 _BIASED, _UNBIASED = N_("if its layers have a bias (not shown in the text)"), N_("if its layers have no bias")
 
 

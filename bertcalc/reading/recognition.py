@@ -185,7 +185,7 @@ def _parts(matched: Iterable[TensorMatch], kinds: Mapping[str, str]) -> tuple[Un
     """Group tensors by module; the same module of several layers is one part."""
     tensors: dict[str, list[TensorMatch]] = {}
     for entry in matched:
-        tensors.setdefault(entry.name.rpartition(".")[0], []).append(entry)
+        tensors.setdefault(entry.name.rpartition(".")[0] or entry.name, []).append(entry)
     parts: dict[tuple[str, str], UnmatchedPart] = {}
     for path, entries in tensors.items():
         kind = kinds.get(path) or _kind(entries)

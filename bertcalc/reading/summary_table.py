@@ -12,14 +12,14 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import NamedTuple
 
 from bertcalc.model.modules import Module, Tensor
 from bertcalc.model.read_modules import ReadModule
-from bertcalc.reading.plain_lines import is_fence, without_ansi
+from bertcalc.reading.plain_lines import is_fence, plain_table, without_ansi
 from bertcalc.reading.summary_models import SummaryKind, SummaryRow, count_of_tied, model_of_rows, tied_class
-from bertcalc.reading.text_reading import TextReading, of_ties
+from bertcalc.reading.text_reading import PossibleCount, TextReading, of_ties
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import Problem, wrong
 
@@ -36,8 +36,8 @@ _OF_KERAS = re.compile(
 _NUMBER = re.compile(r"(?<![\w\[(.,\-])(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,18})(?![\w,)\]]|\.[0-9])")
 _FROZEN = re.compile(r"\((?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,18})\)(?=\s|$)")  # frozen parameters in torchinfo
 _TOTAL = re.compile(r"Total params:? {0,20}(?P<count>[0-9][0-9,_]{0,29})", re.IGNORECASE)
+_PARTS = re.compile(r"(?P<part>Non-trainable|Trainable|Optimizer) params:? {0,20}(?P<count>[0-9][0-9,_]{0,29})")
 _HEAD = re.compile(re.escape("Layer (type"))
-_QUOTE = re.compile(r"^ {0,40}(?:[>#]|//) ", re.MULTILINE)
 _CELL = re.compile(r"(?P<name>[A-Za-z_][\w./:-]*…?) {0,3}\((?P<kind>[A-Za-z_][\w.>]*…?)\)?")
 _CUT = "…"  # Keras 3 ends a text with this if it does not fit into its cell
 _REPEATED = "(recursive)"
@@ -46,15 +46,17 @@ _MOST_ROWS = 20_000
 
 
 class SummaryTable(NamedTuple):
-    """The rows of a summary, and its total; ``total`` is None if the text does not show it."""
+    """The rows of a summary, and its total without the optimizer; ``total`` is None if the text does not show it."""
 
     kind: SummaryKind
     rows: tuple[SummaryRow, ...]
     total: int | None
+    optimizer: int = 0  # number of the optimizer's parameters, which Keras adds to the printed total
 
 
 def table_kind(text: str) -> SummaryKind | None:
     """Return the kind of a summary, by the program that printed it; None if the text has no summary."""
+    text = without_ansi(text)
     if "Param #" not in text or "Layer (type" not in text:
         return "keras-summary" if _is_headless(text) else None
     if "depth-idx" in text or _BRANCH.search(text):
@@ -76,7 +78,7 @@ _RULE = re.compile(r"^ {0,20}={20}", re.MULTILINE)
 
 def table_of(text: str) -> SummaryTable:
     """Parse the rows and the total of a summary. Raises InputError if the text has no summary."""
-    plain = _QUOTE.sub("", without_ansi(text))
+    plain = plain_table(text)
     kind = table_kind(plain)
     if kind is None:
         raise wrong(
@@ -87,11 +89,28 @@ def table_of(text: str) -> SummaryTable:
     lines = [line.expandtabs(4).rstrip() for line in plain[start:].split("\n")[1:_MOST_ROWS]]
     end = next((number for number, line in enumerate(lines) if _TOTAL.search(line) or is_fence(line)), len(lines))
     total = _TOTAL.search(plain, start)
-    rows = tuple({"torchinfo": _torchinfo, "torchsummary": _torchsummary, "keras-summary": _keras}[kind](lines[:end]))
+    columns = _columns_of_counts(plain[plain.rfind("\n", 0, start) + 1 :].split("\n", 1)[0].expandtabs(4))
+    readers = {"torchsummary": _torchsummary, "keras-summary": _keras}
+    rows = tuple(readers[kind](lines[:end]) if kind in readers else _torchinfo(lines[:end], columns))
     if total is None:
         return SummaryTable(kind, rows, None)
-    count = int(total["count"].replace(",", ""))
-    return SummaryTable(kind, _completed(rows, count), count)
+    count = _whole(total["count"])
+    optimizer = _of_optimizer(plain[total.end() :], count) if kind == "keras-summary" else 0
+    return SummaryTable(kind, _completed(rows, count - optimizer), count - optimizer, optimizer)
+
+
+def _of_optimizer(below: str, total: int) -> int:
+    """Return the optimizer's part of a total, given the lines below the total; 0 if the total does not include it."""
+    parts = {match["part"]: _whole(match["count"]) for match in islice(_PARTS.finditer(below), _MOST_PARTS)}
+    optimizer = parts.pop("Optimizer", 0)
+    return optimizer if total > optimizer and sum(parts.values()) in (0, total - optimizer) else 0
+
+
+def _whole(text: str) -> int:
+    return int(re.sub(r"\D", "", text))
+
+
+_MOST_PARTS = 3
 
 
 def _completed(rows: tuple[SummaryRow, ...], total: int) -> tuple[SummaryRow, ...]:
@@ -104,12 +123,18 @@ def _completed(rows: tuple[SummaryRow, ...], total: int) -> tuple[SummaryRow, ..
 
 def _count(rest: str) -> int:
     number = _NUMBER.search(rest) or _FROZEN.search(rest)
-    return int(re.sub(r"\D", "", number[0])) if number else 0
+    return _whole(number[0]) if number else 0
 
 
-def _torchinfo(lines: Iterable[str]) -> Iterator[SummaryRow]:
+def _torchinfo(lines: Sequence[str], columns: slice) -> Iterator[SummaryRow]:
+    """Yield the rows of modules. ``columns`` is where the table has its counts.
+
+    A row of a parameter, which torchinfo shows with a branch before its count, is part of the module above.
+    """
     is_first = True
     for line in lines:
+        if _OF_PARAMETER.search(line):
+            continue
         match = _OF_TORCHINFO.match(line)
         if match and (match["depth"] or _BRANCH.match(line)):
             bars, rest = match["bars"], match["rest"]
@@ -119,7 +144,23 @@ def _torchinfo(lines: Iterable[str]) -> Iterator[SummaryRow]:
         else:
             continue
         is_first = False
-        yield SummaryRow(match["name"] or "", match["kind"], depth, _count(rest), _REPEATED in rest)
+        count = _count(f" {line[columns].strip()}") if columns.start else _count(rest)
+        yield SummaryRow(match["name"] or "", match["kind"], depth, count, _REPEATED in rest)
+
+
+_OF_PARAMETER = re.compile(r"\w .*[├└]─[0-9(]")
+
+
+def _columns_of_counts(header: str) -> slice:
+    """Return where rows have their counts if other columns have numbers, too; else an empty slice."""
+    start = header.find("Param #")
+    following = re.search(r" {2,}\S", header[start:]) if start > 0 else None
+    if following:
+        return slice(start, start + following.end() - 1)
+    return slice(start, None) if start > 0 and _OF_NUMBERS.search(header[:start]) else slice(0, 0)
+
+
+_OF_NUMBERS = re.compile("Kernel Shape|Mult-Adds|Param %")
 
 
 def _torchsummary(lines: Iterable[str]) -> Iterator[SummaryRow]:
@@ -169,62 +210,82 @@ _FEWEST_CELLS = 3  # a layer, its output shape and its number of parameters
 
 
 def read_table(text: str) -> TextReading:
-    """Read a summary and recognize its model by its counts. Raises InputError if the text has no summary."""
+    """Read a summary and recognize its model by its counts. Raises InputError if the text has no summary.
+
+    If the text has several summaries with different totals, their counts are possible counts.
+    """
+    heads = [text.rfind("\n", 0, head.start()) + 1 for head in islice(_HEAD.finditer(text), _MOST_TABLES)]
+    parts = [text[start:end] for start, end in zip_longest(heads, heads[1:])]
+    totals = [_TOTAL.search(plain_table(part)) for part in parts]
+    if len({total and total["count"] for total in totals}) < _SEVERAL or not all(totals):
+        return _read_table(text)
+    readings = [_read_table(part) for part in parts]
+    sentence = Problem.of(N_("Read as: {count} tables with different totals. Paste one of them."), count=len(parts))
+    possible = [
+        PossibleCount(reading.num_parameters, Problem.of(_OF_TABLE, line=text.count("\n", 0, start) + 1))
+        for start, reading in zip(heads, readings, strict=True)
+        if reading.num_parameters is not None
+    ]
+    return TextReading(readings[0].kind, sentence, possible_counts=tuple(possible))
+
+
+_SEVERAL, _MOST_TABLES = 2, 20
+_OF_TABLE = N_("if the table that begins in line {line} is meant")
+
+
+def _read_table(text: str) -> TextReading:
     table = table_of(text)
     if not table.rows:
         raise wrong(N_("This summary has no rows: paste the lines below its header as well."))
     counted = [row for row in table.rows if not row.repeated and not (table.kind == "keras-summary" and row.depth > 1)]
-    added = sum(row.parameters for row in counted)
-    count = added if table.total is None else table.total
-    sentence = Problem.of(_SENTENCES[table.kind], count=len(table.rows))
-    notes = []
-    if table.total is None:
-        notes.append(Problem.of(N_("The table has no total, so it may be cut off. The count is the sum of its rows.")))
-    elif any(row.is_cut for row in counted):
-        notes.append(Problem.of(N_("Some numbers in the table are cut off, so its rows do not add up to its total.")))
-    elif added != table.total:
-        notes.append(
-            Problem.of(
-                N_("The rows sum to {rows}, but the total of the table is {total}."), rows=added, total=table.total
-            )
-        )
+    count = sum(row.parameters for row in counted) if table.total is None else table.total
+    notes = list(_notes(table, counted, text))
     is_at_least = table.total is None or _UNBUILT in text
-    if _UNBUILT in text:
-        notes.append(Problem.of(N_("The table shows no parameters for layers that are not built yet.")))
-    tensors = tuple(Tensor(row.name or row.kind, (row.parameters,), 1) for row in counted if row.parameters)
-    matched = model_of_rows(table.kind, counted, count)
-    if matched is None and (empty := list(_empty_containers(table))):
+    model, additional = model_of_rows(table.kind, counted, count) or (None, ())
+    possible: tuple[PossibleCount, ...] = ()
+    if model is None and (empty := list(_empty_containers(table))):
         is_at_least = True
         notes.append(Problem.of(_EMPTY, names=", ".join(map(shorten, empty[:3]))))
-    if matched is None and (tied := count_of_tied(table.kind, counted, count)):
+    if model is not None and not additional:
+        possible = tuple(of_ties(model, count))
+        if possible and count != model.num_parameters():
+            count = model.num_parameters()
+            notes.append(_TIED_AGAIN)
+            possible = tuple(of_ties(model, count))
+    elif model is None and (tied := count_of_tied(table.kind, counted, count)):
         count, possible = tied
         notes += [_TIED_AGAIN] if count != table.total else []
-        return TextReading(
-            table.kind, sentence, None, _tree(table), tensors, count, is_at_least, possible, notes=tuple(notes)
-        )
-    if matched is None:
-        if table.kind == "torchinfo" and (architecture := tied_class(counted)):
-            notes += [_TIED_AGAIN, Problem.of(_HIDDEN_TIE, architecture=architecture)]
-        return TextReading(table.kind, sentence, None, _tree(table), tensors, count, is_at_least, notes=tuple(notes))
-    model, additional = matched
-    possible = tuple(of_ties(model, count)) if not additional else ()
-    if possible and count != model.num_parameters():
-        count = model.num_parameters()
-        notes.append(_TIED_AGAIN)
-        possible = tuple(of_ties(model, count))
+    elif model is None and table.kind == "torchinfo" and (architecture := tied_class(counted)):
+        notes += [_TIED_AGAIN, Problem.of(_HIDDEN_TIE, architecture=architecture)]
     return TextReading(
         table.kind,
-        sentence,
+        Problem.of(_SENTENCES[table.kind], count=len(table.rows)),
         model,
         _tree(table),
-        tensors,
+        tuple(Tensor(row.name or row.kind, (row.parameters,), 1) for row in counted if row.parameters),
         count,
         is_at_least,
         possible,
-        (),
-        additional,
+        additional=additional,
         notes=tuple(notes),
     )
+
+
+def _notes(table: SummaryTable, counted: Sequence[SummaryRow], text: str) -> Iterator[Problem]:
+    """Yield what the table leaves open, or where its rows and its total differ."""
+    added = sum(row.parameters for row in counted)
+    if table.optimizer:
+        message = N_("The total of the table includes {count} parameters of the optimizer, which are left out.")
+        yield Problem.of(message, count=table.optimizer)
+    if table.total is None:
+        yield Problem.of(N_("The table has no total, so it may be cut off. The count is the sum of its rows."))
+    elif any(row.is_cut for row in counted):
+        yield Problem.of(N_("Some numbers in the table are cut off, so its rows do not add up to its total."))
+    elif added != table.total:
+        message = N_("The rows sum to {rows}, but the total of the table is {total}.")
+        yield Problem.of(message, rows=added, total=table.total)
+    if _UNBUILT in text:
+        yield Problem.of(N_("The table shows no parameters for layers that are not built yet."))
 
 
 _TIED_AGAIN = Problem.of(N_("Tables of this kind count a tied matrix once for each module that uses it."))
@@ -233,9 +294,9 @@ _HIDDEN_TIE = N_(
     "without it is unknown, but smaller."
 )
 _SENTENCES: dict[SummaryKind, str] = {
-    "keras-summary": N_("Read as: a Keras summary with {count} rows."),
-    "torchinfo": N_("Read as: a torchinfo table with {count} rows."),
-    "torchsummary": N_("Read as: a torchsummary table with {count} rows."),
+    "keras-summary": N_("Read as: a Keras summary. Rows: {count}."),
+    "torchinfo": N_("Read as: a torchinfo table. Rows: {count}."),
+    "torchsummary": N_("Read as: a torchsummary table. Rows: {count}."),
 }
 
 

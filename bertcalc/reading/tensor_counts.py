@@ -32,6 +32,14 @@ _ENTRY = re.compile(
     r"[`'\"]?[ \t]*[|:=,>\-]*[ \t]*[|:=>]?[ \t]*"
     r"(?P<count>[0-9]{1,3}(?:[,_][0-9]{3}){1,5}|[0-9]{1,18})(?![\w.%]|[,_][0-9]| ?[-+*/^x×(\[] ?[0-9])"
 )
+_BARE = re.compile(r"[\s|*`'\"(-]*[A-Za-z_]\w*[`'\"]?[ \t|:=,>-]*[0-9][0-9,_]*[\s|,)]*")
+_NAME, _COUNT = r"[A-Za-z_][\w-]{0,80}(?:\.[\w-]{1,80}){1,20}", r"[0-9]{1,3}(?:[,_][0-9]{3}){1,5}|[0-9]{1,18}"
+# 768 pooler.dense.bias, the rows of GGUF tools (0: 768 | 768, 1, 1, 1 | F32 | name), and name (768 params)
+_COUNT_FIRST = re.compile(
+    rf"\s{{0,40}}(?:[0-9]{{1,5}}:\s{{0,20}})?(?P<count>{_COUNT})[ \t]*(?:[|:,>-][^|\n]{{0,60}}(?=[|]))*[ \t|:,>-]+"
+    rf"(?P<name>{_NAME})\s*"
+    rf"|\s{{0,40}}(?P<named>{_NAME})\s*[(\[](?P<counted>{_COUNT})(?: ?(?:params?|parameters|elements))[)\]]\s*"
+)
 # This size has its default, because the size of its table also depends on the unknown number of heads.
 _BUCKETS = "relative_attention_num_buckets"
 _LARGEST = 2**40  # maximum value of a size
@@ -41,13 +49,32 @@ Counts = tuple[tuple[str, int], ...]
 
 
 def counted(text: str) -> Counts:
-    """Return the (name, number of parameters) pairs in a text; a repeated name is listed once."""
+    """Return the (name, number of parameters) pairs in a text; a repeated name is listed once.
+
+    A name without a dot counts only if it is alone in its line with its number, in a list of names with dots.
+    """
     counts: dict[str, int] = {}
-    for line in without_ansi(text).split("\n"):
-        match = _ENTRY.search(line[:1_000])
-        if match and "." in match["name"]:
-            counts.setdefault(match["name"], int(re.sub(r"\D", "", match["count"])))
-    return tuple(counts.items())
+    for line in _ENTRIES.split(without_ansi(text)):
+        match = _COUNT_FIRST.fullmatch(line[:1_000]) or _ENTRY.search(line[:1_000])
+        if match and ("." in (name := match["name"] or match["named"]) or _BARE.fullmatch(line)):
+            counts.setdefault(name, int(re.sub(r"\D", "", match["count"] or match["counted"])))
+    dotted = [name for name in counts if "." in name]
+    modules = (
+        {part for name in dotted for part in name.split(".")[:-1]} if len(dotted) >= _FEWEST_DOTTED else set(counts)
+    )
+    total = sum(counts[name] for name in dotted)
+    return tuple(
+        (name, count)
+        for name, count in counts.items()
+        if "." in name or not (name in modules or _TOTAL.search(name) or count >= total)
+    )
+
+
+_ENTRIES = re.compile(r"\n|(?<=[0-9]\)), (?=\()|(?<=[0-9]), (?=['\"])")  # lines, or the entries of a printed list
+_FEWEST_DOTTED = 3  # minimum number of names with dots in a list that may also have names without a dot
+_TOTAL = re.compile(
+    r"total|sum|param|trainable|frozen|numel|number|count|size|bytes|memory|layers|heads|vocab|hidden", re.I
+)
 
 
 def shapes_of(counts: Counts) -> tuple[tuple[str, Shape], ...]:

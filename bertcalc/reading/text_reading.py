@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, get_args
 
-from bertcalc.config import letters
+from bertcalc.config import letters, unchecked
+from bertcalc.config.fields import EVERY_LETTER
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Module, Tensor
 from bertcalc.proofreading.claims import Proofread
@@ -22,6 +23,7 @@ Kind = Literal[
     "config",
     "printed-model",
     "listing",
+    "loading-message",
     "keras-summary",
     "torchinfo",
     "torchsummary",
@@ -42,6 +44,7 @@ KIND_NAMES: dict[Kind, str] = {
     "config": N_("a config.json"),
     "printed-model": N_("a printed PyTorch model"),
     "listing": N_("a list of tensors"),
+    "loading-message": N_("a message about loading weights"),
     "keras-summary": N_("a Keras summary"),
     "torchinfo": N_("a torchinfo table"),
     "torchsummary": N_("a torchsummary table"),
@@ -67,7 +70,8 @@ class TextReading:
     - ``kind`` and ``sentence``: what the text is, as a key and as a sentence.
     - ``model``: the supported model that the text describes, or that is most similar to it.
     - ``modules`` and ``tensors``: the modules and tensors in the text.
-    - ``num_parameters``: the text's count. If ``is_at_least`` is true, parts of the count are unknown.
+    - ``num_parameters``: the text's count; None if the text leaves it open. If ``is_at_least`` is true, parts of the
+      count are unknown.
     - ``possible_counts``: all counts that the text may mean if it leaves something open.
     - ``missing``, ``additional`` and ``reshaped``: the differences between the text and the model.
     - ``guessed``: fields of the configuration that the text does not show.
@@ -118,9 +122,12 @@ class TextReading:
         return [] if is_empty else [self._total()]
 
     def _of_guesses(self) -> list[Problem]:
-        if self.model is None or "num_attention_heads" not in self.guessed:
+        if self.model is None:
             return []
-        return [Problem.of(_GUESSED, heads=self.model.config.num_attention_heads)]
+        heads = Problem.of(_GUESSED, heads=self.model.config.num_attention_heads)
+        layers = Problem.of(_GUESSED_LAYERS, layers=self.model.config.num_hidden_layers)
+        named = {"num_hidden_layers": layers, "num_attention_heads": heads}
+        return [problem for field, problem in named.items() if field in self.guessed]
 
     def _total(self) -> Problem:
         return Problem.of(_AT_LEAST if self.is_at_least else _TOTAL, count=self.num_parameters)
@@ -147,6 +154,7 @@ _IS = N_("This is {architecture} with {sizes}: {count} parameters.")
 _COMPLETED = N_("Completed from {preset}, this is {architecture} with {sizes}: {count} parameters.")
 _IS_LIKE = N_("The nearest model that bertcalc counts is {architecture} with {sizes}: {count} parameters.")
 _GUESSED = N_("The text does not show the number of heads: A = {heads} is assumed.")
+_GUESSED_LAYERS = N_("The text does not show the number of layers: L = {layers} is assumed.")
 _TOTAL = N_("The text describes {count} parameters.")
 _AT_LEAST = N_("The text describes at least {count} parameters.")
 _MISSING = N_("Parts of {architecture} that the text does not have: {parts}.")
@@ -165,7 +173,8 @@ def of_ties(model: Model, count: int) -> Iterator[PossibleCount]:
     tied, untied = counts[True], counts[False]
     if tied is None or untied is None:
         return
-    name = next(name for name in tied.ties() if name not in untied.ties())
+    name, first = next(names for names in tied.ties().items() if names[0] not in untied.ties())
+    name = first if name.startswith(f"{model.family.prefix}.") else name  # the head, even if it is registered first
     with_tie, without = (count + other.num_parameters() - model.num_parameters() for other in (tied, untied))
     yield from of_tie(with_tie, without, name)
 
@@ -179,8 +188,14 @@ def of_tie(tied: int, untied: int, name: str) -> tuple[PossibleCount, ...]:
 
 
 def sizes_of(model: Model) -> str:
-    """Return the sizes of a model and their letters as text: V = 30,522, H = 768, ..."""
-    return ", ".join(f"{letter} = {size:,}" for letter, size in letters(model.config).items())
+    """Return the sizes of a model and their letters as text: V = 30,522, H = 768, ...
+
+    The number of labels is omitted unless the class has a head that depends on it.
+    """
+    config = model.config
+    other = model.changed(config=unchecked(config, num_labels=config.num_labels + 1))
+    unused = {EVERY_LETTER["num_labels"]} if other.num_parameters() == model.num_parameters() else set()
+    return ", ".join(f"{letter} = {size:,}" for letter, size in letters(config).items() if letter not in unused)
 
 
 def _named(parts: tuple[UnmatchedPart, ...]) -> str:

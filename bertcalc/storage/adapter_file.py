@@ -15,15 +15,9 @@ from bertcalc.changes.targets import EMBEDDING_LAYERS
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Embedding, Linear
 from bertcalc.storage.safetensors_file import safetensors_bytes
-from bertcalc.storage.stored_tensors import (
-    CODES,
-    Dtype,
-    StateEntry,
-    StoredTensor,
-    dtype_of,
-    state_dict,
-)
+from bertcalc.storage.stored_tensors import CODES, Dtype, StateEntry, StoredTensor, dtype_of, state_dict
 from bertcalc.text.arguments import checked
+from bertcalc.text.bounded_matching import matches
 
 _ENCODER = "prompt_encoder."
 
@@ -52,7 +46,8 @@ def _tensors(model: Model, adapter: PeftChange, dtype: str) -> list[StoredTensor
     tensors: dict[str, StoredTensor] = {}
     for entry in state_dict(model):
         name = entry.name
-        names = [_copied(name)] if ADAPTER_NAME in name and not name.startswith(_ENCODER) else []
+        # A trained copy has the name of its original.
+        names = [name.replace(COPY, "")] if ADAPTER_NAME in name and not name.startswith(_ENCODER) else []
         if _is_trained_bias(adapter, name) or (saves_tables and _is_table(entry)):
             names.append(name)
         for saved in names:
@@ -75,18 +70,13 @@ def _targets_embeddings(model: Model, adapter: PeftChange) -> bool:
     if not isinstance(targets, str):
         return any(name in EMBEDDING_LAYERS for name in targets or ())
     paths = (path for path, _module, _copies in model.modules(folded=False))
-    return any(re.fullmatch(targets, path) for path in paths if path.rpartition(".")[2] in EMBEDDING_LAYERS)
+    return any(matches(targets, path) for path in paths if path.rpartition(".")[2] in EMBEDDING_LAYERS)
 
 
 def _is_table(entry: StateEntry) -> bool:
     """Whether a tensor belongs to the input or output embeddings below an adapter."""
     below = entry.path.endswith(".base_layer") and isinstance(entry.module, Embedding | Linear)
     return below and entry.module.place.role in ("word", "decoder")
-
-
-def _copied(name: str) -> str:
-    """The name of a tensor in the file; a trained copy has the name of its original."""
-    return name.replace(COPY, "")
 
 
 def _without_adapter(name: str) -> str:

@@ -156,7 +156,6 @@ def _mixed(tensor: GgufTensor, mix: Mapping[str, Any], config: Config) -> str:
 
 
 def _holds(where: str, layer: int, config: Config) -> bool:
-    """Whether the rule named ``where`` applies to a layer."""
     layers: int = config.num_hidden_layers
     match where:
         case "first_2":

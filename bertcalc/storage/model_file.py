@@ -49,6 +49,8 @@ _SGD = {
     "differentiable": False,
     "fused": None,
 }
+_ADAPTED = N_("peft adds adapters to a quantized model: quantize the model before you add the adapter.")
+SavedFormat = Literal["safetensors", "bin", "checkpoint", "adapter", "onnx"]
 
 
 def optimizer_file_bytes(trained: Sequence[StoredTensor], optimizer: SavedOptimizer = "adamw") -> int:
@@ -75,10 +77,6 @@ def _states(name: str, dtype: str, shape: Shape, optimizer: SavedOptimizer) -> I
         yield "exp_avg_sq", SavedTensor(dtype, shape, f"{name}.exp_avg_sq")
     else:
         yield "momentum_buffer", SavedTensor(dtype, shape, f"{name}.momentum_buffer")
-
-
-_ADAPTED = N_("peft adds adapters to a quantized model: quantize the model before you add the adapter.")
-SavedFormat = Literal["safetensors", "bin", "checkpoint", "adapter", "onnx"]
 
 
 @checked
@@ -152,6 +150,6 @@ def quantized(model: Module, format: QuantizationFormat, dtype: Dtype = "float32
         raise wrong(message, "dtype", dtype, format=format.title, dtypes=", ".join(format.dtypes), dtype=dtype)
     made = QuantizedModel(model, format, dtype)
     if not made.quantized_weights:
-        message = N_("{format} quantizes no weight of {kind}: it has no linear layer that the format accepts.")
+        message = N_("{format} quantizes no weight of {kind}: the model has no linear layer that the format supports.")
         raise wrong(message, "format", None, format=format.title, kind=model.class_name)
     return made

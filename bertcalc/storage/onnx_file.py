@@ -25,6 +25,7 @@ from bertcalc.text.toml_tables import table_beside
 
 Exporter = Literal["dynamo", "torchscript", "torchscript-1"]
 Operation = Literal["MatMul", "Gemm", "Gather", ""]
+_Use = tuple[str, Shape, int, int, Operation]
 
 
 class Initializer(NamedTuple):
@@ -67,9 +68,6 @@ def initializers(model: Module, dtype: str, exporter: Exporter) -> list[Initiali
         else:
             merged[name, kind] = Initializer(tensor, runs + (before.copies if before else 0), operation)
     return list(merged.values())
-
-
-_Use = tuple[str, Shape, int, int, Operation]
 
 
 def _of_steps(steps: list[Step]) -> Iterator[_Use]:

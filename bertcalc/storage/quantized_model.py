@@ -78,9 +78,9 @@ class PackWeights(Change):
                 spot.module.frozen = frozenset(spot.module.parameters)
 
 
-_SMALLER = N_("{size} is {ratio} times smaller than {full} in float32, not {ideal} times")
-_NEARLY = N_("{size} is {ratio} times smaller than {full} in float32, nearly {ideal} times")
-_LARGER = N_("{size} is {ratio} times as large as {full} in float32, not {ideal} times smaller")
+_SMALLER = N_("{size} is smaller than {full} in float32 by a factor of {ratio}, not {ideal}")
+_NEARLY = N_("{size} is smaller than {full} in float32 by a factor of {ratio}, nearly {ideal}")
+_LARGER = N_("{size} is {ratio} times as large as {full} in float32, not smaller by a factor of {ideal}")
 _WHY = N_(
     "{result}: {weights} weights take {bits}, including {scales} for scales, zero points and tables, and {kept} "
     "parameters ({share} %) are not quantized, the largest in {largest}."
@@ -90,7 +90,9 @@ _MORE_BITS, _BITS = N_("{bits} bits each instead of {nominal}"), N_("{nominal} b
 _CLOSE = Fraction(99, 100)  # the share of the ideal ratio above which a ratio is called nearly ideal
 _UNPACKED = N_("{why} Each {nominal}-bit weight is stored in a whole byte, so this saves nothing compared with int8.")
 _PART = N_("Adapters are added to a whole model, not to a part of it.")
-_NO_GRADIENT = N_("Layers in {format} pass no gradient: choose a different quantization, or leave {change} out.")
+_NO_GRADIENT = N_(
+    "Layers in {format} do not propagate gradients: choose a different quantization, or leave {change} out."
+)
 _TRAINED = N_(
     "{change} trains {module}, which is quantized: exclude it from quantization (llm_int8_skip_modules in "
     "bitsandbytes)."
@@ -227,7 +229,6 @@ class AdaptedModel:
                 raise wrong(_TRAINED, "changes", None, change=change.title, module=module)
 
     def _trained_and_quantized(self) -> Iterator[str]:
-        """Yield the paths of quantized modules that would be trained as a whole."""
         quantized = {piece.source for piece in self.base.pieces if piece.kind == "weights"}
         for tensor in self.model.tensors(folded=False):
             name = tensor.name.replace(COPY, "")

@@ -14,7 +14,7 @@ from bertcalc.model.modules import Shape
 OF_OPTIMIZER = ("adam_m", "adam_v", "Adam", "Adam_1", "global_step", "LAMB", "LAMB_1", "m", "v", "AdamWeightDecay")
 _LAYER = re.compile(r"layer_(?:\._)?([0-9]{1,9})")
 _LAST = {"kernel": "weight", "gamma": "weight", "beta": "bias", "embeddings": "weight", "output_bias": "bias"}
-_LAST["output_weights"] = "weight"
+_LAST |= dict.fromkeys(("output_weights", "scale", "embedding"), "weight")  # the last two are Flax's
 # The names of the classifier's variables in run_classifier.py.
 OF_CLASSIFIER = {"output_weights": "classifier.weight", "output_bias": "classifier.bias"}
 _TABLES = ("word_embeddings", "position_embeddings", "token_type_embeddings")

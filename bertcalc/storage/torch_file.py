@@ -40,17 +40,12 @@ class SavedTensor(NamedTuple):
     quantized: bool = False
 
 
-def state_dict_value(
-    model: Module, dtype: str, changed: Mapping[str, object] | None = None, versions: Mapping[str, int] | None = None
-) -> PickledCall:
-    """A model's ``state_dict()``; the entries in ``changed`` replace the tensors with the same names.
-
-    ``versions`` maps modules to their versions in ``_metadata``; by default, every module has version 1.
-    """
+def state_dict_value(model: Module, dtype: str, changed: Mapping[str, object] | None = None) -> PickledCall:
+    """A model's ``state_dict()``; the entries in ``changed`` replace the tensors with the same names."""
     entries: dict[str, object] = {}
     for entry in state_dict(model):
         entries[entry.name] = SavedTensor(dtype_of(entry.name, dtype), entry.shape, entry.owner)
-    return with_versions(entries | dict(changed or {}), versions or module_versions(model))
+    return with_versions(entries | dict(changed or {}), module_versions(model))
 
 
 def module_versions(model: Module) -> dict[str, int]:

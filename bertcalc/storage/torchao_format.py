@@ -1,6 +1,6 @@
 """torchao 0.18: weight-only integer quantization of torch.nn.Linear with ``quantize_(model, config)``."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from bertcalc.model.modules import Module, join
 from bertcalc.storage.pickle_size import Global, NewText, PickledCall
@@ -38,13 +38,14 @@ class _WeightOnly(QuantizationFormat):
 
     file_format = "bin"
     takes_adapters = True
+    scale_dtype: ClassVar[str] = ""  # by default the model's
 
     def of_layer(self, path: str, rows: int, columns: int, dtype: str) -> list[StoredPiece]:
         name = join(path, "weight")
         groups = (rows, self._groups(name, columns))
         return [
             StoredPiece.of(f"{name}.qdata", "I8", (rows, columns), name, "weights"),
-            StoredPiece.of(f"{name}.scale", self._scale_dtype(dtype), groups, name, "scales"),
+            StoredPiece.of(f"{name}.scale", self.scale_dtype or dtype, groups, name, "scales"),
             StoredPiece.of(f"{name}.zero_point", "I8", groups, name, "zero points"),
         ]
 
@@ -59,11 +60,7 @@ class _WeightOnly(QuantizationFormat):
     def _groups(self, name: str, columns: int) -> int:
         return 1
 
-    def _scale_dtype(self, dtype: str) -> str:
-        return dtype
-
     def _wrapped(self, dtype: str, *parts: StoredTensor) -> PickledCall:
-        """The call that rebuilds a tensor of one of torchao's classes."""
         data, scale, zero = (SavedTensor(part.dtype, part.shape, part.name) for part in parts)
         kind, attributes = self._attributes(data, scale, zero)
         long = LONG_NAMES[dtype]
@@ -90,10 +87,8 @@ class Int8WeightOnlyConfig(_WeightOnly):
     """
 
     title = "torchao int8"
+    scale_dtype = "F32"
     source = "torchao 0.18.0: quantization/quantize_/workflows/int8/int8_tensor.py"
-
-    def _scale_dtype(self, dtype: str) -> str:
-        return "F32"
 
     def _attributes(self, data: SavedTensor, scale: SavedTensor, zero: SavedTensor) -> tuple[Global, dict[str, object]]:
         nothing = dict.fromkeys(("act_quant_kwargs", "act_quant_scale", "act_quant_zero_point", "act_pre_scale"))

@@ -16,7 +16,6 @@ from fractions import Fraction
 from typing import Literal, NamedTuple
 
 from bertcalc.diagnosis.explain import explain_tensors, likeliest
-from bertcalc.diagnosis.known_counts import Reading, readings
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, total
 from bertcalc.model.modules import Shape
 from bertcalc.teach.questions import Exercise, Sentence
@@ -30,6 +29,7 @@ _MOST_TOLD = 3  # maximum number of explanations that are shown
 # A rounded answer is too imprecise if its range is wider than this share of the right number.
 _ROUGH = Fraction(1, 10)
 State = Literal["right", "rounded", "wrong", "unreadable"]
+_TOO_SMALL, _TOO_LARGE = Sentence(N_("Your answer is too small.")), Sentence(N_("Your answer is too large."))
 
 
 class Verdict(NamedTuple):
@@ -81,16 +81,14 @@ def _exactly(right: int) -> Verdict:
     return Verdict("rounded", (Sentence(N_("The exact value is {right}."), {"right": f"{right:,}"}),))
 
 
-def _is_rough(read: Typed | Reading, right: int) -> bool:
+def _is_rough(read: Typed, right: int) -> bool:
     return read.high - read.low > _ROUGH * right
 
 
-def _with_zeros_unknown(read: Typed) -> Reading:
-    """Return the reading in which trailing zeros are not significant: 110M means the same as 1.1e8."""
-    return [reading for reading in readings(read) if reading.key == "parameters"][-1]
-
-
-_TOO_SMALL, _TOO_LARGE = Sentence(N_("This is too small.")), Sentence(N_("This is too large."))
+def _with_zeros_unknown(read: Typed) -> Typed:
+    """Return the number with trailing zeros that are not significant: 110M means the same as 1.1e8."""
+    reach = read.reach(rounded=True)
+    return read._replace(low=read.value - reach, high=read.value + reach)
 
 
 def _because(exercise: Exercise, right: int, read: Typed) -> list[tuple[Sentence, ...]]:

@@ -33,6 +33,9 @@ from bertcalc.text.arguments import checked, unknown
 VERSION = 1
 LARGEST_SEED = 999_999
 BERT = next(iter(FAMILIES))  # the default family, for links without a family
+_EVERYWHERE = Sentence(N_("all layers are counted, but the question is about one"))
+_WITH_BIAS = Sentence(N_("the bias is counted as well, but it is a separate tensor"))
+_WEIGHT_PRECISIONS: tuple[Precision, ...] = ("fp32", "mixed-18")  # their dtypes are float32 and bfloat16
 
 
 @checked
@@ -75,7 +78,7 @@ _STEPS: Mapping[str, str] = {
     "attention.query": N_("the queries, before they are cut into heads"),
     "attention.query_heads": N_("the queries, cut into heads"),
     "attention.scores": N_("the attention scores, queries times keys"),
-    "attention.context": N_("the context, scores times values, still in heads"),
+    "attention.context": N_("the context, attention weights times values, still in heads"),
     "attention.merge_heads": N_("the context, with the heads side by side again"),
     "feed-forward.up": N_("the output of the first dense layer of the feed-forward network"),
     "feed-forward.down": N_("the output of the second dense layer of the feed-forward network"),
@@ -89,7 +92,7 @@ _PRODUCTS: Mapping[Level, Mapping[str, str]] = {
     },
     "medium": {
         "layer attention": N_("the attention of one layer, with its four dense layers"),
-        "attention.context": N_("the context of one layer, scores times values"),
+        "attention.context": N_("the context of one layer, attention weights times values"),
         "feed-forward.down": N_("the second dense layer of the feed-forward network, in one layer"),
         "pooler.dense": N_("the dense layer of the pooler"),
     },
@@ -184,10 +187,6 @@ def _count(kind: Kind, model: Model, question: Sentence, path: str = "") -> Exer
     return empty._replace(right=right, tensors=tensors, mistakes=_others(right, mistakes))
 
 
-_EVERYWHERE = Sentence(N_("all layers are counted, but the question is about one"))
-_WITH_BIAS = Sentence(N_("the bias is counted as well, but it is a separate tensor"))
-
-
 def _others(right: int, mistakes: Iterable[Mistake]) -> tuple[Mistake, ...]:
     """Return the mistakes that lead to a number other than the right number and 0."""
     return tuple(mistake for mistake in mistakes if mistake.amount not in (0, right))
@@ -223,7 +222,7 @@ def _flops_mistakes(model: Model, batch: Batch, path: str) -> Iterator[Mistake]:
     no_square = [step for step in steps if part_of(step) != "scores and context"]
     single = model.changed(config=replace(model.config, num_hidden_layers=1))
     yield Mistake(
-        Sentence(N_("each multiply-add is counted once, but it is two operations: a product and a sum")),
+        Sentence(N_("each multiply-add is counted once, but it is two operations: a multiplication and an addition")),
         _cost(steps, path, Convention("MACs")),
     )
     yield Mistake(
@@ -267,9 +266,6 @@ def _memory(random: Random, level: Level, family: Family) -> Exercise:
     right = sum(memory.num_bytes().values())
     mistakes = _others(right, _memory_mistakes(memory))
     return Exercise("memory", model, question, right, "bytes", mistakes=mistakes, memory=memory)
-
-
-_WEIGHT_PRECISIONS: tuple[Precision, ...] = ("fp32", "mixed-18")  # their dtypes are float32 and bfloat16
 
 
 def _memory_mistakes(memory: TrainingMemory) -> Iterator[Mistake]:

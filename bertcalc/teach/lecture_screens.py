@@ -136,14 +136,12 @@ class _TomlTable:
         self._content = content
 
     def only(self, keys: Collection[str]) -> None:
-        """Check that the table has no other keys."""
         for unknown in self._content.keys() - set(keys):
             message = N_("{where}: unknown key {key}: did you mean {nearest}?")
             near = nearest(unknown, keys, similarity=0.0)
             raise wrong(message, where=self.where, key=shorten(unknown), nearest=near)
 
     def check(self, key: str, value: str, options: Collection[str]) -> None:
-        """Check that a text is one of the options."""
         if value not in options:
             message = N_("{where}: {key} {value} is invalid: did you mean {nearest}?")
             near = nearest(value, options, similarity=0.0)

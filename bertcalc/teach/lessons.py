@@ -86,16 +86,11 @@ def questions(stop: Stop, config: Config) -> Iterator[Question]:
             yield question
 
 
-def _has_bias(stop: Stop, _config: Config) -> bool:
-    """Whether the module at the stop has a bias, such as beta."""
-    return any(tensor.name.rpartition(".")[2] == "bias" for tensor in stop.tensors)
-
-
 # The conditions of questions: predicates of a stop and the configuration.
 _CONDITIONS: Mapping[str, _Condition] = {
     "padding": lambda _stop, config: config.pad_token_id is not None,
     "absolute positions": lambda _stop, config: not version_of(config).distances,
-    "bias": _has_bias,
+    "bias": lambda stop, _config: any(tensor.name.rpartition(".")[2] == "bias" for tensor in stop.tensors),
     "local attention": lambda _stop, config: config.has("local_attention") and config.layer_period > 1,
     "several heads": lambda _stop, config: config.num_attention_heads > 1,
     "tied": lambda _stop, config: config.tie_word_embeddings,

@@ -9,6 +9,9 @@ from typing import NamedTuple
 
 from bertcalc.export.formats import LATEX_CODE, latex_escaped
 
+_RULE = r"\rule{6cm}{0.4pt}"
+_PIECES = re.compile(r"(`[^`]*`|\$[^$]*\$|\*\*[^*]*\*\*)")
+
 
 class WrittenExercise(NamedTuple):
     """The texts of an exercise. ``options`` are the options to choose from, and ``solution`` has one text per line."""
@@ -64,15 +67,9 @@ def latex(sheet: Sheet, *, solutions: bool, chinese: bool) -> str:
     return "\n".join([*lines, r"\end{enumerate}", r"\end{document}", ""])
 
 
-_RULE = r"\rule{6cm}{0.4pt}"
-
-
 def _itemize(item: str, lines: Iterable[str]) -> list[str]:
     inside = [f"{item} {_tex(line)}" for line in lines]
     return [r"\begin{itemize}", *inside, r"\end{itemize}"] if inside else []
-
-
-_PIECES = re.compile(r"(`[^`]*`|\$[^$]*\$|\*\*[^*]*\*\*)")
 
 
 def _tex(text: str) -> str:

@@ -35,6 +35,7 @@ from bertcalc.text import N_
 from bertcalc.text.digits import latex_number
 
 _PARAMETERS = sympy.Symbol("N")
+_TOGETHER = (N_("together"),)
 
 
 class WorkedLine(NamedTuple):
@@ -91,9 +92,6 @@ def _total(exercise: Exercise) -> WorkedLine:
         return _line(_TOGETHER, formula(exercise.model, path=exercise.path), exercise, result)
     components = component_formulas(exercise.model)
     return WorkedLine(_TOGETHER, " + ".join(term.latex() for _, term in components), "", latex_number(result))
-
-
-_TOGETHER = (N_("together"),)
 
 
 def _line(label: tuple[str, ...], term: Formula, exercise: Exercise, result: int, **sizes: int) -> WorkedLine:

@@ -219,7 +219,7 @@ def _in_digits(plain: str) -> str:
     return figure + (f"e{power}" if power else "") + plain[end:]
 
 
-_SIGNS = re.compile(r"[-+*/^×·÷()²³]")
+_SIGNS = re.compile(r"[-+*/^×·÷()²³]|(?<=[0-9)])\s*x\s*(?=[0-9(])", re.I)
 _WITH_UNIT = re.compile(r"(.*[0-9)²³])\s*([^\W\d_]+)\s*")
 
 
@@ -243,7 +243,8 @@ def amount(text: str, unit: Unit | None = None, names: Mapping[str, int] | None 
             raise (error if _SIGNS.search(plain) else not_typed) from error
         value = evaluate(match[1], names)
         try:
-            value *= typed(f"1 {match[2]}", unit).value
+            one = typed(f"1 {match[2]}", unit)
+            value, unit = value * one.value, one.unit
         except InputError as unknown:  # quote the user's text, which has no 1 before the unit
             problem = unknown.problem
             raise InputError(problem._replace(values=problem.values | {"text": shorten(text)})) from None

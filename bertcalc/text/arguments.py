@@ -115,7 +115,7 @@ _WANTED: dict[str, str] = {
     "Config": N_("a configuration, such as BertConfig()"),
     "Case": N_('a model with its batch, such as Case(load("bert-base-uncased"))'),
     "Change": N_("a change, such as Lora(r=8)"),
-    "Freezing": N_("parts that are frozen, such as Freezing(layers=6)"),
+    "Freezing": N_("the parts to freeze, such as Freezing(layers=6)"),
     "Batch": N_("sizes of a batch, such as Batch(1, 128)"),
     "Step": N_("a step of model.steps(...)"),
     "Tensor": N_("a tensor of model.tensors()"),
@@ -125,7 +125,7 @@ _WANTED: dict[str, str] = {
 _NOT_NEGATIVE, _PROBABILITIES = ("seconds", "llm_int8_threshold"), ("lora_dropout",)
 _PROBABILITY = N_("a probability from 0 to 1")
 _FROM_0 = N_("a number, 0 or more")
-_NUMBER, _FLAG, _TEXT = N_("a number"), N_("True or False"), N_("a text")
+_NUMBER, _FLAG, _TEXT = N_("a number"), N_("True or False"), N_("a string")
 _WHOLE = N_("a single whole number")
 _SEQUENCE, _MAPPING, _FUNCTION = N_("a list"), N_("a dictionary"), N_("a function")
 

@@ -150,12 +150,20 @@ def signed_count(difference: int, none: str = "±0") -> str:
 
 @mirrored
 def size(count: int) -> str:
-    """Format a number of bytes in decimal and binary units: 437.9 MB (417.6 MiB), 1.3 GB (1.2 GiB), 12 B."""
+    """Format a number of bytes in decimal and binary units: 437.9 MB (417.6 MiB), 1.34 GB (1.25 GiB), 12 B.
+
+    A figure has at least three digits, so that readers can check a share of two sizes.
+    """
     if count < 10**3:
         return f"{count} B"
     power = min(4, (len(str(count)) - 1) // 3)
     disk, memory = (("kB", "KiB"), ("MB", "MiB"), ("GB", "GiB"), ("TB", "TiB"))[power - 1]
-    return f"{fixed(Fraction(count, 10 ** (3 * power)))} {disk} ({fixed(Fraction(count, 2 ** (10 * power)))} {memory})"
+    decimal, binary = (Fraction(count, base**power) for base in (10**3, 2**10))
+    return f"{_three_digits(decimal)} {disk} ({_three_digits(binary)} {memory})"
+
+
+def _three_digits(number: Fraction) -> str:
+    return fixed(number, 2 if number < 10 else 1)
 
 
 def figure(count: int, unit: str) -> str:
@@ -185,6 +193,11 @@ def scaled(figure: Fraction | float, unit: str) -> str:
     top, below = _ratio(figure)
     small = Fraction(top, below * 1000**power)
     return f"{brief(small, 4) if small < 1000 else fixed(small, 0)} {_PREFIXES[power]}{unit}"
+
+
+def decimal_size(count: int) -> str:
+    """Format a number of bytes in one decimal unit, which may follow a sign: 680.4 MB."""
+    return scaled(count, "B")
 
 
 @mirrored

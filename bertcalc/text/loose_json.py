@@ -19,11 +19,10 @@ from contextlib import suppress
 from typing import Any
 
 from bertcalc.text.problem import InputError
-from bertcalc.text.strict_json import read_json
+from bertcalc.text.strict_json import NOT_JSON, read_json
 
 LONGEST = 200_000  # maximum number of characters to rewrite; real configurations are much shorter
 NAMESPACE = r"(?:(?:argparse\.|types\.)?(?:Namespace|SimpleNamespace|namespace)|dict)\s{0,9}"
-_NOT_JSON = "This is not JSON: line {line}, column {column}: {why}."
 # Text before a printed object: the words of a log, an assignment, a class name, or the name of argparse's Namespace.
 _HEAD = re.compile(
     r"(?:```[a-z]{0,10}\s{0,9})?(?:Model config\s{1,9})?(?:[A-Za-z_][A-Za-z0-9_.]{0,60}\s{0,9}=\s{0,9})?"
@@ -46,7 +45,7 @@ def read_loosely(text: str, most: int) -> Any:
     try:
         return read_json(text, most)
     except InputError as error:
-        if error.problem.message != _NOT_JSON or (strict := as_json(text)) is None:
+        if error.problem.message != NOT_JSON or (strict := as_json(text)) is None:
             raise
         with suppress(json.JSONDecodeError, RecursionError):
             json.loads(strict)  # first, since an error of read_json would give the position in the rewritten text

@@ -14,6 +14,8 @@ from typing import Any, NoReturn
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import InputError, wrong
 
+NOT_JSON = N_("This is not JSON: line {line}, column {column}: {why}.")
+
 
 def read_json(text: str | bytes, most: int) -> Any:
     """Parse JSON of at most ``most`` characters, or UTF-8 JSON of at most ``most`` bytes.
@@ -31,10 +33,9 @@ def read_json(text: str | bytes, most: int) -> Any:
     except InputError:
         raise
     except json.JSONDecodeError as error:
-        message = N_("This is not JSON: line {line}, column {column}: {why}.")
-        raise wrong(message, line=error.lineno, column=error.colno, why=_why(error)) from None
+        raise wrong(NOT_JSON, line=error.lineno, column=error.colno, why=_why(error)) from None
     except RecursionError:
-        raise wrong(N_("This is nested too deeply.")) from None
+        raise wrong(N_("This JSON is nested too deeply.")) from None
     except ValueError:  # Python refuses integers of more than 4,300 digits
         raise wrong(N_("A number in this text has too many digits.")) from None
 
@@ -45,9 +46,12 @@ def _why(error: json.JSONDecodeError) -> str:
     for starts, why in HABITS.items():
         if rest.startswith(starts) and (starts != ("}", "]") or before.endswith(",")):
             return why
+    if before[:1] in ("{", "[") and (not rest or (error.msg.startswith("Unterminated") and "\n" not in rest)):
+        return CUT_OFF
     return error.msg
 
 
+CUT_OFF = N_("a closing bracket is missing at the end of the text")
 HABITS = {
     ("//", "/*", "#"): N_("JSON has no comments"),
     ("'", "“", "”", "‘"): N_("names and strings must be in straight double quotes"),

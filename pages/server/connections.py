@@ -103,7 +103,6 @@ def _complete(peer: SocketPeer) -> None:
 
 
 def _end_slow(peer: SocketPeer) -> None:
-    """Close a connection whose large message is still incomplete after _SLOWEST seconds."""
     if peer.is_open:
         LOG.note(f"it was not complete after {fixed(_SLOWEST, 0)} s")
         peer.end()

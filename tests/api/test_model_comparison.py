@@ -97,7 +97,7 @@ def test_changes_are_in_every_quantity() -> None:
     [
         (lambda: BERT.compare("bert-large-uncased"), "other must be a model, such as"),
         (lambda: BERT.compare(LARGE, "parameter"), "There is no quantity 'parameter': did you mean parameters?"),
-        (lambda: BERT.compare(LARGE, 3), "quantity must be a text"),
+        (lambda: BERT.compare(LARGE, 3), "quantity must be a string"),
         (lambda: bertcalc.compare(BERT, 3), 'second must be a model, such as load("bert-base-uncased"), not 3.'),  # type: ignore[arg-type]  # under test
         (lambda: bertcalc.compare(BERT, LARGE, batch_size=0), "batch_size 0 is invalid"),
         (lambda: bertcalc.compare(BERT, LARGE, "forward", sequence_length=513), "positions for 512 tokens"),

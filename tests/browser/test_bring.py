@@ -178,7 +178,7 @@ def test_a_pickle_is_refused_and_a_file_of_any_size_is_read_and_its_weights_are_
     for event in ("dragover", "drop"):  # without a handler, the browser would open the file
         assert place.evaluate(_PREVENTED, [event, dropped])
         expect(page.locator(".chooser.over")).to_have_count(int(event == "dragover"))
-    expect(page.get_by_text("pytorch_model.bin is not a .safetensors file. Other weight files")).to_be_visible()
+    expect(page.get_by_text("pytorch_model.bin is not a .safetensors file. bertcalc does not open")).to_be_visible()
     expect(place).to_contain_text("or drop them here")
     for more_layers, count in ((0, 109_482_240), (168, 109_482_240 + 168 * 7_087_872)):
         path = checkpoint(tmp_path / f"{more_layers}.safetensors", more_layers)

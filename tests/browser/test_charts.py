@@ -38,6 +38,18 @@ def longest(chart: Locator, color: tuple[int, int, int]) -> int:
     return max(len(list(run)) for line in lines for same, run in groupby(line) if same)
 
 
+@pytest.mark.parametrize("address", ["compute", "sweep"])
+def test_every_number_of_an_axis_is_under_its_tick(look: Look, address: str) -> None:
+    page = look(address)
+    settled(page)
+    axes = page.get_by_test_id("stVegaLiteChart").first.locator(".role-axis-label").all()
+    anchors = [
+        axis.locator("text").evaluate_all("all => all.map((one) => one.getAttribute('text-anchor'))") for axis in axes
+    ]
+    assert ["middle"] in [sorted({*axis}) for axis in anchors]
+    assert all(len({*axis}) <= 1 for axis in anchors)
+
+
 def test_a_bar_its_label_and_its_piece_say_name_figure_share_and_formula(look: Look) -> None:
     page = look("?num_hidden_layers=18")
     ready(page)

@@ -127,7 +127,7 @@ def test_the_bars_keep_their_order_when_another_pair_is_chosen(look: Look) -> No
     names = page.get_by_test_id("stVegaLiteChart").locator(".role-axis-label text")
     expect(names.get_by_text("9 more heads")).to_be_visible()
     page.get_by_role("button", name="tied and untied").click()
-    part, together = (names.get_by_text(name) for name in ("decoder with its own table", "together"))
+    part, together = (names.get_by_text(name) for name in ("decoder with its own matrix", "together"))
     expect(part).to_be_visible()
     assert bottom(part) < bottom(together)
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Look, Open
 from tests.browser.look import bottom, boxes, expect_query, open_page, overflow, settled, total
@@ -66,10 +66,9 @@ def test_the_sheet_can_be_downloaded(look: Look, tmp_path: Path) -> None:
         assert download.value.suggested_filename == f"bertcalc-easy-3-solutions.{name}"
         download.value.save_as(tmp_path / name)
         assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
-    link = f"{page.url.partition('?')[0]}?level=easy&seed=3"  # in full, for readers of a printed sheet
-    assert link in (tmp_path / "md").read_text(encoding="utf-8")
-    expect(page.locator(".st-key-sheet")).to_contain_text(link)
-    expect(page.get_by_text("Ctrl+P")).to_be_visible()
+    assert "127.0.0.1" not in (tmp_path / "md").read_text(encoding="utf-8")  # others cannot open it
+    expect(page.locator(".st-key-sheet")).to_contain_text("Version ")
+    expect(page.locator(".st-key-sheet")).not_to_contain_text("127.0.0.1")
     page.set_viewport_size({"width": 390, "height": 844})
     numbers = boxes(page.locator(".st-key-exercise-row [role=radio]"))
     assert len(numbers) == 10
@@ -130,7 +129,7 @@ def test_an_opened_model_is_one_press_from_its_count(look: Look) -> None:
     page = look("exercises?exercise=5")
     ready(page, "5 · An architecture")
     page.get_by_role("button", name="Use this model").click()
-    expect(page.get_by_text("The sidebar now has this model")).to_be_visible()
+    expect(page.get_by_text("This is now the current model")).to_be_visible()
     page.get_by_role("link", name="See how it is counted").click()
     expect(page.get_by_text("Parameters in BertForTokenClassification")).to_be_visible()
     expect(page.get_by_test_id("stMetricValue").first).to_have_text("4,285")
@@ -171,3 +170,45 @@ def test_answers_are_there_again_after_a_reload(visit: Open) -> None:
     page.reload()
     expect(page.get_by_text("1 of 10 right")).to_be_visible()
     expect(field).to_have_value("100")
+
+
+@pytest.mark.parametrize("address", ["exercises", "compute"])
+def test_labels_of_a_row_are_at_one_height(look: Look, address: str) -> None:
+    page = look(address)
+    settled(page)
+    row = page.get_by_test_id("stMain").get_by_test_id("stHorizontalBlock").first
+    labels = row.locator(":is(.stNumberInput, .stButtonGroup, .stSelectbox) > [data-testid=stWidgetLabel]")
+    heights = [box["y"] for box in boxes(labels)]
+    assert len(heights) >= 2
+    assert max(heights) - min(heights) <= 1.5
+
+
+def test_a_term_of_a_hand_count_has_no_last_line_of_one_letter(look: Look) -> None:
+    page = look("lecture?screen=hand-count")
+    settled(page)
+    terms = page.locator(".st-key-lecture-screen td:first-child p:has(> code:only-child) code")
+    lines = terms.evaluate_all("all => all.map((one) => [...one.getClientRects()].map((line) => line.width))")
+    assert len([line for line in lines if len(line) > 1]) == 4
+    assert all(min(widths) > max(widths) / 2 for widths in lines)
+
+
+@pytest.mark.parametrize("address", ["exercises?exercise=2", "layers?step=2", "lecture?screen=attention"])
+def test_arrows_point_outward(look: Look, address: str) -> None:
+    page = look(address)
+    for name, by in (("Previous", -1), ("Next", 1)):
+        button = page.get_by_role("button", name=name)
+        [word], [arrow] = boxes(button.get_by_text(name, exact=True)), boxes(button.get_by_test_id("stIconMaterial"))
+        assert (arrow["x"] - word["x"]) * by > 0
+    assert page.locator(".st-key-exercise-row kbd").filter(visible=True).count() == 0
+
+
+@pytest.mark.parametrize(("address", "text"), [("exercises", "Printing this page"), ("lecture", "A word is a vector")])
+def test_a_touch_screen_shows_no_keys(browser: Browser, server: str, address: str, text: str) -> None:
+    with browser.new_context(viewport={"width": 1180, "height": 820}, is_mobile=True, has_touch=True) as tablet:
+        page = tablet.new_page()
+        page.goto(f"{server}/{address}")
+        expect(page.get_by_text(text).filter(visible=True).first).to_be_visible()
+        expect(page.locator("kbd").filter(visible=True)).to_have_count(0)
+        shown = page.get_by_test_id("stMain").inner_text()
+        assert "Ctrl" not in shown
+        assert "sidebar" not in shown

@@ -1,9 +1,10 @@
 """The interactive HTML page in a browser, without a server: its numbers match the models that its sliders select."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from bertcalc import BertConfig, build
 from bertcalc.charts.colors import COLORS
@@ -79,6 +80,29 @@ def test_the_dark_page_and_the_phone_show_all_of_it(page: Page, tmp_path: Path) 
     for width, count in zip(widths, counts, strict=True):
         assert abs(width / max(widths) - count / max(counts)) < 0.01
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(14, 17, 23)"
+
+
+@pytest.fixture
+def phone(browser: Browser) -> Iterator[Page]:
+    """A phone: like a real one, it widens the page until everything fits."""
+    with browser.new_context(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True) as context:
+        yield context.new_page()
+
+
+def test_a_page_and_a_report_fit_a_phone_and_names_are_beside_their_bars(phone: Page, tmp_path: Path) -> None:
+    model = build(BertConfig(num_labels=3), "BertForSequenceClassification")
+    for text in (html(report_of(model.config, model.architecture)), interactive_page(model, COLORS["light"])):
+        file = tmp_path / "page.html"
+        file.write_text(text, encoding="utf-8")
+        phone.goto(file.as_uri())
+        assert phone.evaluate("[document.documentElement.scrollWidth, innerWidth]") == [390, 390]
+    expect(phone.locator(".legend")).to_have_text("Without a slider: P 512 positions · T 2 token types · C 3 labels")
+    names, bars = (
+        phone.locator(place).evaluate_all("all => all.map((one) => one.getBoundingClientRect())")
+        for place in (".row > span", ".fill")
+    )
+    for name, own, next_name in zip(names, bars, names[1:], strict=False):
+        assert next_name["top"] - own["bottom"] > 2 * (own["top"] - name["bottom"])
 
 
 def test_a_report_and_a_marked_text_are_read_in_a_narrow_window(page: Page) -> None:

@@ -46,7 +46,7 @@ LINKS: dict[str, tuple[dict[str, str], str]] = {
             "memory": "training",
             "optimizer": "adafactor",
             "recompute": "full",
-            "fused_dropout": "true",
+            "fused_dropout": "false",
             "freeze_layers": "3",
         },
         "Freezing saves",

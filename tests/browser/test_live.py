@@ -25,13 +25,22 @@ from bertcalc.controls.stops import SLIDERS, moved, stops
 from bertcalc.discover.results import size_steps
 from bertcalc.discover.results.components import live_count
 from bertcalc.discover.results.shipped import shipped
-from bertcalc.explore.factor_formulas import FOLLOWS, FigureGrowth, SizeGrowth, TermGrowth, piece_growths
+from bertcalc.explore.factor_formulas import (
+    FOLLOWS,
+    MOSTLY,
+    STAYS,
+    WITH,
+    FigureGrowth,
+    SizeGrowth,
+    TermGrowth,
+    piece_growths,
+)
 from bertcalc.families import CLASSES, build
 from bertcalc.families.presets import PRESETS
 from bertcalc.live.live_formulas import live_reading
 from bertcalc.live.live_program import LiveProgram
 from bertcalc.memory.byte_formulas import live_modules
-from bertcalc.memory.fit import LIMITS, Polynomial, most, most_fitting
+from bertcalc.memory.fit import LIMITS, Polynomial, most
 from bertcalc.memory.footprint import kept, steady_bytes
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
 from bertcalc.memory.peak.live_peak_formulas import live_growths, live_peak, live_steady_bytes
@@ -116,7 +125,7 @@ def _share(rng: random.Random) -> tuple[int, int, int]:
     return rng.choice((0, 1, whole - 1, whole, rng.randrange(whole + 1))), whole, rng.randrange(1, 3)
 
 
-_TEXTS = ("", "109,482,240", "21.8 %", "× 2.00: L·H²", "词嵌入", "Attention (layers)")
+_TEXTS = ("", "109,482,240", "21.8 %", "× 2.00 with L·H²", "词嵌入", "Attention (layers)")
 
 
 def _text(rng: random.Random) -> str:
@@ -193,7 +202,7 @@ ARGUMENTS: dict[str, Callable[[random.Random], tuple[Any, ...]]] = {
     "counted_words": lambda rng: (("{count} more", "{count} mores", "{count} fewer", "{count} fewers"), *_two(rng)),
     "round_figure": lambda rng: (_count(rng),),
     "widened": _two,
-    "growth_words": lambda rng: (_growth(rng), "{times}: {reason}", "{letter} fixed", "mostly {letters}", FOLLOWS),
+    "growth_words": lambda rng: (_growth(rng), WITH, STAYS, MOSTLY, FOLLOWS),
     "quotient": lambda rng: (_count(rng), 1 + _count(rng)),
     "nearest": lambda rng: (rng.choice((1, -1)) * _exact(rng),),
     # Also values near the thresholds at which the unit changes.
@@ -336,7 +345,7 @@ def test_the_live_memory_of_a_model_is_that_of_any_other_of_its_structure(page: 
         model, how, *batch, others = _models_with_memory(rng)
         device = rng.choice((8, 80)) * 2**30
         field, positions = "batch_size", most_sequences(model)
-        fits = most_fitting(tuple(live_growths(model, how, field, *batch)), device, positions)
+        fits = live_growths(model, how, field, *batch).most_fitting(device, positions)
         live_values: list[Any] = [live_peak(model, how, *batch).num_bytes, *fits]
         if isinstance(how, Plan):
             live_values.append(live_steady_bytes(model, how))

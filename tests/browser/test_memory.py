@@ -77,9 +77,9 @@ def model_of(layers: int) -> Model:
 
 
 MOVING: dict[str, Callable[[Model], int]] = {
-    "training": lambda model: training_peak_bytes(model, 8, 128, keep_outputs=False),
+    "training": lambda model: training_peak_bytes(model, 8, 128, keep_outputs=False, fused_dropout=True),
     "inference": lambda model: inference_peak_bytes(model, 8, 128),
-    "activations": lambda model: saved_activation_bytes(model, 8, 128),
+    "activations": lambda model: saved_activation_bytes(model, 8, 128, fused_dropout=True),
 }
 
 

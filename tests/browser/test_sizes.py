@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Page, ViewportSize, expect
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from tests.browser.conftest import Look, Open
 from tests.browser.look import boxes, number, overflow, ready, settled, slider, total
@@ -25,6 +25,33 @@ def test_on_a_phone_a_formula_wraps_and_its_further_lines_are_indented(look: Loo
     assert starts[1] - starts[0] > 20
 
 
+@pytest.mark.parametrize("address", ["compute?compute=time&lang=zh", "memory?lang=zh", "bring", "compare"])
+def test_on_a_phone_the_options_of_a_choice_are_in_one_row(look: Look, address: str) -> None:
+    page = look(address)
+    page.set_viewport_size(PHONE)
+    rows = page.locator("[data-testid=stMain] [data-testid=stButtonGroup] > div")
+    expect(rows.first).to_be_visible()
+    settled(page)
+    for row in rows.all():
+        assert len({box["y"] for box in boxes(row.get_by_role("radio"))}) == 1
+        assert overflow(row) <= 0
+
+
+@pytest.mark.parametrize("address", ["?lang=zh", "lecture?screen=attention&lang=zh", "compute"])
+def test_on_a_phone_neither_bars_nor_grid_lines_cut_labels(look: Look, address: str) -> None:
+    page = look(address)
+    page.set_viewport_size(PHONE)
+    settled(page)
+    chart = page.get_by_test_id("stVegaLiteChart").first
+    expect(chart.locator(".role-axis-grid line").first).to_have_attribute("opacity", "0")
+    bars = boxes(chart.locator(".mark-rect path[aria-roledescription=bar]:not([opacity='0'])"))
+    labels = boxes(chart.locator(".mark-text.role-mark text").filter(has_text="·"))
+    assert len(labels) >= 4
+    for label in labels:
+        top, bottom = label["y"] + 4, label["y"] + label["height"] - 1  # without the space above capitals
+        assert not [bar for bar in bars if bar["y"] < bottom and bar["y"] + bar["height"] > top and bar["width"] > 1]
+
+
 def test_on_a_phone_the_menu_has_a_name_and_closes_after_a_choice(visit: Open, page: Page) -> None:
     page.set_viewport_size(PHONE)
     visit("?lang=zh")
@@ -38,7 +65,7 @@ def test_on_a_phone_the_menu_has_a_name_and_closes_after_a_choice(visit: Open, p
     for thing in (
         page.get_by_role("radio", name="English"),
         choice,
-        page.get_by_role("combobox", name="起始模型"),
+        page.get_by_role("combobox", name="预设模型"),
         *sizes,
     ):
         expect(thing).to_be_visible()
@@ -91,3 +118,18 @@ def test_on_a_phone_a_slider_is_moved_while_the_number_is_seen(visit: Open, page
     page.get_by_role("button", name="Close", exact=True).click()
     page.set_viewport_size({"width": 1280, "height": 720})
     expect(names).to_have_text(["Word embeddings"])
+
+
+def test_on_a_phone_a_link_is_aligned_with_the_text_and_no_title_names_a_key(browser: Browser, server: str) -> None:
+    with browser.new_context(viewport=PHONE, is_mobile=True, has_touch=True) as phone:
+        page = phone.new_page()
+        page.goto(f"{server}/structure?num_hidden_layers=6")
+        link = page.get_by_role("link", name="How it grows with each size →")
+        expect(link).to_be_visible(timeout=30_000)
+        settled(page)
+        [text], [heading] = boxes(link.locator("p")), boxes(page.get_by_role("heading", level=1))
+        assert abs(text["x"] - heading["x"]) <= 1
+        assert overflow(link.locator("p")) <= 0
+        actions = page.locator(".panel-actions button")  # the menu hides them until it is opened
+        titles = [action.get_attribute("title") for action in actions.all()]
+        assert titles == ["Undo one step", "Redo one step", "Reset to bert-base-uncased"]

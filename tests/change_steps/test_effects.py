@@ -110,7 +110,7 @@ def test_a_model_is_quantized_after_bitfit_and_then_not_trained() -> None:
         (Lora(), Gguf(), "quantize the model before you add the adapter"),
         (NF4, Gguf(), "exclude each other: remove one of them"),
         (NF4, ResizeVocabulary(20_000), "A different vocabulary must come before bitsandbytes"),
-        (Gguf(), Lora(), "Layers in GGUF Q8_0 pass no gradient"),
+        (Gguf(), Lora(), "Layers in GGUF Q8_0 do not propagate gradients"),
         (Gguf(), BitFit(), "leave BitFit out"),
         (TorchQuantizeDynamic(), PromptTuning(task_type="FEATURE_EXTRACTION"), "leave Prompt tuning out"),
         (Lora(), IA3(), "LoRA and IA3 exclude each other: remove one of them."),

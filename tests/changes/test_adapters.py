@@ -225,7 +225,7 @@ def test_bitfit_trains_biases_alone() -> None:
         (lambda: LNTuning(["layernorm"]), "matches target_modules layernorm: use, for instance, LayerNorm"),
         (
             lambda: IA3(["query"], ["key"]),
-            "feedforward_modules must be among the target_modules: key is not one of query",
+            "feedforward_modules must be a subset of target_modules: key is not one of query",
         ),
         (lambda: PromptTuning(20), "peft adds virtual tokens to a model only for a task"),
         (
@@ -252,8 +252,8 @@ def test_models_with_adapters_are_values() -> None:
     ("arguments", "message"),
     [
         ({"rank": 8}, r"Lora() has no argument rank: did you mean r?"),
-        ({"target_modules": (1,)}, "Each item of target_modules must be a text, not 1."),
-        ({"modules_to_save": ["pooler", 1]}, "Each item of modules_to_save must be a text, not 1."),
+        ({"target_modules": (1,)}, "Each item of target_modules must be a string, not 1."),
+        ({"modules_to_save": ["pooler", 1]}, "Each item of modules_to_save must be a string, not 1."),
     ],
 )
 def test_a_wrong_argument_is_told(arguments: dict[str, Any], message: str) -> None:

@@ -104,7 +104,7 @@ def test_limits_are_the_servers_own() -> None:
     [
         (
             [said("pytorch_model.bin", b"", 438 * 10**6)],
-            "pytorch_model.bin is not a .safetensors file. Other weight files",
+            "pytorch_model.bin is not a .safetensors file. bertcalc does not open",
         ),
         ([said("config.json", b"{}", 2)], "config.json is not a .safetensors file"),
         ([said("pytorch_model.bin.index.json", b"", 9)], "pytorch_model.bin.index.json is not a .safetensors file"),

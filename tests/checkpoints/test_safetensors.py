@@ -154,7 +154,7 @@ WRONG: dict[str, tuple[bytes, str]] = {
     "too short": (b"1234567", "it has 7 bytes"),
     "a pickle in a zip": (
         b"PK\x03\x04" + bytes(100),
-        "This is a PyTorch file, not a safetensors file. Pickles are not opened here.",
+        "This is a PyTorch file, not a safetensors file. bertcalc does not open pickle files.",
     ),
     "GGUF": (b"GGUF\x03" + bytes(40), "This is a GGUF file"),
     "a pointer": (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 4", "a Git LFS pointer"),

@@ -3,10 +3,8 @@
 from contextlib import suppress
 
 import pytest
-import torch
 from hypothesis import given, reject
 from hypothesis import strategies as st
-from torch.utils.flop_counter import FlopCounterMode
 
 from bertcalc import BertConfig, Config, EuroBertConfig, GPT2Config, PrefixTuning, PromptTuning
 from bertcalc.compute.flops import forward_flops, training_flops, unknown_training
@@ -16,7 +14,7 @@ from bertcalc.memory.plan import Recompute
 from bertcalc.model.change import Change
 from bertcalc.text.problem import InputError
 from tests.adapters import Adapter, running_adapters, running_prompts
-from tests.compute.test_flops import sizes, trained
+from tests.compute.test_flops import counted_flops, sizes, trained
 from tests.examples import examples
 from tests.memory.test_saved import recompute_in
 from tests.oracle import Case, arguments, numbered, possible
@@ -81,15 +79,10 @@ def check(case: Case, call: Call, adapter: Adapter, recompute: Recompute) -> Non
         with pytest.raises(InputError, match="gradient checkpointing"):
             training_flops(model, **sizes(call), recompute=recompute)
         return
-    with FlopCounterMode(display=False) as counter:
-        returned = adapted(**given)
-        forward = counter.get_total_flops()
-        outputs = [value for value in returned.values() if isinstance(value, torch.Tensor) and value.requires_grad]
-        if outputs:
-            torch.autograd.backward([output.sum() for output in outputs])
+    _modules, forward, both = counted_flops(adapted, given)
     assert forward_flops(model, **sizes(call)) == forward
     if not unknown_training(model):
-        assert training_flops(model, **sizes(call), recompute=recompute) == counter.get_total_flops()
+        assert training_flops(model, **sizes(call), recompute=recompute) == both
 
 
 @pytest.mark.parametrize("kind", [PromptTuning, PrefixTuning])

@@ -80,6 +80,17 @@ def steps_of(case: Case, call: Call) -> list[Step]:
     return run(case.model, call)
 
 
+def counted_flops(real: Any, given: dict[str, Any]) -> tuple[dict[str, dict[Any, int]], int, int]:
+    """FlopCounterMode's counts: for a forward pass, by module and in all, and for a forward and a backward pass."""
+    with FlopCounterMode(display=False) as counter:
+        returned = real(**given)
+        modules, forward = counter.get_flop_counts(), counter.get_total_flops()
+        outputs = [value for value in returned.values() if isinstance(value, torch.Tensor) and value.requires_grad]
+        if outputs:
+            torch.autograd.backward([output.sum() for output in outputs])
+    return modules, forward, counter.get_total_flops()
+
+
 def real_flops(
     case: Case, call: Call, *, recompute: bool = False, frozen: Collection[str] = ()
 ) -> tuple[dict[str, int], int, int]:
@@ -93,18 +104,12 @@ def real_flops(
     if recompute:
         real.train()
         real.activation_checkpointing_enable()
-    with FlopCounterMode(display=False) as counter:
-        returned = real(**(numbered(given) if small else given))
-        forward: int = counter.get_total_flops()
-        modules = {
-            bare(name.partition(".")[2], case.architecture): sum(found.values())
-            for name, found in counter.get_flop_counts().items()
-            if name != "Global" and name.partition(".")[2] != body
-        }
-        outputs = [value for value in returned.values() if isinstance(value, torch.Tensor) and value.requires_grad]
-        if outputs:
-            torch.autograd.backward([output.sum() for output in outputs])
-        both: int = counter.get_total_flops()
+    counts, forward, both = counted_flops(real, numbered(given) if small else given)
+    modules = {
+        bare(name.partition(".")[2], case.architecture): sum(found.values())
+        for name, found in counts.items()
+        if name != "Global" and name.partition(".")[2] != body
+    }
     return modules, forward, both
 
 
@@ -181,13 +186,8 @@ def test_freezing_and_recomputing_cost_what_pytorch_counts(
     real = case.real("cpu").train()
     freeze(real, freezing, case.ours())
     recompute_in(real, "eager", recompute)
-    with FlopCounterMode(display=False) as counter:
-        returned = real(**numbered(arguments(case, call)))
-        found = [value for value in returned.values() if isinstance(value, torch.Tensor) and value.requires_grad]
-        if found:
-            torch.autograd.backward([output.sum() for output in found])
     ours = training_flops(case.ours(), **sizes(call), freezing=freezing, recompute=recompute)
-    assert ours == counter.get_total_flops()
+    assert ours == counted_flops(real, numbered(arguments(case, call)))[2]
 
 
 @pytest.mark.parametrize("kernel_size", [1, 3])

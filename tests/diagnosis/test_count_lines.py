@@ -116,3 +116,16 @@ def test_an_x_between_numbers_multiplies(times: str) -> None:
     assert (line.name, int(line.value or 0), line.problem) == ("classifier", 1538, None)
     [wrong] = read(f"NSP head 786{times}2+2=1538", BertConfig())
     assert str(wrong.problem) == "The calculation gives 1,574, not 1,538."
+
+
+@pytest.mark.parametrize(
+    ("line", "agrees"),
+    [
+        ("scores = 12*512*512*4 = 12.6 MB", True),
+        ("attention = 4*768*768 = 9.4 MB", True),
+        ("pooler = 768*768+768 = 590.6 KB", False),
+    ],
+)
+def test_a_result_in_bytes_has_bytes_for_each_parameter(line: str, agrees: bool) -> None:
+    [typed] = read(line, BertConfig())
+    assert (typed.problem is None) is agrees

@@ -93,6 +93,16 @@ def test_what_is_found_comes_out_line_by_line(count: Mistaken) -> None:
 
 
 @examples(4)
+@given(cases())
+def test_every_total_of_a_search_is_what_its_miscounts_give(case: Case) -> None:
+    """A search adds amounts where miscounts change different tensors. Here, all of them change the tensors in turn."""
+    among = search(counted(case.ours()), MiscountSizes.of(case.config), 7.0)
+    for wrong in among.near(0, 10**12, 7.0):
+        for way in among.combinations(wrong):
+            assert total(made(case, way.miscounts)) == wrong, way
+
+
+@examples(4)
 @given(cases(), st.integers(0, 10**12))
 def test_nothing_is_found_that_is_not_there(case: Case, wrong: int) -> None:
     tensors, sizes = counted(case.ours()), MiscountSizes.of(case.config)

@@ -127,5 +127,13 @@ def test_half_precision_is_recognized(tmp_path: Path) -> None:
 
 def test_buffers_are_the_shapes_of_the_forward_pass() -> None:
     scores = torch.empty(1, 12, 8192, 8192, dtype=torch.float16, device="meta")
-    [first, *_others] = buffers(build(BertConfig()), scores.numel() * scores.element_size())
+    [first, *_others] = buffers(build(BertConfig()), scores.nbytes, scores.nbytes)
     assert str(first) == "The attention scores of one layer: 1 × 12 heads × 8,192 × 8,192 × 2 bytes."
+
+
+def test_a_calculation_is_no_buffer_with_other_factors() -> None:
+    weight = torch.empty(768, 768, device="meta")
+    assert not list(buffers(build(BertConfig()), weight.nbytes, weight.nbytes, "768*768*4"))
+    states = torch.empty(8, 512, 768, device="meta")
+    named = [str(buffer) for buffer in buffers(build(BertConfig()), states.nbytes, states.nbytes, "8*512*768*4")]
+    assert named == ["The hidden states after one layer: 8 × 512 × 768 × 4 bytes."]

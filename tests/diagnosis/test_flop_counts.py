@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 import torch
@@ -10,7 +11,8 @@ from torch.utils.flop_counter import FlopCounterMode
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.flop_counts import flop_counts, flops_of
 from bertcalc.diagnosis.known_counts import KnownCount
-from bertcalc.families import family_of
+from bertcalc.diagnosis.number_meanings import meanings_of
+from bertcalc.families import FAMILIES, family_of
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.text.amounts import typed
@@ -124,3 +126,42 @@ def test_every_cost_is_proportional_to_its_batch() -> None:
     for cost in costs:
         alone = single[cost._replace(operations=Fraction(0), batch=cost.batch._replace(batch_size=1))]
         assert cost.operations == cost.batch_size * alone
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_longer_sequences_cost_more(name: str) -> None:
+    """A number below the costs of the shortest sequence is therefore no cost."""
+    model = Model(next(iter(FAMILIES[name].presets.values())).config)
+    costs = [cost for cost in flop_counts(model) if cost.batch_size == 1]
+    for kind in {(cost.unit, cost.phase, cost.rule) for cost in costs}:
+        alike = sorted(
+            (cost.sequence_length, cost.operations) for cost in costs if (cost.unit, cost.phase, cost.rule) == kind
+        )
+        assert all(first[1] < second[1] for first, second in pairwise(alike)), (kind, alike)
+
+
+@pytest.mark.parametrize(
+    ("module", "shape"),
+    [("", (1, 128)), ("", (8, 512)), (".attention.self", (8, 512)), (".attention.self.query", (1, 128))],
+)
+def test_a_module_is_found_by_its_cost(module: str, shape: tuple[int, int]) -> None:
+    model = Model(PRESETS["bert-base-uncased"].config)
+    real = Case.of(model).real().eval()
+    real.set_attn_implementation("eager")
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        real(torch.zeros(shape, dtype=torch.long, device="meta"))
+    flops = sum(counter.get_flop_counts()[f"BertModel.encoder.layer.0{module}"].values())
+    for text in (f"{flops:,} FLOPs", f"{flops // 2:,} MACs"):
+        part = f"is the cost of encoder.layer.*{module} of one layer in a batch of {shape[0]} × {shape[1]} tokens"
+        assert part in str(meanings_of(model, text))
+
+
+def test_one_operation_is_found_by_its_calculation() -> None:
+    """FlopCounterMode counts 2 x 12 x 128 x 128 x 64 for the scores of one layer."""
+    with FlopCounterMode(display=False) as counter:
+        query = torch.empty(12, 128, 64, device="meta")
+        query @ query.transpose(1, 2)
+    model = Model(PRESETS["bert-base-uncased"].config)
+    assert counter.get_total_flops() == 2 * 12 * 128 * 128 * 64
+    for text in ("12*128*128*64 MACs", "2*12*128*128*64 = 25,165,824 FLOPs"):
+        assert "encoder.layer.*.attention.self.scores of one layer" in str(meanings_of(model, text))

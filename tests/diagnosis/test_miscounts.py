@@ -5,13 +5,15 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from bertcalc import BertConfig, Config, ModernBertConfig
 from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.families import build, family_of
 from bertcalc.families.presets import PRESETS
+from tests.examples import examples
 from tests.oracle import Case
-from tests.strategies import bert_cases
+from tests.strategies import bert_cases, cases
 
 
 def up(number: int, multiple: int) -> int:
@@ -85,6 +87,7 @@ def by_hand(c: Any, case: Case) -> dict[str, int]:
         "down bias again": n * h,
         **dict.fromkeys(ELSEWHERE, 0),
         "qkv biases": -attentions * 3 * h,
+        "value bias": -attentions * h,
         "output bias": -attentions * h,
         "matrix of the output projection": -attentions * h * h,
         "matrix of the second": -n * i * h,
@@ -136,6 +139,7 @@ def by_hand(c: Any, case: Case) -> dict[str, int]:
         "decoder bias of H": lm * (1 + untied) * (h - v),
         "words V x V": v * (v - h),
         "words of P rows": (p - v) * h,
+        "words of P": v * (p - h),
         "positions of V rows": (v - p) * h,
         "positions of H rows": (h - p) * h,
         "positions and types of V rows": (2 * v - p - t) * h,
@@ -448,3 +452,13 @@ def test_relative_distances() -> None:
 def test_a_miscount_is_said_in_words(name: str) -> None:
     assert MISCOUNTS[name].description[0].islower()
     assert not MISCOUNTS[name].description.endswith(".")
+
+
+@examples(4)
+@given(cases(), st.sampled_from(list(MISCOUNTS)))
+def test_a_miscount_changes_only_tensors_that_it_concerns(case: Case, earlier: str) -> None:
+    sizes = MiscountSizes.of(case.config)
+    tensors = counted(case.ours())
+    for tensor in {*tensors, *MISCOUNTS[earlier].make(tensors, sizes)}:
+        for name, miscount in MISCOUNTS.items():
+            assert miscount.concerns(tensor) or miscount.make((tensor,), sizes) == (tensor,), (name, tensor)

@@ -1,9 +1,16 @@
 """The meanings of a typed number, in sentences. The references are real files, real adapters and published figures."""
 
+import re
+from dataclasses import replace
+
 import pytest
+import torch
 
 import bertcalc
-from bertcalc import InputError
+from bertcalc import BertConfig, InputError
+from bertcalc.families.presets import PRESETS
+from tests.diagnosis.planted import planted, real_tensors
+from tests.oracle import Case
 
 BERT = bertcalc.load("bert-base-uncased")
 
@@ -35,10 +42,10 @@ BERT = bertcalc.load("bert-base-uncased")
         ("109,482,752", "BertModel with pooler, with 512 position_ids, a buffer in files of older releases."),
         ("which vocabulary gives 102,267,648?", "With vocab_size = 21,128, BertModel has 102,267,648 parameters."),
         ("what hidden size gives 109,482,240?", "With hidden_size = 768, BertModel has 109,482,240 parameters."),
-        ("which vocabulary gives 1e8?", "No vocab_size gives 1e8: with 18,175"),
+        ("which vocabulary gives 1e8?", "No value of vocab_size gives 1e8: with 18,175"),
         ("which hidden size gives 1e13?", "There is no simple explanation for 1e13."),
-        ("what hidden size gives 1?", "No hidden_size gives 1: with 12"),
-        ("which vocabulary gives 229,503,472?", "No vocab_size gives 229,503,472: with 186,800"),
+        ("what hidden size gives 1?", "No value of hidden_size gives 1: with 12"),
+        ("which vocabulary gives 229,503,472?", "No value of vocab_size gives 229,503,472: with 186,800"),
         (
             "108,495,360",
             "should be 109,482,240 for BertModel with pooler: the LayerNorm of the embeddings is left out",
@@ -163,3 +170,115 @@ def test_the_totals_below_a_summary_are_one_number(line: str) -> None:
     reading = bertcalc.read("\n".join((line, *totals, line, *sizes, line)))
     assert reading.kind == "number"
     assert "BertForSequenceClassification" in str(reading)
+
+
+def test_a_size_in_a_question_is_no_count() -> None:
+    real = Case(BertConfig(hidden_size=1024, num_attention_heads=16), "BertModel").real().num_parameters()
+    for text in ("If hidden size = 1024, how many parameters?", "how many parameters with a hidden size of 1,024?"):
+        assert str(BERT.explain(text)) == f"With hidden_size = 1,024, BertModel has {real:,} parameters."
+    words = planted("bert-base-uncased", "BertModel", "- word_embeddings, + 50000*768")
+    assert f"With vocab_size = 50,000, BertModel has {words:,}" in str(bertcalc.read("词表大小是50,000，有多少参数？"))
+
+
+@pytest.mark.parametrize("preset", ["bert-base-uncased", "distilbert-base-uncased"])
+def test_labels_are_solved_for_in_the_class_that_has_them(preset: str) -> None:
+    name = bertcalc.load(preset).architecture.removesuffix("Model") + "ForSequenceClassification"
+    real = Case(replace(PRESETS[preset].config, num_labels=9), name).real().num_parameters()
+    text = str(bertcalc.load(preset).explain(f"how many labels give {real:,}?"))
+    assert text == f"With num_labels = 9, {name} has {real:,} parameters."
+    assert "does not depend on num_attention_heads" in str(BERT.explain("how many heads give 110,000,000?"))
+
+
+@pytest.mark.parametrize(
+    ("text", "r"),
+    [("589,824 trainable", 16), ("1,179,648", 32), ("which rank gives 589,824?", 16), ("可训练参数 294,912", 8)],
+)
+def test_trained_parameters_are_those_of_an_adapter(text: str, r: int) -> None:
+    """peft adds r rows and r columns to each matrix."""
+    names = real_tensors("bert-base-uncased", "BertModel")
+    number = sum(r * (768 + 768) for name in names if re.search("(query|value).weight", name))
+    assert f"{number:,}" in text
+    assert f"Lora(r={r}, target_modules=['query', 'value'])" in str(bertcalc.read(text)).split("\n")[1]
+
+
+def test_bitfit_trains_all_biases() -> None:
+    number = planted("bert-base-uncased", "BertModel", "only bias$")
+    assert "the count of all biases and betas" in str(BERT.explain(f"{number:,}"))
+    assert "trains with BitFit" in str(bertcalc.read(f"{number:,} trainable")).split("\n")[1]
+
+
+@pytest.mark.parametrize(
+    ("change", "part"), [("only word_embeddings", "word embeddings"), (r"only layer\.0\.", "one layer")]
+)
+def test_rounded_bytes_are_those_of_a_part(change: str, part: str) -> None:
+    count = planted("bert-base-uncased", "BertModel", change)
+    text = str(BERT.explain(f"{4 * count / 10**6:.1f} MB"))
+    assert f"{part}: {count:,} (bytes in float32" in text
+    assert " may be the count of " not in text  # bytes are no number of parameters
+
+
+def test_rounded_bytes_may_be_those_of_a_buffer() -> None:
+    scores = torch.empty(1, 12, 8192, 8192, dtype=torch.float16, device="meta").nbytes
+    assert "1 × 12 heads × 8,192 × 8,192 × 2 bytes" in str(BERT.explain(f"{scores / 10**9:.2f} GB"))
+    assert "bytes in 4 bits" in str(BERT.explain(f"{BERT.num_parameters() / 2 / 10**6:.1f} MB"))
+
+
+@pytest.mark.parametrize(
+    ("preset", "change", "part", "mistake"),
+    [
+        ("bert-base-uncased", "only layer, - LayerNorm.*(weight|bias)", "all 12 layers", "LayerNorms of the layers"),
+        ("bert-base-uncased", r"only layer\.0\., - LayerNorm", "one layer", "LayerNorms of the layers"),
+        ("bert-base-uncased", "only embeddings, - position", "embeddings", "position embeddings"),
+        ("bert-base-uncased", "only encoder, 11* self.(query|key|value)", "all 12 layers", "full hidden size"),
+        (
+            "bert-base-uncased",
+            "only self.(query|key|value).weight, 11* self",
+            "query, key and value",
+            "full hidden size",
+        ),
+        ("albert-base-v2", "only layers, 11* layers", "layers", "although all layers share them"),
+    ],
+)
+def test_a_part_with_a_mistake_is_explained_without_its_name(preset: str, change: str, part: str, mistake: str) -> None:
+    model = bertcalc.load(preset)
+    text = str(model.explain(f"{planted(preset, model.architecture, change):,}"))
+    assert re.search(f" for {part}.*{mistake}", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("768*3072", "intermediate.dense.weight of one layer"),
+        ("768×768", "attention.self.query.weight of one layer"),
+        ("7.09M", "one layer: 7,087,872"),
+        ("1,179,648", "Lora(r=32"),
+    ],
+)
+def test_the_likeliest_part_comes_first(text: str, first: str) -> None:
+    assert first in str(BERT.explain(text)).split("\n")[0]
+
+
+@pytest.mark.parametrize("text", ["我算出来是109,445,376", "我算的是109445376，哪里错了"])
+def test_a_number_is_read_between_chinese_words(text: str) -> None:
+    number = planted("bert-base-uncased", "BertModel", "- attention.*(query|key|value|dense).bias")
+    assert number == 109_445_376
+    assert "the biases of the attention are left out" in str(bertcalc.read(text))
+
+
+def test_no_bias_is_missing_that_a_model_does_not_have() -> None:
+    assert not any("down_proj.bias" in name for name in real_tensors("EuroBERT-210m", "EuroBertModel"))
+    number = planted("EuroBERT-210m", "EuroBertModel", "- down_proj")
+    text = str(bertcalc.load("EuroBERT-210m").explain(f"{number:,}"))
+    assert "second matrix" in text
+    assert "and its bias" not in text
+
+
+def test_a_small_number_of_trained_parameters_is_read() -> None:
+    distil, peft = bertcalc.load("distilbert-base-uncased"), 6 * 2 * 4 * (768 + 768)  # r = 4 for two matrices
+    assert "Lora(r=4, target_modules=['q_lin', 'v_lin'])" in str(
+        bertcalc.read(f"{peft:,} trainable parameters", model=distil)
+    )
+    large = bertcalc.load("bert-large-uncased")
+    assert "Lora(r=16" in str(large.explain(f"{24 * 2 * 16 * 2048:,}")).split("\n")[0]
+    euro = bertcalc.load("EuroBERT-210m")
+    assert str(euro.explain("3*768*3072")).startswith("3*768*3072 is the count of feed-forward of one layer.")

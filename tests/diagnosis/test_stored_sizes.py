@@ -52,7 +52,7 @@ def test_files_of_torch_are_recognized(tmp_path: Path) -> None:
     torch.save(torch.ao.quantization.quantize_dynamic(real(), {torch.nn.Linear}).state_dict(), path)
     first, why = str(MODEL.explain(f"{path.stat().st_size} bytes")).splitlines()[:2]
     assert first.endswith("is the size of a file of BertForSequenceClassification: PyTorch dynamic int8.")
-    assert "times smaller" in why
+    assert "is smaller than" in why
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def test_figures_are_those_of_the_real_class() -> None:
     for name in QUANTITIES.keys() & KNOWN:
         figure(name, case)
     for name in QUANTITIES.keys() - KNOWN:
-        with pytest.raises(InputError, match="not available for LlamaForCausalLM"):
+        with pytest.raises(InputError, match="does not compute this for LlamaForCausalLM"):
             figure(name, case)
 
 

@@ -55,7 +55,7 @@ def test_it_says_what_it_does_and_finds_what_is_shipped() -> None:
         ("gpt2", "GPT2LMHeadModel", {"n_embd": 13}, "transformers cannot build this model"),
         ("xlnet", "XLNetModel", {"n_layer": 2_000}, "GB of memory"),
         ("vit", "ViTModel", {"image_size": 10**9}, "image_size 1,000,000,000 is too large"),
-        ("bert", "BertModel", {"hidden_size": 99_999_996, "num_hidden_layers": 2}, "can be shown here"),
+        ("bert", "BertModel", {"hidden_size": 99_999_996, "num_hidden_layers": 2}, "bertcalc shows at most"),
         ("gpt2", "os", {}, "no model class"),
         ("gpt2", "GPT2Config", {}, "no model class"),
     ],

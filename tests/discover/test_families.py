@@ -44,7 +44,7 @@ def test_the_formula_of_a_class_is_the_one_that_is_discovered(architecture: str)
     size, heads = map(CLASSES[architecture].config.own_name, ("hidden_size", "num_attention_heads"))
     albert = CLASSES[architecture].name == "albert"
     conditions = [f"{heads} is at most {size}"] if albert else [f"{size} is a multiple of {heads}"]
-    conditions += [f"{size} is a multiple of 2 times {heads}"]  # rotary positions rotate pairs
+    conditions += [f"{size} is a multiple of 2 × {heads}"]  # rotary positions rotate pairs
     assert set(conditions) & {*map(str, found.regime)}
     assert found.checked.agreed == found.checked.of >= 10
     assert found.checked.all_changed >= 4

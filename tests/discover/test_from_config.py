@@ -375,3 +375,34 @@ def test_derived_sizes_may_stand_in_a_file(model_type: str, cls: str, sizes: dic
         other = {**file.fields, name: file.fields[name] + 8 * multiple["times"]}
         with pytest.raises(InputError, match=name):
             counted_config(file.model_type, file.cls, other)
+
+
+@pytest.mark.parametrize(
+    ("model_type", "cls", "changed"),
+    [
+        ("dots3_note_text", "Dots3NoteForCausalLM", {"q_lora_rank": 2048}),
+        ("dots3_note_text", "Dots3NoteForCausalLM", {"v_head_dim": 129}),
+        ("fastspeech2_conformer", "FastSpeech2ConformerModel", {"decoder_layers": 5}),
+        ("fastspeech2_conformer", "FastSpeech2ConformerModel", {"encoder_linear_units": 1537}),
+    ],
+)
+def test_sizes_that_a_nested_configuration_replaces_are_refused(
+    model_type: str, cls: str, changed: dict[str, int]
+) -> None:
+    config = build.config_class(model_type)()
+    config.architectures = [cls]
+    file = read_config(config.to_json_string(use_diff=False))
+    assert counted_config(file.model_type, file.cls, file.fields).parameters == real(model_type, cls)
+    with pytest.raises(InputError, match="_config has sizes of its own"):
+        counted_config(file.model_type, file.cls, {**file.fields, **changed})
+    alone = counted_config(model_type, cls, changed)
+    assert alone.parameters == real(model_type, cls, **changed)
+
+
+@pytest.mark.parametrize("cls", ["XmodForMaskedLM", "XmodForCausalLM"])
+def test_a_model_without_languages_is_not_counted_with_one(cls: str) -> None:
+    usual = {"languages": ["en_XX"]}
+    assert counted_config("xmod", cls, usual).parameters == real("xmod", cls, **usual)
+    assert real("xmod", cls, languages=[]) != real("xmod", cls)
+    with pytest.raises(InputError, match="languages"):
+        counted_config("xmod", cls, {"languages": []})

@@ -75,3 +75,21 @@ def test_a_refusal_of_a_type_that_is_counted_does_not_contradict_itself() -> Non
     with pytest.raises(InputError, match="feed_forward_proj") as error:
         bertcalc.read(json.dumps({**t5, "feed_forward_proj": "gated-gelu"}))
     assert "counts only" not in str(error.value)
+
+
+@pytest.mark.parametrize(("model_type", "base"), [("longformer", "LongformerModel"), ("layoutlm", "LayoutLMModel")])
+def test_a_file_without_a_class_names_the_model_without_a_head(model_type: str, base: str) -> None:
+    reading = bertcalc.read(json.dumps({"model_type": model_type, "num_hidden_layers": 2}))
+    counted = base.replace("Model", "ForMaskedLM")
+    assert reading.num_parameters == sum(tensors(model_type, counted, num_hidden_layers=2).values())
+    assert sum(tensors(model_type, base, num_hidden_layers=2).values()) != reading.num_parameters
+    assert f"none for {base}, the model without a head" in str(reading)
+
+
+def test_a_class_without_a_formula_is_not_called_missing() -> None:
+    text = json.dumps({"model_type": "dpr", "architectures": ["DPRContextEncoder"], "num_hidden_layers": 2})
+    assert hasattr(transformers, "DPRContextEncoder")
+    reading = bertcalc.read(text)
+    assert "DPRQuestionEncoder is counted instead" in str(reading)
+    assert "names no class" not in str(reading)
+    assert "available" not in str(reading)

@@ -2,13 +2,20 @@
 
 import json
 import re
+from collections.abc import Callable
+from math import inf
 from typing import Any
+from unittest.mock import MagicMock, patch
 
 import pytest
+from transformers import BertConfig, BertModel
 
 from bertcalc.discover import discover
 from bertcalc.discover.results.request import DiscoveryRequest
-from bertcalc.discover.results.search_errors import Refused
+from bertcalc.discover.results.search_errors import Ended, Refused
+from bertcalc.discover.search import flop_search, refusals
+from bertcalc.discover.search.build import not_built, unless_refused
+from bertcalc.discover.search.changes import merge_changes
 from tests.discover.real import real
 
 CASES: list[tuple[str, str, dict[str, Any], str]] = [
@@ -55,3 +62,45 @@ def test_fields_of_a_nested_configuration_are_named_by_their_path() -> None:
     given = {"text_config": {"hidden_size": 512, "num_attention_heads": 0}}
     with pytest.raises(Refused, match=r"with text_config\.num_attention_heads = 0, but can with the default, 8"):
         discover(DiscoveryRequest("clip", "CLIPModel", given))
+
+
+def test_the_time_limit_is_no_refusal() -> None:
+    def refused() -> None:
+        raise ZeroDivisionError
+
+    def ended() -> None:
+        raise Ended
+
+    assert unless_refused(divmod, 7, 2) == (3, 1)
+    assert unless_refused(refused) is None
+    with pytest.raises(Ended):
+        unless_refused(ended)
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        lambda until: merge_changes(BertConfig, BertModel, {"hidden_size": 64}, {}, until),
+        lambda until: merge_changes(BertConfig, BertModel, {}, {"hidden": 3}, until),
+        lambda until: refusals.explain(
+            not_built(ValueError("no")), BertConfig, BertModel, {"num_attention_heads": 7}, until
+        ),
+    ],
+    ids=["file", "misspelled field", "refused field"],
+)
+def test_a_search_ends_at_the_time_limit(search: Callable[[float], object]) -> None:
+    """Otherwise, a wrong answer would be given: all fields are needed, or no field is the cause."""
+    with pytest.raises(Ended):
+        search(0)
+
+
+@pytest.mark.parametrize("compare", [flop_search.compare_flops, flop_search.still_agree])
+def test_a_comparison_with_pytorch_ends_at_the_time_limit(compare: Callable[..., object]) -> None:
+    lab = MagicMock(until=inf)
+    with patch.object(flop_search, "_difference", side_effect=[None, Ended]), pytest.raises(Ended):
+        compare(None, lab, MagicMock(), [{"hidden_size": 64}] * 3)
+
+
+def test_a_comparison_that_is_complete_at_the_time_limit_counts() -> None:
+    with patch.object(flop_search, "_difference", side_effect=[*[None] * flop_search._COMPARED, Ended]):
+        assert flop_search.still_agree(None, MagicMock(until=inf), MagicMock(), [{"hidden_size": 64}] * 9) is None

@@ -38,6 +38,8 @@ def test_what_is_refused_is_what_the_class_refuses(model_type: str, data: st.Dat
         config.from_dict({name: value})
         is_accepted = True
     except StrictDataclassFieldValidationError as error:
+        if "expected one of" in str(error):
+            return  # the class lists the values that it accepts, such as ('relu2',), not their types
         is_accepted = f"'{name}'" not in str(error)
     except Exception:  # raised for the configuration as a whole
         return

@@ -146,7 +146,7 @@ def test_a_pooler_that_comes_with_the_class_is_a_part_of_its_own() -> None:
         (FieldChange("num_hidden_layers", 12, 13), "1 more layer"),
         (FieldChange("num_hidden_layers", 13, 12), "1 fewer layer"),
         (FieldChange("vocab_size", 30522, 21128), "9,394 fewer word pieces"),
-        (FieldChange("tie_word_embeddings", True, False), "decoder with its own table"),
+        (FieldChange("tie_word_embeddings", True, False), "decoder with its own matrix"),
         (FieldChange("add_pooling_layer", False, True), "with a pooler"),
         (FieldChange("pad_token_id", None, 0), "pad_token_id 0 instead of None"),
         (FieldChange("architecture", "BertModel", "BertForMaskedLM"), "BertForMaskedLM instead of BertModel"),

@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig
-from bertcalc.explore.factor_formulas import Factor, piece_growths, total_growth
+from bertcalc.explore.factor_formulas import (
+    FOLLOWS,
+    MOSTLY,
+    STAYS,
+    WITH,
+    Factor,
+    growth_words,
+    piece_growths,
+    total_growth,
+)
 from bertcalc.model.model import Model
 from bertcalc.model.totals import breakdown
 from tests.examples import examples
@@ -39,8 +48,10 @@ def test_a_wider_model_grows_by_its_square_where_both_sides_follow() -> None:
 
 def test_a_total_that_grows_otherwise_than_its_largest_term_says_mostly() -> None:
     base = Model(BertConfig())
-    for config, said in ((BertConfig(hidden_size=1536), "mostly H²"), (BertConfig(num_hidden_layers=18), "mostly L")):
-        assert reason(total_growth(base, Model(config)).factor) == said
+    for config, said in ((BertConfig(hidden_size=1536), "H²"), (BertConfig(num_hidden_layers=18), "L")):
+        real = [sum(tensor.numel() for tensor in Case.of(model).real().parameters()) for model in (base, Model(config))]
+        words = growth_words(total_growth(base, Model(config)), WITH, STAYS, MOSTLY, FOLLOWS)
+        assert words == f"× {real[1] / real[0]:.2f}, mostly {said}"
     wide = base.changed(config=replace(base.config, hidden_size=1536))
     pieces = dict(zip((piece.name for piece in breakdown(wide)), piece_growths(base, wide), strict=True))
     assert [reason(pieces[name].factor) for name in ("word", "attention", "feed-forward")] == ["H", "H²", "H, I fixed"]

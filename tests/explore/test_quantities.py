@@ -81,7 +81,7 @@ def test_a_quantized_model_has_the_figures_of_its_library_and_no_others() -> Non
         assert EVERY_QUANTITY["forward"].of(case) == forward_flops(case.model, 2, 64)
         assert case.changed.steps == ((nf4,) if stored is own else (nf4, lora))
         for name in ("inference_memory", "activations"):
-            with pytest.raises(InputError, match="for weights in bitsandbytes NF4"):
+            with pytest.raises(InputError, match="weights in bitsandbytes NF4"):
                 EVERY_QUANTITY[name].of(case)
     for name in ("trainable", "training", "training_memory"):
         with pytest.raises(InputError, match="Quantized weights are frozen: to train the model, add an adapter"):

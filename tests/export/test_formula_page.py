@@ -26,10 +26,11 @@ from bertcalc import (
     build,
 )
 from bertcalc.charts.colors import COLORS
-from bertcalc.export.formula_page import _formula, interactive_page, view_content
+from bertcalc.export.formula_page import _formula, _legend, interactive_page, view_content
 from bertcalc.families import CLASSES
 from bertcalc.live.live_formulas import live_reading
 from bertcalc.model.change import Change
+from bertcalc.model.letters import FIELD_OF
 from bertcalc.model.model import Model
 from bertcalc.model.totals import breakdown
 from bertcalc.text.live_numbers import evaluated, node_of
@@ -95,6 +96,27 @@ CHANGES: list[Any] = [
 ]
 
 
+MODELS = [
+    *((name, ()) for name in CLASSES),
+    *(("BertForSequenceClassification", (one,)) for one in CHANGES),
+]
+
+
+@pytest.mark.parametrize(("name", "changes"), MODELS, ids=str)
+def test_every_letter_of_the_formula_has_a_slider_or_a_meaning(name: str, changes: tuple[Change, ...]) -> None:
+    model = Model(CLASSES[name].config.default(), name, changes=changes)
+    content = view_content(model, COLORS["light"])
+    explained = [slider["label"].rpartition(" ")[2] for slider in content["sliders"]]
+    with_slider = {slider["field"] for slider in content["sliders"]}
+    legend = [*_legend(model, _formula(model)[0], with_slider, str)]
+    explained += [entry.partition(" ")[0] for entry in legend]
+    assert len(explained) == len({*explained})
+    assert {*re.findall(r"[A-Z]'?|[rp]", _formula(model)[0])} <= {*explained}
+    for entry in legend:
+        letter, value, *_meaning = entry.split(" ")
+        assert value == f"{model.letter_values()[FIELD_OF[letter]]:,}"
+
+
 @pytest.mark.parametrize("change", CHANGES, ids=str)
 def test_the_page_of_a_changed_model_has_its_number_at_every_stop(change: Change) -> None:
     """The page's total and the sum of its bars equal the model with these sizes in its configuration."""
@@ -118,6 +140,15 @@ def test_the_page_of_a_changed_model_has_its_number_at_every_stop(change: Change
 def test_the_title_of_a_page_names_the_changes() -> None:
     page = interactive_page(Model(BertConfig(), changes=(DropLayers([1]), Lora(r=4))), COLORS["light"])
     assert "<title>Parameters in BertModel, DropLayers(layers=[1]), Lora(r=4)</title>" in page
+
+
+def test_a_page_names_the_model_that_it_starts_from_and_every_size() -> None:
+    config = BertConfig(num_hidden_layers=6, num_labels=3)
+    page = interactive_page(build(config, "BertForSequenceClassification"), COLORS["light"], start="<b> & c")
+    assert "<p>The sliders start from &lt;b&gt; &amp; c: vocab_size 30,522, hidden_size 768, " in page
+    assert "num_hidden_layers 6, num_attention_heads 12, intermediate_size 3,072, " in page
+    assert "max_position_embeddings 512, type_vocab_size 2, num_labels 3." in page
+    assert "The sliders start from BertModel: vocab_size" in interactive_page(build(BertConfig()), COLORS["light"])
 
 
 @examples(5)

@@ -51,7 +51,9 @@ def test_a_published_count_comes_out_and_is_that_of_the_real_class(published: Pu
     assert (
         published.parameters + published.surplus == published.model().num_parameters() == case.real().num_parameters()
     )
-    assert published.source.strip()
+    # A source names a file, a collection, a page or a title, so that a reader can search for it.
+    named = r"\.(py|out|md|ts)\b|\(\)|README|docs|model_implementations|card of \S+/|blog|pull request \d"
+    assert all(re.search(named, source) for source in published.source.split("; "))
 
 
 @pytest.mark.parametrize("published", PUBLISHED, ids=lambda count: f"{count.preset}-{count.architecture}")

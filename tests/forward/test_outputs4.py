@@ -6,22 +6,15 @@ from typing import Any
 
 import pytest
 
-from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc import ARCHITECTURES
 from bertcalc.forward.between_versions import differences
 from bertcalc.forward.outputs import Call, inputs, outputs, possible, problems, run, taking_all
 from bertcalc.model.model import Model
 from tests.examples import sampled
+from tests.forward.test_outputs import SMALL as ABSOLUTE
 from tests.oracle import Case, Output, arguments, ask_transformers4, flat
 
-SMALL = BertConfig(
-    vocab_size=11,
-    hidden_size=6,
-    num_hidden_layers=2,
-    num_attention_heads=2,
-    intermediate_size=5,
-    max_position_embeddings=16,
-    position_embedding_type="relative_key_query",
-)
+SMALL = replace(ABSOLUTE, position_embedding_type="relative_key_query")
 DECODER = replace(SMALL, is_decoder=True)
 CROSS = replace(DECODER, add_cross_attention=True)
 CONFIGS = [

@@ -84,7 +84,7 @@ def test_a_renamed_model_is_followed_on_the_hub(hub: Server) -> None:
 )
 def test_no_other_place_is_asked(hub: Server, location: str) -> None:
     hub.answers["some/elsewhere"] = Answer(302, {"Location": location})
-    assert "redirects are not followed" in sentence("some/elsewhere") or "cannot be reached" in sentence(
+    assert "does not follow such redirects" in sentence("some/elsewhere") or "cannot be reached" in sentence(
         "some/elsewhere"
     )
     assert {path for path, _range, _authorization in hub.asked} == {"/some/elsewhere/resolve/main/config.json"}
@@ -92,7 +92,7 @@ def test_no_other_place_is_asked(hub: Server, location: str) -> None:
 
 def test_a_redirect_in_a_circle_ends(hub: Server) -> None:
     hub.answers["some/circle"] = Answer(302, {"Location": "/some/circle/resolve/main/config.json"})
-    assert "not followed" in sentence("some/circle")
+    assert "does not follow such redirects" in sentence("some/circle")
     assert len(hub.asked) == 5
 
 
@@ -144,7 +144,7 @@ def test_what_is_not_there_is_said(hub: Server) -> None:
     assert sentence("some/nothing") == "some/nothing is not on the Hub, or it is not public."
     assert "some/gated is gated" in sentence("some/gated")
     assert sentence("some/bare") == "some/bare has no config.json."
-    assert "some/pickled has no safetensors file. Other weight files are not opened" in sentence("some/pickled")
+    assert "some/pickled has no safetensors file. bertcalc does not open other weight files" in sentence("some/pickled")
     assert "model_type 't5' is not supported" in sentence("some/other")
     assert "hidden_size 'many' is invalid" in sentence("some/wrong")
     assert "num_hidden_layers 0: transformers accepts this value" in sentence("some/wrong")

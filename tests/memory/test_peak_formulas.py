@@ -15,11 +15,11 @@ from bertcalc import BertConfig, Config, EuroBertConfig, GPT2Config, ModernBertC
 from bertcalc.config.fields import POSITION_EMBEDDING_TYPES
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
-from bertcalc.memory.fit import most
+from bertcalc.memory.fit import most, most_fitting
 from bertcalc.memory.optimizers import ITEM_BYTES, OPTIMIZERS, PRECISIONS, Precision
 from bertcalc.memory.peak import changes_of
 from bertcalc.memory.peak import peak as simulated
-from bertcalc.memory.peak.live_peak_formulas import live_growths, present_growths
+from bertcalc.memory.peak.live_peak_formulas import live_growths
 from bertcalc.memory.peak.peak_formulas import growths, most_sequences, peak, peak_bytes, peak_of_designs
 from bertcalc.memory.plan import RECOMPUTE, Inference, Plan
 from bertcalc.model.formula import ALL_SYMBOLS, COUNT_SYMBOLS
@@ -203,9 +203,9 @@ def test_designs_have_what_each_has_alone(
 
 
 @examples(12)
-@given(runs(), st.sampled_from(("batch_size", "sequence_length")))
-def test_the_live_polynomials_of_what_fits_are_now_those_of_the_model(
-    run: tuple[Model, Plan | Inference, int, int], field: str
+@given(runs(), st.sampled_from(("batch_size", "sequence_length")), st.integers(1, 60), st.sampled_from((None, 5)))
+def test_what_fits_by_the_live_polynomials_is_now_what_fits_the_model(
+    run: tuple[Model, Plan | Inference, int, int], field: str, size: int, positions: int | None
 ) -> None:
     model, how, *batch = run
     try:
@@ -214,7 +214,12 @@ def test_the_live_polynomials_of_what_fits_are_now_those_of_the_model(
         with pytest.raises(InputError, match=re.escape(f"{error}")):
             live_growths(model, how, field, *batch)
         return
-    assert present_growths(live_growths(model, how, field, *batch)) == expected
+    found = live_growths(model, how, field, *batch)
+    for _first, constant, linear, square, *_range in expected:
+        for usable in (needed := constant + linear * size + square * size**2, needed - 1):
+            assert found.most(usable, positions) == most(expected, usable, positions)
+            number, limit = found.most_fitting(usable, positions)
+            assert (number, limit) == most_fitting(expected, usable, positions)
 
 
 @examples(4)

@@ -1,13 +1,9 @@
 """The simulated peaks of adapters on quantized weights equal those of peft and bitsandbytes, storage by storage."""
 
-import atexit
 import base64
-import json
 import pickle
 import re
-import subprocess
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +30,7 @@ from tests.adapters import Adapter, running_adapters
 from tests.examples import crossed, examples
 from tests.memory.live import tops
 from tests.memory.test_peak import needs_cpu, plans
-from tests.oracle import Case, possible
+from tests.oracle import Case, ask, possible
 from tests.storage.ask_libraries import judges_python
 from tests.strategies import SIMULATED, has_distances, passes
 
@@ -53,22 +49,9 @@ FOUR_BITS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 )
 
 
-@cache
-def _oracle() -> subprocess.Popen[str]:
-    """Start the process that answers all questions of a run, once: it takes seconds to start."""
-    command = [judges_python(), Path(__file__).with_name("quantized_oracle.py")]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    atexit.register(process.communicate)
-    return process
-
-
 def real_tops(*run: Any) -> list[int] | str:
-    """Return the answer of tests/memory/quantized_oracle.py. Its errors are on stderr."""
-    process = _oracle()
-    assert process.stdin
-    assert process.stdout
-    print(base64.b64encode(pickle.dumps(run)).decode(), file=process.stdin, flush=True)
-    found: list[int] | str = json.loads(process.stdout.readline())
+    question = base64.b64encode(pickle.dumps(run)).decode()
+    found: list[int] | str = ask(judges_python(), Path(__file__).with_name("quantized_oracle.py"), question)
     return found
 
 

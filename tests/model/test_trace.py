@@ -11,7 +11,7 @@ from bertcalc.forward.walk import walk
 from bertcalc.model.batch import Batch
 from bertcalc.model.modules import Conv1D, Module, Norm
 from bertcalc.model.stack import in_layers, stack
-from bertcalc.model.trace import Step, Trace, Value
+from bertcalc.model.trace import AttentionOptions, Step, Trace, Value
 
 SMALL = {"vocab_size": 50, "pad_token_id": 0}
 
@@ -37,7 +37,8 @@ def albert(t: Trace, c: Any) -> None:
             heads = c.num_attention_heads
             with t.attention("attention", "AlbertAttention", heads, c.hidden_size // heads, order=ALBERT):
                 q, k, v = (t.linear(name, x, c.hidden_size, role=name) for name in ("query", "key", "value"))
-                y = t.attend(q, k, v, dropout=c.attention_probs_dropout_prob, dropout_name="attention_dropout")
+                p = c.attention_probs_dropout_prob
+                y = t.attend(q, k, v, AttentionOptions(dropout=p, dropout_name="attention_dropout"))
                 y = t.dropout("output_dropout", t.linear("dense", y, c.hidden_size, role="output"), 0.0)
                 x = t.norm("LayerNorm", t.add("add", y, x), c.layer_norm_eps)
             y = t.activation("activation", t.linear("ffn", x, c.intermediate_size, role="up"), c.hidden_act)
@@ -69,7 +70,8 @@ def distilbert(t: Trace, c: Any) -> None:
         order = ("q_lin", "k_lin", "v_lin", "out_lin", "dropout")
         with t.attention("attention", "DistilBertSelfAttention", c.n_heads, c.dim // c.n_heads, order=order):
             q, k, v = (t.linear(f"{name}_lin", x, c.dim, role=name) for name in "qkv")
-            y = t.linear("out_lin", t.attend(q, k, v, dropout=c.attention_dropout), c.dim, role="output")
+            y = t.attend(q, k, v, AttentionOptions(dropout=c.attention_dropout))
+            y = t.linear("out_lin", y, c.dim, role="output")
         x = t.norm("sa_layer_norm", t.add("add_attention", y, x), 1e-12)
         with t.module("ffn", "FFN", order=("dropout", "lin1", "lin2", "activation")):
             y = t.activation("activation", t.linear("lin1", x, c.hidden_dim, role="up"), c.activation)
@@ -90,7 +92,7 @@ def gpt2(t: Trace, c: Any) -> None:
             order = ("c_attn", "c_proj", "attn_dropout", "resid_dropout")
             with t.attention("attn", "GPT2Attention", c.n_head, width // c.n_head, order=order):
                 q, k, v = t.cut(t.conv1d("c_attn", y, 3 * width, role="query, key, value"), "query", "key", "value")
-                y = t.attend(q, k, v, dropout=c.attn_pdrop, dropout_name="attn_dropout")
+                y = t.attend(q, k, v, AttentionOptions(dropout=c.attn_pdrop, dropout_name="attn_dropout"))
                 y = t.dropout("resid_dropout", t.conv1d("c_proj", y, width, role="output"), c.resid_pdrop)
             x = t.add("add_attention", y, x)
             y = t.norm("ln_2", x, c.layer_norm_epsilon)
@@ -123,7 +125,8 @@ def modernbert(t: Trace, c: Any) -> None:
                 q, k, v = t.cut(
                     t.linear("Wqkv", y, 3 * width, role="query, key, value", bias=False), "query", "key", "value"
                 )
-                y = t.linear("Wo", t.attend(q, k, v, dropout=None, angles=turned), width, role="output", bias=False)
+                y = t.attend(q, k, v, AttentionOptions(dropout=None, angles=turned))
+                y = t.linear("Wo", y, width, role="output", bias=False)
                 t.idle("out_drop", "Identity")
             x = t.add("add_attention", y, x)
             y = t.norm("mlp_norm", x, eps, bias=False)

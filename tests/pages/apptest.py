@@ -188,3 +188,22 @@ def without_marks(text: str) -> str:
 def texts(app: AppTest) -> list[str]:
     """The messages of the page about its link."""
     return [str(text.value) for text in app.text]
+
+
+def button(app: AppTest, label: str) -> Any:
+    """The button with this label."""
+    [found] = [one for one in app.button if one.label == label]
+    return found
+
+
+def captions(app: AppTest) -> str:
+    return "\n".join(str(caption.value) for caption in app.caption)
+
+
+def column(app: AppTest, name: str, table: int = 0) -> list[str]:
+    """The cells of a column."""
+    return [str(cell).replace("\N{NO-BREAK SPACE}", " ") for cell in tables(app)[table][name]]
+
+
+def metrics(app: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in app.metric}

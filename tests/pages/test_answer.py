@@ -92,7 +92,7 @@ def test_the_papers_number_is_the_one_in_two_digits_and_the_other_rounded(langua
         (choice(architecture="BertForMaskedLM"), "As BertForMaskedLM, it has 109,514,298."),
         (
             choice(architecture="BertForMaskedLM", tie_word_embeddings=False),
-            "As BertForMaskedLM, it has 109,514,298. Yours: decoder with its own table, +23,471,418.",
+            "As BertForMaskedLM, it has 109,514,298. Yours: decoder with its own matrix, +23,471,418.",
         ),
         (
             choice(LARGE),
@@ -108,6 +108,11 @@ def test_the_papers_number_is_the_one_in_two_digits_and_the_other_rounded(langua
             choice(LARGE, vocab_size=1),
             "bert-large-uncased has 335,141,888: 256 more hidden units, 12 more layers, 1,024 more feed-forward units, "
             "+225,659,648 in all. Yours has 30,521 fewer word pieces, 1,024 each.",
+        ),
+        (
+            choice("bert-base-chinese", "BertForSequenceClassification"),
+            "As BertForSequenceClassification, bert-base-uncased has 109,483,778, and bert-base-chinese has "
+            "102,269,186: 9,394 fewer word pieces, 768 each.",
         ),
         (choice("bert_uncased_L-12_H-768_A-12"), "bert_uncased_L-12_H-768_A-12 has 109,482,240."),
         (

@@ -111,9 +111,9 @@ def test_the_preset_stands_behind_the_bars() -> None:
     grown, less, same = bars["Feed-forward"], bars["Word embeddings"], bars["Position embeddings"]
     assert (grown["label"], grown["share"]) == ("85,003,776", "59.3 %")
     assert grown["brief"] == "Feed-forward · 85,003,776"  # on a phone
-    assert grown["more"] == grown["more_brief"] == "+28,334,592 · × 1.50: L"
+    assert grown["more"] == grown["more_brief"] == "+28,334,592 · × 1.50 with L"
     assert grown["solid"] == grown["mark"] == 56_669_184
-    assert less["more"] == "−8,080,896 · × 0.66: V"
+    assert less["more"] == "−8,080,896 · × 0.66 with V"
     assert (less["solid"], less["mark"]) == (15_360_000, 23_440_896)
     assert same["more"] == ""
     assert isnan(same["mark"])  # an unchanged part has no mark

@@ -24,7 +24,7 @@ from tests.hub.conftest import hub, models
 from tests.hub.hub_server import Answer, Server
 from tests.markdown import read
 from tests.oracle import Case
-from tests.pages.apptest import open_app, tables, texts
+from tests.pages.apptest import button, captions, metrics, open_app, tables, texts
 from tests.pages.test_pasted_view import paste as paste_anything
 
 __all__ = ["hub", "models"]  # fixtures that pytest finds by name
@@ -64,19 +64,15 @@ def bring_files(data: bytes, app: AppTest | None = None, name: str = "model.safe
 
 
 def take(app: AppTest) -> AppTest:
-    next(button for button in app.button if button.label == TAKE).click().run()
+    button(app, TAKE).click().run()
     assert not app.exception
     return app
 
 
 def ask(app: AppTest) -> AppTest:
-    next(button for button in app.button if button.label == "Read it from the Hub").click().run()
+    button(app, "Read it from the Hub").click().run()
     assert not app.exception
     return app
-
-
-def metrics(app: AppTest) -> dict[str, str]:
-    return {metric.label: metric.value for metric in app.metric}
 
 
 def groups(app: AppTest) -> dict[str, list[str]]:
@@ -85,10 +81,6 @@ def groups(app: AppTest) -> dict[str, list[str]]:
 
 def errors(app: AppTest) -> list[str]:
     return [read(error.value).seen for error in app.error]
-
-
-def captions(app: AppTest) -> str:
-    return "\n".join(caption.value for caption in app.caption)
 
 
 def real(architecture: str, config: Config) -> str:
@@ -129,9 +121,9 @@ def test_fields_without_a_control_are_named_and_nothing_else_is_lost() -> None:
         "use_cache": False,
     }
     app = paste(json.dumps(fields), architecture="BertLMHeadModel")
-    assert "BertLMHeadModel is taken from the sidebar" in captions(app)
+    assert "BertLMHeadModel is that of the current model" in captions(app)
     left = "`initializer_range`, `pad_token_id`, `use_cache`, `classifier_dropout`"
-    assert f"they affect no count: {left}" in captions(app)
+    assert f"affect no count: {left}" in captions(app)
     shown = metrics(app)["Parameters in BertLMHeadModel"]
     app = take(app)
     chosen = app.session_state["track"].present
@@ -148,7 +140,7 @@ def test_a_preset_is_recognized() -> None:
 
 
 WRONG = [
-    ('{"a": [1', "This is not JSON: line 1, column 9: Expecting ',' delimiter."),
+    ('{"a": [1', "This is not JSON: line 1, column 9: a closing bracket is missing at the end of the text."),
     ("{'a': b}", "This is not JSON: line 1, column 2: names and strings must be in straight double quotes."),
     ("[]", "This is not a config.json: expected a JSON object, { } with fields inside."),
     (
@@ -157,7 +149,7 @@ WRONG = [
     ),
     ('{"hidden_size": NaN}', "NaN is not valid in JSON: write null or a number."),
     ('{"a": 1, "a": 2}', "a appears twice: it must appear only once."),
-    ('{"a": ' + "[" * 100_000, "This is nested too deeply."),
+    ('{"a": ' + "[" * 100_000, "This JSON is nested too deeply."),
     ('{"a": ' + "9" * 5000 + "}", "A number in this text has too many digits."),
     ('{"a": "' + "x" * LARGEST + '"}', "This text has 1,000,009 characters: at most 1,000,000 are allowed."),
 ]
@@ -196,7 +188,7 @@ def test_a_model_type_that_is_missing_or_misspelled_is_asked_about(content: dict
     app = paste(json.dumps(content), paste(CHINESE))
     assert "model_type" in errors(app)[0]
     assert not app.metric
-    next(button for button in app.button if button.label == f"Read it as `{type_meant}`").click().run()
+    button(app, f"Read it as `{type_meant}`").click().run()
     assert not app.exception
     assert app.metric[0].label.endswith(FAMILIES[type_meant].base.name)
 
@@ -280,9 +272,8 @@ def test_a_config_without_a_class_has_its_own_familys_class(family: str, sidebar
 )
 def test_a_misspelled_key_is_asked_about_and_read_with_one_press(misspelled: dict[str, Any], field: str) -> None:
     app = paste(json.dumps(misspelled))
-    [button] = [button for button in app.button if button.label == f"Read it as `{field}`"]
     before = metrics(app)
-    button.click().run()
+    button(app, f"Read it as `{field}`").click().run()
     assert not app.exception
     assert field in json.loads(f"{app.text_area(key='config_text').value}")
     assert not [button for button in app.button if button.label.startswith("Read it as")]
@@ -404,7 +395,7 @@ def test_somebodys_tensors_are_no_markdown() -> None:
     app = bring_files(len(header).to_bytes(8, "little") + header + bytes(at), name="![x](y).safetensors")
     assert "has all tensors of BertModel, and others" in app.info[0].value
     assert "`![x](y).safetensors`" in app.info[0].value
-    example = groups(app)["in no class with these sizes"][3]
+    example = groups(app)["not in any class with these sizes"][3]
     assert read(example).code == ["x`![x](http://example.com/x.png)embe ..."]
     assert "BF16" in captions(app)
 
@@ -526,8 +517,8 @@ def test_the_file_that_is_wrong_is_named(models: Path) -> None:
 def test_pickles_are_refused_in_a_sentence() -> None:
     app = bring_files(b"", name="pytorch_model.bin")
     assert errors(app) == [
-        "pytorch_model.bin is not a .safetensors file. Other weight files are not opened, because reading a pickle "
-        "can run arbitrary code. Use save_pretrained of transformers to write a .safetensors file."
+        "pytorch_model.bin is not a .safetensors file. bertcalc does not open other weight files, because reading a "
+        "pickle can run arbitrary code. Use save_pretrained of transformers to write a .safetensors file."
     ]
 
 

@@ -289,7 +289,7 @@ def test_another_page_says_that_it_leaves_the_steps_out(page: str) -> None:
     for changes in ("", LORA):
         app = open_app(page, changes=changes) if changes else open_app(page)
         links = [link.proto.label for link in app.get("page_link")]
-        assert ("The steps of the Change page are left out here →" in links) == bool(changes)
+        assert ("This page omits the steps of the Change page →" in links) == bool(changes)
 
 
 def test_a_file_that_cannot_be_written_has_a_dash_and_the_reason() -> None:

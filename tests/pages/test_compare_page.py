@@ -24,11 +24,10 @@ from bertcalc.model_ref import LONGEST, MOST
 from bertcalc.text.digits import figure
 from bertcalc.text.problem import InputError, Problem
 from pages.ui.compare.comparison import VIEW
-from pages.ui.widgets.numbers import unbroken
 from tests.adapters import Adapter
 from tests.examples import sampled
 from tests.oracle import Case
-from tests.pages.apptest import frame_of, move, open_app, tables, texts, total_formula
+from tests.pages.apptest import button, frame_of, move, open_app, tables, texts, total_formula
 
 WIDE = "bert-base-uncased~num_hidden_layers-39~num_attention_heads-6~hidden_size-384~intermediate_size-1664"
 
@@ -53,21 +52,19 @@ def sum_of(app: AppTest) -> dict[str, str]:
 
 
 def press(app: AppTest, label: str) -> None:
-    [button] = [button for button in app.button if button.label == label]
-    button.click().run()
+    button(app, label).click().run()
     assert not app.exception
 
 
 def pinned(app: AppTest) -> bool:
-    [button] = [button for button in app.button if button.label == "Pin the current model"]
-    return not button.disabled
+    return not button(app, "Pin the current model").disabled
 
 
 def test_the_first_screen_explains_base_and_large() -> None:
     app = open_app("compare.py")
     base, large = real(BertConfig()), real(PRESETS["bert-large-uncased"].config)
     assert app.metric[0].value == f"{large - base:+,}" == "+225,659,648"
-    assert app.metric[0].delta == "+206 %"
+    assert app.metric[0].delta == "× 3.06"
     terms = sum_of(app)
     assert terms["12 more layers"] == f"{real(BertConfig(num_hidden_layers=24)) - base:,}"
     assert "256 more hidden units" in terms
@@ -224,7 +221,7 @@ def test_a_table_of_models_with_steps_has_what_is_trained_and_the_bytes() -> Non
         4 * distil.num_parameters(),
     )
     for row, sizes in (("size of the file", files), ("memory of the weights", weights)):
-        assert [unbroken(figure(size, "bytes")) for size in sizes] == list(table.loc[row])
+        assert [figure(size, "bytes") for size in sizes] == list(table.loc[row])
     assert list(table.loc["`changes`"])[::3] == ["–", "–"]
     assert list(table.columns)[2:] == ["bert-base-uncased, LoRA: r=16", "distilbert-base-uncased"]
 
@@ -435,7 +432,7 @@ def test_every_model_has_a_bar() -> None:
 def test_a_bar_that_is_much_shorter_than_the_first_has_a_ratio() -> None:
     app = open_app("compare.py", compare="bars", models="gpt2-xl bert_uncased_L-2_H-128_A-2")
     labels = chart_rows(app, "The models side by side as bars")["label"].dropna()
-    assert list(labels) == ["1,557,611,200", "4,385,920  ·  0.00282 ×"]
+    assert list(labels) == ["1,557,611,200", "4,385,920  ·  × 0.00282"]
 
 
 def glance(app: AppTest) -> pd.DataFrame:
@@ -578,7 +575,7 @@ def test_a_discovered_model_stands_beside_ours_in_every_view(view: str, measure:
     app = open_app("compare.py", compare=view, compare_by=measure, models=models)
     assert not app.text
     assert [one.value for one in app.error] == (
-        ["This is not available for LlamaForCausalLM, because its formula was derived automatically."]
+        ["bertcalc does not compute this for LlamaForCausalLM, because its formula was derived automatically."]
         if (view, measure) == ("differences", "training_memory")
         else []
     )
@@ -659,7 +656,7 @@ def test_what_has_no_formula_keeps_its_sizes() -> None:
 def test_without_pytorch_what_is_not_shipped_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bertcalc.proof.real_model.installed", lambda: False)
     app = open_app("compare.py", models="bert-base-uncased t5.T5ForTokenClassification")
-    assert ["needs torch and transformers" in one.value for one in app.text] == [True]
+    assert ["requires torch and transformers" in one.value for one in app.text] == [True]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from bertcalc.text.digits import duration, scaled
 from pages.ui.compute.count import VIEW
 from tests.compute.test_flops import real_flops
 from tests.oracle import Case
-from tests.pages.apptest import open_app, tables, texts, without_marks
+from tests.pages.apptest import button, open_app, tables, without_marks
 
 TITLES = {"utilisation": "Utilization"}  # links keep the original spelling
 
@@ -112,7 +112,9 @@ def test_the_crossover_is_shown_with_its_formula() -> None:
 def test_every_convention_is_named_with_its_figure() -> None:
     app = open_app("compute.py", compute="conventions", rule="calflops")
     table = tables(app)[0]
-    assert [name.split("*")[2] for name in table["Convention"]] == list(RULES)
+    assert [name.split("*")[2] for name in table["Convention"]] == ["PyTorch", "PyTorch", *RULES]
+    pytorch = real_flops(Case(BertConfig(), "BertModel"), Call(1, 128))[1:]
+    assert [*table["FLOPs"][:2]] == [f"{flops:,}" for flops in pytorch]
     shown = dict(zip(table["Convention"], table["FLOPs"], strict=True))
     assert shown["**calflops**, forward"].startswith("22,363,")  # its README: 22.363 GFLOPs
     captions = " ".join(str(caption.value) for caption in app.caption)
@@ -153,8 +155,7 @@ def test_an_impossible_number_is_explained_and_the_nearest_taken(name: str, text
 def test_a_format_that_a_device_does_not_have_is_explained() -> None:
     app = open_app("compute.py", compute="time", device="TPU-v3", format="fp32")
     assert app.error[0].value == "TPU v3 does not support FP32 matrix products: use 16-bit."
-    [remedy] = [button for button in app.button if button.label == "Precision = 16-bit"]
-    remedy.click().run()
+    button(app, "Precision = 16-bit").click().run()
     assert not app.error
 
 
@@ -185,14 +186,6 @@ def test_relative_positions_are_counted_though_pytorch_cannot() -> None:
     assert int(figures(app)[0].replace(",", "")) > 22_348_431_360
 
 
-@pytest.mark.parametrize(
-    ("name", "text"), [("unit", "flop"), ("device", "B100"), ("utilisation", "x"), ("price", "nan")]
-)
-def test_a_wrong_value_in_a_link_is_named(name: str, text: str) -> None:
-    [message] = texts(open_app("compute.py", **{name: text}))
-    assert message.startswith(f"{name}={text}")
-
-
 @pytest.mark.parametrize("view", VIEW.options)
 @pytest.mark.parametrize("architecture", ["BertForQuestionAnswering", "BertForMultipleChoice", "BertLMHeadModel"])
 def test_every_view_of_every_kind_of_model_comes_up(view: str, architecture: str) -> None:
@@ -200,8 +193,7 @@ def test_every_view_of_every_kind_of_model_comes_up(view: str, architecture: str
     app = open_app("compute.py", compute=view, operations="all", training="4x", encoder_sequence_length="40", **link)
     if architecture == "BertForQuestionAnswering":
         assert "cannot run with num_labels 5" in str(app.error[0].value)
-        [remedy] = [button for button in app.button if button.label == "num_labels = 2"]
-        remedy.click().run()
+        button(app, "num_labels = 2").click().run()
     assert not app.error
 
 
@@ -232,6 +224,9 @@ def test_training_opens_with_the_pre_training_of_bert() -> None:
     assert [app.number_input(key=key).value for key in controls] == [256, 512, 1_000_000]
     step = real_flops(Case(BertConfig(), "BertForPreTraining"), Call(256, 512))[2]
     assert app.metric[0].delta == f"{step * 10**6:,}"
+    [formula] = [text for text in map(str, (one.value for one in app.markdown)) if "displaystyle t" in text]
+    assert formula.count("≈") == 2  # its figures are rounded: calculating with them does not give the exact time
+    assert "$ =" not in formula
     assert str(app.metric[1].value).endswith(" h")  # hours on the default of eight devices, not minutes
 
 
@@ -257,7 +252,8 @@ def test_what_depends_on_the_labels_is_not_shown_as_a_number() -> None:
 def test_training_says_that_it_has_a_batch_of_its_own() -> None:
     app = open_app("compute.py", compute="time")
     captions = " ".join(str(caption.value) for caption in app.caption)
-    assert "here 256 × 512. The other views of this page use 1 × 128." in captions
+    assert "A training run has its own batch (256 × 512)" in captions
+    assert "The other views of this page use 1 × 128." in captions
     app = open_app("compute.py", compute="time", batch_size="32")
     assert "its own batch" not in " ".join(str(caption.value) for caption in app.caption)
 

@@ -236,6 +236,6 @@ def test_a_class_that_cannot_run_has_no_memory(kind: str) -> None:
 def test_the_format_of_the_file_is_in_the_heading() -> None:
     app = open_app("design.py", budget_of="file")
     assert any("(95.4 MiB), stored as bitsandbytes int8" in text.value for text in app.markdown)
-    assert any("Training memory is for training in FP32" in caption.value for caption in app.caption)
+    assert any("Training memory assumes training in FP32" in caption.value for caption in app.caption)
     app = open_app("design.py", budget_of="file", file_format="float32")
     assert any("stored as float32" in text.value for text in app.markdown)

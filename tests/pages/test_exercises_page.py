@@ -13,7 +13,7 @@ from pages.ui.exercises import answering
 from pages.ui.exercises.answering import NUMBERS
 from pages.ui.exercises.sheet_words import ChosenSheet, fill, printable
 from pages.ui.shell.i18n import LANGUAGES, catalogue
-from tests.pages.apptest import open_app, tables, texts
+from tests.pages.apptest import button, open_app, tables, texts
 from tests.teach.test_sheet import check_latex
 
 PAGE = "exercises.py"
@@ -24,10 +24,6 @@ def answer(app: AppTest, text: str) -> AppTest:
     app.text_input[0].set_value(text)
     button(app, "Check answer").click()
     return app.run()
-
-
-def button(app: AppTest, label: str) -> Any:
-    return next(one for one in app.button if one.label == label)
 
 
 def drawn(app: AppTest) -> AppTest:
@@ -211,7 +207,7 @@ def test_the_model_of_an_exercise_can_be_opened(level: Any, number: str, before:
 @pytest.mark.parametrize("solutions", [True, False])
 @pytest.mark.parametrize("level", LEVELS)
 def test_the_sheet_is_the_same_in_every_language(level: Any, solutions: bool) -> None:
-    chosen = ChosenSheet(level, 5, solutions)
+    chosen = ChosenSheet(level, 5, solutions, page="https://example.org/exercises")
     sheets = [printable(chosen, catalogue(language).gettext) for language in LANGUAGES]
     for one, other in zip(*(document.items for document in sheets), strict=True):
         for lines, others in ((one.worked_lines, other.worked_lines), (one.solution, other.solution)):

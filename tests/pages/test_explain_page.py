@@ -26,7 +26,7 @@ from pages.ui.diagnosis.your_number import numbers_to_try
 from tests.examples import examples, sampled
 from tests.markdown import read
 from tests.oracle import Case
-from tests.pages.apptest import open_app, present, showing, tables
+from tests.pages.apptest import button, open_app, present, showing, tables
 
 
 def cells(app: AppTest) -> list[list[str]]:
@@ -35,8 +35,7 @@ def cells(app: AppTest) -> list[list[str]]:
 
 
 def click(app: AppTest, label: str) -> AppTest:
-    [button] = [button for button in app.button if button.label == label]
-    button.click().run()
+    button(app, label).click().run()
     assert not app.exception
     return app
 
@@ -91,7 +90,7 @@ def test_the_bytes_of_the_steps_of_the_link_are_explained(adapter: str) -> None:
         said = stepped(SKIPPED + adapter, f"{size:,} bytes")
         assert words in said
         assert "bitsandbytes FP4" in said
-        assert "times smaller than" in said
+        assert "in float32 by a factor of" in said
         assert ("Lora" in said) == bool(adapter)
         plain = open_app("explain.py", number=f"{size:,} bytes")
         assert not any(words in box.value for box in plain.success)

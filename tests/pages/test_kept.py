@@ -185,7 +185,7 @@ def test_answers_of_the_tab_are_there_again_unless_the_session_has_some() -> Non
 def reloaded(app: AppTest, sent: dict[str, str]) -> AppTest:
     """Let the browser send a new session the values that its tab has kept."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("streamlit.session_state", app.session_state._state.filtered_state)
+        patch.setattr("streamlit.session_state", dict(app.session_state._state.filtered_state))
         kept.take_reloaded(sent)
     return app.run()
 

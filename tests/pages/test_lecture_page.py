@@ -22,7 +22,7 @@ from pages.ui.lecture import screen_files, screen_parts
 from pages.ui.lecture.screen_parts import PARTS, PATHS, VOCABULARY
 from pages.ui.shell.i18n import LANGUAGES, catalogue
 from tests.examples import sampled
-from tests.pages.apptest import component, move, open_app, showing, tables, texts, total_formula, without_marks
+from tests.pages.apptest import button, component, move, open_app, showing, tables, texts, total_formula, without_marks
 
 PAGE = "lecture.py"
 SECOND = "same-layers"
@@ -43,10 +43,6 @@ def words(app: AppTest) -> str:
 
 def numbers(app: AppTest) -> list[str]:
     return [str(one.value) for one in app.metric]
-
-
-def button(app: AppTest, label: str) -> Any:
-    return next(one for one in app.button if one.label == label)
 
 
 def own(folder: Path, text: str, name: str = "mine") -> None:
@@ -127,7 +123,7 @@ def test_a_row_is_a_row_of_the_real_table_and_a_slider_moves_it(real: Any) -> No
     assert numbers(app) == ["128"]
     assert "H}" in str(app.latex[0].value)
     assert "= 128" in words(app)
-    assert "a row of 128 numbers" in words(app)
+    assert "a row with 128 entries" in words(app)
 
 
 def test_a_row_has_a_square_for_each_element() -> None:
@@ -184,7 +180,7 @@ def test_the_proof_is_of_the_present_model_and_needs_torch(monkeypatch: pytest.M
     monkeypatch.setattr(screen_parts, "installed", lambda: False)
     app = open_app(PAGE, screen="proof", **LINK)
     assert not tables(app)
-    assert "needs torch and transformers" in str(app.info[0].value)
+    assert "requires torch and transformers" in str(app.info[0].value)
 
 
 def test_buttons_and_the_list_go_from_screen_to_screen() -> None:
@@ -192,7 +188,7 @@ def test_buttons_and_the_list_go_from_screen_to_screen() -> None:
     assert app.selectbox(key="jump").value == NAMES[0]
     assert button(app, "Previous").disabled
     button(app, "Next").click().run()
-    assert "## The word table" in words(app)
+    assert "## The word embeddings" in words(app)
     app.selectbox(key="jump").set_value(NAMES[-1]).run()
     assert "## The proof" in words(app)
     assert button(app, "Next").disabled
@@ -216,14 +212,14 @@ def test_a_screen_that_is_not_there_is_named_and_the_nearest_or_the_first_is_sho
 
 def test_notes_are_a_page_of_their_own_and_never_on_the_screen() -> None:
     said = component(open_app(PAGE, screen=NAMES[1]), "bertcalc_notes_button")["screen"]
-    assert "A fifth of the model" in said["notes"]
-    assert said["title"] == "2 / 15 · The word table: one row for each word piece"
+    assert "a fifth of the model" in said["notes"]
+    assert said["title"] == "2 / 15 · The word embeddings: one row for each word piece"
     assert said["after"] == "Next: 3 / 15 · The position of a word"
     app = open_app(PAGE, screen=NAMES[1], notes="true")
     assert component(app, "bertcalc_notes")["screen"] == said
     assert not app.metric
     button(app, "Show the screen").click().run()
-    assert "## The word table" in words(app)
+    assert "## The word embeddings" in words(app)
 
 
 @pytest.mark.parametrize(
@@ -408,3 +404,13 @@ def test_the_steps_of_distilbert_are_a_sentence_in_chinese() -> None:
     app = open_app("lecture.py", lecture="same-layers", screen="distilbert", lang="zh")
     [chart] = [chart for chart in app.session_state["shown"] if chart.spec and "difference" in chart.data]
     assert "去掉句子编号、改用 DistilBertModel" in [name.replace("\n", " ") for name in chart.data["name"]]
+
+
+def test_another_preset_than_the_lectures_is_named_and_can_be_replaced() -> None:
+    app = open_app("lecture.py", lecture="why-110-million", preset="bert-large-uncased")
+    offer = "The texts describe bert-base-uncased; the numbers are for bert-large-uncased."
+    assert offer in [text.value for text in app.markdown]
+    button(app, "Start with bert-base-uncased").click().run()
+    assert offer not in [text.value for text in app.markdown]
+    app = open_app("lecture.py", lecture="same-layers", screen="roberta")
+    assert not [text.value for text in app.markdown if text.value.startswith("The texts describe")]

@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pages.ui.exercises.sheet_words import ChosenSheet, printable
 from pages.ui.opening.link import KNOWN
+from pages.ui.session.address import for_others
 from pages.ui.shell.controls import Control
-from tests.pages.apptest import open_app, present, texts, total
+from tests.pages.apptest import button, open_app, present, texts, total
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,6 +33,20 @@ def test_every_control_has_a_name_of_its_own() -> None:
     modules = [vars(module) for name, module in sys.modules.items() if name.startswith("pages.ui.")]
     declared = {id(control): control.name for control in controls(modules)}
     assert sorted(declared.values()) == KNOWN
+
+
+@pytest.mark.parametrize("host", ["localhost:8501", "127.8.8.8:80", "[::1]:8501", "0.0.0.0", "a.localhost"])
+def test_files_have_no_link_to_the_computer_that_made_them(host: str) -> None:
+    assert for_others(f"http://{host}/compute?batch_size=2") == ""
+    assert for_others("") == ""
+
+
+@pytest.mark.parametrize("host", ["bertcalc.streamlit.app", "192.168.1.7:8501", "gpu-7", "[2001:db8::1]"])
+def test_files_have_the_link_to_a_host_that_others_can_reach(host: str) -> None:
+    url = f"http://{host}/exercises"
+    assert for_others(url) == url
+    sheet = printable(ChosenSheet("easy", 3, solutions=False, page=url), str)
+    assert f"`{url}?level=easy&seed=3`" in sheet.note  # in full, for readers of a printed sheet
 
 
 PROGRAM = """
@@ -68,6 +84,7 @@ def test_the_controls_of_all_pages_are_known_from_the_first_run_on() -> None:
         ("preset", "bert-base", "bert-base"),
         ("preset", "google/electra-bas", "such as electra-base"),
         ("lang", "fr", "such as"),
+        ("preset", "nope", "such as bert-base-uncased"),
         ("open", "encoder.layer.99", "encoder.layer"),
         ("view", "trees", "such as tree"),
         ("freeze_layers", "three", "whole number"),
@@ -80,6 +97,37 @@ def test_a_wrong_value_is_named_and_the_rest_counts(name: str, text: str, why: s
     assert message.startswith((f"{name}={text[:30]}", f"{name} in the link"))
     assert why in message
     assert total(app) == "102,267,648"
+
+
+@pytest.mark.parametrize(
+    ("page", "name", "text"),
+    [
+        ("compute.py", "unit", "flop"),
+        ("compute.py", "device", "B100"),
+        ("compute.py", "utilisation", "x"),
+        ("compute.py", "price", "nan"),
+        ("memory.py", "memory", "weight"),
+        ("memory.py", "recompute", "some"),
+        ("memory.py", "optimizer", "adam"),
+        ("memory.py", "device_gib", "x"),
+        ("memory.py", "device_memory", "16GB"),
+        ("memory.py", "kept_free", "inf"),
+        ("memory.py", "dtype", "float64"),
+        ("memory.py", "fused_dropout", "1"),
+        ("sweep.py", "x", "hidden"),
+        ("sweep.py", "measure", "flops"),
+        ("sweep.py", "sweep", "two"),
+        ("sweep.py", "x_to", "1,3e"),
+        ("outputs.py", "use_cache", "maybe"),
+        ("outputs.py", "encoder_sequence_length", "inf"),
+        ("outputs.py", "labels", "1"),
+        ("outputs.py", "label", "x"),
+        ("outputs.py", "num_choices", "2.5"),
+    ],
+)
+def test_a_wrong_value_in_a_link_is_named(page: str, name: str, text: str) -> None:
+    [message] = texts(open_app(page, **{name: text}))
+    assert message.startswith(f"{name}={text}")
 
 
 @pytest.mark.parametrize(
@@ -154,8 +202,7 @@ def test_the_message_stays_until_it_was_read() -> None:
     app = open_app(hidden_size="abc")
     app.run()
     assert texts(app)
-    [read] = [button for button in app.button if button.label == "Got it"]
-    read.click().run()
+    button(app, "Got it").click().run()
     assert not texts(app)
 
 

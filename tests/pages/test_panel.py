@@ -129,3 +129,12 @@ def test_layers_that_share_their_weights_are_said_to(preset: str, shared: bool) 
     assert note == (
         "The layers share their weights, so the number of layers does not change the count." if shared else None
     )
+
+
+@pytest.mark.parametrize(
+    ("language", "title", "touch"),
+    [("en", "Undo one step (Ctrl+Z)", "Undo one step"), ("zh", "撤销一步（Ctrl+Z）", "撤销一步")],
+)
+def test_the_title_of_an_action_names_its_key_but_not_on_a_touch_screen(language: str, title: str, touch: str) -> None:
+    undo = data(open_app(lang=language))["actions"][0]
+    assert (undo["title"], undo["touch"]) == (title, touch)

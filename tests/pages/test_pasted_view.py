@@ -3,15 +3,15 @@
 import json
 from urllib.parse import parse_qsl
 
-import peft
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 from transformers import BertConfig, BertForSequenceClassification, BertForTokenClassification
 
 from bertcalc.reading.examples import EXAMPLES
+from tests.adapters import peft_counts
 from tests.component_data import sent_to
-from tests.pages.apptest import open_app, tables
+from tests.pages.apptest import button, metrics, open_app, tables
 
 
 def paste(text: str, app: AppTest | None = None, **link: str) -> AppTest:
@@ -23,10 +23,6 @@ def paste(text: str, app: AppTest | None = None, **link: str) -> AppTest:
 def read_as(app: AppTest) -> str:
     [sentence] = [text.value for text in app.markdown if "Read as: " in text.value]
     return sentence
-
-
-def figures(app: AppTest) -> dict[str, str]:
-    return {metric.label: metric.value for metric in app.metric}
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -43,12 +39,12 @@ def test_the_print_of_a_real_model_is_counted_and_can_be_used_everywhere() -> No
         real = BertForTokenClassification(BertConfig(hidden_size=96, intermediate_size=160, num_hidden_layers=3))
     count = f"{sum(tensor.numel() for tensor in real.parameters()):,}"
     app = paste(str(real))
-    assert figures(app) == {"Parameters in the text": count, "Parameters in BertForTokenClassification": count}
-    [button] = [button for button in app.button if button.label == "Use this model"]
-    button.click().run()
+    assert metrics(app) == {"Parameters in the text": count, "Parameters in BertForTokenClassification": count}
+    button(app, "Use this model").click().run()
     assert {"hidden_size": "96", "num_hidden_layers": "3"}.items() <= app.query_params.items() or any(
         "96" in value for values in app.query_params.values() for value in values
     )
+    assert button(app, "In use on every page").disabled
 
 
 def formula(app: AppTest) -> str:
@@ -117,7 +113,7 @@ def test_a_head_of_ones_own_is_named_with_its_parameters() -> None:
     with torch.device("meta"):
         real = BertForTokenClassification(BertConfig(hidden_size=96, intermediate_size=160, num_labels=7))
     app = paste(str(real).replace("BertForTokenClassification", "MyTagger").replace("(classifier)", "(tags)"))
-    assert figures(app)["Parameters in the text"] == f"{real.num_parameters():,}"
+    assert metrics(app)["Parameters in the text"] == f"{real.num_parameters():,}"
     [table] = tables(app)
     rows = [[str(cell) for cell in row] for row in table.to_numpy().tolist()]
     assert rows == [["`tags`", "Linear", "1", f"{7 * (96 + 1):,}"]]
@@ -128,15 +124,15 @@ def test_a_wrong_number_of_an_article_is_marked_in_its_place() -> None:
     [marked] = [element.proto.body for element in app.get("html") if "<mark" in element.proto.body]
     assert '<mark class="wrong"' in marked
     assert "110,482,240" in marked
-    assert figures(app)["✗ wrong"] == "1"
+    assert metrics(app)["✗ wrong"] == "1"
 
 
 def test_an_article_can_be_checked_against_the_model_in_the_sidebar() -> None:
     text = "Our model has 109,482,240 parameters in total, and the pooler has 590,592 of them, as we counted by hand."
     app = paste(text, preset="bert-large-uncased")
-    assert figures(app)["✓ right"] == "2"
+    assert metrics(app)["✓ right"] == "2"
     app = app.toggle(key="against_sidebar").set_value(True).run()
-    assert figures(app)["✓ right"] == "0"
+    assert metrics(app)["✓ right"] == "0"
 
 
 def test_the_kind_can_be_changed() -> None:
@@ -148,10 +144,10 @@ def test_the_kind_can_be_changed() -> None:
 
 def test_below_what_is_nothing_stands_no_older_count() -> None:
     app = paste(json.dumps({"model_type": "bert", "hidden_size": 96, "num_attention_heads": 4}))
-    assert figures(app)
+    assert metrics(app)
     app = paste("{", app)
     assert len(app.error) == 1
-    assert not figures(app)
+    assert not metrics(app)
     app = paste("{", paste("109,489,000"))
     assert len(app.error) == 1
     assert not app.get("page_link")
@@ -160,7 +156,8 @@ def test_below_what_is_nothing_stands_no_older_count() -> None:
 def test_an_equation_is_checked() -> None:
     app = paste("30522*768 = 23440896")
     assert not app.error
-    assert figures(app)["✓ right"] == "1"
+    app = paste("30522*768 = 23440869", app)
+    assert [message.value for message in app.error] == ["The calculation gives 23,440,896, not 23,440,869."]
 
 
 def test_a_count_with_its_own_total_needs_no_corrections() -> None:
@@ -182,6 +179,8 @@ def test_a_text_without_claims_says_what_would_help() -> None:
     assert "Name the model in the text" in app.info[0].value
     app = paste(text.format("as in BERT-base"))
     assert app.info[0].value == "No number in this text was recognized as a claim about bert-base-uncased."
+    [metric] = metrics(app).values()  # the model that the text names is still counted
+    assert metric == "109,482,240"
 
 
 def test_a_known_count_is_shown_with_its_difference_from_the_sidebars_model() -> None:
@@ -191,14 +190,12 @@ def test_a_known_count_is_shown_with_its_difference_from_the_sidebars_model() ->
     assert "Difference from BertForMaskedLM" not in table
 
 
-@pytest.mark.filterwarnings("ignore")  # peft uses a deprecated property of transformers 5
 def test_what_peft_trains_is_the_first_figure_and_links_to_its_change() -> None:
     with torch.device("meta"):
         base = BertForSequenceClassification(BertConfig())
-        real = peft.get_peft_model(base, peft.LoraConfig(r=16, target_modules=["query", "value"], task_type="SEQ_CLS"))
-    trained, whole = real.get_nb_trainable_parameters()
+    trained, whole = peft_counts(base, r=16, target_modules=["query", "value"], task_type="SEQ_CLS")
     app = paste(EXAMPLES["an adapter_config.json"]())
-    assert [*figures(app).items()] == [
+    assert [*metrics(app).items()] == [
         ("Trained by peft", f"{trained:,}"),
         ("With the adapter", f"{whole:,}"),
         ("Without the adapter", f"{whole - trained:,}"),

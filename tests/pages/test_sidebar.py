@@ -1,7 +1,6 @@
 """The sidebar: values that make no model, and the alternatives that it offers."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -9,11 +8,7 @@ from streamlit.testing.v1 import AppTest
 from bertcalc import BertConfig
 from bertcalc.controls.chosen_model import FIELDS
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
-from tests.pages.apptest import move, open_app, present, showing, texts, total
-
-
-def button(app: AppTest, label: str) -> Any:
-    return next(one for one in app.button if one.label == label)
+from tests.pages.apptest import button, move, open_app, present, showing, texts, total
 
 
 def test_what_makes_no_model_keeps_the_last_one_and_the_link() -> None:

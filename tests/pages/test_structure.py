@@ -1,7 +1,6 @@
 """The Modules page: its text and figures equal the real model's."""
 
 from collections import defaultdict
-from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -13,9 +12,8 @@ from bertcalc.model.totals import totals_by_component
 from pages.ui.widgets import module_tree
 from pages.ui.widgets.numbers import percent
 from tests.oracle import Case
-from tests.pages.apptest import move, open_app, tables, without_marks
-
-LARGE = BertConfig(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096)
+from tests.pages.apptest import button, move, open_app, tables, without_marks
+from tests.proofreading.real_models import LARGE
 
 
 class Tree(HTMLParser):
@@ -230,10 +228,10 @@ def test_more_layers_than_there_are_is_explained_and_the_nearest_is_shown() -> N
     assert not app.error
     move(app, num_hidden_layers=12)
     assert "Frozen layers 24 is invalid" in app.error[0].value
-    assert shown(app)[1] == f"{totals_by_component(Case(replace(LARGE, num_hidden_layers=12)).ours())['encoder']:,}"
+    wide = Case(BertConfig(**LARGE | {"num_hidden_layers": 12})).ours()
+    assert shown(app)[1] == f"{totals_by_component(wide)['encoder']:,}"
     assert shown(app) != all_layers
-    [remedy] = [button for button in app.button if button.label == "Frozen layers = 12"]
-    remedy.click().run()
+    button(app, "Frozen layers = 12").click().run()
     assert not app.error
 
 

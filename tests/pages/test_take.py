@@ -113,7 +113,13 @@ def test_every_page_offers_what_it_shows(page: str, link: dict[str, str]) -> Non
     assert len(offered) == len(found) + 2
     labels = downloads(app)[len(before) :]
     assert labels[:5] == [
-        *("config.json", "Python program", "Report, Markdown", "Report, HTML to print", "Interactive page, HTML"),
+        *(
+            "config.json",
+            "Python program",
+            "Report, Markdown",
+            "Report, HTML to print",
+            "Interactive page of the parameters, HTML",
+        ),
     ]
     first_is_chart = bool(found and found[0].spec)
     assert labels[5:] == ["CSV", "Markdown", "LaTeX", *(["SVG", "PNG"] if first_is_chart else [])]
@@ -181,6 +187,8 @@ def test_the_report_has_the_proof_of_the_real_model() -> None:
     assert "| Parameters | 109,482,240 | 109,482,240 | ✓ agrees |" in told
     assert "Batch size 2, sequence length 64" in told
     assert PLACE.url in told
+    here = model_files(DEFAULT, Batch(2, 64), PLACE._replace(url=""), str)
+    assert "<>" not in read(here, "Report, Markdown")
     assert "109,482,240" in read(files, "Report, HTML to print")
     assert json.loads(read(files, "config.json"))["architectures"] == ["BertModel"]
 
@@ -188,14 +196,20 @@ def test_the_report_has_the_proof_of_the_real_model() -> None:
 @pytest.mark.parametrize(
     ("page", "link", "plan", "dtype", "said"),
     [
-        ("memory.py", {"memory": "training"}, Plan(), "float32", "Training precision = FP32, Optimizer = Adam(W)"),
+        (
+            "memory.py",
+            {"memory": "training"},
+            Plan(fused_dropout=True),
+            "float32",
+            "Training precision = FP32, Optimizer = Adam(W)",
+        ),
         (
             "memory.py",
             {"memory": "fit", "training_dtype": "bf16", "optimizer": "sgd", "recompute": "full", "freeze_layers": "3"},
             Plan("bf16", "sgd", recompute="full", freezing=Freezing(layers=3), fused_dropout=True),
             "bfloat16",
             "Training precision = Pure bfloat16, Optimizer = SGD, Attention = Eager, Recompute = Full, "
-            "Dropout masks = One byte per element, Frozen layers = 3",
+            "Dropout masks = CUDA: one byte per element, Frozen layers = 3",
         ),
         (
             "memory.py",
@@ -231,24 +245,31 @@ def test_the_report_counts_as_the_page_does_and_says_how(
         assert f"| {meaning} | {figure:,} |" in told
 
 
-def reported(monkeypatch: pytest.MonkeyPatch, page: str, **link: str) -> str:
-    """The report of a page, made without the real model."""
-    made: list[list[File]] = []
+def made_files(monkeypatch: pytest.MonkeyPatch, name: str) -> list[File]:
+    """The files that the function with this name makes for a page that is opened later, without the real model."""
+    made: list[File] = []
+    make = getattr(dialog, name)
 
     def note(*arguments: Any) -> list[File]:
-        made.append(model_files(*arguments))
-        return made[-1]
+        made[:] = make(*arguments)
+        return made
 
-    monkeypatch.setattr(dialog, "model_files", note)
+    monkeypatch.setattr(dialog, name, note)
     monkeypatch.setattr(real_model, "installed", lambda: False)
+    return made
+
+
+def reported(monkeypatch: pytest.MonkeyPatch, page: str, **link: str) -> str:
+    """The report of a page."""
+    made = made_files(monkeypatch, "model_files")
     opened(open_app(page, **link))
-    return read(made[-1], "Report, Markdown")
+    return read(made, "Report, Markdown")
 
 
 def test_the_answer_of_a_page_has_a_heading_of_its_own_in_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
     told = reported(monkeypatch, "memory.py", memory="fit")
     assert "\n## What fits on T4 16 GB\n\n| T4 16 GB | Number |" in told
-    assert "| Reserved | 1.6 GB (1.5 GiB) |" in told  # the name has no "GiB"
+    assert "| Reserved | 1.61 GB (1.50 GiB) |" in told  # the name has no "GiB"
     assert "| Allocator | 6 % |" in told
 
 
@@ -271,17 +292,10 @@ LORA, PRUNED = "lora,r=4,target_modules=query+value,task_type=SEQ_CLS", "layers,
 def test_the_files_of_a_changed_model_have_its_steps_or_the_dialog_says_which_do_not(
     monkeypatch: pytest.MonkeyPatch, changes: str, words: str, captions: list[str]
 ) -> None:
-    made: list[list[File]] = []
-
-    def note(*arguments: Any) -> list[File]:
-        made.append(model_files(*arguments))
-        return made[-1]
-
-    monkeypatch.setattr(dialog, "model_files", note)
-    monkeypatch.setattr(real_model, "installed", lambda: False)
+    made = made_files(monkeypatch, "model_files")
     architecture = "BertForSequenceClassification"
     app = opened(open_app("change.py", architecture=architecture, changes=changes, training_dtype="bf16"))
-    told = read(made[-1], "Report, Markdown")
+    told = read(made, "Report, Markdown")
     models, _problem = changed_models(Model(BertConfig(), architecture), steps := read_steps(changes))
     model = models[-1].model
     assert told.startswith(f"# {architecture}: {model.num_parameters():,}\n")
@@ -294,14 +308,14 @@ def test_the_files_of_a_changed_model_have_its_steps_or_the_dialog_says_which_do
     head = told.partition("## The model before the first step")[2].split("\n\n")[1].splitlines()[0]
     assert all(TITLES[kind_of(step)] in head for step in steps)
     program = code(Model(BertConfig(), architecture), steps)
-    assert read(made[-1], "Python program") == program
+    assert read(made, "Python program") == program
     assert f"```python\n{program}```" in told
-    page = read(made[-1], "Interactive page, HTML")
+    page = read(made, "Interactive page of the parameters, HTML")
     assert all(escape(str(change)) in page for change in model.changes)
     shown = [caption.value for caption in app.caption]
     for start in captions:
         assert sum(caption.startswith(start) for caption in shown) == 1
-    labels = [file.label for file in made[-1]]
+    labels = [file.label for file in made]
     assert ("config.json" in labels) == ("heads" not in changes)
     assert ("adapter_config.json" in labels) == ("_type" in changes)
 
@@ -324,15 +338,9 @@ def test_nothing_is_logged_while_a_file_waits_for_the_real_model() -> None:
 
 @pytest.mark.parametrize("compare", ["differences", "table"])
 def test_the_caption_of_a_comparison_names_the_current_model(monkeypatch: pytest.MonkeyPatch, compare: str) -> None:
-    given: list[list[File]] = []
-
-    def note(*arguments: Any) -> list[File]:
-        given.append(table_files(*arguments))
-        return given[-1]
-
-    monkeypatch.setattr(dialog, "table_files", note)
+    made = made_files(monkeypatch, "table_files")
     opened(open_app("compare.py", compare=compare))
-    assert ": bert-base-uncased (BertModel), bert-large-uncased}" in read(given[-1], "LaTeX")
+    assert ": bert-base-uncased (BertModel), bert-large-uncased}" in read(made, "LaTeX")
 
 
 def test_the_report_says_what_was_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -425,13 +433,7 @@ def test_latex_has_the_chosen_rows_and_the_name_of_the_model() -> None:
     ("of_page", "said"), [(True, "bert-base-uncased, deberta-v3-base"), (False, "BertModel, bert-large-uncased")]
 )
 def test_latex_of_a_comparison_names_its_models(monkeypatch: pytest.MonkeyPatch, of_page: bool, said: str) -> None:
-    made: list[File] = []
-
-    def note(*arguments: Any) -> list[File]:
-        made[:] = table_files(*arguments)
-        return made
-
-    monkeypatch.setattr(dialog, "table_files", note)
+    made = made_files(monkeypatch, "table_files")
     models = "bert-base-uncased deberta-v3-base"
     app = opened(open_app("compare.py", compare="table", models=models, preset="bert-large-uncased"))
     choice = app.selectbox(key="taken")
@@ -443,14 +445,7 @@ def test_latex_of_a_comparison_names_its_models(monkeypatch: pytest.MonkeyPatch,
 def test_the_report_of_what_fits_has_device_and_verdict(
     monkeypatch: pytest.MonkeyPatch, batch_size: str, verdict: str
 ) -> None:
-    made: list[File] = []
-
-    def note(*arguments: Any) -> list[File]:
-        made[:] = model_files(*arguments)
-        return made
-
-    monkeypatch.setattr(dialog, "model_files", note)
-    monkeypatch.setattr(real_model, "installed", lambda: False)
+    made = made_files(monkeypatch, "model_files")
     link = {"device_memory": "A100-80GB", "training_dtype": "amp-bf16", "batch_size": batch_size}
     app = opened(open_app("memory.py", **link))
     for label in ("Report, Markdown", "Report, HTML to print"):

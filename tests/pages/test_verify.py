@@ -10,7 +10,7 @@ from bertcalc.model.model import Model
 from bertcalc.proof import real_model, tensor_proof
 from bertcalc.text.digits import signed_count
 from pages.ui.widgets import real_answers, verdict
-from tests.pages.apptest import open_app, tables
+from tests.pages.apptest import button, open_app, tables
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -59,8 +59,7 @@ def test_a_difference_is_shown_tensor_by_tensor(monkeypatch: pytest.MonkeyPatch)
 def test_real_weights_run_on_request() -> None:
     app = open_app("verify.py", preset="bert_uncased_L-2_H-128_A-2")
     assert "21.9 MB (20.9 MiB)" in app.markdown[1].value  # 4,385,920 x 4 bytes, and a quarter
-    [button] = [button for button in app.button if button.label == "Build and run it"]
-    button.click().run()
+    button(app, "Build and run it").click().run()
     assert "4,385,920 parameters in 17.5 MB (16.7 MiB)" in app.success[1].value
     assert list(tables(app)[1]["Shape"]) == ["1 × 8 × 128", "1 × 128"]
 

@@ -1,14 +1,11 @@
 """Lines that peft prints for models with LoRA."""
 
-import warnings
-
 import pytest
-import torch
-from peft import LoraConfig, get_peft_model
-from transformers import BertConfig, BertForSequenceClassification, BertModel, LlamaConfig, LlamaForCausalLM
 
 from bertcalc.proofreading.claims import CheckedClaim
 from bertcalc.proofreading.proofread import proofread
+from tests.adapters import peft_counts
+from tests.proofreading.real_models import real
 
 # The models, and what peft 0.21 printed for them: rank 8 on query and value.
 PRINTED = {
@@ -49,10 +46,7 @@ def test_only_texts_about_adapters_count_them() -> None:
 
 def trained(rank: int) -> int:
     """The parameters that peft trains in BERT-base on query and value."""
-    with torch.device("meta"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # peft 0.21 reads an attribute that transformers has renamed
-        adapted = get_peft_model(BertModel(BertConfig()), LoraConfig(r=rank, target_modules=["query", "value"]))
-    return int(adapted.get_nb_trainable_parameters()[0])
+    return peft_counts(real(), r=rank, target_modules=["query", "value"])[0]
 
 
 @pytest.mark.parametrize(
@@ -85,11 +79,8 @@ model.print_trainable_parameters()
     ("r", "targets", "labels"), [(8, ["query", "key", "value", "dense"], 2), (16, ["query", "value"], 3)]
 )
 def test_the_code_says_what_peft_prints(r: int, targets: list[str], labels: int) -> None:
-    with torch.device("meta"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        lora = LoraConfig(r=r, target_modules=targets, task_type="SEQ_CLS")
-        adapted = get_peft_model(BertForSequenceClassification(BertConfig(num_labels=labels)), lora)
-    trained, whole = adapted.get_nb_trainable_parameters()
+    classifier = real("BertForSequenceClassification", num_labels=labels)
+    trained, whole = peft_counts(classifier, r=r, target_modules=targets, task_type="SEQ_CLS")
     values = {"model": "BertForSequenceClassification", "name": "bert-base-uncased", "labels": labels, "r": r,
               "targets": str(targets).replace("'", '"'), "all": whole, "share": 100 * trained / whole}  # fmt: skip
     assert [claim.verdict for claim in printed_claims(CODE.format(trained=trained, **values))] == ["right"] * 3
@@ -106,10 +97,8 @@ def test_the_code_says_what_peft_prints(r: int, targets: list[str], labels: int)
 
 def test_the_code_above_a_line_says_which_model_is_adapted() -> None:
     targets = ["q_proj", "k_proj", "v_proj", "o_proj"]
-    llama = LlamaConfig(vocab_size=32_000, hidden_size=4096, intermediate_size=11_008)
-    with torch.device("meta"), warnings.catch_warnings(action="ignore"):  # peft's warnings
-        lora = LoraConfig(r=16, target_modules=targets, task_type="CAUSAL_LM")
-        trained, whole = get_peft_model(LlamaForCausalLM(llama), lora).get_nb_trainable_parameters()
+    llama = real("LlamaForCausalLM", vocab_size=32_000, hidden_size=4096, intermediate_size=11_008)
+    trained, whole = peft_counts(llama, r=16, target_modules=targets, task_type="CAUSAL_LM")
     line = "# trainable params: {:,} || all params: {:,} || trainable%: {:.2f}\n"
     code = f"""# BERT, and then a larger model in 4 bits
 model = AutoModelForCausalLM.from_pretrained("meta-llama/Llama-2-7b-hf", quantization_config=bnb_config)
@@ -123,10 +112,13 @@ get_peft_model(model, lora_config).print_trainable_parameters()
     assert [int(claim.right_value or 0) for claim in wrong[:2]] == [trained, whole]
 
 
+CLASSIFIER = peft_counts(
+    real("BertForSequenceClassification"), r=8, target_modules=["query", "value"], task_type="SEQ_CLS"
+)
+
+
 def test_a_count_of_lora_alone_leaves_the_head_out() -> None:
-    lora = LoraConfig(r=8, target_modules=["query", "value"], task_type="SEQ_CLS")
-    with torch.device("meta"), warnings.catch_warnings(action="ignore"):  # peft's warnings
-        trained, _all = get_peft_model(BertForSequenceClassification(BertConfig()), lora).get_nb_trainable_parameters()
+    trained, _all = CLASSIFIER
     text = f"LoRA with r = 8 on the query and value of bert-base-uncased: {trained:,} parameters"
     assert not proofread(text).of("wrong")
     [claim] = proofread(f"{text} (counting only LoRA parameters)").of("wrong")
@@ -148,9 +140,7 @@ def test_a_checkpoint_that_is_not_known_is_not_judged_by_another_model() -> None
 
 @pytest.mark.parametrize("whole", [109_779_202, 109_489_410])
 def test_all_params_near_those_that_peft_prints_are_wrong(whole: int) -> None:
-    lora = LoraConfig(r=8, target_modules=["query", "value"], task_type="SEQ_CLS")
-    with torch.device("meta"), warnings.catch_warnings(action="ignore"):  # peft's warnings
-        trained, right = get_peft_model(BertForSequenceClassification(BertConfig()), lora).get_nb_trainable_parameters()
+    trained, right = CLASSIFIER
     text = f"# bert-base-uncased\n\n# trainable params: {trained:,} || all params: {{}} || trainable%: 0.27\n"
     assert not proofread(text.format(f"{right:,}")).of("wrong")
     [claim] = proofread(text.format(f"{whole:,}")).of("wrong")
@@ -173,13 +163,9 @@ trainable params: {:,} || all params: {:,} || trainable%: {}
 
 @pytest.mark.parametrize("between", ["\n", ": "])
 def test_a_line_of_another_rank_than_the_stated_one_is_not_right(between: str) -> None:
-    with torch.device("meta"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        counts = {
-            rank: get_peft_model(BertModel(BertConfig()), LoraConfig(r=rank, target_modules=["query", "value"]))
-            for rank in (8, 16)
-        }
-    (right, _whole), (trained, whole) = (model.get_nb_trainable_parameters() for model in counts.values())
+    (right, _whole), (trained, whole) = (
+        peft_counts(real(), r=rank, target_modules=["query", "value"]) for rank in (8, 16)
+    )
     printed = f"trainable params: {trained:,} || all params: {whole:,} || trainable%: {100 * trained / whole:.4f}"
     first, second, _share = proofread(f"BERT-base with LoRA r=8 on query and value{between}{printed}").claims
     assert (first.verdict, second.verdict) == ("wrong", "conditional")

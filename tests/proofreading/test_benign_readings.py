@@ -1,9 +1,16 @@
-"""Right numbers whose words seem to make them wrong: changed sizes, shares of other wholes, running sums."""
+"""Right numbers whose words seem to make them wrong: changed sizes, shares of other wholes, running sums.
+
+``benign.md`` lists texts without a wrong number, below the reason. Words before a list are the beginning of its texts.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from bertcalc.proofreading.proofread import proofread
-from tests.proofreading.real_models import LARGE, count, real
+from tests.proofreading.real_models import LARGE, ROBERTA, count, real
 
 
 def wrong(text: str) -> list[str]:
@@ -71,28 +78,22 @@ def test_a_running_sum_goes_on() -> None:
     assert wrong(text.replace("; +", ": ", 1))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Matrix A is 8×768, B is 768×8, that is 12,288 parameters.",
-        "LoRA (r = 8) on BERT-base: each matrix is 768×768 → 12,288 each.",
-        "SwiGLU: to keep the count, reduce the intermediate size of BERT-base to 2/3, i.e. 2,048.",
-        "BERT-base: 85/12 = 7.1M per layer.",
-        "The encoder of BERT-base has 12 layers, so each holds 85,054,464 / 12 = 7,087,872 parameters.",
-        "For BERT-base, an FFN costs 2 × 768 × 3072 = 4,718,592 multiply-adds per token.",
-        "Two BERT-base models have 876 MB of fp32 weights.",
-        "An all-reduce moves 2 × 438 MB per step for BERT-base in fp32, or 2 × 219 MB in fp16.",
-        "BERT-base: each layer has 4d² for attention and 8d² for the MLP, so 12d².",
-    ],
-)
-def test_a_result_of_more_than_the_calculation_beside_it(text: str) -> None:
+def benign() -> Iterator[str]:
+    file = Path(__file__).with_name("benign.md").read_text(encoding="utf-8")
+    for group in re.split("^#.*\n\n", re.sub(" <!--.*-->", "", file), flags=re.MULTILINE)[1:]:
+        before, *texts = re.split("^- ", group, flags=re.MULTILINE)
+        yield from (before + text.replace("\n  ", "\n").rstrip() for text in texts)
+
+
+@pytest.mark.parametrize("text", [*benign()])
+def test_no_number_of_a_benign_text_is_wrong(text: str) -> None:
     assert not wrong(text)
 
 
 def test_models_that_a_sentence_compares() -> None:
     base, large = count(real()), count(real(**LARGE))
     distilled = count(real("DistilBertModel"))
-    roberta = count(real("RobertaModel", vocab_size=50265, max_position_embeddings=514, type_vocab_size=1))
+    roberta = count(real("RobertaModel", **ROBERTA))
     share, more = 100 * distilled / base, 100 * roberta / base - 100
     for text in (
         f"BERT-base (110M), BERT-large (335M). DistilBERT has {share:.1f} % of BERT-base's parameters.",
@@ -115,3 +116,56 @@ def test_a_number_with_thousands_of_digits_is_no_error(text: str) -> None:
 def test_a_large_hidden_size_is_no_tensor() -> None:
     text = "GPT-3 has 175 billion parameters and 96 layers with d_model = 12288 and d_ff = 49152."
     assert [claim.text for claim in proofread(text).claims] == ["175 billion"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "BERT-base, biases ignored: attention 2,459,296",
+        "# biases omitted below\nBERT-base encoder: 94,934,656",
+        "The attention of BERT-base has 2,359,296 parameters including its biases.",
+        "ELECTRA-small embeddings: 3,772,864.",
+        "d_model, d_ff = 768, 3072  # bert-base\nffn = d_model * d_ff + d_ff * d_model + d_model  # 4719360",
+    ],
+)
+def test_a_mistake_in_a_benign_form_is_wrong(text: str) -> None:
+    assert wrong(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "WordPiece vocabulary of BERT-base: about {:,} tokens (exactly {:,}).",
+        "BERT uses WordPiece embeddings with a {:,} token vocabulary (Devlin et al.); the released BERT-base has {:,}.",
+        "BERT-base 的词表约为 {:,}（准确为 {:,}）。",
+    ],
+)
+def test_a_number_may_be_rounded_beside_the_exact_one(text: str) -> None:
+    exact = real().config.vocab_size
+    assert not wrong(text.format(30_000, exact))
+    assert wrong(text.format(30_000, 30_000))
+
+
+def test_a_ratio_compares_two_models() -> None:
+    large, base = count(real(**LARGE)) / 1e6, count(real()) / 1e6
+    text = "BERT-large : BERT-base is {:.1f}M : {:.1f}M ≈ {:.2f}."
+    assert not wrong(text.format(large, base, large / base))
+    assert wrong(text.format(large, base, large / base - 1))
+
+
+def test_a_column_may_count_the_rest_of_the_model() -> None:
+    embeddings, layer, total = count(real().embeddings), count(real().encoder.layer[0]), count(real())
+    head = "| Frozen | Trainable |\n|---|---|\n| none | {:,} |\n| embeddings | {:,} |\n| embeddings + 6 layers | {:,} |"
+    right = [total, total - embeddings, total - embeddings - 6 * layer]
+    assert not wrong(head.format(*right) + "\n\nBERT-base")
+    right[1] += 9_000
+    [claim] = proofread(head.format(*right) + "\n\nBERT-base").of("wrong")
+    assert claim.right_value == total - embeddings
+
+
+def test_a_column_may_count_what_its_row_leaves() -> None:
+    parts = {"Embeddings": count(real().embeddings), "Pooler": count(real().pooler), "Encoder": count(real().encoder)}
+    rows = "".join(f"| {name} | {part:,} | {count(real()) - part:,} |\n" for name, part in parts.items())
+    table = f"| Removed | Saved | Remaining |\n|---|---|---|\n{rows}\nBERT-base"
+    assert not wrong(table)
+    assert wrong(table.replace("85,645,056", "85,465,056"))

@@ -42,3 +42,13 @@ def test_the_marked_text_is_in_the_language_of_the_reader() -> None:
     assert '<html lang="zh">' in page
     assert f"<li>✗ &quot;768*768 = 589,824&quot;: «{reason}»</li>" in page
     assert '<html lang="en">' in report.page()
+
+
+def test_what_is_right_under_a_condition_is_no_mistake() -> None:
+    text = "BERT-base. {}the attention of one layer has 4 * 768 * 768 = 2,359,296 parameters."
+    [wrong] = proofread(text.format("")).claims
+    [simplified] = proofread(text.format("A simplified count: ")).claims
+    assert (wrong.verdict, simplified.verdict) == ("wrong", "conditional")
+    assert "The mistake: the biases of the attention are left out." in wrong.reason
+    assert "This number fits if the biases of the attention are left out." in simplified.reason
+    assert "mistake" not in simplified.reason

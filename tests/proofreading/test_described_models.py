@@ -3,17 +3,11 @@
 from dataclasses import asdict
 
 import pytest
-import torch
-from transformers import BertConfig, BertModel
 
 from bertcalc.proofreading.described_models import described_by, fit, long_numbers, model_of, preset_of, sizes_of
 from bertcalc.proofreading.mentions.written_sizes import size_groups
 from bertcalc.proofreading.proofread import proofread
-
-
-def count(**sizes: int) -> int:
-    with torch.device("meta"):
-        return int(BertModel(BertConfig(**sizes)).num_parameters())
+from tests.proofreading.real_models import count, real
 
 
 @pytest.mark.parametrize(
@@ -49,7 +43,7 @@ def count(**sizes: int) -> int:
 )
 def test_a_model_has_the_sizes_that_its_text_gives(text: str, sizes: dict[str, int]) -> None:
     names = [described_by(group, text, "bert-base-uncased") for group in size_groups(text)]
-    assert [model_of(name).num_parameters() for name in names] == [count(**sizes)]
+    assert [model_of(name).num_parameters() for name in names] == [count(real(**sizes))]
     assert asdict(model_of(names[0]).config).items() >= sizes.items()
     assert preset_of(names[0]) == "bert-base-uncased"
     assert sizes_of(names[0]).items() <= sizes.items()
@@ -70,7 +64,9 @@ def test_a_size_that_is_calculated_with_is_none() -> None:
 
 def test_numbers_say_which_model_they_belong_to() -> None:
     six, base = "bert-base-uncased with num_hidden_layers=6, hidden_size=384", "bert-base-uncased"
-    numbers = long_numbers(f"{count(num_hidden_layers=6, hidden_size=384, intermediate_size=1536):,} and 11,720,448")
+    numbers = long_numbers(
+        f"{count(real(num_hidden_layers=6, hidden_size=384, intermediate_size=1536)):,} and 11,720,448"
+    )
     assert len(numbers) == 2
     assert (fit(model_of(six), numbers), fit(model_of(base), numbers), fit(None, numbers)) == (2, 0, 0)
 
@@ -83,7 +79,7 @@ def _wrong(text: str) -> list[str]:
     "rival", ["compared to 110M for BERT-base", "unlike BERT-base", "which is less than BERT-base"]
 )
 def test_a_model_of_ones_own_stays_the_subject_beside_a_published_one(rival: str) -> None:
-    total = count(num_hidden_layers=8, hidden_size=512, num_attention_heads=8, intermediate_size=2048)
+    total = count(real(num_hidden_layers=8, hidden_size=512, num_attention_heads=8, intermediate_size=2048))
     text = (
         f"Our encoder follows BERT with L=8 layers, hidden size H=512, A=8 heads and a feed-forward size of 2048. "
         f"It has {total:,} parameters, {rival}.\n\nThe word embeddings have {30522 * 512:,} parameters, "
@@ -97,14 +93,14 @@ def test_a_model_of_ones_own_stays_the_subject_beside_a_published_one(rival: str
 
 
 def test_a_checkpoint_that_is_not_listed_has_the_vocabulary_of_its_text() -> None:
-    total = count(vocab_size=30_000)
+    total = count(real(vocab_size=30_000))
     text = f"bert-base-german-cased has a vocabulary of 30,000 tokens. Total of bert-base-german-cased: {total:,}"
     assert _wrong(text) == []
     assert _wrong(text.replace(f"{total:,}", "109,482,240")) == ["109,482,240"]
 
 
 def test_each_row_of_depths_is_a_model() -> None:
-    rows = "\n".join(f"| ours-{n} | {n} | {count(num_hidden_layers=n):,} |" for n in (3, 6))
+    rows = "\n".join(f"| ours-{n} | {n} | {count(real(num_hidden_layers=n)):,} |" for n in (3, 6))
     text = f"Distilled from bert-base-uncased:\n\n| model | layers | params |\n|---|---|---|\n{rows}\n"
     assert _wrong(text) == []
     assert [claim.verdict for claim in proofread(text).claims if claim.value > 1000] == ["right", "right"]
@@ -113,6 +109,6 @@ def test_each_row_of_depths_is_a_model() -> None:
 @pytest.mark.parametrize("intermediate_size", [2048, 3072])
 def test_a_changed_hidden_size_leaves_the_feed_forward_open(intermediate_size: int) -> None:
     """The intermediate size may be four times the hidden size, or transformers' default: the text's total decides."""
-    total = count(hidden_size=512, num_attention_heads=8, intermediate_size=intermediate_size)
+    total = count(real(hidden_size=512, num_attention_heads=8, intermediate_size=intermediate_size))
     text = f"BERT-base with hidden_size=512, num_attention_heads=8 has {total:,} parameters."
     assert [claim.verdict for claim in proofread(text).claims] == ["right"]

@@ -1,11 +1,11 @@
 """Numbers that follow from earlier numbers: totals of lists, and repeated mistakes."""
 
 import pytest
-from transformers import BertConfig, BertModel
 
 from bertcalc.proofreading.proofread import proofread
+from tests.proofreading.real_models import count, real
 
-ATTENTION = sum(parameter.numel() for parameter in BertModel(BertConfig()).encoder.layer[0].attention.parameters())
+ATTENTION = count(real().encoder.layer[0].attention)
 
 
 def test_a_total_below_a_list_carries_its_lines_forward() -> None:
@@ -22,21 +22,13 @@ def test_a_total_below_a_list_carries_its_lines_forward() -> None:
     assert "carried forward" in total.reason
 
 
-def test_a_pooler_in_a_total_is_not_taken_for_the_output_of_the_attention() -> None:
-    text = (
-        "# BERT-base\n\n- output of the attention: 768*768+768 = 590,592\n- layers: 85,054,464\n"
-        "- total: 23837184 + 85054464 + 590592 = 109,482,240\n"
-    )
-    assert not proofread(text).of("wrong")
-
-
 def test_a_repeated_error_is_said_to_be_one_once() -> None:
     text = "# BERT-base\n\n" + "- attention with LayerNorm, one layer: 2,388,480\n" * 3
     assert [claim.reason.count("repeats") for claim in proofread(text).of("wrong")] == [0, 1, 1]
 
 
 def test_another_number_of_layers_counts_another_model() -> None:
-    three, six = (BertModel(BertConfig(num_hidden_layers=layers)).num_parameters() for layers in (3, 6))
+    three, six = (count(real(num_hidden_layers=layers)) for layers in (3, 6))
     text = f"BERT-base with 3 layers: {three:,} parameters; with 6 layers: {six:,}; with 12: 109,482,240."
     assert not proofread(text).of("wrong")
 

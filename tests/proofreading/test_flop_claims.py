@@ -89,6 +89,53 @@ def test_operations_are_right_or_wrong_for_the_batch_of_the_text(text: str, righ
     assert claim.right_value == right
 
 
+def groups(length: int) -> dict[str, float]:
+    """The operations of one layer in GFLOPs, by the groups that texts name; PyTorch counts them."""
+    projections = part("attention.self.query", length) * 3 + part("attention.output", length)
+    forward, layer = part("intermediate", length) + part("output", length), part("attention", length)
+    return {
+        "projections": projections / 1e9,
+        "forward": forward / 1e9,
+        "linear": (projections + forward) / 1e9,
+        "products": (layer - projections) / 1e9,
+        "layer": (layer + forward) / 1e9,
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "length"),
+    [
+        (
+            "BERT-base, 512 tokens: linear layers {linear:.2f} GFLOPs, scores and context {products:.2f} GFLOPs, "
+            "total {layer:.2f} GFLOPs per layer.",
+            512,
+        ),
+        (
+            "BERT-base, n = 128, per layer: attention projections {projections:.2f} GFLOPs, FFN {forward:.2f} GFLOPs, "
+            "scores and context {products:.2f} GFLOPs, together {layer:.2f} GFLOPs.",
+            128,
+        ),
+        (
+            "FLOPs of BERT-base per layer (n = 512): linear layers 24 n d² = {linear:.2f} GFLOPs, sum "
+            "{layer:.2f} GFLOPs, ×12 = 96.6 GFLOPs.",
+            512,
+        ),
+        (
+            "BERT-base，n=128，每层：注意力线性层 {projections:.2f} GFLOPs，FFN {forward:.2f} GFLOPs，分数与加权 "
+            "{products:.2f} GFLOPs，合计 {layer:.2f} GFLOPs。",
+            128,
+        ),
+    ],
+)
+def test_parts_are_counted_together(text: str, length: int) -> None:
+    right = groups(length)
+    assert not proofread(text.format(**right)).of("wrong")
+    for name, value in right.items():
+        if f"{{{name}:" in text:
+            mistaken = text.format(**right | {name: value * 1.3})
+            assert [claim.text for claim in proofread(mistaken).of("wrong")] == [f"{value * 1.3:.2f} GFLOPs"]
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -117,3 +164,38 @@ def test_operations_without_a_unit_are_below_a_heading_that_names_them() -> None
 
 def test_multiply_adds_that_a_tool_calls_flops_are_not_wrong() -> None:
     assert last(f"At s = 128, many tools print {giga(flops(1, 128) / 2)} for BERT-base.").verdict != "wrong"
+
+
+SCORES = 2 * 12 * 512 * 512 * 64
+
+
+def test_multiply_adds_of_a_part_are_half_its_flops() -> None:
+    feed_forward = part("intermediate", 512) + part("output", 512)
+    text = "BERT-base FFN: 2 × 512 × 768 × 3072 = 2.4 GFLOPs per layer"
+    [claim] = proofread(text).claims
+    assert claim.verdict == "conditional"
+    assert claim.right_value == feed_forward
+    assert str(claim.reason) == "These are multiply-adds: as FLOPs, they are 4.8 GFLOPs."
+
+
+@pytest.mark.parametrize(
+    ("text", "operations"),
+    [
+        ("BERT-base: attention scores take {:.0f}M MACs per layer with 512 tokens.", SCORES / 2),
+        ("BERT-base: attention scores per layer: 12 × 512 × 512 × 64 = {:.0f}M MACs.", SCORES / 2),
+        ("BERT-base, sequence length 128: QKV per layer: 3 × 128 × 768 × 768 = {:.0f}M multiply-adds.",
+         3 * part("attention.self.query", 128) / 2),
+        ("BERT-base, 128 tokens, forward: {:.0f}M multiply-adds", flops(1, 128) / 2),
+        ("BERT-base，128 个 token，前向：{:.0f}M 次浮点运算", flops(1, 128)),
+    ],
+)  # fmt: skip
+def test_operations_behind_a_number_are_its_unit(text: str, operations: float) -> None:
+    [claim] = proofread(text.format(operations / 10**6)).claims
+    assert claim.verdict == "right"
+    [claim] = proofread(text.format(operations / 10**6 * 1.2)).claims
+    assert claim.verdict == "wrong"
+
+
+def test_one_matrix_of_the_feed_forward_network_has_half_of_its_flops() -> None:
+    text = "FFN up-projection at 512 tokens in BERT-base: 2 × 512 × 768 × 3072 = 2.4 GFLOPs per layer"
+    assert not [claim for claim in proofread(text).claims if claim.verdict in ("wrong", "conditional")]

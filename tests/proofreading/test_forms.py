@@ -12,18 +12,9 @@ from typing import NamedTuple
 
 import pytest
 import torch
-from transformers import (
-    BertConfig,
-    BertModel,
-    DistilBertConfig,
-    DistilBertModel,
-    GPT2Config,
-    GPT2Model,
-    RobertaConfig,
-    RobertaModel,
-)
 
 from bertcalc.proofreading.proofread import proofread
+from tests.proofreading.real_models import ROBERTA, count, real
 
 _FORMS = dict(
     form.split("\n", 1) for form in Path(__file__).with_name("forms.md").read_text(encoding="utf-8").split("%%%\n")
@@ -52,53 +43,43 @@ class Sized(NamedTuple):
     counts: dict[str, int]
 
 
-def _elements(*modules: torch.nn.Module) -> int:
-    return sum(parameter.numel() for module in modules for parameter in module.parameters())
-
-
 @cache
-def real(name: str) -> Sized:
-    with torch.device("meta"):
-        if name == "GPT-2 medium":
-            gpt = GPT2Model(GPT2Config(n_embd=1024, n_layer=24, n_head=16))
-            block, sizes = gpt.h[0], (gpt.config.n_embd, 4096, 24, 50257, 1024, 16)
-            tables, layers, norms = (gpt.wte, gpt.wpe), gpt.h, (block.ln_1, block.ln_2)
-            projections: tuple[torch.nn.Module, ...] = (block.attn.c_attn,)
-            output, matrices = block.attn.c_proj, (block.mlp.c_fc, block.mlp.c_proj)
-            model: torch.nn.Module = gpt
-        elif name == "DistilBERT":
-            distil = DistilBertModel(DistilBertConfig())
-            block, sizes = distil.transformer.layer[0], (768, 3072, 6, 30522, 512, 12)
-            tables = (distil.embeddings.word_embeddings, distil.embeddings.position_embeddings)
-            layers, norms = distil.transformer, (block.sa_layer_norm, block.output_layer_norm)
-            projections = (block.attention.q_lin, block.attention.k_lin, block.attention.v_lin)
-            output, matrices, model = block.attention.out_lin, (block.ffn.lin1, block.ffn.lin2), distil
-        else:
-            bert = (
-                RobertaModel(RobertaConfig(vocab_size=50265, max_position_embeddings=514, type_vocab_size=1))
-                if name == "RoBERTa-base"
-                else BertModel(BertConfig())
-            )
-            config, block = bert.config, bert.encoder.layer[0]
-            sizes = (768, 3072, 12, config.vocab_size, config.max_position_embeddings, 12)
-            tables = (bert.embeddings.word_embeddings, bert.embeddings.position_embeddings)
-            layers, norms = bert.encoder, (block.attention.output.LayerNorm, block.output.LayerNorm)
-            projections, output = (block.attention.self,), block.attention.output.dense
-            matrices, model = (block.intermediate, block.output.dense), bert
+def sized(name: str) -> Sized:
+    if name == "GPT-2 medium":
+        model = real("GPT2Model", n_embd=1024, n_layer=24, n_head=16)
+        block, sizes = model.h[0], (model.config.n_embd, 4096, 24, 50257, 1024, 16)
+        tables, layers, norms = (model.wte, model.wpe), model.h, (block.ln_1, block.ln_2)
+        projections: tuple[torch.nn.Module, ...] = (block.attn.c_attn,)
+        output, matrices = block.attn.c_proj, (block.mlp.c_fc, block.mlp.c_proj)
+    elif name == "DistilBERT":
+        model = real("DistilBertModel")
+        block, sizes = model.transformer.layer[0], (768, 3072, 6, 30522, 512, 12)
+        tables = (model.embeddings.word_embeddings, model.embeddings.position_embeddings)
+        layers, norms = model.transformer, (block.sa_layer_norm, block.output_layer_norm)
+        projections = (block.attention.q_lin, block.attention.k_lin, block.attention.v_lin)
+        output, matrices = block.attention.out_lin, (block.ffn.lin1, block.ffn.lin2)
+    else:
+        model = real("RobertaModel", **ROBERTA) if name == "RoBERTa-base" else real()
+        config, block = model.config, model.encoder.layer[0]
+        sizes = (768, 3072, 12, config.vocab_size, config.max_position_embeddings, 12)
+        tables = (model.embeddings.word_embeddings, model.embeddings.position_embeddings)
+        layers, norms = model.encoder, (block.attention.output.LayerNorm, block.output.LayerNorm)
+        projections, output = (block.attention.self,), block.attention.output.dense
+        matrices = (block.intermediate, block.output.dense)
     counts = {
-        "words": _elements(tables[0]),
-        "pos": _elements(tables[1]),
-        "emb": _elements(*tables) if name.startswith("GPT") else _elements(model.embeddings),
-        "qkv": _elements(*projections),
-        "o": _elements(output),
-        "attn": _elements(*projections, output),
-        "ff1": _elements(matrices[0]),
-        "ff2": _elements(matrices[1]),
-        "ffn": _elements(*matrices),
-        "ln": _elements(*norms),
-        "layer": _elements(block),
-        "layers": _elements(layers),
-        "total": _elements(model),
+        "words": count(tables[0]),
+        "pos": count(tables[1]),
+        "emb": count(*tables) if name.startswith("GPT") else count(model.embeddings),
+        "qkv": count(*projections),
+        "o": count(output),
+        "attn": count(*projections, output),
+        "ff1": count(matrices[0]),
+        "ff2": count(matrices[1]),
+        "ffn": count(*matrices),
+        "ln": count(*norms),
+        "layer": count(block),
+        "layers": count(layers),
+        "total": count(model),
     }
     number = sizes[2]
     counts |= {"attnall": number * counts["attn"], "ffnall": number * counts["ffn"], "q1": counts["o"]}
@@ -133,7 +114,7 @@ def written(form: str, name: str, planted: dict[int, int]) -> tuple[str, list[Pl
 
     ``planted`` replaces the counts with these numbers by other values.
     """
-    sizes, counts = real(name)
+    sizes, counts = sized(name)
     text, last, places = "", 0, list[Place]()
     for slot in _SLOT.finditer(form):
         text += form[last : slot.start()]
@@ -144,12 +125,12 @@ def written(form: str, name: str, planted: dict[int, int]) -> tuple[str, list[Pl
         elif part not in counts:
             text += slot[0]  # braces in LaTeX
         else:
-            count = planted.get(len(places), counts[part])
+            value = planted.get(len(places), counts[part])
             scale = 100 / counts["total"] if style == "%" else _SCALES.get(style, 1)
-            if style in ("M", "Mn") and count < 950_000:
-                number = _STYLES[style].replace("1f", "2f").format(count * scale)
+            if style in ("M", "Mn") and value < 950_000:
+                number = _STYLES[style].replace("1f", "2f").format(value * scale)
             else:
-                number = _STYLES[style].format(count * scale if style in _SCALES or style == "%" else count)
+                number = _STYLES[style].format(value * scale if style in _SCALES or style == "%" else value)
             number = number.replace(",", "{,}") if style == "tex" else number
             number = f"{_formulas(sizes)[part]} = {number}" if style == "f" else number
             places.append(Place(part, style, len(text), len(text) + len(number)))
@@ -169,7 +150,7 @@ def test_no_right_number_is_wrong_in_any_form(form: str, name: str) -> None:
 
 def _mistakes(name: str, places: list[Place]) -> Iterator[tuple[int, int]]:
     """Yield wrong counts: without biases, of one layer instead of all, and with two digits exchanged."""
-    sizes, counts = real(name)
+    sizes, counts = sized(name)
     square, inner = sizes["H"] ** 2, sizes["H"] * sizes["I"]
     matrices = {"qkv": 3 * square, "o": square, "attn": 4 * square, "ff1": inner, "ff2": inner, "ffn": 2 * inner}
     for number, place in enumerate(places):
@@ -194,6 +175,6 @@ def test_most_planted_mistakes_are_marked_and_no_other_number(name: str) -> None
             assert not [claim for claim in report.of("wrong") if claim not in over and not claim.carried], text
             planted += 1
             marked += bool(over)
-            corrected += any(claim.right_value == real(name).counts[place.part] for claim in over)
+            corrected += any(claim.right_value == sized(name).counts[place.part] for claim in over)
     assert marked > 0.9 * planted
     assert corrected > 0.85 * planted

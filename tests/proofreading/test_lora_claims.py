@@ -1,46 +1,24 @@
 """The parameters that LoRA trains, for the rank and the targets in a text. peft gives the right counts."""
 
-import copy
-import warnings
 from functools import cache
 
 import pytest
-import torch
-from peft import LoraConfig, get_peft_model
-from transformers import (
-    BertConfig,
-    BertModel,
-    DistilBertConfig,
-    DistilBertModel,
-    GPT2Config,
-    GPT2Model,
-    LlamaConfig,
-    LlamaForCausalLM,
-    LlamaModel,
-    PreTrainedModel,
-    RobertaConfig,
-    RobertaModel,
-)
 
 from bertcalc.proofreading.proofread import proofread
+from tests.adapters import peft_counts
+from tests.proofreading.real_models import LARGE, ROBERTA, real
 
 CODE = {"q": "query", "k": "key", "v": "value", "o": "attention.output.dense", "1": "intermediate.dense"}
 CODE["2"] = r".*layer\.\d+\.output\.dense"
 
 
-def model(name: str) -> PreTrainedModel:
-    match name:
-        case "BERT-base":
-            return BertModel(BertConfig())
-        case "BERT-large":
-            return BertModel(
-                BertConfig(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096)
-            )
-        case "RoBERTa-base":
-            return RobertaModel(RobertaConfig(vocab_size=50265, max_position_embeddings=514, type_vocab_size=1))
-        case "GPT-2":
-            return GPT2Model(GPT2Config())
-    return DistilBertModel(DistilBertConfig())
+MODELS = {
+    "BERT-base": real(),
+    "BERT-large": real(**LARGE),
+    "RoBERTa-base": real("RobertaModel", **ROBERTA),
+    "GPT-2": real("GPT2Model"),
+    "DistilBERT": real("DistilBertModel"),
+}
 
 
 @cache
@@ -48,16 +26,11 @@ def trained(name: str, rank: int, targets: str) -> int:
     """The parameters that peft trains in some modules of a model. Single letters stand for BERT's modules."""
     letters = all(letter in CODE for letter in targets)
     pattern = "|".join(CODE[letter].removeprefix(".*") for letter in targets) if letters else targets
-    with torch.device("meta"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # peft 0.21 reads an attribute that transformers has renamed
-        adapted = get_peft_model(
-            model(name), LoraConfig(r=rank, target_modules=rf".*({pattern})$", fan_in_fan_out=False)
-        )
-    return int(adapted.get_nb_trainable_parameters()[0])
+    return peft_counts(MODELS[name], r=rank, target_modules=rf".*({pattern})$")[0]
 
 
 Claim = tuple[str, int, str]  # (model, rank, targets)
-BASE, LARGE = "BERT-base", "BERT-large"
+BASE = "BERT-base"
 
 
 @pytest.mark.parametrize(
@@ -90,8 +63,8 @@ BASE, LARGE = "BERT-base", "BERT-large"
         ),
         (
             "LoRA on BERT-large: rank 8 on $W_q$ and $W_v$ trains {:,} parameters.",
-            [(LARGE, 8, "qv")],
-            (LARGE, 4, "qv"),
+            [("BERT-large", 8, "qv")],
+            ("BERT-large", 4, "qv"),
         ),
         ("BERT-base 的 LoRA，r = 8，只作用于 FFN：共 {} 个可训练参数。", [(BASE, 8, "12")], (BASE, 8, "1")),
         (
@@ -112,8 +85,8 @@ BASE, LARGE = "BERT-base", "BERT-large"
         ),
         (
             "LoRA for DistilBERT (r=8, q_lin and v_lin) trains {:,}.",
-            [("D", 8, "q_lin|v_lin")],
-            ("D", 16, "q_lin|v_lin"),
+            [("DistilBERT", 8, "q_lin|v_lin")],
+            ("DistilBERT", 16, "q_lin|v_lin"),
         ),
     ],
 )
@@ -137,43 +110,17 @@ def test_what_is_stated_nowhere_is_a_condition() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "BERT-base with LoRA r=8 on query and value. The full matrix has 768 × 768 = 589,824 parameters.",
-        "BERT-base with LoRA r=8 on query and value of the last 6 layers: 147,456 trainable parameters.",
-        "BERT-base with LoRA r=8 on query and value, and the classifier: 296,450 trainable parameters.",
-        "BERT-base, LoRA r=8 on query and value: each matrix gets 12,288 parameters, each layer 24,576.",
-    ],
-)
-def test_what_is_not_only_lora_is_not_wrong(text: str) -> None:
-    assert not proofread(text).of("wrong")
-
-
 def test_an_adapter_that_the_text_does_not_name_is_no_reason() -> None:
     report = proofread("gpt2 with LoRA on c_attn, r = 8: 24,576 parameters per layer.")
     assert "Prompt" not in str(report)
 
 
-@cache
-def llama(**sizes: int) -> PreTrainedModel:
-    with torch.device("meta"):
-        return LlamaModel(LlamaConfig(**sizes))
-
-
-def trained_of(model: PreTrainedModel, rank: int, targets: tuple[str, ...]) -> int:
-    with torch.device("meta"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # as in ``trained``
-        peft = get_peft_model(copy.deepcopy(model), LoraConfig(r=rank, target_modules=list(targets)))
-    return int(peft.get_nb_trainable_parameters()[0])
-
-
 LLAMA_3 = {"hidden_size": 4096, "intermediate_size": 14336, "num_key_value_heads": 8, "vocab_size": 128256}
-LINEAR = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+LINEAR = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 
 
 def test_lora_counts_of_models_like_llama_are_judged() -> None:
-    right = trained_of(llama(**LLAMA_3), 16, ("q_proj", "v_proj"))
+    right = peft_counts(real("LlamaModel", **LLAMA_3), r=16, target_modules=["q_proj", "v_proj"])[0]
     text = "LoRA on Llama-3-8B with r = 16 on q_proj and v_proj trains {:.1f}M parameters."
     assert not proofread(text.format(right / 1e6)).of("wrong")
     [claim] = proofread(text.format(2 * right / 1e6)).of("wrong")
@@ -181,7 +128,7 @@ def test_lora_counts_of_models_like_llama_are_judged() -> None:
 
 
 def test_a_heading_gives_the_rank_and_the_targets_of_a_list() -> None:
-    right = trained_of(llama(), 16, LINEAR)
+    right = peft_counts(real("LlamaModel"), r=16, target_modules=LINEAR)[0]
     layer = right // 32
     text = (
         "## LoRA on Llama-2-7B, r=16, all linear\n\n"
@@ -199,16 +146,14 @@ def test_a_heading_gives_the_rank_and_the_targets_of_a_list() -> None:
 
 @pytest.mark.parametrize("names", ["Q, K, V and output", "query, key, value, output", "Q、K、V 和 output"])
 def test_an_output_beside_the_projections_is_a_target(names: str) -> None:
-    with torch.device("meta"):
-        model = BertModel(BertConfig())
-    right = trained_of(model, 16, ("query", "key", "value", "attention.output.dense"))
+    targets = ["query", "key", "value", "attention.output.dense"]
+    right = peft_counts(real(), r=16, target_modules=targets)[0]
     text = "BERT-base with LoRA, r = 16, on {} trains {:,} parameters in all 12 layers.".format
     assert not proofread(text(names, right)).of("wrong")
     [claim] = proofread(text(names, right * 3 // 4)).of("wrong")
     assert claim.right_value == right
 
 
-@pytest.mark.filterwarnings("ignore")  # peft uses a deprecated property of transformers 5
 def test_the_rows_of_a_table_have_targets_of_their_own_and_their_sum_has_all() -> None:
     """Compared with peft on LlamaForCausalLM with Llama-7B's sizes."""
     table = """LLaMA-7B with LoRA
@@ -220,11 +165,7 @@ def test_the_rows_of_a_table_have_targets_of_their_own_and_their_sum_has_all() -
 | down (1) | 11008×4096 | 1 × 8×(11008+4096) = 120,832 |
 | total per layer | — | {} |
 """
-    config = LlamaConfig(num_hidden_layers=1)
-    modules = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
-    with torch.device("meta"):
-        model = get_peft_model(LlamaForCausalLM(config), LoraConfig(r=8, target_modules=modules))
-    trained, _all = model.get_nb_trainable_parameters()
+    trained = peft_counts(real("LlamaForCausalLM", num_hidden_layers=1), r=8, target_modules=LINEAR)[0]
     claims = [claim for claim in proofread(table.format(f"{trained:,}")).claims if "," in claim.text]
     assert [claim.verdict for claim in claims] == ["right"] * 4
 
@@ -265,3 +206,76 @@ def test_a_stated_setting_comes_before_a_part_with_the_same_count(text: str, rig
     assert proofread(text.format(f"{right:,}")).claims[0].verdict == "right"
     for other in (4_194_304, 590_592):
         assert all(claim.verdict != "right" for claim in proofread(text.format(f"{other:,}")).claims)
+
+
+def wrong(text: str) -> list[str]:
+    return [claim.text for claim in proofread(text).of("wrong")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We compare LoRA on BERT-base.\n\n{}",
+        "{}\n\nLoRA on BERT-base",
+        "{}\n\nbert-base-uncased (without the pooler)",
+    ],
+)
+def test_the_ranks_may_be_columns(text: str) -> None:
+    rows = {"query": "q", "query, value": "qv", "query, key, value": "qkv", "query, key, value, dense": "qkvo12"}
+    counts = {label: [trained(BASE, rank, targets) for rank in (8, 16)] for label, targets in rows.items()}
+
+    def table() -> str:
+        lines = (f"| {label} | {first:,} | {second:,} |" for label, (first, second) in counts.items())
+        return "\n".join(("| target_modules | r = 8 | r = 16 |", "|---|---|---|", *lines))
+
+    assert not wrong(text.format(table()))
+    counts["query, value"][1] = trained(BASE, 16, "qkv")
+    assert wrong(text.format(table())) == [f"{trained(BASE, 16, 'qkv'):,}"]
+
+
+def test_the_rank_may_be_below_the_table() -> None:
+    counts = [trained(BASE, 8, targets) for targets in ("q", "qv")]
+    text = "| Targets | Trainable |\n|---|---|\n| query | {:,} |\n| query, value | {:,} |\n\nLoRA (r = 8) on BERT-base."
+    assert not wrong(text.format(*counts))
+
+
+@pytest.mark.parametrize(
+    ("text", "scale"),
+    [
+        (
+            "LoRA with r = 8 on all linear layers of BERT-base: {:,} for attention and {:,} for the FFN per layer, "
+            "together {:,} per layer.",
+            12,
+        ),
+        (
+            "LoRA (r = 8) on all linear layers of a BERT-base layer: 4 × 8 × (768 + 768) = {:,} for attention and "
+            "2 × 8 × (768 + 3072) = {:,} for the FFN, together {:,} per layer.",
+            12,
+        ),
+        ("LoRA with r = 8 on every linear layer of BERT-base: attention {:,}, FFN {:,}, total {:,}.", 1),
+    ],
+)
+def test_subtotals_add_up_to_all_linear_layers(text: str, scale: int) -> None:
+    right = [trained(BASE, 8, targets) // scale for targets in ("qkvo", "12", "qkvo12")]
+    assert not wrong(text.format(*right))
+    for place, slip in enumerate((right[1], right[2], right[2] + right[0])):
+        mistaken = [*right]
+        mistaken[place] = slip
+        [claim] = proofread(text.format(*mistaken)).of("wrong")
+        assert claim.text.endswith(f"{slip:,}")
+
+
+def test_an_adapter_beside_lora_has_its_own_parameters() -> None:
+    text = "Trainable parameters of BERT-base: LoRA (r=8, query and value) {}, {}."
+    assert not wrong(text.format("0.3M", "adapters (bottleneck 64) 2.4M"))
+    assert wrong(text.format("0.6M", "adapters (bottleneck 64) 2.4M")) == ["0.6M"]
+
+
+def test_the_targets_may_be_columns() -> None:
+    head = "| LoRA rank | query | query + value | all linear |\n|---|---|---|---|\n"
+    text = head + "| {} | {:,} | {:,} | {:,} |\n\nBERT-base"
+    counts = [trained(BASE, 8, targets) for targets in ("q", "qv", "qkvo12")]
+    assert not wrong(text.format(8, *counts))
+    counts[1] = trained(BASE, 8, "qkv")
+    [claim] = [claim for claim in proofread(text.format(8, *counts)).claims if claim.text == f"{counts[1]:,}"]
+    assert claim.verdict == "unknown"

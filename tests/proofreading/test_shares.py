@@ -3,6 +3,7 @@
 import pytest
 
 from bertcalc.proofreading.proofread import proofread
+from tests.proofreading.real_models import count, real
 
 
 @pytest.mark.parametrize(
@@ -85,3 +86,34 @@ def test_a_share_of_a_wrong_number_has_the_right_share_of_the_right_one() -> Non
     assert [claim.verdict for claim in claims] == ["wrong", "right"]
     claims = proofread("BERT-base: attention has 2,359,296 parameters in each layer (2.2% of the model).").claims
     assert claims[-1].verdict in ("right", "unknown")
+
+
+@pytest.mark.parametrize("rest", ["others {}%", "{}% rest", "其他 {}%", "everything else {}%"])
+def test_the_share_of_the_rest_is_of_no_part(rest: str) -> None:
+    model = real()
+    layer, whole = model.encoder.layer[0], count(model)
+    parts = (count(layer.intermediate, layer.output), count(layer.attention))
+    forward, attention = (round(100 * 12 * part / whole) for part in parts)
+    embeddings = round(100 * count(model.embeddings) / whole)
+    text = "BERT-base: FFN {}%, attention {}%, embeddings {}%, " + rest + "."
+    assert not proofread(text.format(forward, attention, embeddings, 1)).of("wrong")
+    [claim] = proofread(text.format(forward, attention, embeddings + 20, 1)).of("wrong")
+    assert claim.text == f"{embeddings + 20}%"
+
+
+def test_words_may_name_the_rest() -> None:
+    [claim] = proofread("BERT-base: embeddings 22%, the rest, 58%, is the encoder.").of("wrong")
+    assert claim.text == "58%"
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("GPT-2 small: the word embeddings have 38.6M (7.7% of 124M).", 31.1),
+        ("GPT-2 small 的词嵌入有 38.6M，占 124M 的 41%。", 31.1),
+        ("DistilBERT 将 BERT 的参数量压缩了 50%。", 39.4),
+    ],
+)
+def test_a_wrong_share_of_the_number_behind(text: str, right: float) -> None:
+    [claim] = proofread(text).of("wrong")
+    assert round(float(claim.right_value or 0), 1) == right

@@ -4,9 +4,9 @@ import pytest
 from transformers import GPT2Config
 
 from bertcalc.families.presets import PRESETS
+from bertcalc.proofreading.find_subject import read
 from bertcalc.proofreading.mentions.contexts import TableRow
 from bertcalc.proofreading.proofread import proofread
-from bertcalc.proofreading.subject import read
 
 
 @pytest.mark.parametrize(
@@ -14,6 +14,7 @@ from bertcalc.proofreading.subject import read
     [
         ("wte: 38,597,376, wpe: 786,432", "gpt2"),
         ("Each GPT2Attention has 2,362,368", "gpt2"),
+        ("词表 50257，隐藏层 768，共 12 层", "gpt2"),
         ("In all 66,362,880; the tables have 23,835,648. Unlike ALBERT, it shares nothing.", "distilbert-base-uncased"),
         ("It has six layers of 768 numbers", "bert-base-uncased"),
     ],

@@ -1,20 +1,21 @@
 """The bytes per parameter during training, as PyTorch's Adam keeps them."""
 
+import copy
 from functools import cache
 
 import pytest
 import torch
-from transformers import BertConfig, BertModel
 
 from bertcalc.proofreading.proofread import proofread
+from tests.proofreading.real_models import LARGE as LARGE_SIZES
+from tests.proofreading.real_models import count, real
 
 
 @cache
 def kept(name: str) -> dict[str, int]:
     """The bytes of the weights, the gradients and Adam's two moments after a step."""
-    sizes = {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096}
+    model = copy.deepcopy(real(**LARGE_SIZES) if name == "BERT-large" else real())
     with torch.device("meta"):
-        model = BertModel(BertConfig(**(sizes if name == "BERT-large" else {})))
         optimizer = torch.optim.Adam(model.parameters(), foreach=False)
         for parameter in model.parameters():
             parameter.grad = torch.zeros_like(parameter)
@@ -75,25 +76,6 @@ def giga(number: int) -> str:
     return f"{number / 1e9:.2f} GB"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "BERT-base with SGD: weights 438 MB and gradients 438 MB, 876 MB in total.",
-        "BERT-base with LoRA: the Adam states of the adapters take 2.4 MB.",
-        "BERT-base with the 8-bit Adam: optimizer states of 219 MB.",
-        "BERT-base, fp32: weights 0.44 GB, plus gradients: 0.88 GB, plus Adam moments: 1.75 GB.",
-        "BERT-base: weights 440 MB, gradients 440 MB, Adam 880 MB, activations (batch 16) 8 GB, in total 10 GB.",
-        "BERT-base: fp16 weights 219 MB, fp32 master weights and moments 1.31 GB.",
-        "For training BERT-base you need gradients (another 438 MB) and the two Adam moments (876 MB), in sum 1.75 GB.",
-        "BERT-base 有 1.1 亿个参数。梯度的大小与模型参数相同，因此占用 440 MB 显存。",
-        "BERT-base, fp32: the gradients have the same size as the weights, 438 MB.",
-        "Training BERT-base with Adam takes 1.31 GB.",
-    ],
-)
-def test_what_follows_another_convention_is_not_wrong(text: str) -> None:
-    assert not proofread(text).of("wrong")
-
-
 def test_a_text_may_calculate_with_the_rounded_count_in_a_models_name() -> None:
     """The name 7B means 7 billion parameters, with two moments of 4 bytes each."""
     text = "Fine-tuning LLaMA-7B in float32: the Adam states take {}."
@@ -107,3 +89,17 @@ def test_eight_bytes_for_each_byte_of_the_weights_are_wrong() -> None:
     )
     weights, wrong, right = proofread(text).claims[-3:]
     assert (weights.verdict, wrong.verdict, right.verdict) == ("right", "wrong", "right")
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "slip"),
+    [
+        ("Optimizer states of LoRA (294,912 parameters): 2.4 MB; of full fine-tuning of BERT-base: {:.0f} MB.", 8, 12),
+        ("Adam states: BERT-base 876 MB, BERT-large 2.68 GB. With weights and gradients: {:.0f} MB.", 16, 12),
+    ],
+)
+def test_the_states_of_the_optimizer_alone_and_added(text: str, width: int, slip: int) -> None:
+    megabytes = count(real()) / 1e6
+    assert not proofread(text.format(width * megabytes)).of("wrong")
+    [claim] = proofread(text.format(slip * megabytes)).of("wrong")
+    assert claim.text == f"{slip * megabytes:.0f} MB"

@@ -1,5 +1,6 @@
 """Distortions of pasted text by terminals, notebooks, editors and users."""
 
+import re
 from collections.abc import Callable
 
 Noise = Callable[[str], str]
@@ -74,6 +75,30 @@ def on_one_line(text: str) -> str:
 
 def on_one_line_without_spaces(text: str) -> str:
     return "".join(line.strip() for line in text.split("\n")) + " on cuda:0"
+
+
+def with_line_numbers(text: str) -> str:
+    return "\n".join(f"{number:4}  {line}" for number, line in enumerate(text.split("\n"), 1))
+
+
+def commented(text: str) -> str:
+    return "\n".join(f"# {line}" for line in text.split("\n"))
+
+
+def with_hard_spaces(text: str) -> str:
+    return text.replace(" ", "\u00a0")
+
+
+def with_breaks(text: str) -> str:
+    return text.replace("\n", "<br>")
+
+
+def with_points(text: str) -> str:
+    return re.sub("(?<=[0-9]),(?=[0-9]{3})", ".", text)
+
+
+def with_narrow_spaces(text: str) -> str:
+    return re.sub("(?<=[0-9]),(?=[0-9]{3})", "\u202f", text)
 
 
 NOISES: tuple[Noise, ...] = (

@@ -32,11 +32,13 @@ def of_keras(model: Any, **options: Any) -> Summary:
 
 
 def keras_summaries() -> Iterator[tuple[str, Summary]]:
-    """Yield summaries of a functional model, of a model that contains it, and of a sequential model.
+    """Yield summaries of a functional model, of a model that contains it, and of sequential models.
 
-    The functional model has a shared layer and long names.
+    The functional model has a shared layer and long names. One sequential model is trained, so its total includes the
+    optimizer's variables.
     """
     import keras
+    import numpy
     from keras import layers
 
     ids = keras.Input((128,), dtype="int32", name="input_ids")
@@ -58,6 +60,11 @@ def keras_summaries() -> Iterator[tuple[str, Summary]]:
     recurrent = keras.Sequential([layers.Embedding(1000, 16), layers.Bidirectional(layers.LSTM(8)), layers.Dense(1)])
     recurrent.build((None, 10))
     yield "keras_sequential", of_keras(recurrent)
+    layered = [keras.Input((16,)), layers.Dense(32), layers.BatchNormalization(), layers.Dense(3)]
+    trained = keras.Sequential(layered)
+    trained.compile(optimizer="adam", loss="mse")
+    trained.fit(numpy.zeros((4, 16)), numpy.zeros((4, 3)), verbose=0)
+    yield "keras_trained", of_keras(trained)
 
 
 def torchsummary_summaries() -> Iterator[tuple[str, Summary]]:

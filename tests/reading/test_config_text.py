@@ -3,6 +3,7 @@
 import argparse
 import json
 import re
+from collections.abc import Callable
 from time import process_time
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +20,16 @@ from bertcalc.reading.config_text import config_from_text, looks_like_config
 from bertcalc.text.loose_json import LONGEST
 from bertcalc.text.problem import InputError
 from tests.oracle import Case, real_config
+from tests.reading.noise import (
+    Noise,
+    coloured,
+    commented,
+    numbered,
+    quoted,
+    with_hard_spaces,
+    with_line_numbers,
+    with_windows_line_ends,
+)
 from tests.strategies import cases
 
 VALUES = st.recursive(
@@ -135,9 +146,9 @@ def test_what_is_not_certain_is_refused(text: str, why: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["BertConfig(vocab_size={})", "{{'model_type': 'bert', 'vocab_size': {}}}"])
-@pytest.mark.parametrize("call", ["len(tokenizer)", "int(30522)"])
+@pytest.mark.parametrize("call", ["len(tokenizer)", "len(words)"])
 def test_a_size_that_is_a_call_is_shown(text: str, call: str) -> None:
-    with pytest.raises(InputError, match=re.escape(f"vocab_size '{call}'")):
+    with pytest.raises(InputError, match=rf"vocab_size (?:'|to ){re.escape(call)}"):
         bertcalc.read(text.format(call), "config")
 
 
@@ -187,3 +198,100 @@ def test_what_does_not_look_like_a_configuration(text: str) -> None:
 def test_other_types_look_like_one() -> None:
     types = ("llama", "t5", "bart")
     assert all(looks_like_config(transformers.CONFIG_MAPPING[kind]().to_json_string()) for kind in types)
+
+
+SIZES = {"hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 6, "intermediate_size": 1536}
+LAYOUTS = {
+    "tabs": "\n".join(f"{key}\t{value}" for key, value in SIZES.items()),
+    "columns": "\n".join(f"{key:30}{value}" for key, value in SIZES.items()),
+    "options": " ".join(f"--{key} {value}" for key, value in SIZES.items()),
+    "options with =": " ".join(f"--{key}={value}" for key, value in SIZES.items()),
+    "a section": "model:\n" + "\n".join(f"  {key}: {value}" for key, value in SIZES.items()),
+}
+
+
+@pytest.mark.parametrize("text", LAYOUTS.values(), ids=LAYOUTS)
+def test_settings_in_any_layout_are_a_configuration(text: str) -> None:
+    with torch.device("meta"):
+        real = transformers.BertModel(transformers.BertConfig(**SIZES))
+    assert bertcalc.read(text).num_parameters == real.num_parameters()
+
+
+NOISES = (coloured, quoted, commented, numbered, with_line_numbers, with_hard_spaces, with_windows_line_ends)
+WRITTEN = {
+    "printed": str,
+    "JSON": lambda config: config.to_json_string(),
+    "a question": lambda config: f"Mine:\n{config}\nThanks!",
+}
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("write", WRITTEN.values(), ids=WRITTEN)
+def test_the_margin_of_a_configuration_is_left_out(write: Callable[[Any], str], noise: Noise) -> None:
+    config = transformers.BertConfig(**SIZES, vocab_size=12, layer_norm_eps=1.5e-12)
+    with torch.device("meta"):
+        real = transformers.BertModel(config)
+    assert bertcalc.read(noise(write(config))).num_parameters == real.num_parameters()
+
+
+def test_the_number_of_a_single_line_is_left_out() -> None:
+    with torch.device("meta"):
+        real = transformers.BertModel(transformers.BertConfig(**SIZES))
+    call = f"BertConfig({', '.join(f'{key}={value}' for key, value in SIZES.items())})"
+    for text in (f"   1  {call}", f"> {call}", f"12 | {call}"):
+        assert bertcalc.read(text).num_parameters == real.num_parameters()
+
+
+def test_two_configurations_with_one_size_each_are_two() -> None:
+    text = 'bert:\n{"model_type": "bert", "hidden_size": 384}\nroberta:\n{"model_type": "roberta", "hidden_size": 360}'
+    for written in (text, text.replace("roberta:\n", "").replace("bert:\n", "")):
+        reading = bertcalc.read(written)
+        assert reading.num_parameters is None
+        with torch.device("meta"):
+            real = [
+                transformers.BertModel(transformers.BertConfig(hidden_size=384)).num_parameters(),
+                transformers.RobertaModel(transformers.RobertaConfig(hidden_size=360)).num_parameters(),
+            ]
+        assert [possible.parameters for possible in reading.possible_counts] == real
+
+
+@pytest.mark.parametrize("text", ['{"hidden_size": 384,\n"num_hidden_layers": 6', '{"hidden_size": 384,\n"num_hid'])
+def test_the_end_of_a_cut_configuration_is_asked_for(text: str) -> None:
+    with pytest.raises(InputError, match="a closing bracket is missing at the end of the text"):
+        bertcalc.read(text)
+
+
+def test_a_quantization_without_a_method_is_named_by_its_flag() -> None:
+    text = '{"model_type": "bert", "quantization_config": {"load_in_4bit": true}}'
+    assert "quantization_config ('load_in_4bit'): " in str(bertcalc.read(text))
+
+
+METADATA = {"bert.block_count": 6, "bert.embedding_length": 384, "bert.feed_forward_length": 1536}
+METADATA |= {"bert.attention.head_count": 12, "bert.context_length": 512}
+
+
+@pytest.mark.parametrize(
+    "row", ["{name} u32 = {size}", "llama_model_loader: - kv   9: {name:>40} u32              = {size}"]
+)
+def test_the_metadata_of_a_gguf_file_is_a_configuration(row: str) -> None:
+    lines = [row.format(name=name, size=size) for name, size in METADATA.items()]
+    text = "\n".join([*lines, 'llama_model_loader: - kv  20: tokenizer.ggml.tokens arr[str,30000]  = ["[PAD]", ...'])
+    with torch.device("meta"):
+        sizes = {"vocab_size": 30000, "hidden_size": 384, "num_hidden_layers": 6, "intermediate_size": 1536}
+        real = transformers.BertModel(transformers.BertConfig(**sizes))
+    reading = bertcalc.read(text)
+    assert (reading.kind, reading.num_parameters) == ("config", real.num_parameters())
+    with pytest.raises(InputError, match=r"llama \(GGUF\)"):
+        bertcalc.read(text.replace("bert.", "llama."))
+
+
+def test_sizes_on_one_line_or_under_a_heading_are_a_configuration() -> None:
+    with torch.device("meta"):
+        real = transformers.BertModel(transformers.BertConfig(num_hidden_layers=6, vocab_size=99))
+    for text in (
+        "hidden_size=768, num_hidden_layers=6, vocab_size=99",
+        "hidden_size: 768, num_hidden_layers: 6, vocab_size: 99",
+        "[model]\nhidden_size = 768\nnum_hidden_layers = 6\nvocab_size = 99",
+    ):
+        reading = bertcalc.read(text)
+        assert (reading.kind, reading.num_parameters) == ("config", real.num_parameters())

@@ -24,7 +24,7 @@ def count(real: type[transformers.PreTrainedModel], **sizes: int) -> int:
 @pytest.mark.parametrize("name", ["classifier", "rich"])
 def test_the_number_of_labels_follows_from_the_size(name: str) -> None:
     reading = bertcalc.read(table(name))
-    assert str(reading.sentence).startswith("Read as: a PyTorch Lightning summary with")
+    assert str(reading.sentence).startswith("Read as: a PyTorch Lightning summary. Rows: ")
     assert reading.model is not None
     assert reading.model.architecture == "BertForSequenceClassification"
     assert reading.num_parameters == count(transformers.BertForSequenceClassification, num_labels=3)
@@ -83,3 +83,23 @@ def test_a_table_in_a_log_is_read_and_one_in_an_article_is_not() -> None:
 def test_lines_of_the_table_alone_are_no_table() -> None:
     without_size = "\n".join(line for line in table("classifier").split("\n") if "(MB)" not in line)
     assert "PyTorch Lightning" not in str(bertcalc.read(without_size).sentence)
+
+
+def test_a_table_in_billions_is_read() -> None:
+    """Lightning prints no space before its words if the size has more than nine characters."""
+    with torch.device("meta"):
+        model = transformers.LlamaForCausalLM(transformers.LlamaConfig())
+    total = model.num_parameters()
+    size = f"{total * 4 / 1e6:,.3f}"
+    text = (
+        "  | Name  | Type             | Params\n-------------------------------------------\n"
+        f"0 | model | LlamaForCausalLM | {total / 1e9:.1f} B \n-------------------------------------------\n"
+        f"{total / 1e9:.1f} B     Trainable params\n0         Non-trainable params\n"
+        f"{total / 1e9:.1f} B     Total params\n"
+        f"{size:<10}Total estimated model params size (MB)\n"
+    )
+    assert f"{size}Total" in text
+    reading = bertcalc.read(text)
+    assert reading.kind == "listing"
+    [low, high] = [int(number.replace(",", "")) for number in re.findall(r"[0-9,]+(?= and|\.$)", str(reading.notes[0]))]
+    assert low <= total <= high

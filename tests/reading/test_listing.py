@@ -4,6 +4,8 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from math import prod
+from pprint import pformat
+from time import process_time
 from typing import Any
 
 import peft
@@ -17,7 +19,7 @@ import bertcalc
 from bertcalc.families import FAMILIES
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
-from bertcalc.reading.listing import listed, read_listing
+from bertcalc.reading.listing import listed, names_alone, read_listing
 from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
 from bertcalc.storage.documented_formats import AwqConfig, GPTQConfig
 from bertcalc.storage.quantization_format import QuantizationFormat
@@ -46,6 +48,16 @@ FORMATS: dict[str, Row] = {
     "crossed in a table": lambda name, shape: f"| `{name}` | {' × '.join(map(str, shape))} | {prod(shape):,} |",
     "crossed after counts": lambda name, shape: f"{prod(shape):>12,}  {name:70} {'×'.join(map(str, shape))}",
     "two lines": lambda name, shape: f"{name}\n    {torch.Size(shape)}",
+    "size and name": lambda name, shape: f"{torch.Size(shape)} {name}",
+    "tuple and name": lambda name, shape: f"{tuple(shape)}\t{name}",
+    "sizes in a table before names": lambda name, shape: f"| {list(shape)} | {name} |",
+    "shape, count, name": lambda name, shape: f"  0  {tuple(shape)!s:20} {prod(shape):>12}  {name}",
+    "crossed and name": lambda name, shape: f"{'x'.join(map(str, shape))} {name}",
+    "two lines, the size first": lambda name, shape: f"{torch.Size(shape)}\n{name}",
+    "JSON lines": lambda name, shape: json.dumps({"name": name, "shape": list(shape), "dtype": "float32"}),
+    "JSON lines, the size first": lambda name, shape: json.dumps({"shape": list(shape), "name": name}),
+    "TorchScript": lambda name, shape: f"%{name} : Float({', '.join(map(str, shape))}, strides=[1], device=cpu)",
+    "JSON lines with counts": lambda name, shape: json.dumps({"key": name, "numel": prod(shape), "shape": list(shape)}),
 }
 
 
@@ -118,6 +130,16 @@ def test_shapes_of_one_size_are_read_in_listings_that_join_sizes_by_x(row: str) 
     assert reading.num_parameters == real.num_parameters()
 
 
+@pytest.mark.parametrize("row", FORMATS)
+def test_every_format_shows_the_same_tensors(row: str) -> None:
+    with torch.device("meta"):
+        real = transformers.BertForTokenClassification(transformers.BertConfig(num_hidden_layers=2))
+    shapes = {name: tuple(parameter.shape) for name, parameter in real.named_parameters()}
+    reading = bertcalc.read("\n".join(FORMATS[row](name, shape) for name, shape in shapes.items()))
+    assert {tensor.name: tensor.shape for tensor in reading.tensors} == shapes
+    assert (reading.num_parameters, reading.agrees) == (real.num_parameters(), True)
+
+
 def test_a_state_dict_has_tied_matrices_twice_and_buffers() -> None:
     real = Case(bertcalc.BertConfig(vocab_size=100), "BertForMaskedLM").real()
     lines = [f"{name}\t{tensor.shape}" for name, tensor in real.state_dict().items()]
@@ -141,6 +163,57 @@ def test_a_second_matrix_without_a_sign_of_a_state_dict_is_left_open() -> None:
     ]
     told = bertcalc.read(f"{text}\ntotal: {untied.num_parameters():,}")
     assert (told.num_parameters, told.possible_counts) == (untied.num_parameters(), ())
+
+
+# Classes of other families, and whether every class with these names ties its head by default.
+TYING = {
+    **dict.fromkeys(("OPTForCausalLM", "BloomForCausalLM", "XLNetLMHeadModel", "CTRLLMHeadModel"), True),
+    **dict.fromkeys(("T5ForConditionalGeneration", "BartForConditionalGeneration", "MarianMTModel"), True),
+    **dict.fromkeys(("RoFormerForMaskedLM", "WhisperForConditionalGeneration", "EsmForMaskedLM"), True),
+    **dict.fromkeys(("GemmaForCausalLM", "LlamaForCausalLM", "GPTJForCausalLM", "MambaForCausalLM"), False),
+}
+ROWS: dict[str, Row] = {
+    "shapes": lambda name, shape: f"{name} {torch.Size(shape)}",
+    "counts": lambda name, shape: f"{name}: {prod(shape):,}",
+}
+
+
+def _of_other_family(architecture: str) -> Any:
+    cls = getattr(transformers, architecture)
+    vocabulary = {} if architecture == "EsmForMaskedLM" else {"vocab_size": 5_003}
+    layers = {"num_hidden_layers": 1, "encoder_layers": 1, "decoder_layers": 1, "pad_token_id": 1}
+    tokens = {"eos_token_id": 2, "bos_token_id": 2, "decoder_start_token_id": 2}
+    if architecture == "EsmForMaskedLM":
+        vocabulary, layers = {"vocab_size": 33}, {"num_hidden_layers": 1, "pad_token_id": 1}
+    with torch.device("meta"):
+        return cls(cls.config_class(**vocabulary, **layers, **tokens))
+
+
+@pytest.mark.parametrize("architecture", TYING)
+@pytest.mark.parametrize("row", ROWS)
+def test_a_shared_matrix_of_any_class_is_counted_once_or_left_open(architecture: str, row: str) -> None:
+    real = _of_other_family(architecture)
+    count = real.num_parameters()
+    listed_twice = {name: tuple(tensor.shape) for name, tensor in real.state_dict().items()}
+    reading = bertcalc.read("\n".join(ROWS[row](name, shape) for name, shape in listed_twice.items()), "listing")
+    possible = [case.parameters for case in reading.possible_counts]
+    if row == "shapes":
+        assert count in possible
+    if TYING[architecture]:
+        assert reading.num_parameters == count
+    elif not reading.agrees:
+        assert reading.num_parameters is None or (reading.is_at_least and reading.num_parameters <= count)
+    once = {name: tuple(tensor.shape) for name, tensor in real.named_parameters()}
+    reading = bertcalc.read("\n".join(ROWS[row](name, shape) for name, shape in once.items()), "listing")
+    assert count in {reading.num_parameters, *(case.parameters for case in reading.possible_counts)}
+
+
+def test_the_tables_of_an_encoder_and_a_decoder_are_one() -> None:
+    with torch.device("meta"):
+        real = transformers.BartModel(transformers.BartConfig(vocab_size=500, encoder_layers=1, decoder_layers=1))
+    reading = bertcalc.read("\n".join(f"{name} {tensor.shape}" for name, tensor in real.state_dict().items()))
+    assert (reading.num_parameters, reading.possible_counts) == (real.num_parameters(), ())
+    assert "same table: shared.weight, encoder.embed_tokens.weight, decoder.embed_tokens.weight" in str(reading)
 
 
 def test_a_head_of_ones_own_is_named() -> None:
@@ -224,7 +297,7 @@ def test_a_checkpoint_of_google_is_read(row: str) -> None:
     reading = bertcalc.read("\n".join([*lines, "global_step, shape = ()"]))
     assert reading.agrees
     assert reading.model == bertcalc.build(bertcalc.BertConfig(vocab_size=100), "BertForPreTraining")
-    assert "optimizer variables" in str(reading)
+    assert "Variables of the optimizer, which are left out:" in str(reading)
 
 
 def test_variables_of_keras_are_read() -> None:
@@ -286,12 +359,83 @@ def test_two_switches_of_one_module_are_found() -> None:
     assert reading.num_parameters == real.num_parameters()
 
 
+@pytest.mark.parametrize("write", [lambda tensor: tensor.shape, torch.Tensor.numel])
+def test_a_separate_decoder_may_share_its_bias_as_in_transformers_4(write: Callable[[Any], Any]) -> None:
+    config = transformers.BertConfig(hidden_size=24, num_attention_heads=3, tie_word_embeddings=False)
+    with torch.device("meta"):
+        real = transformers.BertForMaskedLM(config)
+    real.cls.predictions.decoder.bias = real.cls.predictions.bias  # as transformers 4 does
+    reading = bertcalc.read("\n".join(f"{name}: {write(tensor)}" for name, tensor in real.named_parameters()))
+    assert real.num_parameters() in {possible.parameters for possible in reading.possible_counts}
+
+
+@pytest.mark.parametrize(
+    "name", ["BertForMaskedLM", "DistilBertModel", "RobertaForTokenClassification", "ElectraModel"]
+)
+def test_a_part_of_a_listing_is_not_a_model(name: str) -> None:
+    kind = re.split("For|Model", name)[0]
+    with torch.device("meta"):
+        real = getattr(transformers, name)(getattr(transformers, f"{kind}Config")())
+    rows = [f"{name} {tensor.shape}" for name, tensor in real.named_parameters()]
+    for part in (rows[:-3], rows[4:], rows[20:60]):
+        reading = bertcalc.read("\n".join(part))
+        is_said = "some of its tensors are not in the text" in str(reading)
+        assert is_said or (reading.model is not None and not reading.agrees)
+
+
+@pytest.mark.parametrize("name", ["XLMRoberta", "Camembert"])
+def test_the_head_is_what_may_be_tied(name: str) -> None:
+    with torch.device("meta"):
+        real = getattr(transformers, f"{name}ForMaskedLM")(getattr(transformers, f"{name}Config")())
+    assert "if lm_head.decoder.weight is tied to the word embeddings" in str(bertcalc.read(str(real)))
+
+
 COUNTS: dict[str, Callable[[str, int], str]] = {
     "a colon": lambda name, count: f"{name}: {count:,}",
     "columns": lambda name, count: f"{name:60} {count:>12}",
     "a Markdown table": lambda name, count: f"| `{name}` | {count:,} |",
     "prettytable": lambda name, count: f"| {name:^60} | {count:^10} |",
 }
+
+
+@pytest.mark.parametrize("around", ["{}", "FrozenDict({})", "{{'params': {}}}"])
+@pytest.mark.parametrize("is_flax", [True, False], ids=["flax", "torch"])
+@pytest.mark.parametrize("write", [str, pformat, json.dumps])
+def test_nested_shapes_are_a_listing(write: Callable[[Any], str], is_flax: bool, around: str) -> None:
+    config = transformers.BertConfig(hidden_size=60, num_attention_heads=4, num_hidden_layers=2, intermediate_size=77)
+    with torch.device("meta"):
+        real = transformers.BertModel(config)
+    tree: dict[str, Any] = {}
+    for name, tensor in real.named_parameters():
+        *path, last = name.split(".")
+        branch = tree
+        for part in path:
+            branch = branch.setdefault(part, {})
+        shape = tuple(tensor.shape)
+        if is_flax and last == "weight":  # the names and shapes of Flax
+            last = "embedding" if len(path) == 2 and tensor.dim() == 2 and path[0] == "embeddings" else "kernel"
+            last = last if tensor.dim() == 2 else "scale"
+            shape = shape[::-1] if last == "kernel" else shape
+        branch[last] = shape
+    reading = bertcalc.read(around.format(write(tree)))
+    assert reading.agrees
+    assert reading.num_parameters == real.num_parameters()
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_pairs_of_names_and_shapes_are_read(indent: int | None) -> None:
+    with torch.device("meta"):
+        real = transformers.BertModel(transformers.BertConfig())
+    pairs = [(name, tuple(tensor.shape)) for name, tensor in real.named_parameters()]
+    assert bertcalc.read(json.dumps(pairs, indent=indent)).num_parameters == real.num_parameters()
+
+
+@pytest.mark.parametrize("write", [list, dict])
+def test_a_printed_list_of_counts_is_read(write: Callable[[Any], Any]) -> None:
+    with torch.device("meta"):
+        real = transformers.BertModel(transformers.BertConfig())
+    text = str(write((name, tensor.numel()) for name, tensor in real.named_parameters()))
+    assert bertcalc.read(text).num_parameters == real.num_parameters()
 
 
 def _listed_counts(real: Any, row: Callable[[str, int], str]) -> str:
@@ -438,3 +582,155 @@ def test_the_states_of_an_optimizer_are_no_parameters(place: str, optimizer: Any
     assert reading.kind == "listing"
     assert reading.num_parameters == real.num_parameters()
     assert reading.agrees
+
+
+def _batch() -> dict[str, torch.Tensor]:
+    """Return the inputs and outputs of a real forward pass on the meta device."""
+    with torch.device("meta"):
+        real = transformers.BertForSequenceClassification(transformers.BertConfig(num_hidden_layers=2))
+        inputs = {name: torch.zeros(5, 128, dtype=torch.long) for name in ("input_ids", "attention_mask")}
+        outputs = real(inputs["input_ids"], output_hidden_states=True)
+    return {**inputs, "sequence_output": outputs.hidden_states[-1], "logits": outputs.logits, "loss": torch.zeros(())}
+
+
+@pytest.mark.parametrize(
+    "row", ["{name} shape: {shape}", "{name}.shape: {shape}", "{name} size = {shape}", "{name} {shape}"]
+)
+def test_the_shapes_of_a_batch_are_refused(row: str) -> None:
+    batch = _batch()
+    with pytest.raises(InputError, match="which have no parameters"):
+        bertcalc.read("\n".join(row.format(name=name, shape=tensor.shape) for name, tensor in batch.items()), "listing")
+    bare = "\n".join(str(batch[name].shape) for name in ("input_ids", "attention_mask", "sequence_output"))
+    for text in (bare, bare.replace("\n", " ")):
+        with pytest.raises(InputError, match="shapes have no names, and nothing shows"):
+            bertcalc.read(text, "listing")
+
+
+def test_the_shapes_of_parameters_need_no_names() -> None:
+    with torch.device("meta"):
+        real = transformers.BertModel(transformers.BertConfig(num_hidden_layers=1))
+    shapes = [parameter.shape for parameter in real.parameters()]
+    for text in (
+        str(shapes),
+        "\n".join(map(str, shapes)),
+        "\n".join(f"Shape of tensor {at}: {shape}" for at, shape in enumerate(shapes)),
+    ):
+        assert bertcalc.read(text, "listing").num_parameters == real.num_parameters()
+
+
+@pytest.mark.parametrize("architecture", ["XLNetModel", "Wav2Vec2Model", "LayoutLMv3Model", "ViTMAEModel"])
+@pytest.mark.parametrize("row", ["{name} {count}", "{name}: {count:,}", "| `{name}` | {count:,} |"])
+def test_names_without_a_dot_are_counted(architecture: str, row: str) -> None:
+    cls = getattr(transformers, architecture)
+    with torch.device("meta"):
+        real = cls(cls.config_class(num_hidden_layers=1))
+    counts = {name: tensor.numel() for name, tensor in real.named_parameters()}
+    assert any("." not in name for name in counts) or architecture == "ViTMAEModel"
+    lines = [row.format(name=name, count=count) for name, count in counts.items()]
+    for text in ("\n".join(lines), "\n".join([*lines, f"Total: {sum(counts.values()):,}"])):
+        assert bertcalc.read(text, "listing").num_parameters == sum(counts.values())
+
+
+def test_scalars_are_counted_in_every_spelling() -> None:
+    with torch.device("meta"):
+        real = transformers.CLIPModel(transformers.CLIPConfig())
+    for spelled in (torch.Size, tuple, list):
+        text = "\n".join(f"{name} {spelled([*tensor.shape])}" for name, tensor in real.named_parameters())
+        assert bertcalc.read(text).num_parameters == real.num_parameters()
+
+
+# llama.cpp's names of BERT's tensors; it lists the sizes of a tensor in reverse.
+GGUF = {
+    "embeddings.word_embeddings": "token_embd",
+    "embeddings.position_embeddings": "position_embd",
+    "embeddings.token_type_embeddings": "token_types",
+    "embeddings.LayerNorm": "token_embd_norm",
+    "attention.self.query": "attn_q",
+    "attention.self.key": "attn_k",
+    "attention.self.value": "attn_v",
+    "attention.output.dense": "attn_output",
+    "attention.output.LayerNorm": "attn_output_norm",
+    "intermediate.dense": "ffn_up",
+    "output.dense": "ffn_down",
+    "output.LayerNorm": "layer_output_norm",
+    "encoder.layer.": "blk.",
+}
+GGUF_ROWS: dict[str, Callable[[int, str, Shape], str]] = {
+    "names, types and sizes": lambda _number, name, shape: f"{name} f32 {list(shape)}",
+    "the loader": lambda number, name, shape: (
+        f"llama_model_loader: - tensor {number:4d}: {name:>32s} f16 "
+        f"[ {', '.join(f'{size:5d}' for size in (*shape, 1, 1, 1)[:4])} ]"
+    ),
+    "gguf_dump": lambda number, name, shape: (
+        f"{number:7d}: {prod(shape):10d} | {', '.join(f'{size:5d}' for size in (*shape, 1, 1, 1)[:4])} | F16 | {name}"
+    ),
+}
+
+
+@pytest.mark.parametrize("row", GGUF_ROWS.values(), ids=GGUF_ROWS)
+def test_a_listing_of_llama_cpp_has_the_total_of_bert(row: Callable[[int, str, Shape], str]) -> None:
+    with torch.device("meta"):
+        model = transformers.BertModel(transformers.BertConfig(), add_pooling_layer=False)
+    lines = []
+    for number, (name, tensor) in enumerate(model.named_parameters()):
+        for part, called in GGUF.items():
+            name = name.replace(f"{part}.", f"{called}.") if not part.endswith(".") else name.replace(part, called)
+        lines.append(row(number, name, tuple(reversed(tensor.shape))))
+    reading = bertcalc.read("\n".join(lines))
+    assert (reading.kind, reading.num_parameters) == ("listing", model.num_parameters())
+    one = bertcalc.read("blk.0.attn_q.weight f32 [768, 768]")
+    assert (one.kind, one.num_parameters) == ("listing", model.encoder.layer[0].attention.self.query.weight.numel())
+
+
+UER = {
+    "embeddings.word_embeddings": "embedding.word.embedding",
+    "embeddings.position_embeddings": "embedding.pos.embedding",
+    "embeddings.token_type_embeddings": "embedding.seg.embedding",
+    "encoder.layer.": "encoder.transformer.",
+    "attention.self.query": "self_attn.linear_layers.0",
+    "attention.self.key": "self_attn.linear_layers.1",
+    "attention.self.value": "self_attn.linear_layers.2",
+    "attention.output.dense": "self_attn.final_linear",
+    "intermediate.dense": "feed_forward.linear_1",
+    "output.dense": "feed_forward.linear_2",
+}
+
+
+def test_a_listing_of_uer_has_the_total_of_bert() -> None:
+    with torch.device("meta"):
+        model = transformers.BertModel(transformers.BertConfig(vocab_size=21128, type_vocab_size=3), False)
+    lines = []
+    for name, tensor in model.named_parameters():
+        for part, called in UER.items():
+            name = name.replace(part, called)
+        name = name.replace("LayerNorm.weight", "layer_norm.gamma").replace("LayerNorm.bias", "layer_norm.beta")
+        lines.append(f"{name} {tensor.shape}")
+    reading = bertcalc.read("\n".join(lines))
+    assert (reading.kind, reading.num_parameters) == ("listing", model.num_parameters())
+
+
+@pytest.mark.parametrize("piece", ["a-", "a--", "'a", "a.b-"])
+def test_names_in_a_text_four_times_as_long_take_about_four_times_as_long(piece: str) -> None:
+    def duration(times: int) -> float:
+        start = process_time()
+        names_alone(piece * times)
+        return process_time() - start
+
+    # Linear growth takes 4 times as long, and quadratic growth 16 times; 50 ms is the noise of a busy machine.
+    assert min(duration(20_000) for _ in range(3)) < 10 * min(duration(5_000) for _ in range(3)) + 0.05
+
+
+def test_two_listings_are_not_one_model() -> None:
+    with torch.device("meta"):
+        models = (
+            transformers.BertModel(transformers.BertConfig()),
+            transformers.DistilBertModel(transformers.DistilBertConfig()),
+        )
+    both = "\n".join(f"{name} {tuple(value.shape)}" for model in models for name, value in model.named_parameters())
+    names = [{name for name, _value in model.named_parameters()} for model in models]
+    reading = bertcalc.read(both)
+    assert reading.is_at_least
+    assert f"{len(names[0] & names[1])} tensors are listed again: if the text has several models" in str(reading)
+    first = "\n".join(f"{name} {tuple(value.shape)}" for name, value in models[0].named_parameters())
+    twice = bertcalc.read(f"{first}\n\n{first}")
+    assert (twice.num_parameters, twice.is_at_least) == (models[0].num_parameters(), False)

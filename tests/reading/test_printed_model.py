@@ -1,7 +1,9 @@
 """Printed models are read. The texts are prints of the real classes of transformers 5 and 4."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
+from html import escape
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -477,3 +479,123 @@ def test_what_a_print_does_not_show_is_said() -> None:
     assert "does not show the number of heads: A = 12 is assumed" in str(bertcalc.read(text))
     listed = "\n".join(f"{name} {tuple(shape)}" for name, shape in bertcalc.build("gpt2").named_parameters())
     assert "A = 12 is assumed" in str(bertcalc.read(listed))
+
+
+def test_layers_that_share_their_weights_do_not_show_their_number() -> None:
+    config = transformers.AlbertConfig(num_hidden_layers=3, hidden_size=64, num_attention_heads=4)
+    with torch.device("meta"):
+        real = transformers.AlbertModel(config)
+    listed = "\n".join(f"{name} {tensor.shape}" for name, tensor in real.named_parameters())
+    for text in (str(real), listed):
+        reading = bertcalc.read(text)
+        assert reading.num_parameters == real.num_parameters()
+        assert "does not show the number of layers: L = 12 is assumed" in str(reading)
+
+
+@pytest.mark.parametrize("lines", [12, 20, -3])
+@pytest.mark.parametrize("name", ["BertForSequenceClassification", "DistilBertForMaskedLM", "GPT2LMHeadModel"])
+def test_a_cut_model_has_the_stated_number_of_layers(name: str, lines: int) -> None:
+    kind = re.split("For|LM", name)[0]
+    config = getattr(transformers, f"{kind}Config")()
+    config.num_hidden_layers = 3
+    with torch.device("meta"):
+        real = getattr(transformers, name)(config)
+    reading = bertcalc.read("\n".join(str(real).split("\n")[:lines]))
+    assert reading.num_parameters == real.num_parameters()
+    assert "does not show the parameters" not in str(reading)
+
+
+def test_a_class_with_missing_lines_is_not_called_unknown() -> None:
+    with torch.device("meta"):
+        lines = str(transformers.RobertaForMaskedLM(transformers.RobertaConfig())).split("\n")
+    reading = bertcalc.read("\n".join([*lines[:3], *lines[11:]]))
+    assert "RobertaForMaskedLM has other modules: lines of the printed model are missing" in str(reading)
+
+
+def test_the_source_of_a_web_page_is_read() -> None:
+    with torch.device("meta"):
+        real = transformers.BertModel(transformers.BertConfig())
+    source = f"<pre>{escape(str(real)).replace('(', '&#40;')}</pre>"
+    assert bertcalc.read(source).num_parameters == real.num_parameters()
+
+
+LINEAR = re.compile(r"Linear\(in_features=(\d+), out_features=(\d+), bias=(\w+)\)")
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        r"WQLinear_GEMM(in_features=\1, out_features=\2, bias=\3, w_bit=4, group_size=128)",  # AutoAWQ
+        r"Linear(input_dims=\1, output_dims=\2, bias=\3)",  # MLX
+        r"QuantizedLinear(input_dims=\1, output_dims=\2, bias=\3, group_size=64, bits=4)",
+    ],
+)
+def test_linear_layers_of_other_programs_are_counted(other: str) -> None:
+    with torch.device("meta"):
+        real = transformers.BertForSequenceClassification(transformers.BertConfig())
+    reading = bertcalc.read(LINEAR.sub(other, str(real)))
+    assert reading.agrees
+    assert reading.num_parameters == real.num_parameters()
+
+
+@pytest.mark.parametrize(
+    "architecture", ["Gemma2ForCausalLM", "LlamaForCausalLM", "OPTForCausalLM", "Qwen2ForCausalLM"]
+)
+def test_linear_layers_that_do_not_show_their_bias_leave_the_count_open(architecture: str) -> None:
+    """torchao replaces the arguments that Linear layers print, and leaves the bias out."""
+    cls = getattr(transformers, architecture)
+    with torch.device("meta"):
+        real = cls(cls.config_class(num_hidden_layers=2, tie_word_embeddings=False))
+    text = re.sub(
+        r"(Linear\(in_features=.*), bias=(?:True|False)\)", r"\1, weight=AffineQuantizedTensor(a=(1,)))", str(real)
+    )
+    assert text != str(real)
+    reading = bertcalc.read(text)
+    assert reading.num_parameters is None
+    without, with_biases = sorted(possible.parameters for possible in reading.possible_counts)
+    assert without <= real.num_parameters() <= with_biases
+    if architecture in ("Gemma2ForCausalLM", "LlamaForCausalLM"):  # no layer has a bias
+        assert real.num_parameters() == without
+    assert "if none of the layers whose lines do not show a bias has one" in str(reading)
+
+
+class Pair(torch.nn.Module):  # type: ignore[misc]  # PyTorch has no types here
+    """A class of one's own: two encoders, which may be one module, and a parameter outside the modules."""
+
+    def __init__(self, first: torch.nn.Module, second: torch.nn.Module) -> None:
+        super().__init__()
+        self.query, self.document = first, second
+        self.scale = torch.nn.Parameter(torch.zeros(9, 9))
+
+
+def _bert() -> Any:
+    with torch.device("meta"):
+        return transformers.BertModel(transformers.BertConfig(num_hidden_layers=2))
+
+
+def test_a_class_around_a_known_class_may_have_more_parameters_or_fewer() -> None:
+    bert = _bert()
+    shared, separate = Pair(bert, bert), Pair(bert, _bert())
+    assert str(shared) == str(separate)
+    reading = bertcalc.read(str(shared))
+    possible = {case.parameters for case in reading.possible_counts}
+    counts = {sum(parameter.numel() for parameter in pair.parameters()) for pair in (shared, separate)}
+    assert possible == {count - shared.scale.numel() for count in counts}
+    assert (reading.num_parameters, reading.is_at_least) == (min(possible), True)
+    assert "does not show parameters that Pair has outside its modules" in str(reading)
+
+
+@pytest.mark.parametrize("wrap", [torch.nn.DataParallel, torch.nn.Sequential, lambda real: real])
+def test_known_classes_and_wrappers_have_no_remark(wrap: Callable[[Any], Any]) -> None:
+    reading = bertcalc.read(str(wrap(_bert())))
+    assert reading.agrees
+    assert "does not show parameters" not in str(reading)
+
+
+def test_all_printed_models_of_a_text_are_named() -> None:
+    with torch.device("meta"):
+        teacher = transformers.BertModel(transformers.BertConfig())
+        student = transformers.DistilBertModel(transformers.DistilBertConfig())
+    reading = bertcalc.read(f"Student:\n{student}\n\nTeacher:\n{teacher}")
+    assert reading.num_parameters == teacher.num_parameters()
+    assert "2 printed models: DistilBertModel, BertModel. Only number 2" in str(reading)

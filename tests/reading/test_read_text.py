@@ -13,6 +13,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from peft import LoraConfig, get_peft_model
 from safetensors.torch import save
 from torch import zeros
 from transformers import BertConfig, BertModel
@@ -24,9 +25,11 @@ from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.reading.config_text import config_in
 from bertcalc.reading.explained import is_hand_count
+from bertcalc.reading.published_name import presets_called
 from bertcalc.reading.read_text import kind_of
 from bertcalc.reading.text_reading import KIND_NAMES, KINDS
 from bertcalc.text.problem import InputError
+from tests.diagnosis.planted import planted
 from tests.examples import crossed
 from tests.oracle import Case
 from tests.reading.hostile import HOSTILE
@@ -158,6 +161,48 @@ def test_the_name_of_a_published_model_is_that_model(text: str, architecture: st
     assert str(reading.sentence) == "Read as: the name of a published model, bert-base-uncased."
 
 
+@pytest.mark.parametrize(
+    ("text", "preset"),
+    [
+        ("bert base uncased", "bert-base-uncased"),
+        ("RoBERTa large", "roberta-large"),
+        ("gpt-2", "gpt2"),
+        ("the ALBERT base v2 model", "albert-base-v2"),
+        ("bert base chinese模型", "bert-base-chinese"),
+        ("mBERT", "bert-base-multilingual-cased"),
+    ],
+)
+def test_a_name_in_another_spelling_is_that_model(text: str, preset: str) -> None:
+    reading = bertcalc.read(text)
+    assert reading.model == bertcalc.load(preset)
+    assert reading.num_parameters == Case.of(reading.model).real().num_parameters()
+
+
+@pytest.mark.parametrize(
+    ("text", "presets"),
+    [
+        ("BERT large", ["bert-large-uncased", "bert-large-cased", "bert-large-chinese"]),
+        ("DistilBERT", [f"distilbert-base-{kind}" for kind in ("uncased", "cased", "multilingual-cased")]),
+        ("XLM-R", ["xlm-roberta-base", "xlm-roberta-large"]),
+        ("RoBERTa?", ["roberta-base", "roberta-large"]),
+        ("MiniLM的参数量", ["all-MiniLM-L6-v2", "all-MiniLM-L12-v2"]),
+    ],
+)
+def test_a_name_that_fits_several_models_asks_which(text: str, presets: list[str]) -> None:
+    reading = bertcalc.read(text)
+    assert (reading.kind, reading.num_parameters) == ("config", None)
+    counts = [Case.of(bertcalc.load(preset)).real().num_parameters() for preset in presets]
+    assert [possible.parameters for possible in reading.possible_counts] == counts
+    assert all(f"if {preset} is meant" in str(reading) for preset in presets)
+    assert presets_called(text) == tuple(presets)
+
+
+@pytest.mark.parametrize("text", ["T5-base", "Llama-2-7b", "TinyBERT"])
+def test_the_name_of_a_model_without_sizes_asks_for_its_config(text: str) -> None:
+    with pytest.raises(InputError, match=f"bertcalc does not have the sizes of {text}: paste its"):
+        bertcalc.read(text)
+
+
 @pytest.mark.parametrize("text", ["nobody/has-this", "https://huggingface.co/nobody/has-this"])
 def test_a_repository_without_sizes_asks_for_its_config(text: str) -> None:
     with pytest.raises(InputError, match=re.escape("bertcalc does not have the sizes of nobody/has-this: paste its")):
@@ -170,6 +215,33 @@ def test_a_repository_without_sizes_asks_for_its_config(text: str) -> None:
 def test_what_is_nothing_is_refused_in_a_sentence(text: str) -> None:
     with pytest.raises(InputError, match="cannot recognize this"):
         bertcalc.read(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "hidden_size: [64, 128]\nnum_attention_heads: [2, 4]\ndropout: [1, 2]",
+        "stacks.0.hidden_size: [512, 1024, 2048]\nstacks.0.num_blocks: [2, 4, 8]",
+        "RuntimeError: mat1 and mat2 shapes cannot be multiplied (8x768 and 512x2)",
+        "flattened_patches torch.Size([1, 1024, 770])\nattention_mask torch.Size([1, 1024])\nlabels torch.Size([1])",
+        "input_ids: torch.Size([8, 128])\nextra: torch.Size([8, 128])",
+        "input_ids torch.Size([4, 512])\nbbox torch.Size([4, 512, 4])\nstart_positions torch.Size([4])",
+    ],
+)
+def test_numbers_in_brackets_are_not_always_shapes_of_parameters(text: str) -> None:
+    with pytest.raises(InputError, match=r"cannot recognize this|shapes of a batch"):
+        bertcalc.read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("fc.weight torch.Size([2, 768])", "Read as: a listing of one tensor."),
+        ("Embedding(2, 768)", "Read as: a printed PyTorch model (Embedding), one line."),
+    ],
+)
+def test_one_of_a_kind_is_in_the_singular(text: str, sentence: str) -> None:
+    assert str(bertcalc.read(text).sentence) == sentence
 
 
 def test_a_number_is_explained_against_a_model() -> None:
@@ -326,6 +398,103 @@ Total: 108,854,784"""
     ]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("{part} = {count:,}", "{part}: {count:,}", "{part}：{count}", "{part} {count:,}", "| {part} | {count:,} |"),
+        *(
+            "The {part} has {count:,} parameters.",
+            "{part}共{count}个参数",
+            "number of parameters in {part} = {count:,}",
+        ),
+    ],
+)
+@pytest.mark.parametrize(
+    ("preset", "architecture", "part", "tensors"),
+    [
+        ("bert-large-uncased", "BertModel", "encoder", "^encoder"),
+        ("roberta-base", "RobertaModel", "word embeddings", "word_embeddings"),
+        ("distilbert-base-uncased", "DistilBertModel", "前馈网络", r"layer.0.ffn"),
+        ("gpt2", "GPT2Model", "c_attn", r"h.0.attn.c_attn"),
+        ("deberta-v3-base", "DebertaV2Model", "word embeddings", "word_embeddings"),
+    ],
+)
+def test_one_line_about_a_part_is_judged_by_the_given_model(
+    preset: str, architecture: str, part: str, tensors: str, line: str
+) -> None:
+    count = planted(preset, architecture, f"only {tensors}")
+    model = bertcalc.load(preset, architecture)
+    assert f"is right: {count:,} is the count" in str(bertcalc.read(line.format(part=part, count=count), model=model))
+    wrong = str(bertcalc.read(line.format(part=part, count=count + 1037), model=model))
+    assert f": {count:,} is right for" in wrong
+
+
+@pytest.mark.filterwarnings("ignore")  # warnings of peft and transformers
+def test_an_article_without_a_name_is_about_the_given_model() -> None:
+    """peft itself trains r rows and r columns for each of the matrices."""
+    large, text = bertcalc.load("bert-large-uncased"), "LoRA with r=16 on query and value trains {count:,} parameters."
+    peft = get_peft_model(Case.of(large).real(), LoraConfig(r=16, target_modules=["query", "value"]))
+    count, _all = peft.get_nb_trainable_parameters()
+    assert [claim.verdict for claim in bertcalc.read(text.format(count=count), model=large).detail.claims] == ["right"]
+    [claim] = bertcalc.read(text.format(count=count // 2), model=large).detail.claims
+    assert (claim.verdict, claim.right_value) == ("wrong", count)
+    about_base = bertcalc.read("The word embeddings: 23,440,896. All layers: 85,054,464. Pooler: 590,592.", model=large)
+    assert about_base.model == BERT  # its numbers fit BERT-base
+
+
+@pytest.mark.parametrize(
+    ("calculation", "result", "words"),
+    [
+        ("12*768*768*12", "84934656", "matrices of all 12 layers"),
+        ("12*2*8*(768+768)", "294,912", "Lora(r=8"),
+        ("109482240 * 4", "437,928,960", "bytes in float32"),
+        ("109,482,240 × 16 bytes", "1.75 GB", "Adam"),
+        ("30522 × 768 × 2 bytes", "46.9 MB", "word embeddings (bytes in 16 bits"),
+        ("32*12*512*512*4", f"{torch.empty(32, 12, 512, 512, device='meta').nbytes:,} bytes", "attention scores"),
+        ("12*512*512*4 bytes", f"{torch.empty(12, 512, 512, device='meta').nbytes}", "1 × 12 heads × 512 × 512 × 4"),
+        ("6*109482240*1000000", "6.57e14", "no simple explanation"),
+    ],
+)
+def test_a_calculation_with_its_result_is_explained(calculation: str, result: str, words: str) -> None:
+    for text in (f"{calculation} = {result}", calculation):
+        reading = bertcalc.read(text)
+        assert reading.kind == "calculation"
+        assert words in str(reading) or "=" not in text
+        assert "The calculation gives" not in str(reading)
+    wrong = bertcalc.read(f"{calculation} = 123,456")
+    assert "The calculation gives" in str(wrong.notes[0])
+
+
+def test_lines_with_names_of_their_own_are_a_hand_count_of_the_given_model() -> None:
+    large = bertcalc.load("bert-large-uncased")
+    text = "emb = 30522*1024+512*1024+2*1024\nblock = 12*1024*1024+13*1024\ntotal = emb + 24*block"
+    counted = planted("bert-large-uncased", "BertModel", "- pooler, - embeddings.LayerNorm")
+    reading = str(bertcalc.read(text, model=large))
+    assert f"2 of 3 lines are right. They sum to {counted:,}" in reading
+    assert "the LayerNorm of the embeddings is left out; the pooler is left out" in reading
+    assert "is right: " in str(bertcalc.read("c_fc: 2,362,368", model=bertcalc.load("gpt2")))
+
+
+def test_titles_and_sizes_above_a_hand_count_are_not_its_lines() -> None:
+    text = "My count\nvocab 30522, hidden 768, layers 12, heads 12\nembeddings: 23,837,184\nlayers: 85,054,464\n"
+    assert "3 of 3 lines are right. They sum to 109,482,240;" in str(bertcalc.read(f"{text}pooler: 590,592"))
+    assert "4 of 4 lines are right" in str(bertcalc.read("BERT-base: L=12, H=768, A=12, total = 110M"))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("12 heads x 8192 x 8192 x 2 bytes", "1 × 12 heads × 8,192 × 8,192 × 2 bytes"),
+        ("W_Q = 768 x 768 = 589,824\nW_O = 768 x 768\nW_1 = 768 x 3072", "3 of 3 lines are right"),
+        ("heads: 12 x 3 x (768x64+64) = 1,771,776\nW_O: 768x768+768", "2 of 2 lines are right"),
+        ("12 layers x (4 x 768 x 768 + 2 x 768 x 3072) = 85M params", "matrices of all 12 layers"),
+        ("query.weight 768 x 768\nquery.bias 768", "Read as: a listing"),
+    ],
+)
+def test_a_product_with_the_letter_x_is_no_shape(text: str, words: str) -> None:
+    assert words in str(bertcalc.read(text))
+
+
 LINES = "embeddings 23,837,184\nencoder 85,054,464\npooler 590,592\n"
 
 
@@ -360,3 +529,27 @@ def test_a_hand_count_with_a_head_is_of_a_class_with_this_head(line: str, archit
 def test_a_number_that_is_no_count_is_refused_with_the_reason(text: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         bertcalc.read(text)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "has_labels"), [("BertForMaskedLM", False), ("BertForTokenClassification", True)]
+)
+def test_the_number_of_labels_is_written_only_for_a_class_that_has_them(architecture: str, has_labels: bool) -> None:
+    sizes = str(bertcalc.read(json.dumps({"model_type": "bert", "architectures": [architecture], "num_labels": 5})))
+    assert ("C = 5" in sizes) is has_labels
+
+
+@pytest.mark.parametrize("names", [["BertForMaskedLM"], ["BertForPreTraining", "BertForMaskedLM"]])
+def test_a_count_beside_a_class_is_of_this_class(names: list[str]) -> None:
+    counts = [Case.of(bertcalc.load("bert-base-uncased", name)).real().num_parameters() for name in names]
+    reading = bertcalc.read("\n".join(f"{name}: {count:,}" for name, count in zip(names, counts, strict=True)))
+    assert reading.kind == "article"
+    assert [claim.verdict for claim in reading.detail.claims] == ["right"] * len(names)
+
+
+@pytest.mark.parametrize("text", ["{count:,} × 4 B", "{count} * 4 B = 437.9 MB", "{count}*4B"])
+def test_a_width_of_parameters_is_in_bytes(text: str) -> None:
+    count = Case.of(BERT).real().num_parameters()
+    reading = bertcalc.read(text.format(count=count))
+    assert f"{4 * count:,} bytes" in str(reading)
+    assert "parameter count of BertModel with pooler" in str(reading)

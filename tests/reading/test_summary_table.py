@@ -19,7 +19,21 @@ from bertcalc.reading.summary_table import table_kind, table_of
 from bertcalc.text.problem import InputError
 from tests.examples import sampled
 from tests.oracle import Case
-from tests.reading.noise import coloured, in_markdown, quoted, with_windows_line_ends
+from tests.reading.noise import (
+    Noise,
+    coloured,
+    from_a_rank,
+    in_markdown,
+    logged,
+    numbered,
+    quoted,
+    with_breaks,
+    with_hard_spaces,
+    with_line_numbers,
+    with_narrow_spaces,
+    with_points,
+    with_windows_line_ends,
+)
 from tests.reading.real_summaries import PLACE
 
 
@@ -106,6 +120,20 @@ def test_noise_changes_nothing(noise: object) -> None:
     text = torchinfo(bertcalc.build("bert-base-uncased"))
     assert callable(noise)
     assert bertcalc.read(noise(text), "torchinfo").model == bertcalc.build("bert-base-uncased")
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [logged, from_a_rank, numbered, with_line_numbers, with_hard_spaces, with_breaks, with_points, with_narrow_spaces],
+)
+@pytest.mark.parametrize("name", ["torchinfo", *REAL])
+def test_lines_of_a_table_may_begin_with_anything(name: str, noise: Noise) -> None:
+    is_torchinfo = name == "torchinfo"
+    text = torchinfo(bertcalc.build("bert-base-uncased")) if is_torchinfo else PLACE.joinpath(f"{name}.txt").read_text()
+    expected = 109_482_240 if is_torchinfo else REAL[name]["parameters"]
+    reading = bertcalc.read(noise(text))
+    assert reading.num_parameters == expected
+    assert "but the total" not in str(reading)
 
 
 def test_a_tied_matrix_is_counted_once_whatever_the_table_says() -> None:
@@ -271,3 +299,59 @@ def test_a_text_without_a_table_has_none() -> None:
     assert table_kind("Layer normalization has few parameters. Param #1 is gamma.") is None
     with pytest.raises(InputError, match="no model summary"):
         table_of("nothing")
+
+
+def test_the_optimizer_of_a_trained_keras_model_is_left_out() -> None:
+    text = PLACE.joinpath("keras_trained.txt").read_text(encoding="utf-8")
+    reading = bertcalc.read(text)
+    assert reading.num_parameters == REAL["keras_trained"]["parameters"]
+    assert "includes 1,416 parameters of the optimizer" in str(reading)
+    assert "rows sum to" not in str(reading)
+    # A total that equals the trainable and the other parameters does not include the optimizer.
+    assert bertcalc.read(text.replace("Total params: 2,187", "Total params: 771")).num_parameters == 771
+
+
+class _WithParameters(torch.nn.Module):  # type: ignore[misc]  # torch has no types here
+    """A module with parameters of its own, a pooling layer, and a convolution."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.ones(3, 1, 1))
+        self.convolution = torch.nn.Conv2d(3, 5, 3, groups=1)
+        self.pooling = torch.nn.MaxPool2d(2)
+        self.classifier = torch.nn.Linear(5 * 3 * 3, 4)
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        result: torch.Tensor = self.classifier(self.pooling(self.convolution(self.scale * images)).flatten(1))
+        return result
+
+
+_COLUMNS = (
+    ("num_params", "kernel_size", "mult_adds"),
+    ("input_size", "output_size", "num_params", "params_percent", "kernel_size", "mult_adds", "trainable"),
+    ("kernel_size", "num_params"),
+)
+
+
+@pytest.mark.parametrize("columns", _COLUMNS, ids="-".join)
+@pytest.mark.parametrize(("verbose", "rows"), [(1, ("depth",)), (2, ("depth", "var_names")), (2, ("var_names",))])
+@pytest.mark.parametrize("is_frozen", [False, True])
+def test_other_columns_and_parameters_are_not_added_to_the_rows(
+    columns: tuple[str, ...], verbose: int, rows: tuple[str, ...], is_frozen: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = _WithParameters().requires_grad_(not is_frozen)
+    summary(model, (2, 3, 8, 8), col_names=columns, row_settings=rows, verbose=verbose)
+    reading = bertcalc.read(capsys.readouterr().out)
+    assert reading.num_parameters == sum(parameter.numel() for parameter in model.parameters())
+    assert "rows sum" not in str(reading)
+
+
+def test_two_tables_have_two_counts() -> None:
+    models = [torch.nn.Sequential(torch.nn.Linear(8, size)) for size in (3, 5)]
+    text = "\n".join(str(summary(model, (1, 8), verbose=0)) for model in models)
+    reading = bertcalc.read(text)
+    assert (reading.kind, reading.num_parameters) == ("torchinfo", None)
+    counts = [sum(parameter.numel() for parameter in model.parameters()) for model in models]
+    assert [possible.parameters for possible in reading.possible_counts] == counts
+    again = "\n".join(str(summary(models[0], (1, 8), verbose=0)) for _time in range(2))
+    assert bertcalc.read(again).num_parameters == counts[0]

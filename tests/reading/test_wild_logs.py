@@ -143,8 +143,8 @@ def test_shapes_of_parameters_still_are(text: str) -> None:
 def test_tensors_of_another_shape_than_in_the_checkpoint_are_not_the_whole_model() -> None:
     found = "found shape torch.Size([1000, 768]) in the checkpoint and torch.Size([10, 768]) in the model instantiated"
     reading = bertcalc.read(f"- classifier.weight: {found}\n- classifier.dense.weight: {found}")
-    assert reading.num_parameters == 2 * 7_680
-    assert "lists only the tensors" in str(reading)
+    assert reading.num_parameters is None
+    assert "lists only some tensors" in str(reading)
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from websockets.typing import Subprotocol
 from pages.server import messages
 from tests.browser.launch import running_server
 from tests.loop import finished
+from tests.server.test_connections import has_ended
 
 PANEL = "$$STREAMLIT_INTERNAL_KEY_panel__events"
 CONTROL = "$$ID-1-"
@@ -257,19 +258,7 @@ def upgraded(server: Running, stack: ExitStack) -> socket.socket:
 def ended(*connections: socket.socket) -> int:
     """Return how many of these connections the server closes within a second."""
     time.sleep(1)
-    return sum(map(_ended, connections))
-
-
-def _ended(connection: socket.socket) -> bool:
-    connection.setblocking(False)
-    try:
-        while connection.recv(65_536):
-            pass
-    except BlockingIOError:
-        return False
-    except ConnectionError:
-        return True
-    return True
+    return sum(map(has_ended, connections))
 
 
 def test_incomplete_messages_are_bounded_for_all_together(server: Running) -> None:

@@ -158,17 +158,17 @@ def test_there_must_be_weights_to_quantize(form: QuantizationFormat) -> None:
 def test_why_it_is_not_smaller() -> None:
     why = MASKED_LM.quantized(bertcalc.BitsAndBytesConfig(load_in_8bit=True)).why_not_smaller()
     assert str(why) == (
-        "181.8 MB (173.4 MiB) is 2.41 times smaller than 438.1 MB (417.8 MiB) in float32, not 4 times: 85,524,480 "
+        "181.8 MB (173.4 MiB) is smaller than 438.1 MB (417.8 MiB) in float32 by a factor of 2.41, not 4: 85,524,480 "
         "weights take 8.03 bits each instead of 8, including 334.8 kB (327.0 KiB) for scales, zero points and tables, "
         "and 23,989,818 parameters (21.9 %) are not quantized, the largest in bert.embeddings.word_embeddings.weight."
     )
     exact = str(BERT.quantized(bertcalc.OnnxQuantizeDynamic()).why_not_smaller())
-    assert "is 3.99 times smaller than 437.9 MB (417.6 MiB) in float32, nearly 4 times" in exact
+    assert "is smaller than 437.9 MB (417.6 MiB) in float32 by a factor of 3.99, nearly 4" in exact
     assert "109,361,664 weights take 8 bits each, including" in exact
     unpacked = BERT.quantized(bertcalc.IntxWeightOnlyConfig("int4", bertcalc.PerGroup(32)))
     assert "stored in a whole byte, so this saves nothing compared with int8" in str(unpacked.why_not_smaller())
     larger = str(ALBERT.quantized(bertcalc.OnnxQuantizeDynamic()).why_not_smaller())
-    assert "times as large as 46.7 MB (44.6 MiB) in float32, not 4 times smaller" in larger
+    assert "times as large as 46.7 MB (44.6 MiB) in float32, not smaller by a factor of 4" in larger
     # A GGUF file has neither a pooler nor a language model's head.
     bare = in_megabytes(4 * Case(MASKED_LM.config, "BertModel", False).real().num_parameters())
     for model in (MASKED_LM, bertcalc.load("bert-base-uncased")):
@@ -196,7 +196,7 @@ def test_why_it_is_not_smaller() -> None:
         (lambda: small("BertModel").replace(hidden_size=48).quantized(bertcalc.Gguf("Q4_K_M")), "48 weights"),
         (lambda: BERT.quantized(DYNAMIC, "bfloat16"), "not in bfloat16"),
         (lambda: BERT.adapted(bertcalc.Lora()).quantized(DYNAMIC), "quantize the model before you add the adapter"),
-        (lambda: BERT.quantized(DYNAMIC).adapted(bertcalc.Lora()), "pass no gradient"),
+        (lambda: BERT.quantized(DYNAMIC).adapted(bertcalc.Lora()), "do not propagate gradients"),
         (lambda: INT8.adapted(bertcalc.BitFit()), "BitFit trains classifier, which is quantized"),
         (lambda: INT8.adapted(bertcalc.DropLayers([1])), "Drop layers must come before bitsandbytes"),
         (lambda: INT8.adapted("lora"), "adapter must be"),  # type: ignore[arg-type]

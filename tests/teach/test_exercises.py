@@ -417,9 +417,9 @@ def test_two_miscounts_are_named_together() -> None:
 def test_what_nothing_explains_is_too_small_or_too_large() -> None:
     model = exercise(1, "hard", "model")
     for text, said in (
-        ("17", "This is too small."),
-        ("999,999,999,999", "This is too large."),
-        ("51/3", "This is too small."),
+        ("17", "Your answer is too small."),
+        ("999,999,999,999", "Your answer is too large."),
+        ("51/3", "Your answer is too small."),
     ):
         verdict = check(model, text)
         assert (verdict.state, [sentence.message for sentence in verdict.remarks]) == ("wrong", [said])

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from bertcalc.text.digits import (
     brief,
+    decimal_size,
     duration,
     fixed,
     latex,
@@ -22,6 +23,7 @@ from bertcalc.text.digits import (
     scaled,
     scientific,
     share,
+    signed,
     significant,
     size,
 )
@@ -86,11 +88,11 @@ def test_a_typed_number_has_no_zeros_at_the_end(number: Fraction | float, digits
     ("count", "text"),
     [
         (999, "999 B"),
-        (1_024, "1.0 kB (1.0 KiB)"),
+        (1_024, "1.02 kB (1.00 KiB)"),
         (999_949, "999.9 kB (976.5 KiB)"),
         (437_928_960, "437.9 MB (417.6 MiB)"),
         (999_999_999, "1,000.0 MB (953.7 MiB)"),
-        (1_340_567_552, "1.3 GB (1.2 GiB)"),
+        (1_340_567_552, "1.34 GB (1.25 GiB)"),
     ],
 )
 def test_sizes_name_both_units(count: int, text: str) -> None:
@@ -209,3 +211,7 @@ def test_what_does_not_round_is_not_found(source: str) -> None:
 def test_a_number_that_is_rounded_up_to_a_power_of_ten_has_no_digit_more() -> None:
     assert significant(9.996) == "10.0"
     assert scaled(999_999.6, "FLOPs") == "1 MFLOPs"
+
+
+def test_a_size_in_one_unit_may_follow_a_sign() -> None:
+    assert signed(-680_400_000, decimal_size) == "−680.4 MB"

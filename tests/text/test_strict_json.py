@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc.text.problem import InputError
-from bertcalc.text.strict_json import HABITS, PARSER_SAYS, read_json
+from bertcalc.text.strict_json import CUT_OFF, HABITS, PARSER_SAYS, read_json
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -54,7 +54,7 @@ def test_what_python_lets_pass_is_refused_in_a_sentence(text: str | bytes, said:
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("[" * 100_000, "This is nested too deeply."), ("9" * 5000, "A number in this text has too many digits.")],
+    [("[" * 100_000, "This JSON is nested too deeply."), ("9" * 5000, "A number in this text has too many digits.")],
 )
 def test_limits_of_python_itself_are_sentences_too(text: str, said: str) -> None:
     with pytest.raises(InputError) as raised:
@@ -81,4 +81,4 @@ def test_limits_of_python_itself_are_sentences_too(text: str, said: str) -> None
 def test_what_the_parser_says_is_in_the_catalogues(text: str) -> None:
     with pytest.raises(InputError) as raised:
         read_json(text, 100)
-    assert raised.value.problems[0].values["why"] in (*PARSER_SAYS, *HABITS.values())
+    assert raised.value.problems[0].values["why"] in (*PARSER_SAYS, *HABITS.values(), CUT_OFF)

@@ -119,7 +119,7 @@ def figure(measure: str, case: Case | DiscoveredCase) -> int:
         return EVERY_QUANTITY[measure].of(case)
     if measure not in _READINGS:
         raise wrong(
-            N_("This is not available for {name}, because its formula was derived automatically."),
+            N_("bertcalc does not compute this for {name}, because its formula was derived automatically."),
             name=case.model.architecture,
         )
     return _READINGS[measure](case)

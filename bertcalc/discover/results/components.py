@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from math import prod
 from os.path import commonprefix
 from typing import Any, NamedTuple
@@ -86,10 +87,12 @@ def groups(tensors: Sequence[Tensors], values: Mapping[str, int]) -> list[Group]
     for tensor in tensors:
         by_copies.setdefault(tensor.copies, []).append(tensor)
     ranked = sorted(by_copies.items(), key=lambda item: -count(item[1], values))
-    return [
-        Group(copies, sympy.expand(sympy.Add(*(sympy.prod(tensor.shape) for tensor in alike))), tuple(alike))
-        for copies, alike in ranked
-    ]
+    return [Group(copies, _elements(tuple(tensor.shape for tensor in alike)), tuple(alike)) for copies, alike in ranked]
+
+
+@lru_cache(maxsize=1024)
+def _elements(shapes: tuple[tuple[Any, ...], ...]) -> Any:
+    return sympy.expand(sympy.Add(*map(sympy.prod, shapes)))
 
 
 def parts(discovery: Discovered, path: str = "", most: int = MOST) -> list[Part]:

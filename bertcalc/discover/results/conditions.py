@@ -12,9 +12,9 @@ from bertcalc.text.problem import Problem
 # The sentence for each kind of condition.
 SENTENCES = {
     "is": N_("{size} is {other}"),
-    "share": N_("{size} is {factor} times {other}"),
+    "share": N_("{size} is {factor} × {other}"),
     "multiple": N_("{size} is a multiple of {other}"),
-    "multiple of times": N_("{size} is a multiple of {factor} times {other}"),
+    "multiple of times": N_("{size} is a multiple of {factor} × {other}"),
     "differs": N_("{size} differs from {other}"),
     "at least": N_("{size} is at least {other}"),
     "at most": N_("{size} is at most {other}"),

@@ -76,7 +76,7 @@ def read_config(text: str) -> ParsedConfig:
     fields = structural_fields(data, left)
     remarks = [*other_programs.guess(data)]
     if named and not offered:
-        message = N_("architectures {value}: none of these classes is available here.")
+        message = N_("architectures {value}: bertcalc offers none of these classes for this model type.")
         remarks.append(Problem.of(message, "architectures", named, value=shorten(", ".join(named))))
     if left:
         keys = ", ".join(map(shorten, left[:_NAMED])) + (" ..." if left[_NAMED:] else "")
@@ -106,13 +106,14 @@ def structural_fields(config: Mapping[str, Any], left: list[str] | None = None) 
         most = MOST_COPIES if _COPIES.match(name) else most
         if isinstance(value, int) and abs(value) > most and "theta" not in name:  # a theta is not a size
             message = N_("{size} {value} is too large: the limit is {most}.")
-            raise wrong(message, name, value, size=name, value=_shown(value), most=most)
+            shown = f"{value:,}" if abs(value) < 10**15 else N_("too long to show")
+            raise wrong(message, name, value, size=name, value=shown, most=most)
     return fields
 
 
 def _cleaned(value: Any, left: list[str] | None, level: int, name: str = "") -> Any:
     if level > _LEVELS:
-        raise wrong(N_("This is nested too deeply."))
+        raise wrong(N_("This JSON is nested too deeply."))
     if isinstance(value, list | tuple):
         if len(value) > MOST_COPIES:
             message = N_("{size} has {count} entries: the limit is {most}.")
@@ -145,7 +146,3 @@ def _values(value: Any, name: str = "", listed: bool = False) -> Iterator[tuple[
 
 def _plain(name: str) -> str:
     return re.sub("[^a-z0-9]", "", name.lower())
-
-
-def _shown(value: int) -> str:
-    return f"{value:,}" if abs(value) < 10**15 else N_("too long to show")

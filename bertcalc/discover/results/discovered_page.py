@@ -8,8 +8,8 @@ from bertcalc.discover.results.expressions import group_text, letters, names
 from bertcalc.discover.results.expressions import value as number_of
 from bertcalc.discover.results.result import Discovered
 from bertcalc.discover.results.size_steps import is_doubtful, move_field, ranked, stops
-from bertcalc.export.formula_page import PageBar, View, content_of, page_of
-from bertcalc.live.live_formulas import with_formula
+from bertcalc.export.formula_page import START, PageBar, View, content_of, page_of
+from bertcalc.live.live_formulas import live_size, with_formula
 from bertcalc.model.totals import Component
 from bertcalc.text import Translate
 from bertcalc.text.live_numbers import between, fill
@@ -36,7 +36,9 @@ def discovered_page(
         language: The language of ``_``, which translates the page's texts.
     """
     content = content_of(discovered_view(discovery, sizes, colors, _), _)
-    return page_of(discovery.cls, content, url=url, language=language, _=_)
+    fields = ", ".join(f"{field} {size:,}" for field, size in content["sizes"].items())
+    start = _(START).format(name=discovery.cls, fields=f"{fields}.")
+    return page_of(discovery.cls, content, start=start, url=url, language=language, _=_)
 
 
 def discovered_view(
@@ -61,15 +63,22 @@ def discovered_view(
         return fill("{copies:,} · {elements:,}", copies=live(copies), elements=live(elements))
 
     label = names(discovery)
+    used = {name.name for tensor in discovery.tensors for name in tensor.expression.free_symbols}
+    with_slider = independent_fields(discovery)
     return View(
         values,
         [
             {"field": field, "label": f"{label[field]} {letter[field]}", **_stops(discovery, field, sizes)}
-            for field in independent_fields(discovery)
+            for field in with_slider
         ],
         live_count(discovery.tensors, values),
         " + ".join(group_text(group, letter) for group in grouped),
         between(" + ", [in_numbers(group.copies, group.elements) for group in grouped]),
+        [
+            fill(f"{letter[field]} {label[field]} {{size:,}}", size=live_size(field, values[field]))
+            for field in discovery.fields
+            if field in used and field not in with_slider
+        ],
         [PageBar(_(NAMES[kind]), colors[kind], live_count(tensors, values)) for kind, tensors in by_component.items()],
     )
 
@@ -96,7 +105,6 @@ def independent_fields(discovery: Discovered) -> list[str]:
 
 
 def _stops(discovery: Discovered, field: str, sizes: Mapping[str, int]) -> dict[str, Any]:
-    """Return the stops of a slider, and the other sizes that change at each stop."""
     before = {**discovery.fields, **discovery.whole(**sizes)}
     possible = stops(discovery, field, sizes)
     moved = [move_field(discovery, field, stop, sizes) for stop in possible]

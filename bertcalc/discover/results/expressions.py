@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import sympy
@@ -86,7 +87,13 @@ def text(expression: Any, texts: Mapping[str, str], *, product: bool = False) ->
 
     ``product`` puts dots between factors (12 · 768²).
     """
-    return printers.text(expression, texts, times=" · " if product else "", minus="−", minus_last=True)
+    return _text(expression, tuple(texts.items()), product)
+
+
+@lru_cache(maxsize=2048)
+def _text(expression: Any, texts: tuple[tuple[str, str], ...], product: bool) -> str:
+    times = " · " if product else ""
+    return printers.text(expression, dict(texts), times=times, minus="−", minus_last=True)
 
 
 def factor_text(group: Group, texts: Mapping[str, str]) -> str:

@@ -83,6 +83,8 @@ def counted_config(model_type: str, cls: str | None, fields: Mapping[str, Any]) 
     if unknown := list(_unknown(keys, discovery, named)):
         message = N_("bertcalc does not know how these keys change {cls}: {keys}.")
         raise wrong(message, unknown[0], named[unknown[0]], cls=cls, keys=_listed(unknown))
+    if overriding := next(_overriding(keys, discovery, named), None):
+        raise wrong(_OVERRIDES, overriding, named[overriding], key=shorten(overriding), cls=cls)
     if lacking := [name for name in _needed(model_type, cls) if named.get(name) is None]:
         message = N_("The file lacks these keys, for which {cls} has no default: {keys}.")
         raise wrong(message, lacking[0], None, cls=cls, keys=_listed(lacking))
@@ -105,6 +107,20 @@ _NESTED = N_(
     "The sizes of {cls} are in nested configurations ({keys}), which bertcalc cannot count from the file. Use the "
     "Any model page or bertcalc.infer, which build the real class."
 )
+
+
+_OVERRIDES = N_(
+    "{key} has sizes of its own, which take precedence over other sizes in the file. bertcalc counts {cls} with this "
+    "key only if all sizes have their defaults."
+)
+
+
+def _overriding(keys: Mapping[str, Any], discovery: Discovered, fields: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the nested keys that may replace a size that the file changes, such as per_layer_config of Dots 3 Note."""
+    changed = any(fields.get(name) not in (None, size) for name, size in discovery.fields.items())
+    for name, value in fields.items():
+        if changed and isinstance(value, Mapping) and value and name in keys["same"] and name.endswith("_config"):
+            yield name
 
 
 @cache
@@ -153,7 +169,6 @@ def _discovery(model_type: str, cls: str, keys: Mapping[str, Any], fields: Mappi
 
 
 def _needed(model_type: str, cls: str) -> tuple[str, ...]:
-    """Return the fields without which the class cannot be built."""
     usual = shipped(model_type, cls)
     return tuple(usual.given) if usual else ()
 
@@ -241,7 +256,6 @@ def _leaves_formulas(keys: Mapping[str, Any], discovery: Discovered, name: str, 
 
 
 def _is_angle(name: str, value: Any) -> bool:
-    """Whether a key of rotary position embeddings has a value that transformers accepts."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return is_number and value > 0 if name in _NUMBERS_OF_ANGLES else isinstance(value, Mapping)
 
@@ -249,7 +263,7 @@ def _is_angle(name: str, value: Any) -> bool:
 def _is_usual(keys: Mapping[str, Any], name: str, value: Any) -> bool:
     """Whether a value is the class's default, or a list of words that change no tensor."""
     usual, words = keys["same"].get(name), keys["lists"].get(name, [])
-    if isinstance(value, list) and words:
+    if isinstance(value, list) and value and words:
         return all(entry in words for entry in value)
     return usual is not None and usual == value and isinstance(usual, bool) == isinstance(value, bool)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from dataclasses import fields as members
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import ceil, floor, prod
 from typing import Any, NamedTuple
 
@@ -32,6 +32,11 @@ _NOT_BUILT = N_(
 )
 
 
+@lru_cache(maxsize=4096)
+def _multiplied(*factors: Any) -> Any:
+    return sympy.prod(factors)
+
+
 class Tensors(NamedTuple):
     """All tensors with the same folded name and shape; their number and dimensions are SymPy expressions.
 
@@ -45,7 +50,7 @@ class Tensors(NamedTuple):
     @property
     def expression(self) -> Any:
         """The number of parameters in these tensors."""
-        return self.copies * sympy.prod(self.shape)
+        return _multiplied(self.copies, *self.shape)
 
     def counted(self, values: Mapping[str, int]) -> tuple[tuple[int, ...], int] | None:
         """Return the shape and the number of tensors at these sizes; None if any value is fractional or negative."""

@@ -5,7 +5,7 @@ import re
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
 
-TOO_MANY = N_("This model has too many modules and tensors: at most {most} can be built here.")
+TOO_MANY = N_("This model has too many modules and tensors: bertcalc builds at most {most}.")
 _TOO_SHORT = N_("No formula was found within the time limit: try again with a longer limit.")
 _MEMORY = re.compile("MemoryError|.*DefaultCPUAllocator")
 

@@ -35,7 +35,7 @@ def more_than_shown(total: int) -> Problem | None:
     """Return the problem with a number of parameters that is too large to show; None if it can be shown."""
     if total <= MOST_PARAMETERS:
         return None
-    message = N_("This model would have {count} parameters; at most {most} can be shown here.")
+    message = N_("This model would have {count} parameters: bertcalc shows at most {most}.")
     return Problem.of(message, count=scientific(total) if total > 10**30 else total, most=MOST_PARAMETERS)
 
 

@@ -37,7 +37,6 @@ def refused(model_type: str, fields: Mapping[str, Any]) -> Iterator[Problem]:
 
 @cache
 def _accepted(model_type: str) -> Mapping[str, str]:
-    """Return the accepted types of each key of a model type; empty for a type without formulas."""
     groups = _groups()
     measured = (groups[COMMON], groups[model_type]) if model_type in groups else ()
     return {name: types for entry in measured for types, names in entry.items() for name in names}

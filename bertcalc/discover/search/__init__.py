@@ -15,8 +15,7 @@ from bertcalc.discover.results.search_errors import Ended, Refused
 from bertcalc.discover.results.types import BASE, listed
 from bertcalc.discover.search import build, derived, fixed_fields, flop_search, nested, refusals
 from bertcalc.discover.search.changes import merge_changes
-from bertcalc.discover.search.completions import completions
-from bertcalc.discover.search.config_integers import Recipe, build_config, nested_name, recipe_of
+from bertcalc.discover.search.config_integers import Recipe, build_config, completions, nested_name, recipe_of
 from bertcalc.discover.search.experiments import Lab
 from bertcalc.discover.search.formula_search import Findings
 from bertcalc.discover.search.validity import Regime, draw_sizes, regime_again
@@ -239,7 +238,6 @@ def call_lab(recipe: Recipe, cls: Any, until: float, progress: Progress) -> Lab:
 
 
 def _formulas(lab: Lab, findings: Findings, area: Regime) -> dict[str, Any]:
-    """Return the fields of ``Formulas`` as keyword arguments."""
     unexplained = dict(findings.unexplained)
     for why in area.open:
         unexplained["*"] = why

@@ -2,16 +2,17 @@
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from threading import get_ident
 from time import thread_time
-from typing import Any
+from typing import Any, TypeVar
 
 from bertcalc.discover.results.search_errors import TOO_MANY, Ended, Refused
 from bertcalc.text import N_, shorten, visible
 from bertcalc.text.problem import InputError
 
+T = TypeVar("T")
 Shape = tuple[int, ...]
 Folded = dict[str, dict[tuple[int, ...], Shape]]
 
@@ -43,6 +44,16 @@ def refusing_unexpected(name: str) -> Iterator[None]:
     except (Exception, SystemExit) as error:
         kind = type(error).__name__
         raise Refused.because(N_("{name} could not be read: {error}."), name=shorten(name), error=kind) from None
+
+
+def unless_refused(run: Callable[..., T], *arguments: Any) -> T | None:
+    """Return what a function returns; None if it raises an exception, of any type as in transformers, except Ended."""
+    try:
+        return run(*arguments)
+    except Ended:
+        raise
+    except Exception:
+        return None
 
 
 def config_class(kind: str) -> Any:

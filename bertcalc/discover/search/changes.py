@@ -4,14 +4,13 @@ A transformers configuration accepts any argument, so a misspelled field would s
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
 from bertcalc.discover.results.config_input import structural_fields
 from bertcalc.discover.results.field_paths import leaf_fields, put, steps
-from bertcalc.discover.results.search_errors import Ended
-from bertcalc.discover.search.build import tensors
+from bertcalc.discover.search.build import Folded, tensors, unless_refused
 from bertcalc.discover.search.config_integers import build_config, integers, is_config, minimal_arguments, nested_name
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import InputError, wrong
@@ -31,7 +30,7 @@ def merge_changes(
     such as the text configuration, fields that exist only there are moved into it. Raises InputError for a field that
     no configuration has and that has no effect, and Ended when the time limit ``until`` is reached.
     """
-    default = _default(config)
+    default = unless_refused(config)
     inner = nested_name(config, cls)
     arguments = _without_defaults(config, structural_fields(file), until)
     for path, value in changes.items():
@@ -48,11 +47,8 @@ def merge_changes(
 
 def _without_defaults(config: Any, file: dict[str, Any], until: float) -> dict[str, Any]:
     """Drop values that equal the class's defaults or derived values, because files list every field."""
-    try:
-        least = minimal_arguments(config, config(**deepcopy(file)), until)
-    except Exception:  # transformers raises exceptions of all types; building the model reports the problem later
-        return file
-    return file if least is None else least
+    least = unless_refused(lambda: minimal_arguments(config, config(**deepcopy(file)), until))
+    return file if least is None else least  # if refused, building the model reports the problem later
 
 
 def _under_own_names(arguments: Mapping[str, Any], config: Any) -> dict[str, Any]:
@@ -78,16 +74,7 @@ def _put(arguments: Mapping[str, Any], path: str, value: Any, default: Any, conf
         raise _unknown(path, default, config, value) from None
 
 
-def _default(config: Any) -> Any:
-    """Return the default configuration; None if the class has no default."""
-    try:
-        return config()
-    except Exception:  # transformers raises exceptions of all types
-        return None
-
-
 def _moved_into_nested(arguments: Mapping[str, Any], default: Any, inner: str) -> dict[str, Any]:
-    """Move fields that exist only in the nested configuration into it."""
     nested = getattr(default, inner, None)
     moved = {name: value for name, value in arguments.items() if not _has(default, name) and _has(nested, name)}
     rest = {name: value for name, value in arguments.items() if name not in moved}
@@ -112,32 +99,31 @@ def _has(config: Any, path: str) -> bool:
 
 def _is_idle(config: Any, cls: Any, arguments: Mapping[str, Any], path: str, until: float) -> bool:
     """Whether a given field changes no tensor; False if the class cannot be built without the field."""
+
+    def built(given: Mapping[str, Any]) -> Folded:
+        return tensors(cls, build_config(config, cls, given), until)
+
+    return bool(unless_refused(lambda: built(_without(arguments, path)) == built(arguments)))
+
+
+def _without(arguments: Mapping[str, Any], path: str) -> dict[str, Any]:
+    """Return the arguments without a field. Raises KeyError if the field was dropped as irrelevant."""
     less = deepcopy(dict(arguments))
     place: Any = less
     *above, last = steps(path)
-    try:
-        for step in above:
-            place = place[step]
-        del place[last]
-        return tensors(cls, build_config(config, cls, arguments), until) == tensors(
-            cls, build_config(config, cls, less), until
-        )
-    except Ended:
-        raise
-    except Exception:  # transformers raises exceptions of all types, or the field was dropped as irrelevant
-        return False
+    for step in above:
+        place = place[step]
+    del place[last]
+    return less
 
 
 def _unknown(name: str, default: Any, config: Any, value: Any = None) -> InputError:
     kind = str(config.model_type)
     every = list(integers(default)) if default is not None else []
     same = [path for path in every if path.rpartition(".")[2] == name.rpartition(".")[2]]
-    near = ", ".join(same[:_MOST_NAMED]) or nearest(name, _names(every, default), beginning=False)
+    names = [*every, *getattr(default, "attribute_map", {}), *vars(default)]
+    near = ", ".join(same[:_MOST_NAMED]) or nearest(name, names, beginning=False)
     if near is None:
         return wrong(N_("{kind} has no field {size}."), name, value, kind=kind, size=shorten(name))
     message = N_("{kind} has no field {size}: did you mean {nearest}?")
     return wrong(message, name, value, kind=kind, size=shorten(name), nearest=near)
-
-
-def _names(every: Iterable[str], default: Any) -> list[str]:
-    return [*every, *getattr(default, "attribute_map", {}), *vars(default)]

@@ -9,12 +9,7 @@ from bertcalc.discover.results.conditions import Condition
 _ORDER = ("multiple", "differs", "more", "less", "at least", "at most")
 # Factors between two fields in a condition. For example, the factor is 2 if heads must have an even size, or for a
 # width of 2 * hidden_size.
-_FACTORS = (
-    Fraction(1),
-    Fraction(2),
-    Fraction(4),
-    Fraction(1, 2),
-)
+_FACTORS = (Fraction(1), Fraction(2), Fraction(4), Fraction(1, 2))
 FEW = 16  # every value of a field up to this size is tried, so a single value can be excluded
 _DIVISORS = (2, 3, 4, 5, 6, 8, 12, 16, 32, 64, 128)
 

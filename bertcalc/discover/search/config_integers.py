@@ -12,12 +12,15 @@ from typing import Any
 
 from bertcalc.discover.results.field_paths import steps
 from bertcalc.discover.results.search_errors import Ended, Refused
+from bertcalc.discover.search.build import unless_refused
 from bertcalc.text import N_
 
 # Entries of a list are fields up to this length. Such lists have one entry per stage; longer lists have one per layer.
 _LONGEST_LIST = 8
 _MOST_LEVELS = 3
 _MOST_FIELDS = 300  # maximum number of fields; transformers' types have fewer than 100
+# Typical sizes for fields that are None by default; the first key that the field's name contains applies.
+_USUAL = {"vocab": 32_000, "experts_per_tok": 2, "shared_experts": 1, "experts": 8, "budget": 64, "": 16}
 # Fields that describe files and programs, not the model.
 _NEVER = ("transformers_version", "chunk_size_feed_forward", "bos_token_id", "eos_token_id", "return_dict")
 
@@ -60,6 +63,9 @@ class Recipe:
             self._put(arguments, path, value, plain=True)
         return self.kind(**arguments)
 
+    def _integers_with(self, values: Mapping[str, Any]) -> dict[str, int]:
+        return integers(self.changed(values))
+
     def _put(self, arguments: dict[str, Any], path: str, value: Any, *, plain: bool = False) -> None:
         path_steps = steps(path)
         place: Any = arguments
@@ -84,9 +90,8 @@ class Recipe:
             if thread_time() > until:
                 raise Ended
             for other in (2 * value, value + 1):
-                try:
-                    after = integers(self.changed({path: other}))
-                except Exception:  # transformers raises exceptions of all types
+                after = unless_refused(self._integers_with, {path: other})
+                if after is None:
                     continue
                 moved = [name for name, size in self.fields.items() if name != path and after.get(name, size) != size]
                 if after.get(path) == other:
@@ -166,21 +171,18 @@ def minimal_arguments(kind: Any, config: Any, until: float = inf) -> dict[str, A
 
     Raises Ended when the time limit is reached.
     """
+    return unless_refused(_minimal_arguments, kind, config, until)
+
+
+def _minimal_arguments(kind: Any, config: Any, until: float) -> dict[str, Any] | None:
     arguments: dict[str, Any] = {}
-    try:
-        while (name := next(_differences(kind(**deepcopy(arguments)), config), None)) is not None:
-            if name in arguments:
-                return None
-            if thread_time() > until:
-                raise Ended
-            value = vars(config)[name]
-            if is_config(value):
-                value = _as_given(value)
-            arguments[name] = deepcopy(value)
-    except Ended:
-        raise
-    except Exception:  # transformers raises exceptions of all types
-        return None
+    while (name := next(_differences(kind(**deepcopy(arguments)), config), None)) is not None:
+        if name in arguments:
+            return None
+        if thread_time() > until:
+            raise Ended
+        value = vars(config)[name]
+        arguments[name] = _as_given(value) if is_config(value) else deepcopy(value)
     return arguments
 
 
@@ -199,3 +201,26 @@ def _differences(first: Any, second: Any) -> Iterator[str]:
             first_value, second_value = first_value.to_dict(), second_value.to_dict()
         if first_value != second_value:
             yield name
+
+
+def completions(kind: Any) -> Iterator[dict[str, int]]:
+    """Yield sizes for the fields that are None in the default configuration of the class ``kind``.
+
+    First come sizes for each field alone, then sizes for all of them. Without a default configuration, there are none.
+    """
+    config = unless_refused(kind)
+    if config is None:
+        return
+    sizes = {name: _usual(name, config) for name in unset_fields(config)}
+    yield from ({name: value} for name, value in sizes.items())
+    if len(sizes) > 1:
+        yield sizes
+
+
+def _usual(name: str, config: Any) -> int:
+    heads = getattr(config, "num_attention_heads", None) or 16
+    if "head_dim" in name:
+        return int(getattr(config, "hidden_size", 0) // heads or 64)
+    if "heads" in name:
+        return int(heads)
+    return next(value for word, value in _USUAL.items() if word in name)

@@ -5,6 +5,7 @@ Once it is given, it is an independent size.
 """
 
 from bertcalc.discover.results.search_errors import Ended
+from bertcalc.discover.search.build import Folded, unless_refused
 from bertcalc.discover.search.config_integers import unset_fields
 from bertcalc.discover.search.experiments import Lab
 
@@ -24,15 +25,14 @@ def derived_fields(lab: Lab, inside: str = "") -> dict[str, list[str]]:
         size = recipe.fields.get(field)
         for value in (64, 2) if size is None else (2 * size, size // 2, size + 1):
             try:
-                if (
-                    value in (0, size)
-                    or lab.measure(recipe.changed({field: value}), lab.until) == lab.full_sample.tensors
-                ):
-                    continue
+                tensors = None if value in (0, size) else unless_refused(_tensors, lab, {field: value})
             except Ended:
                 return derived_fields
-            except Exception:  # transformers raises exceptions of all types
-                continue
-            derived_fields[prefix + field] = leaders
-            break
+            if tensors not in (None, lab.full_sample.tensors):
+                derived_fields[prefix + field] = leaders
+                break
     return derived_fields
+
+
+def _tensors(lab: Lab, changes: dict[str, int]) -> Folded:
+    return lab.measure(lab.recipe.changed(changes), lab.until)

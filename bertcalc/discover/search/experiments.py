@@ -192,7 +192,6 @@ class Lab:
         return True
 
     def _find_partner(self, field: str) -> None:
-        """Search for another field together with which this field can change, and link the two."""
         size = self.base_sizes[field]
         self.fixed.append(field)
         others = [

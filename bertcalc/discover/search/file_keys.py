@@ -34,6 +34,7 @@ from bertcalc.discover.results.types import write
 from bertcalc.discover.results.value_types import COMMON, TYPES
 from bertcalc.discover.results.value_types import FILE as VALUE_TYPES
 from bertcalc.discover.search import build, search
+from bertcalc.discover.search.build import unless_refused
 from bertcalc.text.problem import InputError
 
 _TIED = "tie_word_embeddings"
@@ -77,16 +78,24 @@ class _Measured:
         config = self.config(**deepcopy(self.arguments), **changes)
         return build.tensors(self.real, config, inf)
 
+    def _value(self, name: str, sizes: Mapping[str, int]) -> int:
+        value: int = getattr(self.config(**{**deepcopy(self.arguments), **sizes}), name)
+        return value
+
+    def is_same(self, changes: Mapping[str, Any], others: Mapping[str, Any] | None = None) -> bool | None:
+        """Whether two changes give the same tensors; None if the class does not accept one of them.
+
+        Without ``others``, the tensors are compared with the unchanged ones.
+        """
+        return unless_refused(lambda: bool(self.tensors(changes) == (self.tensors(others) if others else self.base)))
+
     def is_idle(self, name: str, values: tuple[Any, ...]) -> bool:
         """Whether the class accepts at least one of ``values`` for a key, and none of them changes a tensor."""
         built = 0
         for value in values:
-            try:
-                if self.tensors({name: value}) != self.base:
-                    return False
-                built += 1
-            except Exception:  # transformers raises exceptions of all types
-                continue
+            if (is_same := self.is_same({name: value})) is False:
+                return False
+            built += is_same is True
         return built > 0
 
     def keys(self) -> dict[str, Any]:
@@ -168,10 +177,7 @@ class _Measured:
         """Return for each key whether it changes nothing at this value; None if the class does not accept the value."""
         if not names:
             return {}
-        try:
-            is_same: bool | None = bool(self.tensors(dict.fromkeys(names, value)) == self.base)
-        except Exception:  # transformers raises exceptions of all types
-            is_same = None
+        is_same = self.is_same(dict.fromkeys(names, value))
         if is_same or len(names) == 1:
             return dict.fromkeys(names, is_same)
         half = len(names) // 2
@@ -189,10 +195,9 @@ class _Measured:
     def _meaning(self, name: str) -> str:
         """Return the field that a key sets under another name (hidden_size for Bloom's n_embed), or ""."""
         for own, size in self.discovery.fields.items():
-            with suppress(Exception):  # transformers raises exceptions of all types
-                changed = self.tensors({name: 2 * size})
-                if changed != self.base and changed == self.tensors({own: 2 * size}):
-                    return own
+            changed = unless_refused(self.tensors, {name: 2 * size})
+            if changed not in (None, self.base) and changed == unless_refused(self.tensors, {own: 2 * size}):
+                return own
         return ""
 
     def _is_usual(self, name: str, leaders: list[str]) -> bool:
@@ -204,12 +209,9 @@ class _Measured:
             leader, *others = leaders
             sizes = {leader: factor * self.discovery.fields[leader], **{o: self.discovery.fields[o] for o in others}}
             value = sizes[leader] // (sizes[others[0]] if others else 1)
-            try:
-                if self.tensors(sizes) != self.tensors({**sizes, name: value}):
-                    return False
-                built += 1
-            except Exception:  # transformers raises exceptions of all types
-                continue
+            if (is_same := self.is_same(sizes, {**sizes, name: value})) is False:
+                return False
+            built += is_same is True
         return built > 1
 
     def _multiple(self, name: str, leaders: list[str]) -> dict[str, Any] | None:
@@ -223,13 +225,12 @@ class _Measured:
         for leader, factor in product(leaders, (1, 2, 3)):
             sizes = {field: self.discovery.fields[field] for field in leaders}
             sizes[leader] *= factor
-            try:
-                value = getattr(self.config(**{**deepcopy(self.arguments), **sizes}), name)
-                if self.tensors(sizes) != self.tensors({**sizes, name: value}):
-                    return None
-            except Exception:  # transformers raises exceptions of all types
-                continue
-            tried.append((value, sizes))
+            value = unless_refused(self._value, name, sizes)
+            is_same = None if value is None else self.is_same(sizes, {**sizes, name: value})
+            if is_same is False:
+                return None
+            if value is not None and is_same:
+                tried.append((value, sizes))
         for by, per in ((leaders, []), (leaders[:1], leaders[1:])):
             ratios = {
                 Fraction(value * prod(sizes[size] for size in per), prod(sizes[size] for size in by))
@@ -248,9 +249,8 @@ class _Measured:
         """
         if not isinstance(default, bool):
             return None
-        try:
-            flipped = self.tensors({_TIED: not default})
-        except Exception:  # transformers raises exceptions of all types
+        flipped = unless_refused(self.tensors, {_TIED: not default})
+        if flipped is None:
             return None
         tied, untied = (self.base, flipped) if default else (flipped, self.base)
         more = [name for name in untied if name not in tied]
@@ -349,20 +349,11 @@ def _accepts(config: Any, validators: Mapping[str, Any], name: str, kind: str) -
 
 
 def _is_valid(validators: Any, value: Any) -> bool:
-    try:
-        for validator in validators:
-            validator(value)
-    except Exception:  # validators raise exceptions of all types
-        return False
-    return True
+    return unless_refused(lambda: [validator(value) for validator in validators]) is not None
 
 
 def _is_converted(config: Any, name: str, value: Any) -> bool:
-    try:
-        config(**{name: deepcopy(value)})
-    except Exception:  # transformers raises exceptions of all types
-        return False
-    return True
+    return unless_refused(lambda: config(**{name: deepcopy(value)})) is not None
 
 
 def every_value_type() -> dict[str, dict[str, list[str]]]:

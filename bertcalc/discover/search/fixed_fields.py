@@ -64,7 +64,6 @@ def _better(lab: Lab, findings: Findings) -> tuple[Lab, Findings] | None:
 
 
 def _suspects(lab: Lab, findings: Findings) -> list[str]:
-    """Return the fields that change a tensor that has no formula."""
     suspects: list[str] = []
     for field in lab.free:
         changed = [lab.build({field: value}) for value in lab.choices[field]]

@@ -23,6 +23,8 @@ from bertcalc.discover.search.config_integers import Recipe, is_config
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
 
+_WITHOUT_NUMBERS = re.compile("meta|NotImplementedError|data-dependent", re.IGNORECASE)
+
 
 class Kernels:
     """Evaluates operations on meta tensors and caches the results for repeated operations, as in equal layers.
@@ -134,7 +136,7 @@ def matrix_products(cls: Any, call: RecordedCall, until: float) -> Folded:
     computed for each token separately. This takes as many multiply-adds as sorting tokens by expert, and does not
     depend on which experts are chosen. Raises Refused, or Ended when the time limit is reached.
     """
-    recorder = _recorder(until)
+    recorder = _Recorder(until)
     _forward(cls, call, until, recorder.watching)
     by_name: Folded = {}
     for (name, line), shapes in recorder.shapes.items():
@@ -170,9 +172,6 @@ def forward_problem(recipe: Recipe, usual: Callable[[], Recipe], cls: Any, until
     return None if not reason or _WITHOUT_NUMBERS.search(reason) else why
 
 
-_WITHOUT_NUMBERS = re.compile("meta|NotImplementedError|data-dependent", re.IGNORECASE)
-
-
 def _fails(recipe: Recipe, cls: Any, masks: tuple[str, ...], lengths: Iterable[int], until: float) -> Problem | None:
     """Return the reason why a forward pass fails at each of these lengths; None if it runs at one of them."""
     why = None
@@ -192,6 +191,8 @@ def compare_flops(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping
     for values in drawn:
         try:
             wrong = _difference(cls, lab, compute, lab.build(values).values)
+        except Ended:
+            raise
         except InputError:
             continue
         compared += 1
@@ -212,6 +213,10 @@ def still_agree(cls: Any, lab: Any, compute: Computed, drawn: Iterable[Mapping[s
             continue
         try:
             wrong = _difference(cls, lab, compute, compute.completed(**values))
+        except Ended:
+            if compared < _COMPARED:
+                raise
+            break
         except InputError:
             continue
         if wrong:
@@ -281,89 +286,98 @@ def _inputs(cls: Any, call: RecordedCall) -> dict[str, Any]:
     return {name: torch.ones(shape, dtype=torch.long, device="meta") for name in names}
 
 
-def _recorder(until: float) -> Any:
-    """Return a recorder. Its class is defined in this function so that the module can be imported without PyTorch."""
-    import torch
-    from torch.nn.modules import module as hooks
+class _Recorder:
+    """Records matrix products and the modules in which they run."""
+
+    def __init__(self, until: float) -> None:
+        from torch.utils.flop_counter import flop_registry
+
+        self.shapes: dict[tuple[str, int], list[Shape]] = {}
+        self._until, self._counted = until, flop_registry
+        self._names: dict[int, str] = {}
+        self._inside: list[Any] = []
+        self._seen = 0
+        self._kernels = Kernels()
+
+    @contextmanager
+    def watching(self, model: Any) -> Iterator[None]:
+        from torch.nn.modules import module as hooks
+
+        self._names = {id(module): name for name, module in model.named_modules()}
+        thread = get_ident()
+
+        def enter(module: Any, _inputs: Any) -> None:
+            if get_ident() == thread:  # hooks are global and run in all threads
+                self._inside.append(module)
+
+        def leave(_module: Any, _inputs: Any, _result: Any) -> None:
+            if get_ident() == thread:
+                self._inside.pop()
+
+        with ExitStack() as watched, _dispatching(self._run):
+            watched.callback(hooks.register_module_forward_pre_hook(enter).remove)
+            watched.callback(hooks.register_module_forward_hook(leave).remove)
+            yield
+
+    def _run(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
+        result = self._kernels(func, args, kwargs)
+        self._seen += 1
+        if not self._seen % 64 and thread_time() > self._until:
+            raise Ended
+        packet = func._overloadpacket
+        if packet in self._counted:
+            flops = self._counted[packet](*args, **kwargs, out_val=result)
+            self._add(_product_shape(packet, args, result), flops, str(packet))
+        elif "scaled_dot_product" in str(packet):
+            raise Refused.because(N_("it uses fused attention, whose FLOPs PyTorch does not count on the meta device"))
+        return result
+
+    def _add(self, shape: Shape | None, flops: int, operation: str) -> None:
+        if shape is None or 2 * prod(shape) != flops:
+            raise Refused.because(N_("it uses {operation}, whose matrix sizes are unknown"), operation=operation)
+        module = self._inside[-1] if self._inside else None
+        line = 0 if module is None or type(module).__module__.startswith("torch.") else _line()
+        shapes = self.shapes.setdefault((self._names.get(id(module), ""), line), [])
+        shapes.append(shape)
+        if self._seen > 50 * _MOST_PRODUCTS or len(shapes) > _MOST_PRODUCTS:
+            raise Refused.because(N_("it has more than {most} matrix products"), most=_MOST_PRODUCTS)
+
+
+def _dispatching(run: Callable[[Any, Any, Mapping[str, Any]], Any]) -> Any:
+    """Return a context manager in which PyTorch runs each operation with ``run``.
+
+    Its class is defined in this function so that the module can be imported without PyTorch.
+    """
     from torch.utils._python_dispatch import TorchDispatchMode
-    from torch.utils.flop_counter import flop_registry
 
-    aten = torch.ops.aten
-
-    class Recorder(TorchDispatchMode):  # type: ignore[misc]
-        """Records matrix products and the modules in which they run."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.shapes: dict[tuple[str, int], list[Shape]] = {}
-            self.names: dict[int, str] = {}
-            self.inside: list[Any] = []
-            self.seen = 0
-            self.kernels = Kernels()
-
+    class Dispatching(TorchDispatchMode):  # type: ignore[misc]
         @classmethod
         def _should_skip_dynamo(cls) -> bool:
             return False  # nothing is compiled; the default method is slow, because it runs for each operation
 
-        @contextmanager
-        def watching(self, model: Any) -> Iterator[None]:
-            """Record all operations of a model, under the names of its modules."""
-            self.names = {id(module): name for name, module in model.named_modules()}
-            thread = get_ident()
-
-            def enter(module: Any, _inputs: Any) -> None:
-                if get_ident() == thread:  # hooks are global and run in all threads
-                    self.inside.append(module)
-
-            def leave(_module: Any, _inputs: Any, _result: Any) -> None:
-                if get_ident() == thread:
-                    self.inside.pop()
-
-            with ExitStack() as watched, self:
-                watched.callback(hooks.register_module_forward_pre_hook(enter).remove)
-                watched.callback(hooks.register_module_forward_hook(leave).remove)
-                yield
-
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             del types
-            result = self.kernels(func, args, kwargs or {})
-            self.seen += 1
-            if not self.seen % 64 and thread_time() > until:
-                raise Ended
-            packet = func._overloadpacket
-            if packet in flop_registry:
-                flops = flop_registry[packet](*args, **(kwargs or {}), out_val=result)
-                self.add(_shape(packet, args, result), flops, str(packet))
-            elif "scaled_dot_product" in str(packet):
-                message = N_("it uses fused attention, whose FLOPs PyTorch does not count on the meta device")
-                raise Refused.because(message)
-            return result
+            return run(func, args, kwargs or {})
 
-        def add(self, shape: Shape | None, flops: int, operation: str) -> None:
-            if shape is None or 2 * prod(shape) != flops:
-                raise Refused.because(N_("it uses {operation}, whose matrix sizes are unknown"), operation=operation)
-            module = self.inside[-1] if self.inside else None
-            line = 0 if module is None or type(module).__module__.startswith("torch.") else _line()
-            shapes = self.shapes.setdefault((self.names.get(id(module), ""), line), [])
-            shapes.append(shape)
-            if self.seen > 50 * _MOST_PRODUCTS or len(shapes) > _MOST_PRODUCTS:
-                raise Refused.because(N_("it has more than {most} matrix products"), most=_MOST_PRODUCTS)
+    return Dispatching()
 
-    def _shape(packet: Any, args: Any, result: Any) -> Shape | None:
-        """Return the dimensions of a product; None for an unknown operation."""
-        if packet in (aten.addmm, aten.baddbmm):
-            args = args[1:]
-        if packet in (aten.mm, aten.addmm):
-            return (*args[0].shape, args[1].shape[1])
-        if packet in (aten.bmm, aten.baddbmm):
-            return (*args[0].shape, args[1].shape[2])
-        if packet == aten.convolution:
-            weight, transposed = args[1], args[6]
-            places = (args[0] if transposed else result).shape
-            return (places[0], *places[2:], *weight.shape)
-        return None
 
-    return Recorder()
+def _product_shape(packet: Any, args: Any, result: Any) -> Shape | None:
+    """Return the dimensions of a product; None for an unknown operation."""
+    import torch
+
+    aten = torch.ops.aten
+    if packet in (aten.addmm, aten.baddbmm):
+        args = args[1:]
+    if packet in (aten.mm, aten.addmm):
+        return (*args[0].shape, args[1].shape[1])
+    if packet in (aten.bmm, aten.baddbmm):
+        return (*args[0].shape, args[1].shape[2])
+    if packet == aten.convolution:
+        weight, transposed = args[1], args[6]
+        places = (args[0] if transposed else result).shape
+        return (places[0], *places[2:], *weight.shape)
+    return None
 
 
 def _line() -> int:

@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from bertcalc.discover.results.conditions import Condition
-from bertcalc.discover.results.search_errors import Ended
-from bertcalc.discover.search.build import Folded
+from bertcalc.discover.search.build import Folded, unless_refused
 from bertcalc.discover.search.config_integers import integers, is_config
 from bertcalc.discover.search.experiments import Lab
 
@@ -60,10 +59,8 @@ def _reset(lab: Lab, fields: Iterable[str], above: str) -> list[str]:
     """
     before, changes = _plain(lab.recipe.config, above), dict[str, str]()
     for field in fields:
-        try:
-            after = _plain(lab.recipe.with_only({field: lab.sizes[field]}), above)
-        except Exception:  # transformers raises exceptions of all types
-            continue
+        config = unless_refused(lab.recipe.with_only, {field: lab.sizes[field]})
+        after = _plain(config, above)
         changes |= {name: f"{name} = {after[name]}" for name in before.keys() & after if after[name] != before[name]}
     return [changes[name] for name in sorted(changes)]
 
@@ -79,17 +76,11 @@ def _plain(config: Any, above: str) -> dict[str, Any]:
 
 def _after(lab: Lab, fields: Iterable[str]) -> dict[str, int]:
     """Return the configuration's integers if only these fields are given, at their current values; empty if refused."""
-    try:
-        return integers(lab.recipe.with_only({field: lab.sizes[field] for field in fields}))
-    except Exception:  # transformers raises exceptions of all types
-        return {}
+    sizes = {field: lab.sizes[field] for field in fields}
+    return unless_refused(lambda: integers(lab.recipe.with_only(sizes))) or {}
 
 
 def _tensors(lab: Lab, fields: Iterable[str]) -> Folded | None:
     """Return the tensors if only these fields are given, at their current values; None if refused."""
-    try:
-        return lab.measure(lab.recipe.with_only({field: lab.sizes[field] for field in fields}), lab.until)
-    except Ended:
-        raise
-    except Exception:  # transformers raises exceptions of all types
-        return None
+    sizes = {field: lab.sizes[field] for field in fields}
+    return unless_refused(lambda: lab.measure(lab.recipe.with_only(sizes), lab.until))

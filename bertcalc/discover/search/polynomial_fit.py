@@ -138,7 +138,6 @@ def fit(samples: Sequence[Values], numbers: Sequence[int], *, counting: bool = F
 
 
 def _of(fields: list[str], samples: Sequence[Values], numbers: Sequence[int], counting: bool) -> Fit | None:
-    """Return the simplest formula in these fields, or None."""
     products = _TermValues.of(_products(fields), fields, samples)
     if fitted := _search(products, None, numbers, 1, 3):
         return fitted
@@ -171,7 +170,6 @@ def _determined(fields: list[str], samples: Sequence[Values], numbers: Sequence[
 
 
 def _products(fields: list[str]) -> list[FittedTerm]:
-    """Return products and quotients of fields, the simplest first."""
     single = [FittedTerm((field,)) for field in fields]
     pairs = [FittedTerm(pair) for pair in combinations_with_replacement(fields, 2)]
     quotients = [
@@ -182,7 +180,6 @@ def _products(fields: list[str]) -> list[FittedTerm]:
 
 
 def _specials(fields: list[str], samples: Sequence[Values], numbers: Sequence[int], counting: bool) -> list[FittedTerm]:
-    """Return terms with a rounded quotient or a bound."""
     specials: list[Rounding | Bound] = []
     common = gcd(*numbers)
     for field in fields:

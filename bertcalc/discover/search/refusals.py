@@ -3,12 +3,11 @@
 import json
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 from bertcalc.discover.results.field_paths import leaf_fields
 from bertcalc.discover.results.search_errors import Refused
-from bertcalc.discover.search.build import build_model
+from bertcalc.discover.search.build import build_model, unless_refused
 from bertcalc.discover.search.config_integers import build_config
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import Problem
@@ -18,7 +17,7 @@ _KINDS = {
     "int": N_("a whole number"),
     "float": N_("a number"),
     "bool": N_("true or false"),
-    "str": N_("a text"),
+    "str": N_("a string"),
     "list": N_("a list"),
     "dict": N_("an object"),
 }
@@ -71,24 +70,29 @@ def _named(number: int, leaves: Mapping[str, Any]) -> str:
 def _at_fault(config: Any, cls: Any, fields: Mapping[str, Any], leaves: Mapping[str, Any], until: float) -> Problem:
     """Return the problem with the first field without which the class can be built, or a problem without a field."""
     for path, value in list(leaves.items())[:_MOST_TRIED]:
-        with suppress(Exception):  # transformers raises exceptions of all types
-            reduced = build_config(config, cls, _without(fields, path.split(".")))
-            build_model(cls, reduced, until)
-            usual = _default(reduced, path)
-            if not isinstance(usual, int | float | str):
-                message = N_(
-                    "transformers cannot build this model with {size} = {value}, but can without it. transformers "
-                    "says: {reason}"
-                )
-                return Problem.of(message, size=path, value=_written(value))
-            message = N_(
-                "transformers cannot build this model with {size} = {value}, but can with the default, {usual}. "
-                "transformers says: {reason}"
-            )
-            return Problem.of(message, size=path, value=_written(value), usual=_written(usual))
+        if problem := unless_refused(_problem_with, config, cls, fields, path, value, until):
+            return problem
     return Problem.of(
         N_("transformers cannot build this model, and no single field is the cause. transformers says: {reason}")
     )
+
+
+def _problem_with(config: Any, cls: Any, fields: Mapping[str, Any], path: str, value: Any, until: float) -> Problem:
+    """Return the problem with a field. Raises any exception if the class cannot be built without it."""
+    reduced = build_config(config, cls, _without(fields, path.split(".")))
+    build_model(cls, reduced, until)
+    usual = _default(reduced, path)
+    if not isinstance(usual, int | float | str):
+        message = N_(
+            "transformers cannot build this model with {size} = {value}, but can without it. "
+            "transformers says: {reason}"
+        )
+        return Problem.of(message, size=path, value=_written(value))
+    message = N_(
+        "transformers cannot build this model with {size} = {value}, but can with the default, {usual}. "
+        "transformers says: {reason}"
+    )
+    return Problem.of(message, size=path, value=_written(value), usual=_written(usual))
 
 
 def _without(fields: Mapping[str, Any], path: list[str]) -> dict[str, Any]:
@@ -99,12 +103,10 @@ def _without(fields: Mapping[str, Any], path: list[str]) -> dict[str, Any]:
 
 
 def _default(config: Any, path: str) -> Any:
-    """Return a field's value in a configuration; None if the configuration does not have the field."""
     for name in path.split("."):
         config = config.get(name) if isinstance(config, dict) else getattr(config, name, None)
     return config
 
 
 def _written(value: Any) -> str:
-    """Write a value as in a config.json, shortened."""
     return shorten(json.dumps(value, ensure_ascii=False, default=str))

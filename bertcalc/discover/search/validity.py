@@ -128,7 +128,6 @@ class _Inspector:
         return sum(self.inside(sample) and self.agrees(sample) for sample in self._wild)
 
     def agrees(self, sample: Sample | Failure) -> bool:
-        """Whether the class accepts a sample's values and the formulas are right for them."""
         if id(sample) not in self._judged:
             self._judged[id(sample)] = isinstance(sample, Sample) and not wrong(self.findings.kinds, sample)
         return self._judged[id(sample)]
@@ -173,7 +172,6 @@ class _Inspector:
         return len(ratios), sum(max(ratio, 1 / ratio) if ratio > 0 else 99 for ratio in ratios)
 
     def _reduced(self, sample: Sample | Failure) -> Sample | Failure:
-        """Reduce a bad configuration to as few changed fields as possible."""
         size = len(self._changed(sample.values))
         while size := size // 2:
             changes = self._changed(sample.values)
@@ -358,7 +356,6 @@ class _Inspector:
                 self._build_all([{smaller: factor * base[larger]} for smaller, larger in together.items()])
 
     def build_random(self) -> list[Sample | Failure]:
-        """Build configurations with random sizes that meet the conditions."""
         samples = [
             self.lab.build(values) for values in islice(draw_sizes(self.lab, self.names, self.conditions), _WILD)
         ]

@@ -67,7 +67,6 @@ def _asked(kind: type[Config], key: str, value: Any, near: str) -> Problem:
 
 
 def _missing(config: Config, content: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a remark if sizes are missing from a file."""
     kind = type(config)
     wanted = {kind.own_name(field): field for field in (*_SIZES, *OWN_DIMENSIONS) if kind.has(field)}
     wanted = {name: field for name, field in wanted.items() if name not in kind.undeclared}
@@ -82,7 +81,6 @@ def _chunked(kind: type[Config], content: Mapping[str, Any]) -> bool:
 
 
 def _of_chunks(kind: type[Config], content: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a remark if feed-forward networks process a sequence in chunks."""
     if _chunked(kind, content):
         chunk = content[_CHUNK]
         message = N_(
@@ -92,7 +90,6 @@ def _of_chunks(kind: type[Config], content: Mapping[str, Any]) -> Iterator[Probl
 
 
 def _of_labels(content: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield a remark if num_labels differs from the number of names in id2label."""
     labels, count = content.get("id2label"), values["num_labels"]
     if labels is not None and count != len(labels):
         yield of_labels(count, len(labels))
@@ -127,7 +124,10 @@ def _unread(kind: type[Config], keys: Mapping[str, Any], content: Mapping[str, A
 
 def _of_quantization(key: str, settings: Any) -> Problem:
     """The remark on weights that are stored with fewer bits; ``quantization`` is MLX's key."""
-    method = settings.get("quant_method", settings.get("bits")) if isinstance(settings, dict) else settings
+    method = settings
+    if isinstance(settings, dict):
+        flags = (name for name, value in settings.items() if value is True)  # such as load_in_4bit
+        method = settings.get("quant_method", settings.get("bits")) or next(flags, "?")
     message = N_(
         "{key} ({method}): the number of parameters stays the same, but the quantized weights take fewer bytes than "
         "shown here."
@@ -136,7 +136,6 @@ def _of_quantization(key: str, settings: Any) -> Problem:
 
 
 def _is_checked(kind: type[Config], key: str) -> bool:
-    """Whether the family accepts a single value of a key and refuses all others."""
     return any(problem.field == key for problem in kind.refused({key: "another"}))
 
 

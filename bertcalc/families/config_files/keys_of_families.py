@@ -60,15 +60,8 @@ _ELSEWHERE = frozenset(
         *("block_per_row", "channel_shrink_ratio", "classifier_activation", "concat_input", "conv_kernel_size"),
         *("conv_window", "coordinate_size", "default_language", "dim_bbox", "enable_pronunciation", "enable_shape"),
         *("entity_emb_size", "entity_vocab_size", "has_relative_attention_bias", "hash_code_len", "head_dim"),
-        *(
-            "encoder_width",
-            "fusion_layer",
-            "head_ratio",
-            "image_size",
-            "initializer_factor",
-            "input_embedding_size",
-            "input_size",
-        ),
+        *("encoder_width", "fusion_layer", "head_ratio", "image_size", "initializer_factor", "input_embedding_size"),
+        "input_size",
         *("intermediate_groups", "intra_bottleneck_size", "key_query_shared_bottleneck", "l_layers", "languages"),
         *("max_2d_position_embeddings", "max_grid_col_position_embeddings", "max_rel_2d_pos", "max_rel_pos"),
         *("max_xpath_tag_unit_embeddings", "modality_type_vocab_size", "multi_query", "num_channels"),
@@ -76,14 +69,8 @@ _ELSEWHERE = frozenset(
         *("output_embedding_size", "patch_size", "pooler_hidden_size", "project_dim", "projection_dim"),
         *("pronunciation_vocab_size", "q_groups", "qkv_bias", "quant_mode", "question_token_id", "r_layers"),
         *("rope_parameters", "rope_scaling", "rope_theta", "rotary_dim", "rotary_value", "segment_means_seq_len"),
-        *(
-            "shape_vocab_size",
-            "true_hidden_size",
-            "use_bottleneck",
-            "visual_embedding_dim",
-            "visual_feat_dim",
-            "x_layers",
-        ),
+        *("shape_vocab_size", "true_hidden_size", "use_bottleneck", "visual_embedding_dim", "visual_feat_dim"),
+        "x_layers",
     )
 )
 _OLDEST = ("bert", "gpt2")  # their files from 2019 name no type, and other types have the same keys
@@ -97,6 +84,9 @@ LIKE_BERT = N_(
 GUESSED = N_(
     "This file has no model_type and too few sizes to recognize the family. It is read as bert, so the count is a "
     "guess. Add the model_type."
+)
+_OF_STREAM = re.compile(
+    r"(?!pooler|_)(?P<stream>.{1,30})_(?:hidden_size|num_(?:hidden_)?layers|num_attention_heads|intermediate_size)"
 )
 
 
@@ -117,7 +107,7 @@ def recognized(content: Mapping[str, Any]) -> RecognizedFamily:
         if family := next((family for family in FAMILIES.values() if family in of_classes), None):
             return RecognizedFamily(family)
         message = N_("architectures {value} is not supported: bertcalc's model families are {known}.")
-        raise InputError(problem("architectures", names, message, known=_family_names()))
+        raise InputError(problem("architectures", names, message, known=", ".join(FAMILIES)))
     return _of_keys(content)
 
 
@@ -131,7 +121,7 @@ def _of_type(model_type: Any) -> Family:
         words = {"value": quoted(model_type), "name": near}
         raise InputError(Problem("model_type", model_type, message, words, ({"model_type": near},)))
     message = N_("model_type {value} is not supported: bertcalc's model families are {known}.")
-    raise InputError(problem("model_type", model_type, message, known=_family_names()))
+    raise InputError(problem("model_type", model_type, message, known=", ".join(FAMILIES)))
 
 
 def of_remote_type(model_type: Any) -> Problem | None:
@@ -211,11 +201,6 @@ def _of_second_stream(content: Mapping[str, Any]) -> list[str]:
     return [match[0] for match in sizes if often[match["stream"]] > 1]
 
 
-_OF_STREAM = re.compile(
-    r"(?!pooler|_)(?P<stream>.{1,30})_(?:hidden_size|num_(?:hidden_)?layers|num_attention_heads|intermediate_size)"
-)
-
-
 def _is_foreign(kind: type[Config], key: str) -> bool:
     """Whether a key is a size under another program's name, or resembles no field of a family."""
     return key in OTHER_NAMES or not (key.startswith("_") or near_field(kind, key))
@@ -223,10 +208,6 @@ def _is_foreign(kind: type[Config], key: str) -> bool:
 
 def _default() -> Family:
     return next(iter(FAMILIES.values()))
-
-
-def _family_names() -> str:
-    return ", ".join(FAMILIES)
 
 
 def listed(names: Any) -> list[str]:

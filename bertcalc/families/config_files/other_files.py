@@ -28,16 +28,16 @@ class _FileKind(NamedTuple):
 def explained(content: Any) -> Problem | None:
     """The problem with a file that is not a model's config.json; None if it may be a config.json."""
     if isinstance(content, list):
-        return Problem.of(_MODULES) if content and all(map(_is_module, content)) else None
+        return (
+            Problem.of(_MODULES)
+            if content and all(isinstance(entry, dict) and {"path", "type"} <= entry.keys() for entry in content)
+            else None
+        )
     if not isinstance(content, Mapping):
         return None
     files = _ADAPTERS if content.keys() & SIZE_NAMES else (*_ADAPTERS, *_FILES)
     file = next((file for file in files if file.matches(content)), None)
     return file and Problem.of(file.message, "", None, **file.values(content))
-
-
-def _is_module(entry: Any) -> bool:
-    return isinstance(entry, dict) and {"path", "type"} <= entry.keys()
 
 
 def _any(*keys: str) -> Callable[[Mapping[str, Any]], bool]:
@@ -57,23 +57,6 @@ def dense_layer(content: Mapping[str, Any]) -> Linear | None:
     return Linear(inputs, outputs, bias=content.get("bias") is not False)
 
 
-def _parameters(content: Mapping[str, Any]) -> dict[str, object]:
-    return {"count": layer.num_parameters()} if (layer := dense_layer(content)) else {}
-
-
-def _adapter(content: Mapping[str, Any]) -> dict[str, object]:
-    base = content.get("base_model_name_or_path")
-    return {"kind": quoted(content["peft_type"]), "base": quoted(base) if base else N_("a base model")}
-
-
-def _is_of_tokens(content: Mapping[str, Any]) -> bool:
-    return bool(content) and all(key.endswith(("_token", "_tokens")) for key in content)
-
-
-def _is_vocabulary(content: Mapping[str, Any]) -> bool:
-    return len(content) > 100 and all(map(is_int, content.values()))
-
-
 _MODULES = N_(
     "This is the modules.json of sentence-transformers, the list of its modules: use the config.json of its first "
     "module, the Transformer, instead."
@@ -89,7 +72,10 @@ _ADAPTERS = (
             "adapter, use its own config.json. To count the adapter, paste this file as text."
         ),
         _any("peft_type"),
-        _adapter,
+        lambda content: {
+            "kind": quoted(content["peft_type"]),
+            "base": quoted(base) if (base := content.get("base_model_name_or_path")) else N_("a base model"),
+        },
     ),
     _FileKind(
         N_(
@@ -107,7 +93,7 @@ _FILES = (
             "model before it."
         ),
         lambda content: dense_layer(content) is not None,
-        _parameters,
+        lambda content: {"count": layer.num_parameters()} if (layer := dense_layer(content)) else {},
     ),
     _FileKind(
         N_("This is the config.json of a sentence-transformers Pooling layer, which has no parameters."),
@@ -143,14 +129,17 @@ _FILES = (
         N_("This is a tokenizer.json, the tokenizer itself: use the model's config.json instead."),
         _all("added_tokens", "model"),
     ),
-    _FileKind(N_("This is the list of special tokens: use the model's config.json instead."), _is_of_tokens),
+    _FileKind(
+        N_("This is the list of special tokens: use the model's config.json instead."),
+        lambda content: bool(content) and all(key.endswith(("_token", "_tokens")) for key in content),
+    ),
     _FileKind(
         N_("This is a tokenizer_config.json: use the model's config.json instead."),
         _any(*_TOKENIZER, "special_tokens_map_file", "clean_up_tokenization_spaces", "model_max_length"),
     ),
     _FileKind(
         N_("This is a vocabulary with {count} tokens: use the model's config.json instead."),
-        _is_vocabulary,
+        lambda content: len(content) > 100 and all(map(is_int, content.values())),
         lambda content: {"count": len(content)},
     ),
     _FileKind(

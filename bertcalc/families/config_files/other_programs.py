@@ -30,10 +30,6 @@ def _is_set(value: Any) -> bool:
     return value is not None and value is not False and value != 0
 
 
-def _several(value: Any) -> bool:
-    return is_int(value) and value > 1
-
-
 _JINA = N_(
     "{key} {value}: this is jina-v2's BERT or a similar model, with ALiBi instead of a position table or with "
     "gated feed-forward networks. bertcalc does not support it."
@@ -71,7 +67,7 @@ _PROGRAMS = (
     _OtherProgram(lambda value: value == "alibi", ("position_embedding_type",), _JINA),
     _OtherProgram(lambda value: _is_set(value) and value != "original", ("feed_forward_type",), _JINA),
     _OtherProgram(_is_set, ("use_relative_position", "max_relative_position"), _NEZHA),
-    _OtherProgram(_several, _EXPERT_KEYS, _EXPERTS),
+    _OtherProgram(lambda value: is_int(value) and value > 1, _EXPERT_KEYS, _EXPERTS),
     _OtherProgram(_is_set, ("glyph_embedding_dim", "pinyin_map_len"), _GLYPHS),
     _OtherProgram(_is_set, ("lora_adaptations",), _LORA),
     _OtherProgram(_is_set, ("attention_window", "attention_dilation"), _LONGFORMER),

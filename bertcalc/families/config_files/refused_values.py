@@ -60,13 +60,9 @@ def _of_rope(kind: type[Config], content: Mapping[str, Any]) -> Iterator[Problem
 
 def _of_layers(kind: type[Config], content: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Problem]:
     types, layers = content.get("layer_types"), values[kind.own_name("num_hidden_layers")]
-    if types is None or (isinstance(types, list) and len(types) == layers and all(map(_is_layer_type, types))):
-        return
-    yield _problem("layer_types", types, _NO_LAYERS, layers=layers)
-
-
-def _is_layer_type(name: Any) -> bool:
-    return isinstance(name, str) and name in LAYER_TYPES
+    known = isinstance(types, list) and all(isinstance(name, str) and name in LAYER_TYPES for name in types)
+    if types is not None and not (known and len(types) == layers):
+        yield _problem("layer_types", types, _NO_LAYERS, layers=layers)
 
 
 def _second_names(kind: type[Config], content: Mapping[str, Any]) -> Iterator[Problem]:

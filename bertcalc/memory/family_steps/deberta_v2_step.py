@@ -195,12 +195,10 @@ def _make_ones(run: Pass, _step: Step) -> None:
 
 
 def _make_no_positions(run: Pass, step: Step) -> None:
-    """Create zeros in place of position embeddings."""
     run.hold(step.within, {"no_positions": run.tape.new(step.gives.shape, run.width)})
 
 
 def _mask_padding(run: Pass, step: Step) -> SimulatedTensor:
-    """Multiply the embeddings by the mask."""
     (x,) = run.taken(step)
     run.hold(step.within, {"mask": run.tape.to(run.tape.unsqueeze(run.values["ones"], 2), x.item)})
     return run.tape.multiply(x, run.values["mask"])
@@ -241,8 +239,7 @@ def _log_buckets(tape: Tape, v: Frame, relative_pos: SimulatedTensor) -> Simulat
     v.abs_pos = made(INT64, made(BOOL, made(BOOL), made(BOOL)), tape.new((), INT64), made(INT64))
     # ceil(log(abs_pos / mid) / log(...) * (mid - 1)) + mid
     v.log_pos = made(
-        FLOAT32,
-        made(FLOAT32, made(FLOAT32, made(FLOAT32, made(FLOAT32, made(FLOAT32)), tape.like(tape.new(()))))),
+        FLOAT32, made(FLOAT32, made(FLOAT32, made(FLOAT32, made(FLOAT32, made(FLOAT32)), tape.like(tape.new(())))))
     )
     return made(FLOAT32, made(BOOL), made(FLOAT32), made(FLOAT32))
 

@@ -27,13 +27,11 @@ def _last_token(run: Pass, step: Step) -> SimulatedTensor:
 
 
 def _tokens(run: Pass, step: Step) -> SimulatedTensor:
-    """Select one choice of each sequence, or average all choices."""
     tape, (x,) = run.tape, run.taken(step)
     return tape.squeeze(tape.mean(x, 1), 1) if step.operation == "mean" else tape.select(x)
 
 
 def _chosen_token(run: Pass, step: Step) -> SimulatedTensor:
-    """Select the last token of each choice."""
     tape, (x,) = run.tape, run.taken(step)
     run.hold(step.within, {"cls_index": tape.new((*x.shape[:2], 1, x.shape[3]), INT64)})
     return tape.squeeze(tape.gather(x, run.values["cls_index"]), 2)
@@ -41,7 +39,6 @@ def _chosen_token(run: Pass, step: Step) -> SimulatedTensor:
 
 @frame
 def _losses(run: Pass, v: Frame, logits: list[SimulatedTensor]) -> list[SimulatedTensor]:
-    """Return the language-modeling loss and the loss of the choices."""
     tape, labels, (words, choices) = run.tape, run.batch["labels"], logits
     if prod(choices.shape[:-1]) != run.batch_size:
         values = {"architecture": run.model.cls.name}

@@ -11,7 +11,6 @@ from bertcalc.model.trace import Step
 
 
 def _buckets(run: Pass, step: Step) -> SimulatedTensor:
-    """The bucket of the distance between each pair of tokens."""
     tape, square = run.tape, step.takes[0].shape
     run.values |= {name: tape.new(square[:1], INT64) for name in ("rows", "columns")}
     run.values["distances"] = tape.new(square, INT64)
@@ -45,8 +44,5 @@ def _bias(run: Pass, step: Step) -> SimulatedTensor:
 
 register(
     MPNetConfig,
-    Overrides(
-        steps={"position_bias": _bias},
-        ids={"position": positions_after_padding, "relative position": _buckets},
-    ),
+    Overrides(steps={"position_bias": _bias}, ids={"position": positions_after_padding, "relative position": _buckets}),
 )

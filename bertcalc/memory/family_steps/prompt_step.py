@@ -34,13 +34,7 @@ def _prompts(run: Pass, step: Step) -> SimulatedTensor:
     return run.tape.to(prompts, run.width)
 
 
-def _inputs_embeds(run: Pass, step: Step) -> SimulatedTensor:
-    prompts, words = run.taken(step)
-    return run.tape.cat(prompts, words, 1)
-
-
 def _prefix_tokens(run: Pass, step: Step) -> SimulatedTensor:
-    """Look up the rows of the virtual tokens for each sequence."""
     numbers = run.values["prompt_tokens"] = run.tape.new(step.takes[0].shape, INT64)
     return run.call(step, numbers)
 
@@ -71,6 +65,11 @@ def _prefixed(run: Pass, step: Step) -> SimulatedTensor:
 
 def _earlier(name: str, layer: int) -> str:
     return f"past_key_values.{layer}.{name}"
+
+
+def _inputs_embeds(run: Pass, step: Step) -> SimulatedTensor:
+    prompts, words = run.taken(step)
+    return run.tape.cat(prompts, words, 1)
 
 
 STEPS: Mapping[str, Callable[[Pass, Step], SimulatedTensor | None]] = {

@@ -20,11 +20,6 @@ def _positions(run: Pass, step: Step) -> SimulatedTensor:
     return usual_positions(run, step)
 
 
-def _types(run: Pass, step: Step) -> SimulatedTensor:
-    """The token type ids, from a buffer unless the caller passes them."""
-    return run.batch.get("token_type_ids") or run.buffers["token_type_ids"]
-
-
 def _make_masks(run: Pass, _step: Step) -> None:
     """Create the attention mask, with or without padding, and the mask for the cross-attention."""
     if run.padded:
@@ -64,15 +59,10 @@ def _hidden(run: Pass, v: Frame, seen: SimulatedTensor) -> SimulatedTensor:
 
 
 def _distances(run: Pass, step: Step) -> SimulatedTensor:
-    """The indices of the distance embeddings."""
     tape, (queries, keys) = run.tape, step.takes[0].shape
     made = [tape.new(shape, INT64) for shape in ((queries,), (keys,), (queries, keys))]
     run.hold(step.within, {f"{step.within}.{number}": tensor for number, tensor in enumerate(made)})
     return tape.like(tape.like(made[2]))
-
-
-def _product(run: Pass, step: Step) -> SimulatedTensor:
-    return run.tape.einsum(EQUATIONS[step.place.role], *run.taken(step))
 
 
 def _context(run: Pass, step: Step) -> SimulatedTensor | None:
@@ -87,8 +77,15 @@ def _context(run: Pass, step: Step) -> SimulatedTensor | None:
 register(
     FOUR,
     Overrides(
-        steps={**dict.fromkeys(EQUATIONS, _product), "context": _context},
-        ids={"position": _positions, "token type": _types, "distance": _distances},
+        steps={
+            **dict.fromkeys(EQUATIONS, lambda run, step: run.tape.einsum(EQUATIONS[step.place.role], *run.taken(step))),
+            "context": _context,
+        },
+        ids={
+            "position": _positions,
+            "token type": lambda run, _step: run.batch.get("token_type_ids") or run.buffers["token_type_ids"],
+            "distance": _distances,
+        },
         asides={"masks": _make_masks},
     ),
 )

@@ -38,7 +38,7 @@ IN_16_BITS = N_(
 )
 MASTERS = N_("With an adapter, master weights are not simulated: choose a precision without them.")
 TWO_TYPES = N_(
-    "Products in {dtype} are not simulated in this precision: choose the same 16-bit type for both, or float32."
+    "Matrix products in {dtype} are not simulated in this precision: choose the same 16-bit type for both, or float32."
 )
 UNKNOWN = N_("The memory of {architecture} is not simulated yet.")
 
@@ -287,7 +287,6 @@ def unknown_peaks(model: Model) -> Problem | None:
 
 
 def _unknown_under_autocast(model: Model, plan: Plan) -> Problem | None:
-    """The problem if the plan uses AMP and the model's memory is not simulated under AMP; otherwise None."""
     if not PRECISIONS[plan.precision].autocast:
         return None
     relative = getattr(model.config, "relative_attention", False) or version_of(model.config).distances
@@ -297,7 +296,6 @@ def _unknown_under_autocast(model: Model, plan: Plan) -> Problem | None:
 
 
 def _unknown_with_changes(model: Model, precision: Precision | Dtype) -> Problem | None:
-    """The problem if the memory of a changed model is not simulated in a precision; otherwise None."""
     values: dict[str, Any] = {"architecture": model.cls.name}
     packs = next((change.packs for change in model.changes if change.packs), "")
     for change in model.changes:

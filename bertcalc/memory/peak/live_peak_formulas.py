@@ -10,14 +10,15 @@ the same number of layers. At other sizes, a live number has no value.
 (2614309352, 4541129960)
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
+from itertools import chain
 from typing import Any, NamedTuple, cast
 
 from bertcalc.config.fields import SIZES
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.live.live_formulas import live_reading, live_size, with_formula
-from bertcalc.memory.fit import Polynomial
+from bertcalc.memory.fit import LargestFit, Polynomial, most
 from bertcalc.memory.footprint import steady_bytes
 from bertcalc.memory.held_formulas import held, staying_sizes
 from bertcalc.memory.peak.peak_formulas import (
@@ -25,6 +26,7 @@ from bertcalc.memory.peak.peak_formulas import (
     Products,
     Terms,
     TopMoments,
+    added,
     bytes_in_8_bits,
     can_be_largest,
     frozen_layers,
@@ -36,11 +38,10 @@ from bertcalc.memory.peak.peak_formulas import (
     top_moments,
 )
 from bertcalc.memory.plan import Inference, Plan
-from bertcalc.memory.timeline import Area
+from bertcalc.memory.timeline import AREAS, Area
 from bertcalc.model.change import CHANGE_SIZES
 from bertcalc.model.formula import symbolic_model
 from bertcalc.model.model import Model
-from bertcalc.text.live_choices import largest, place_of_largest
 from bertcalc.text.live_numbers import FigureBound, LiveNode, live, node_of, plain_value, staying, within
 
 # The variables of the polynomials: the sizes that sliders move. The head size replaces hidden_size, because hidden_size
@@ -53,7 +54,7 @@ class LivePeak(NamedTuple):
     """The bytes at the peak, in total and by area; within ``bounds``, the peak stays at the same point in time."""
 
     num_bytes: int
-    areas: dict[Area, int]
+    areas: Mapping[Area, int]
     bounds: tuple[FigureBound, ...]
 
 
@@ -61,57 +62,128 @@ class LivePeak(NamedTuple):
 def live_peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> LivePeak:
     """The peak of a step as live numbers; the batch and the plan are fixed."""
     present = peak(model, how, batch_size, sequence_length)
-    bounds = regime(model, how, sequence_length)
-    states = _states_in_8_bits(model, how)
     moments = top_moments(model, how, batch_size, sequence_length, _FREE)
-    sizes = _FreeSizes(model)
-    areas = [
-        {area: sizes.value(polynomial) for area, polynomial in parts.items()}
-        for parts in _by_area(moments, sizes.period)
-    ]
-    if states:
-        areas = [parts | {"optimizer states": parts.get("optimizer states", 0) + states} for parts in areas]
-    figures = [_added(list(parts.values())) for parts in areas]
-    place = place_of_largest(figures)
-    alike = [FigureBound(_chosen([int(parts.keys() == present.areas.keys()) for parts in areas], place), 1)]
+    nodes = _peak_nodes(moments, model.config.layer_period, node_of(_states_in_8_bits(model, how)))
+    totals = [*map(_products(model).sum, nodes.totals)]
+    at = totals.index(max(totals))
+    bounds, place = regime(model, how, sequence_length), live(at, nodes.place)
+    alike = nodes.alike(present.areas)
+    with_these_areas = within(place, (*bounds, FigureBound(_element(alike[at], alike, place), 1)))
     return LivePeak(
-        within(largest(figures), bounds),
-        {
-            area: within(_chosen([parts.get(area, 0) for parts in areas], place), (*bounds, *alike))
-            for area in present.areas
-        },
+        within(live(present.num_bytes, nodes.largest), bounds),
+        {area: _element(count, nodes.areas[area], with_these_areas) for area, count in present.areas.items()},
         (*bounds, staying(place)),
     )
 
 
-def live_growths(
-    model: Model, how: Plan | Inference, field: str, batch_size: int, sequence_length: int
-) -> list[Polynomial]:
-    """The polynomials of ``peak_formulas.growths`` with live coefficients.
+def _element(value: int, nodes: tuple[Any, ...], place: int) -> int:
+    return cast(int, live(value, LiveNode("element", (nodes, node_of(place)))))
 
-    The list can be longer than the result of ``growths``, because different polynomials are the largest at other sizes.
+
+class _PeakNodes:
+    """The nodes of a peak and its areas. They do not depend on the values of the free sizes.
+
+    ``totals`` are the polynomials of all bytes at each point in time, without ``states``.
     """
+
+    def __init__(self, moments: TopMoments, period: int, states: Any) -> None:
+        self._parts: list[dict[Area, Any]] = [
+            {area: _node(terms, period) for area, terms in areas.items()} for areas in moments
+        ]
+        if states:
+            for parts in self._parts:
+                parts["optimizer states"] = LiveNode("+", (parts.get("optimizer states", 0), states))
+        self.totals = [added(areas.values()) for areas in moments]
+        figures = tuple(LiveNode("+", tuple(parts.values())) if parts else 0 for parts in self._parts)
+        self.largest, self.place = LiveNode("largest", (figures,)), LiveNode("place_of_largest", (figures,))
+        self.areas = {area: tuple(parts.get(area, 0) for parts in self._parts) for area in AREAS}
+
+    def alike(self, areas: Mapping[Area, int]) -> tuple[int, ...]:
+        """For each point in time, 1 if exactly these areas are in memory, otherwise 0."""
+        return tuple(int(parts.keys() == areas.keys()) for parts in self._parts)
+
+
+_peak_nodes = lru_cache(maxsize=16)(_PeakNodes)
+
+
+class LiveGrowths(NamedTuple):
+    """The polynomials of ``peak_formulas.growths``: at the present sizes, and as nodes.
+
+    There can be more of them, because different polynomials are the largest at other sizes.
+    """
+
+    present: tuple[Polynomial, ...]
+    nodes: tuple[Any, ...]
+
+    def most(self, usable: int, positions: int | None = None) -> LargestFit:
+        """The result of ``fit.most`` at the present sizes, with one of the polynomials of ``peak_formulas.growths``."""
+        answer = most(self.present, usable, positions)
+        deciding = [growth for growth in self.present if growth.largest(usable) == answer.memory]
+        return answer._replace(growth=can_be_largest(deciding, _terms)[0])
+
+    def most_fitting(self, usable: int, positions: int | None = None) -> tuple[int, int]:
+        """The result of ``fit.most_fitting`` as live numbers."""
+        numbers = most(self.present, usable, positions).numbers
+        return cast(tuple[int, int], live(numbers, _most_fitting(self.nodes, usable, positions)))
+
+
+@lru_cache(maxsize=32)
+def _most_fitting(nodes: tuple[Any, ...], usable: int, positions: int | None) -> LiveNode:
+    return LiveNode("most_fitting", (nodes, usable, positions))
+
+
+def _terms(growth: Polynomial) -> Terms:
+    return {(power, growth.start): count for power, count in enumerate(growth[1:4])}
+
+
+def live_growths(model: Model, how: Plan | Inference, field: str, batch_size: int, sequence_length: int) -> LiveGrowths:
+    """The polynomials of ``peak_formulas.growths`` with live coefficients."""
     call = {"batch_size": batch_size, "sequence_length": sequence_length}
     first = live_peak(model, how, **{**call, field: 1}).num_bytes
     if field == "batch_size" and most_sequences(model):
-        return [Polynomial(first, first, 0, 0)]
-    sizes, states = _FreeSizes(model), _states_in_8_bits(model, how)
-    polynomials = []
-    for start, end in growth_ranges(model, field):
-        bounds = regime(model, how, start if field == "sequence_length" else sequence_length)
+        growths = [Polynomial(first, first, 0, 0)]
+        return LiveGrowths(plain_value((*growths,)), node_of((*growths,)))
+    ranges, states, products = growth_ranges(model, field), _states_in_8_bits(model, how), _products(model)
+    bounds = (regime(model, how, start if field == "sequence_length" else sequence_length) for start, _end in ranges)
+    first = within(first, (*chain.from_iterable(bounds),))  # in all polynomials, so all have these bounds
+    present, nodes = list[Polynomial](), list[Any]()
+    for start, end in ranges:
         moments = top_moments(model, how, **{**call, field: start}, free=(field, *_FREE))
-        for coefficients in _by_power(moments, sizes.period):
-            constant, linear, square = map(sizes.value, coefficients)
-            polynomials.append(Polynomial(first, within(constant + states, bounds), linear, square, start, end))
+        coefficients = _by_power(moments)
+        nodes += _growth_nodes(moments, model.config.layer_period, node_of(first), node_of(states), start, end)
+        for powers in coefficients:
+            constant, linear, square = map(products.sum, powers)
+            present.append(Polynomial(int(first), constant + int(states), linear, square, start, end))
+    return LiveGrowths((*present,), (*nodes,))
+
+
+@lru_cache(maxsize=16)
+def _by_power(moments: TopMoments) -> list[tuple[Terms, Terms, Terms]]:
+    """The bytes at each point in time: the constant, linear and quadratic coefficients in the first free size.
+
+    Each coefficient is a polynomial of the other free sizes.
+    """
+    coefficients: list[tuple[Terms, Terms, Terms]] = []
+    for areas in moments:
+        powers: tuple[dict[Monomial, int], ...] = ({}, {}, {})
+        for terms in areas.values():
+            for (power, *others), count in terms.items():
+                powers[power][(*others,)] = powers[power].get((*others,), 0) + count
+        coefficients.append((powers[0], powers[1], powers[2]))
+    return coefficients
+
+
+@lru_cache(maxsize=16)
+def _growth_nodes(
+    moments: TopMoments, period: int, first: Any, states: Any, start: int, end: int | None
+) -> list[tuple[Any, ...]]:
+    """The polynomial at each point in time, with nodes instead of numbers."""
+    polynomials = []
+    for powers in _by_power(moments):
+        constant, linear, square = (_node(terms, period) for terms in powers)
+        constant = LiveNode("+", (constant, states)) if states else constant
+        polynomials.append((first, constant, linear, square, start, end))
     return polynomials
-
-
-def present_growths(live_polynomials: Sequence[Polynomial]) -> list[Polynomial]:
-    """Reduce ``live_growths`` to the result of ``peak_formulas.growths``: fewer polynomials, with plain integers."""
-    return can_be_largest(
-        [Polynomial(*plain_value(tuple(polynomial))) for polynomial in live_polynomials],
-        lambda polynomial: {(power, polynomial.start): count for power, count in enumerate(polynomial[1:4])},
-    )
 
 
 def _states_in_8_bits(model: Model, how: Plan | Inference) -> int:
@@ -132,54 +204,22 @@ def live_steady_bytes(model: Model, plan: Plan) -> int:
     return live_reading(steady_bytes, model, plan)
 
 
-class _FreeSizes:
-    """The current values of the sizes in _FREE, for evaluating polynomials."""
-
-    def __init__(self, model: Model) -> None:
-        config, values = model.config, model.letter_values()
-        self.period = config.layer_period
-        numbers = {
-            **values,
-            "attention_head_size": config.attention_head_size,
-            "layer_periods": config.num_hidden_layers // config.layer_period,
-        }
-        self._products = Products([numbers.get(name, 1) for name in _FREE])
-
-    def value(self, polynomial: "_LivePolynomial | None") -> int:
-        """The value of a polynomial as a live number; 0 for None."""
-        return cast(int, live(self._products.sum(polynomial.terms), polynomial.node)) if polynomial else 0
+def _products(model: Model) -> Products:
+    """The products of the present values of the sizes in _FREE."""
+    config = model.config
+    numbers = {
+        **model.letter_values(),
+        "attention_head_size": config.attention_head_size,
+        "layer_periods": config.num_hidden_layers // config.layer_period,
+    }
+    return Products([numbers.get(name, 1) for name in _FREE])
 
 
-class _LivePolynomial(NamedTuple):
-    """A polynomial of the free sizes and its node; the node does not depend on the sizes' values."""
-
-    terms: Terms
-    node: LiveNode
-
-
-@lru_cache(maxsize=16)
-def _by_area(moments: TopMoments, period: int) -> list[dict[Area, _LivePolynomial | None]]:
-    return [{area: _polynomial(terms, period) for area, terms in areas.items()} for areas in moments]
-
-
-@lru_cache(maxsize=16)
-def _by_power(moments: TopMoments, period: int) -> list[list[_LivePolynomial | None]]:
-    """The bytes at each point in time: the constant, linear and quadratic coefficients in the first free size."""
-    coefficients = []
-    for areas in moments:
-        powers: tuple[dict[Monomial, int], ...] = ({}, {}, {})
-        for terms in areas.values():
-            for (power, *others), count in terms.items():
-                powers[power][(*others,)] = powers[power].get((*others,), 0) + count
-        coefficients.append([_polynomial(terms, period) for terms in powers])
-    return coefficients
-
-
-def _polynomial(terms: Terms, period: int) -> _LivePolynomial | None:
-    if not terms:
-        return None
-    node = LiveNode("+", tuple(_term(powers, count, period) for powers, count in terms.items() if count))
-    return _LivePolynomial(terms, node)
+def _node(terms: Terms, period: int) -> Any:
+    """The node of a polynomial of the free sizes; 0 for a polynomial without terms."""
+    return (
+        LiveNode("+", tuple(_term(powers, count, period) for powers, count in terms.items() if count)) if terms else 0
+    )
 
 
 def _term(powers: Monomial, count: int, period: int) -> LiveNode:
@@ -225,11 +265,3 @@ def _layers(model: Model, how: Plan | Inference, sequence_length: int) -> Iterat
         whole = LiveNode("floor", (LiveNode("/", (node_of(size), period)),))
         rest = live(layers % period, LiveNode("-", (node_of(size), LiveNode("*", (period, whole)))))
         yield staying(rest)
-
-
-def _added(figures: Sequence[int]) -> int:
-    return cast(int, live(sum(map(int, figures)), LiveNode("+", tuple(map(node_of, figures))))) if figures else 0
-
-
-def _chosen(options: Sequence[Any], place: int) -> Any:
-    return live(options[place], LiveNode("element", (tuple(map(node_of, options)), node_of(place))))

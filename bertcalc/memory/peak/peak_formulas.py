@@ -76,6 +76,8 @@ Monomial = tuple[int, ...]  # the exponent of each of _NAMES
 Terms = Mapping[Monomial, int]
 _Item = TypeVar("_Item")
 _Designs = Callable[[int, int], Callable[[int], int]]  # heads and intermediate_size -> layers -> bytes
+_model = lru_cache(maxsize=64)(Model)  # models of the same structure share one
+_changes = lru_cache(maxsize=32)(changes_of)  # 0.25 MB per entry
 
 
 class _LeftOut(NamedTuple):
@@ -215,10 +217,16 @@ def peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: 
 
     In the formulas, N is the number of parameters, and N_t the number of trained parameters.
     """
+    found = _peak(model, how, batch_size, sequence_length)
+    return found._replace(areas={**found.areas})
+
+
+@lru_cache(maxsize=32)
+def _peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> Peak:
     check_runs(model, how, sequence_length)
     products = Products(_sizes(model, batch_size, sequence_length))
     symbolic = _symbolic(model, how, batch_size, sequence_length)
-    most = max(_moments(*symbolic), key=lambda moment: products.sum(moment.live))
+    most = _highest(_moments(*symbolic), products)
     areas = {area: products.sum(terms) for area, terms in most.areas.items() if terms}
     if states := bytes_in_8_bits(model, how):
         areas["optimizer states"] = areas.get("optimizer states", 0) + states
@@ -235,6 +243,12 @@ def peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: 
     return Peak(most.phase, where, areas, formulas, tuple(alive), expression)
 
 
+def _highest(candidates: Sequence[SymbolicMoment], products: Products) -> SymbolicMoment:
+    """The first point in time with the most live memory."""
+    totals = [*accumulate(products.sum(moment.since) for moment in candidates)]
+    return candidates[totals.index(max(totals))]
+
+
 def peak_expression(
     model: Model, how: Plan | Inference, batch_size: int, sequence_length: int, like: tuple[Model, int, int]
 ) -> Any:
@@ -246,7 +260,7 @@ def peak_expression(
     check_runs(model, how, sequence_length)
     symbolic = _symbolic(like[0], how, *like[1:])
     products = Products(_sizes(model, batch_size, sequence_length))
-    most = max(_moments(*symbolic), key=lambda moment: products.sum(moment.live))
+    most = _highest(_moments(*symbolic), products)
     return _written(symbolic, most.position)[2]
 
 
@@ -387,10 +401,11 @@ def _top_moments(symbolic: _Symbolic, sizes: tuple[int, ...], free: tuple[int, .
         {area: _with_numbers(terms, numbers, free) for area, terms in moment.areas.items() if terms}
         for moment in _moments(*symbolic)
     )
-    return TopMoments(can_be_largest(tops, lambda areas: _added(areas.values())))
+    return TopMoments(can_be_largest(tops, lambda areas: added(areas.values())))
 
 
-def _added(polynomials: Iterable[Terms]) -> Terms:
+def added(polynomials: Iterable[Terms]) -> Terms:
+    """The sum of several polynomials."""
     total: Counter[Monomial] = Counter()
     for terms in polynomials:
         total.update(terms)
@@ -402,12 +417,12 @@ def can_be_largest(items: Iterable[_Item], terms_of: Callable[[_Item], Terms]) -
 
     ``terms_of`` returns the polynomial that gives the value of an item.
     """
-    candidates: list[_Item] = []
+    candidates: list[tuple[_Item, Terms]] = []
     for item in items:
         terms = terms_of(item)
-        if not any(_covers(terms_of(other), terms) for other in candidates):
-            candidates = [*(other for other in candidates if not _covers(terms, terms_of(other))), item]
-    return candidates
+        if not any(_covers(others, terms) for _other, others in candidates):
+            candidates = [*(pair for pair in candidates if not _covers(terms, pair[1])), (item, terms)]
+    return [item for item, _terms in candidates]
 
 
 def is_in_8_bits(how: Plan | Inference) -> TypeGuard[Plan]:
@@ -556,7 +571,7 @@ def _symbolic(model: Model, how: Plan | Inference, batch_size: int, sequence_len
     changes |= window_in_letters(config, sequence_length + model.virtual_tokens)
     if is_in_8_bits(how):
         how = how._replace(optimizer="sgd")
-    symbolic = model.changed(config=unchecked(config, **changes))
+    symbolic = _with_config(model, unchecked(config, **changes))
     if symbolic.changes:
         symbolic = symbolic.changed(changes=tuple(change.in_letters(letters) for change in symbolic.changes))
         last = symbolic.final_config
@@ -564,7 +579,10 @@ def _symbolic(model: Model, how: Plan | Inference, batch_size: int, sequence_len
     return symbolic, how, letters["batch_size"], letters["sequence_length"], tuple(folds)
 
 
-_changes = lru_cache(maxsize=32)(changes_of)  # 0.25 MB per entry
+def _with_config(model: Model, config: Config) -> Model:
+    if model.changes:
+        return model.changed(config=config)
+    return _model(config, model.architecture, model.add_pooling_layer)
 
 
 @lru_cache(maxsize=64)  # 0.2 MB per entry
@@ -657,17 +675,14 @@ def _left_out(
 
 def _apply(areas: Mapping[Area, Counter[Monomial]], change: MemoryChange, times: Any) -> None:
     terms = _terms(change.num_bytes * times)
-    for monomial, count in terms.items():
-        areas[change.area][monomial] += count
-        if change.moved_from:
-            areas[change.moved_from][monomial] -= count
+    areas[change.area].update(terms)
+    if change.moved_from:
+        areas[change.moved_from].subtract(terms)
 
 
 def _moment(changes: Sequence[MemoryChange], position: int, areas: Mapping[Area, Counter[Monomial]]) -> SymbolicMoment:
     nonzero = {area: {powers: count for powers, count in terms.items() if count} for area, terms in areas.items()}
-    live: Counter[Monomial] = Counter()
-    for terms in nonzero.values():
-        live.update(terms)
+    live = added(nonzero.values())
     return SymbolicMoment(changes[position].phase, changes[position].where, nonzero, live, position, live)
 
 
@@ -724,7 +739,6 @@ def _temporaries(
 
 
 def _numbered(where: str, number: int | str = "*") -> str:
-    """Replace every layer number in a name; * stands for all layers."""
     return ".".join(f"{number}" if part.isdecimal() else part for part in where.split("."))
 
 

@@ -91,10 +91,7 @@ class Pass:
         self._window_mask = model.config.window is not None and (
             padded or model.config.masks_window(batch.sequence_length + model.virtual_tokens)
         )
-        self.given_mask = padded or (
-            model.cls.task == "multiple-choice"
-            and any(step.operation == "mean" and step.takes[1].ids for step in self.steps)
-        )
+        self.given_mask = padded or _averages_choices(model, self.steps)
         asides = [aside for step in self.steps for aside in step.asides]
         # Whether the body computes the position ids itself, instead of its embeddings module.
         self._own_positions = any(aside.startswith("positions") for aside in asides)
@@ -202,7 +199,6 @@ class Pass:
         return [tensor.pass_on() for tensor in returned]
 
     def _run(self, index: int) -> None:
-        """Run one step, then delete the variables that no later step needs."""
         step = self.steps[index]
         self.memory.where = step.name
         if step.within in self._whole:
@@ -265,7 +261,6 @@ class Pass:
         return total
 
     def _do(self, step: Step) -> None:
-        """Run a step, and assign its result to a variable."""
         override = self.overrides.steps.get(step.place.role)
         result = override(self, step) if override else self.usual(step)
         if step.place.role == "word" and self.plan.input_require_grads and result:
@@ -351,7 +346,6 @@ class Pass:
         raise NotImplementedError(f"There is no rule for what {step.name} ({step.operation}) allocates.")
 
     def _query_of(self, step: Step) -> SimulatedTensor:
-        """The query of the attention core that a step is in."""
         (name,) = (
             other.takes[0].name for other in self.steps if other.within == step.within and other.place.role == "scores"
         )
@@ -444,7 +438,6 @@ class Pass:
         return self.values[name]
 
     def _number_tokens(self, step: Step) -> None:
-        """Create position ids and token type ids."""
         ids = self.overrides.ids
         self.hold(step.within, {"positions": ids.get("position", usual_positions)(self, step)})
         if self._has_types:
@@ -472,14 +465,14 @@ class Pass:
         if mask and len(mask.shape) > 2:  # of shape (batch, choices, length)
             mask = tape.view(mask, x.shape[:2])
             counts = self.values["counts"] = tape.new((x.shape[0], 1), INT64)
-            return tape.divide(tape.sum_along(tape.masked(x, mask), 1), counts)
+            return tape.divide(tape.masked_sum(x, mask), counts)
         if mask is None and step.takes[1].ids:  # no mask: the mean of all tokens
             return tape.squeeze(tape.mean(x, 1), 1)
         if mask is None:
             mask = self.values["all_tokens"] = tape.new(x.shape[:2], BOOL)
         if not step.in_place:
-            return tape.divide(tape.sum_along(tape.masked(x, mask), 1), tape.new((x.shape[0], 1), INT64))
-        sums = tape.sum_along(tape.masked(x, mask), 1)
+            return tape.divide(tape.masked_sum(x, mask), tape.new((x.shape[0], 1), INT64))
+        sums = tape.masked_sum(x, mask)
         (made,) = (maker for maker in self.steps if maker.gives == step.takes[0])
         if made.variable == step.variable:
             self.values.release(step.takes[0].name)
@@ -568,7 +561,6 @@ class Pass:
         self.tape.made((), BOOL, self.tape.new(self.sides, BOOL)).drop()
 
     def _mask_of(self, step: Step) -> str:
-        """The name of the mask for the attention core that a step is in."""
         if step.takes and step.takes[-1].name.endswith("mask") and step.takes[-1].name != "attention_mask":
             return step.takes[-1].name
         return "window_mask" if step.within in self._windowed else "attention_mask"
@@ -605,7 +597,6 @@ class Pass:
 
     @frame
     def _allowed(self, v: Frame, batch: int, length: int, window: bool) -> SimulatedTensor:
-        """The boolean mask of the tokens that each token may attend to."""
         tape, seen = self.tape, self._earlier + length
         v.rows, v.heads = tape.new((batch,), INT64), tape.new((1,), INT64)
         v.queries = tape.like(tape.new((length,), INT64))
@@ -661,6 +652,13 @@ class Pass:
 def _called(step: Step) -> Step:
     """Replace the wrapper of a step with its module if the wrapper only calls it."""
     return step._replace(tensors=step.parts[0].tensors, parts=()) if len(step.parts) == 1 else step
+
+
+def _averages_choices(model: Model, steps: Sequence[Step]) -> bool:
+    """Whether a class computes the mean over the unmasked tokens of each choice."""
+    if model.cls.task != "multiple-choice":
+        return False
+    return any(step.operation == "mean" and step.takes[1].ids for step in steps)
 
 
 def _whole(

@@ -16,6 +16,10 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
 
+First = TypeVar("First")
+Result = TypeVar("Result")
+P = ParamSpec("P")
+
 
 class Variables(dict[str, SimulatedTensor]):
     """Variables keyed by name: each owns its tensor until it is overwritten or deleted."""
@@ -80,11 +84,6 @@ class Frame:
         """Release all variables."""
         for name in list(self.__dict__):
             delattr(self, name)
-
-
-First = TypeVar("First")
-Result = TypeVar("Result")
-P = ParamSpec("P")
 
 
 def frame(function: Callable[Concatenate[First, Frame, P], Result]) -> Callable[Concatenate[First, P], Result]:

@@ -3,20 +3,18 @@
 Each function has the operations and variables of transformers 5.23, in the same order.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from bertcalc.config.activations import INPUT, OUTPUT
 from bertcalc.memory.simulator.frames import Frame, frame, operation
-from bertcalc.memory.simulator.simulated_tensor import Gradients, SimulatedTensor
+from bertcalc.memory.simulator.simulated_tensor import Gradients, SimulatedTensor, Tensors
 from bertcalc.memory.simulator.tape import BOOL, FLOAT32, Tape
 from bertcalc.model.modules import Activation
 
 
 @operation
-def simulate_activation(
-    tape: Tape, module: Activation, x: SimulatedTensor, learned: Sequence[SimulatedTensor]
-) -> SimulatedTensor:
+def simulate_activation(tape: Tape, module: Activation, x: SimulatedTensor, learned: Tensors) -> SimulatedTensor:
     """Run an activation with the parameters ``learned``. What it saves and its class name determine its operations.
 
     Raises NotImplementedError if there is no rule for it.

@@ -5,13 +5,13 @@ family's program declares its own variables with ``Trace.variable``. Code that c
 to hold it with ``Pass.hold``.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from bertcalc.model.change import WRAPPER
 from bertcalc.model.modules import split_layer
 from bertcalc.model.stack import in_layer, numbered, stack
-from bertcalc.model.trace import Step, Value
+from bertcalc.model.trace import Step
 
 HEADS = ("query_heads", "key_heads", "value_heads")
 # For each variable of heads, the roles of the steps after which it is overwritten. A pair (query and key, or key and
@@ -84,62 +84,80 @@ def held_until(steps: Sequence[Step], *, pooler: bool) -> Lifetimes:
     The caller's frame holds a module's argument while the module runs. A variable of a forward method holds its value
     until it is overwritten or the method returns.
     """
-    made: dict[str, int] = {}
+    variables = _VariableLifetimes(steps, pooler)
     until: dict[str, int] = {}
-    last_in: dict[str, int] = {WRAPPER: len(steps)}
-    for index, step in enumerate(steps):
-        made[step.gives.name] = index
-        for module in _modules(step.name):
-            last_in[module] = index
-    variables = (*HEADS, *_HEADS_ANEW)
-    roles = {(step.within, step.place.role): index for index, step in enumerate(steps)}
-    contexts = [step.name for step in steps if step.place.role == "context"]
-    end = len(steps)  # when the model's forward method returns
-    heads = ("head",) if pooler else ("head", "pooler")
-    body = max(index for index, step in enumerate(steps) if step.place.component not in heads)
-    set_anew = _set_anew(steps)
+    for index in range(len(steps)):
+        for name, end in (*variables.arguments(index), *variables.results(index)):
+            until[name] = max(until.get(name, 0), end)
+    after: list[list[str]] = [[] for _step in range(len(steps) + 1)]
+    for name, index in until.items():
+        after[index].append(name)
+    return Lifetimes(after, variables.last_in | {"": variables.body})
 
-    def hold(value: Value, index: int) -> None:
-        until[value.name] = max(until.get(value.name, 0), index)
 
-    for index, step in enumerate(steps):
-        hold(step.gives, index)
-        inner = _modules(step.name)
+class _VariableLifetimes:
+    """The variables that hold the values of steps; each method yields (value, index of the last step that needs it)."""
+
+    def __init__(self, steps: Sequence[Step], pooler: bool) -> None:
+        self.steps = steps
+        self.made = {step.gives.name: index for index, step in enumerate(steps)}
+        self.last_in = {module: index for index, step in enumerate(steps) for module in _modules(step.name)}
+        self.last_in.setdefault(WRAPPER, len(steps))
+        self.roles = {(step.within, step.place.role): index for index, step in enumerate(steps)}
+        self.contexts = [step.name for step in steps if step.place.role == "context"]
+        self.end = len(steps)  # when the model's forward method returns
+        heads = ("head",) if pooler else ("head", "pooler")
+        self.body = max(index for index, step in enumerate(steps) if step.place.component not in heads)
+        self.set_anew = _set_anew(steps)
+
+    def arguments(self, index: int) -> Iterator[tuple[str, int]]:
+        """Yield the inputs of a step, which are arguments of the modules around it."""
+        step = self.steps[index]
         for value in step.takes:
-            if value.name in made:  # otherwise Pass.hold decides
-                outer = _modules(steps[made[value.name]].name)
-                hold(value, max([index, *(last_in[module] for module in inner if module not in outer)]))
-        role, component = step.place.role, step.place.component
+            if value.name in self.made:  # otherwise Pass.hold decides
+                outer = _modules(self.steps[self.made[value.name]].name)
+                around = [module for module in _modules(step.name) if module not in outer]
+                yield value.name, max([index, *(self.last_in[module] for module in around)])
+
+    def results(self, index: int) -> Iterator[tuple[str, int]]:
+        """Yield the result of a step for each variable that holds it, and the attention weights for a context."""
+        step, name = self.steps[index], self.steps[index].gives.name
+        yield name, index
+        component = step.place.component
         if step.variable:
             frame = step.variable[0]
-            returns = last_in[frame] if frame else end if component == "head" else body
-            hold(step.gives, set_anew.get(index, returns))
-        elif component == "head" and not inner:  # the class's forward method has a variable for each value
-            hold(step.gives, end)
+            returns = self.last_in[frame] if frame else self.end if component == "head" else self.body
+            yield name, self.set_anew.get(index, returns)
+        elif component == "head" and not _modules(step.name):
+            yield name, self.end  # the class's forward method has a variable for each value
         if step.operation == "angles":  # the body holds cosine and sine until it returns
-            until |= {step.gives.name: body, sine_of(step.gives.name): body}
-            continue
-        if (step.operation == "lookup" and not step.variable) or role in variables:
-            anew = [roles[inner[-1], later] for later in _ANEW.get(role, ()) if (inner[-1], later) in roles]
-            hold(step.gives, min([*anew, last_in[inner[-1]]]))
+            yield name, self.body
+            yield sine_of(name), self.body
+            return
+        yield from self._in_layer(step)
+        if step.output:
+            yield name, self.end
+        last = index + 1 == len(self.steps) or self.steps[index + 1].place.component != component
+        if component == "embeddings" and last and not step.variable:
+            yield name, self.body
+        if index == self.body or (component == "encoder" and last):
+            yield name, self.end  # the outputs of the body live until the model returns
+
+    def _in_layer(self, step: Step) -> Iterator[tuple[str, int]]:
+        role, inner = step.place.role, _modules(step.name)
+        if (step.operation == "lookup" and not step.variable) or role in (*HEADS, *_HEADS_ANEW):
+            places = [(inner[-1], later) for later in _ANEW.get(role, ())]
+            anew = [self.roles[place] for place in places if place in self.roles]
+            yield step.gives.name, min([*anew, self.last_in[inner[-1]]])
         elif role in ("key_repeated", "value_repeated"):  # the function for the attention core holds them
-            hold(step.gives, roles[inner[-1], "merge_heads"])
-        elif role == "context" and len(step.takes) == 2 and not steps[made[step.takes[0].name]].variable:
+            yield step.gives.name, self.roles[inner[-1], "merge_heads"]
+        elif role == "context" and len(step.takes) == 2 and not self.steps[self.made[step.takes[0].name]].variable:
             # Eager attention returns its weights: the layer assigns them to _ and holds them until it returns, or
             # until its cross-attention does.
             layer = split_layer(step.name)[0]
-            later = [name for name in contexts[contexts.index(step.name) + 1 :] if split_layer(name)[0] == layer]
-            hold(step.takes[0], last_in[_inside(later[0], layer) if later else layer])
-        if step.output:
-            hold(step.gives, end)
-        if component == "embeddings" and steps[index + 1].place.component != "embeddings" and not step.variable:
-            hold(step.gives, body)
-        if index == body or (component == "encoder" and steps[index + 1].place.component != "encoder"):
-            hold(step.gives, end)  # the outputs of the body live until the model returns
-    after: list[list[str]] = [[] for _step in range(end + 1)]
-    for name, index in until.items():
-        after[index].append(name)
-    return Lifetimes(after, last_in | {"": body})
+            contexts = self.contexts[self.contexts.index(step.name) + 1 :]
+            later = [name for name in contexts if split_layer(name)[0] == layer]
+            yield step.takes[0].name, self.last_in[_inside(later[0], layer) if later else layer]
 
 
 def sine_of(angles: str) -> str:

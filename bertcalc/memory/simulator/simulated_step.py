@@ -128,7 +128,6 @@ def _states(optimizer: Optimizer, tensor: SimulatedTensor) -> list[tuple[Shape, 
 
 
 def _sums(shape: Shape) -> tuple[Shape, Shape]:
-    """The shapes of a matrix's row sums and column sums."""
     *stack, rows, columns = shape
     return (*stack, rows, 1), (*stack, 1, columns)
 

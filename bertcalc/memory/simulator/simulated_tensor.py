@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from bertcalc.memory.timeline import Area, MemoryChange, Phase
 from bertcalc.model.modules import Shape
 
+_RELEASED = -1  # replaces the number of holders or owners
+
 
 class ReleasedError(RuntimeError):
     """Raised when a tensor is used after its release."""
@@ -67,9 +69,6 @@ class Storage:
         """Record the release of the storage, after the release of its last tensor."""
         self.holders = _RELEASED
         self.memory.change(self.area, -self.num_bytes, self.number)
-
-
-_RELEASED = -1  # replaces the number of holders or owners
 
 
 class SimulatedTensor:
@@ -163,6 +162,7 @@ class SimulatedTensor:
         return SimulatedTensor(self.storage, self.shape, self.strides, self.item, is_view=self.is_view)
 
 
+Tensors = Sequence[SimulatedTensor]
 Gradients = Sequence[SimulatedTensor | None]
 Rule = Callable[..., Gradients]  # computes the inputs' gradients from the outputs' gradients and the saved tensors
 
@@ -194,7 +194,7 @@ class Node:
         # Whether this is a torch.autograd.Function, which releases the gradients of its outputs after its rule.
         self.written_in_python = False
 
-    def connect(self, inputs: Sequence[SimulatedTensor]) -> None:
+    def connect(self, inputs: "Tensors") -> None:
         """Set the inputs of the operation, and own their nodes."""
         for tensor in inputs:
             self.shapes.append((tensor.shape, tensor.item))
@@ -264,7 +264,7 @@ class Region:
     that would save tensors without the checkpoint.
     """
 
-    def __init__(self, inputs: Sequence[SimulatedTensor], again: Callable[[], None]) -> None:
+    def __init__(self, inputs: Tensors, again: Callable[[], None]) -> None:
         self.inputs = [tensor.own() for tensor in inputs]
         self.again = again
         self.owners = 1  # the forward pass, until the last step of the region has run

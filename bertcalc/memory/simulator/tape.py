@@ -23,11 +23,13 @@ from bertcalc.memory.simulator.simulated_tensor import (
     Rule,
     SimulatedTensor,
     Storage,
+    Tensors,
 )
 from bertcalc.memory.timeline import Area
 from bertcalc.model.modules import Shape
 
 BOOL, INT32, INT64, FLOAT32, HALF = 1, 4, 8, 4, 2  # bytes of an element
+_LEAF = 1 << 62  # among the ready nodes, PyTorch runs leaves first, then the node created last
 
 
 class _EnoughError(Exception):
@@ -81,9 +83,6 @@ class Autocast:
         for copy in self.copies.values():
             copy.disown()
         self.copies.clear()
-
-
-_LEAF = 1 << 62  # among the ready nodes, PyTorch runs leaves first, then the node created last
 
 
 class Tape:
@@ -147,11 +146,7 @@ class Tape:
         return self.new(tensor.shape, tensor.item)
 
     def record(
-        self,
-        inputs: Sequence[SimulatedTensor],
-        made: SimulatedTensor,
-        kept: Sequence[SimulatedTensor] = (),
-        rule: Rule | None = None,
+        self, inputs: Tensors, made: SimulatedTensor, kept: Tensors = (), rule: Rule | None = None
     ) -> SimulatedTensor:
         """Add an operation with one output to the autograd graph, and return the output.
 
@@ -161,13 +156,7 @@ class Tape:
         self.record_all(inputs, (made,), kept, rule)
         return made
 
-    def record_all(
-        self,
-        inputs: Sequence[SimulatedTensor],
-        made: Sequence[SimulatedTensor],
-        kept: Sequence[SimulatedTensor] = (),
-        rule: Rule | None = None,
-    ) -> None:
+    def record_all(self, inputs: Tensors, made: Tensors, kept: Tensors, rule: Rule | None) -> None:
         """Add an operation with several outputs to the autograd graph; ``record`` describes the arguments."""
         taken = (*inputs, *kept)
         for tensor in taken:
@@ -182,13 +171,7 @@ class Tape:
             if not tensor.owners and tensor not in made:
                 tensor.drop()
 
-    def _add_node(
-        self,
-        inputs: Sequence[SimulatedTensor],
-        made: Sequence[SimulatedTensor],
-        kept: Sequence[SimulatedTensor],
-        rule: Rule | None,
-    ) -> None:
+    def _add_node(self, inputs: Tensors, made: Tensors, kept: Tensors, rule: Rule | None) -> None:
         self._made += 1
         node = Node(self.memory, self._made, self.memory.where)
         node.connect(inputs)
@@ -205,25 +188,22 @@ class Tape:
         if kept and self._again:
             self._fill(self._again, kept)
 
-    def _new_gradients(self, inputs: Sequence[SimulatedTensor]) -> Rule:
+    def _new_gradients(self, inputs: Tensors) -> Rule:
         needed = [(tensor.shape, tensor.item) if tensor.node else None for tensor in inputs]
         return lambda *_grad_and_kept: [self.new(*size) if size else None for size in needed]
 
-    def _kept(self, tensors: Sequence[SimulatedTensor]) -> tuple[SimulatedTensor, ...]:
+    def _kept(self, tensors: Tensors) -> tuple[SimulatedTensor, ...]:
         for tensor in tensors:
             if tensor.storage.area == "temporaries":
                 tensor.storage.move("kept activations")
         return tuple(tensor.detached().own() for tensor in tensors)
 
-    def hold(self, made: SimulatedTensor, tensors: Sequence[SimulatedTensor]) -> None:
-        """Keep ``tensors`` as attributes of the operation that made ``made``.
-
-        Checkpoints do not recompute them, and the backward pass does not release them.
-        """
+    def hold(self, made: SimulatedTensor, tensors: Tensors) -> None:
+        """Keep tensors of the operation of ``made``: checkpoints do not recompute, nor backward passes release them."""
         assert made.node
         made.node.held = self._kept(tensors)
 
-    def _fill(self, region: Region, kept: Sequence[SimulatedTensor]) -> None:
+    def _fill(self, region: Region, kept: Tensors) -> None:
         """Give the next node of a region its saved tensors; after the last one, stop the recomputation."""
         node = region.nodes[region.filled]
         if node.alive:
@@ -364,7 +344,6 @@ class Tape:
 
     @property
     def _casting(self) -> Autocast | None:
-        """``autocast`` if it is on, else None."""
         return self.autocast if self.autocast and self.autocast.on else None
 
     def _lowered(self, x: SimulatedTensor) -> SimulatedTensor:
@@ -404,7 +383,7 @@ class Tape:
         rule = (lambda grad: (self.reshape(grad, shape),)) if once else None
         return self.record((x,), self.new((times * shape[0], *shape[1:]), x.item), (), rule)
 
-    def index(self, x: SimulatedTensor, indices: Sequence[SimulatedTensor]) -> SimulatedTensor:
+    def index(self, x: SimulatedTensor, indices: Tensors) -> SimulatedTensor:
         """Index the first axes of a tensor with tensors of integers, as ``x[i]`` or ``x[i, j]`` does."""
         return self.record((x,), self.new((*indices[0].shape, *x.shape[len(indices) :]), x.item), indices)
 
@@ -688,10 +667,11 @@ class Tape:
         """The mean along an axis, which is kept with size 1."""
         return self.record((x,), self.new((*x.shape[:axis], 1, *x.shape[axis + 1 :]), x.item))
 
-    def sum_along(self, x: SimulatedTensor, axis: int) -> SimulatedTensor:
-        """The sum along an axis, which is removed."""
-        made, shape = self.new(_without(x, axis)[0], x.item), x.shape
-        return self.record((x,), made, (), lambda grad: (self.expand(self.unsqueeze(grad, axis), shape),))
+    def masked_sum(self, x: SimulatedTensor, mask: SimulatedTensor) -> SimulatedTensor:
+        """The sum over the unmasked tokens of each sequence, axis 1."""
+        masked, shape = self.masked(x, mask), x.shape
+        made = self.new(_without(x, 1)[0], x.item)
+        return self.record((masked,), made, (), lambda grad: (self.expand(self.unsqueeze(grad, 1), shape),))
 
     def sum(self, x: SimulatedTensor) -> SimulatedTensor:
         shape, item = x.shape, FLOAT32 if self._casting else x.item
@@ -870,12 +850,10 @@ def _disown(tensors: Sequence[SimulatedTensor | None]) -> None:
 
 
 def _passed(grad: SimulatedTensor) -> Gradients:
-    """Pass the gradient on unchanged."""
     return (grad,)
 
 
 def _without(x: SimulatedTensor, axis: int) -> tuple[Shape, Shape]:
-    """The shape and strides without an axis."""
     shape, strides = (sides[:axis] + sides[axis + 1 :] for sides in (x.shape, x.strides))
     return shape, strides
 
@@ -905,7 +883,7 @@ def is_contiguous(tensor: SimulatedTensor) -> bool:
     return True
 
 
-def iterated_strides(shape: Shape, tensors: Sequence[SimulatedTensor]) -> Shape:
+def iterated_strides(shape: Shape, tensors: Tensors) -> Shape:
     """The strides of the output of an elementwise operation (TensorIterator's reorder_dimensions).
 
     The axes are ordered as in the memory of the first tensor, except for axes along which it is broadcast.

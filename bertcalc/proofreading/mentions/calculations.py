@@ -15,6 +15,7 @@ from itertools import pairwise
 from math import prod
 from typing import NamedTuple
 
+from bertcalc.diagnosis.count_lines import TypedLine
 from bertcalc.diagnosis.typos import is_slip
 from bertcalc.text.amounts import Typed, Unit, typed
 from bertcalc.text.arithmetic import LONGEST, evaluate
@@ -35,7 +36,8 @@ class Operand(NamedTuple):
 class ChainSide(NamedTuple):
     """One side of an equals sign: a calculation, a shape or an amount.
 
-    ``reach`` is its largest possible rounding error; ``rough`` is that error if trailing zeros are not significant.
+    ``reach`` is its largest possible rounding error; ``rough`` is that error if trailing zeros are not significant, and
+    so never smaller.
     """
 
     value: Fraction
@@ -52,6 +54,14 @@ class ChainSide(NamedTuple):
     about: bool = False  # whether it follows ≈
     is_decimal: bool = False  # a decimal or a percentage, not a count
 
+    def means(self, count: Fraction | int) -> bool:
+        """Whether a count equals the number or rounds to it."""
+        return abs(count - self.value) <= self.reach
+
+    def may_mean(self, count: Fraction | int, factor: Fraction | int = 1) -> bool:
+        """Whether a count rounds to ``factor`` times the number if trailing zeros are not significant."""
+        return abs(count - factor * self.value) <= factor * self.rough
+
     @property
     def unit_factors(self) -> tuple[Fraction, ...]:
         """The factors by which the unit may scale a size: 1, and for MB also MiB / MB, since MB often means MiB."""
@@ -59,6 +69,29 @@ class ChainSide(NamedTuple):
         unit = re.search(r"([kmgt])i?b\b", written, re.I)
         power = "kmgt".index(unit[1].lower()) + 1 if unit else 0
         return (Fraction(1), Fraction(1024, 1000) ** power) if power else (Fraction(1),)
+
+    @property
+    def numbers(self) -> tuple[Fraction, ...]:
+        """The values of its operands, in order."""
+        return tuple(operand.value for operand in self.operands)
+
+    @property
+    def counts_parameters(self) -> bool:
+        """Whether it has no unit other than parameters."""
+        return self.unit in (None, "parameters")
+
+    @property
+    def is_percent(self) -> bool:
+        return self.text.endswith("%")
+
+    @property
+    def typed(self) -> Typed:
+        return Typed(self.value, self.value - self.reach, self.value + self.reach, self.unit)
+
+    @property
+    def line(self) -> TypedLine:
+        """The line of a hand count with only this number."""
+        return TypedLine("", self.text, self.value, None, self.reach, self.rough)
 
 
 class WrittenNumber(NamedTuple):
@@ -90,7 +123,7 @@ class WrittenNumber(NamedTuple):
 
         If the last side only rounds the amount before it, that amount is the most precise side.
         """
-        exact = [side for side in self.sides if not side.reach and side.unit in (None, "parameters")]
+        exact = [side for side in self.sides if not side.reach and side.counts_parameters]
         if exact:
             return exact[-1]
         before, stated = self.sides[-2:] if len(self.sides) > 1 else (self.stated, self.stated)
@@ -100,6 +133,21 @@ class WrittenNumber(NamedTuple):
     @property
     def value(self) -> Fraction:
         return self.stated.value
+
+    @property
+    def numbers(self) -> frozenset[Fraction]:
+        """The values of the operands of all sides."""
+        return frozenset(number for side in self.sides for number in side.numbers)
+
+    @property
+    def calculation(self) -> ChainSide | None:
+        """The first side that is a calculation; None if there is none."""
+        return next((side for side in self.sides if side.is_calculation), None)
+
+    @property
+    def factors(self) -> tuple[Fraction, ...]:
+        """The values of the operands of its calculations, in order."""
+        return tuple(number for side in self.sides if side.is_calculation for number in side.numbers)
 
     @property
     def computes(self) -> bool:
@@ -123,7 +171,7 @@ _DIGITS = (
 _SUFFIX = (
     r"(?:\s{0,3}(?:[Mm]illion|[Bb]illion|[Tt]housand|[Tt]rillion|mio|mln|bn)\b(?:\s(?:bytes|FLOPs|MACs)\b)?"
     r"|\s{0,3}(?:[kKMGTP]?(?:FLOPs?|FLOPS|MACs?)|[kKMGT]i?B|[kmg]b(?=\s?/|\s?per\b)|[kKMGTB]|(?<=[0-9]{8})b|bytes?)(?![A-Za-z0-9_])"
-    r"|\s?(?:[十百千万亿]{1,2}(?:[0-9]{1,4}[百千万]{0,2}){0,3})(?:\s?字节)?|\s?字节|\s?(?:%|percent(?!age)\b|per\scent\b))"
+    r"|\s?(?:[十百千万亿]{1,2}(?:[0-9]{1,4}[百千万]{0,2}){0,3})(?:\s?字节)?|\s{0,9}字节|\s?(?:%|percent(?!age)\b|per\scent\b))"
 )
 _TOKEN = re.compile(
     rf"""(?P<comment>(?<=[\w)])[ \t]{{0,40}}(?:\#|//)[ \t]?(?:=>?[ \t]?)?(?=[0-9]))
@@ -259,7 +307,7 @@ def _is_minor(sides: Sequence[ChainSide], sizes: Collection[int]) -> bool:
     only = sides[0]
     if len(sides) == 1 and not (only.is_calculation or only.unit or only.is_decimal) and only.value in sizes:
         return True
-    if only.is_decimal and only.text.endswith("%"):
+    if only.is_decimal and only.is_percent:
         return False
     if len(sides) == 1 and only.is_shape:
         return True  # a number after a shape counts the same tensor
@@ -328,9 +376,10 @@ def _chains(
             following, after = _side(tokens, end + 1, letters)
             if following is None or (following.is_shape and tokens[end].text in _ARROWS):
                 break
-            if following.is_decimal and following.text.endswith("%") and sides[-1].value > _MOST_OF_WHOLE:
+            if following.is_decimal and following.is_percent and sides[-1].value > _MOST_OF_WHOLE:
                 break  # the share of a count: 38.6M of 124M ≈ 31%
-            if side.unit == "bytes" and side.is_calculation and re.fullmatch(r"[0-9][0-9,]*\s?B", following.text):
+            plain = re.fullmatch(r"([0-9][0-9,]*)\s?B", following.text) if side.is_calculation else None
+            if plain and (side.unit == "bytes" or side.value == int(plain[1].replace(",", ""))):
                 value = _typed(f"{following.text[:-1].strip()} bytes").value  # B means bytes: 16 × 128 × 2B = 4096B
                 following = following._replace(value=value, reach=Fraction(0), rough=Fraction(0), unit="bytes")
             sides.append(following._replace(about=bool(re.search("[≈≃~]", tokens[end].text))))
@@ -343,9 +392,16 @@ _MOST_OF_WHOLE = Fraction(3, 2)  # a larger value is a count, not a ratio that a
 
 
 def _is_comment_on(side: ChainSide, tokens: Sequence[_Token], index: int) -> bool:
-    """Whether a comment after a calculation is only its result: 4 * (768 * 768 + 768)  # 2,362,368."""
+    """Whether a comment after a calculation is only its result: 4 * (768 * 768 + 768)  # 2,362,368.
+
+    The comment may also repeat a sum with calculated terms: 30522 * 768 + 512 * 768  # 23,440,896 + 393,216 = ...
+    """
     if tokens[index].kind != "comment" or not side.is_calculation:
         return False
+    repeated, after = _side(tokens, index + 1, {})
+    if repeated and repeated.is_calculation and not side.letters and "(" not in side.text:
+        is_result = tokens[after : after + 1] and tokens[after].kind == "equals"
+        return bool(is_result) and 0 < side.text.count("+") == repeated.text.count("+") == len(repeated.operands) - 1
     amount = tokens[index + 1].amount
     is_last = index + 2 == len(tokens) or tokens[index + 2].text in ("parameters", "params", "weights", "per", ")")
     return is_last and amount is not None and amount.value >= _LEAST_IN_COMMENT
@@ -372,13 +428,13 @@ def _in_next_cell(tokens: Sequence[_Token], first: int, end: int, letters: Mappi
     if computed is None or not computed.is_calculation or tokens[after].kind != "bar":
         return False
     if side.unit == "bytes":  # a count divided by 1024² may be called MB; other sizes belong to another column
-        return abs(computed.value / 1024**2 - side.value / 10**6) * 10**6 <= max(side.reach, side.rough)
-    return abs(computed.value - side.value) <= max(side.reach, side.rough) or not _may_be_apart(computed, side)
+        return side.may_mean(computed.value * 10**6 / 1024**2)
+    return side.may_mean(computed.value) or not _may_be_apart(computed, side)
 
 
 def _may_be_apart(computed: ChainSide, side: ChainSide) -> bool:
     """Whether a cell may be independent of the previous cell: a size, the count of one layer, or not a count at all."""
-    if side.unit not in (None, "parameters") or computed.value < _LEAST_IN_CELLS or side.value < _LEAST_IN_CELLS:
+    if not side.counts_parameters or computed.value < _LEAST_IN_CELLS or side.value < _LEAST_IN_CELLS:
         return True
     ratio = max(computed.value, side.value) / min(computed.value, side.value)
     return len(computed.operands) < 3 or computed.letters or ratio.denominator == 1
@@ -397,7 +453,7 @@ def _worthwhile(sides: Sequence[ChainSide], bound: Collection[str]) -> Iterator[
         for side in sides
         if not side.letters
         or not numeric
-        or any(abs(side.value - other.value) <= other.reach or _is_mistyped(side, other) for other in numeric)
+        or any(other.means(side.value) or _is_mistyped(side, other) for other in numeric)
         or _is_bound(side, numeric, bound)
     ]
     if len(kept) == 1 and kept[0].is_calculation and _is_range(kept[0]):
@@ -428,7 +484,7 @@ def _is_bound(side: ChainSide, numeric: Sequence[ChainSide], bound: Collection[s
     if len(numeric) > 1 or low < _LEAST_OF_BOUND or high >= _MOST_APART * low or (high / low).denominator == 1:
         return False
     is_whole = {"V", "H", "L"} <= letters and low >= _LEAST_OF_WHOLE and high / low > _LEAST_APART
-    return is_whole or (letters <= set(bound) and abs(high - low) > numeric[0].rough)
+    return is_whole or (letters <= set(bound) and not numeric[0].may_mean(side.value))
 
 
 _LEAST_OF_BOUND, _LEAST_OF_WHOLE = 10**4, 10**6
@@ -459,7 +515,7 @@ def _side(tokens: Sequence[_Token], index: int, letters: Mapping[str, int]) -> t
         return None, index + 1
     if token.kind == "number" and _is_part_of_word(tokens, index):
         return None, index + 1
-    return _calculation(tokens, index, letters)
+    return _CalculationReader(tokens, index, letters).side()
 
 
 def _decimal(token: _Token) -> tuple[Fraction, Fraction]:
@@ -472,13 +528,13 @@ def _decimal(token: _Token) -> tuple[Fraction, Fraction]:
 def _is_factor(tokens: Sequence[_Token], index: int) -> bool:
     """Whether a decimal or a percentage is multiplied by the next operand, or added to it: 0.4 × 28.3M."""
     following = tokens[index + 1 : index + 3]
-    goes_on = len(following) == 2 and following[0].text.strip() in ("*", "×", "x", "·", "+")
+    goes_on = len(following) == 2 and following[0].text.strip() in (*_TIMES_SIGNS, "+")
     return goes_on and following[1].kind in ("number", "bracket", "decimal")
 
 
 def _is_operand(tokens: Sequence[_Token], index: int) -> bool:
     """Whether a decimal or a percentage is part of a calculation."""
-    return _is_factor(tokens, index) or (index > 0 and tokens[index - 1].text.strip() in ("*", "×", "x", "·", "+", "("))
+    return _is_factor(tokens, index) or (index > 0 and tokens[index - 1].text.strip() in (*_TIMES_SIGNS, "+", "("))
 
 
 def _is_part_of_word(tokens: Sequence[_Token], index: int) -> bool:
@@ -496,135 +552,151 @@ class _Written(NamedTuple):
     end: int
 
 
-def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int]) -> tuple[ChainSide | None, int]:
-    """The side with the longest calculation that begins at a token (None if there is none), and the next index.
+class _CalculationReader:
+    """The longest calculation that begins at a token; a single amount also counts as one."""
 
-    A single amount is a side, but not a calculation.
-    """
-    pieces: list[str] = []
-    operands: list[Operand] = []
-    amounts: list[Typed] = []
-    depth, complete, has_letters, best = 0, False, False, None
-    index, start = first, tokens[first].start
-    while index < min(len(tokens), first + _MOST_TOKENS):
-        token = tokens[index]
-        spelled = _letters(tokens, index, letters) if token.kind == "name" else ""
+    def __init__(self, tokens: Sequence[_Token], first: int, letters: Mapping[str, int]) -> None:
+        self._tokens, self._letters = tokens, letters
+        self._first = self._index = first
+        self._start = tokens[first].start
+        self._pieces: list[str] = []  # the text for ``evaluate``
+        self._operands: list[Operand] = []
+        self._amounts: list[Typed] = []
+        self._depth, self._is_complete, self._has_letters = 0, False, False
+        self._best: _Written | None = None
+        while self._index < min(len(tokens), self._first + _MOST_TOKENS) and self._reads(tokens[self._index]):
+            pass
+
+    def _reads(self, token: _Token) -> bool:
+        """Read a token, or skip words that are not part of the calculation; return False at its end."""
+        if not self._takes(token):
+            after = self._after_words(token)
+            self._index = after or self._index
+            return bool(after)
+        self._index += 1
+        if self._is_complete and not self._depth:
+            self._best = _Written(len(self._pieces), len(self._operands), self._index, token.end)
+        return True
+
+    def _takes(self, token: _Token) -> bool:
+        """Whether a token belongs to the calculation; if so, it is added."""
+        tokens, index, complete = self._tokens, self._index, self._is_complete
+        spelled = _letters(tokens, index, self._letters) if token.kind == "name" else ""
         if not complete and token.kind == "number" and token.amount:
-            amount = _bytes_of_each(tokens, index, operands) or token.amount
-            value = amount.value
-            pieces.append(
-                f"{value.numerator}" if value.denominator == 1 else f"({value.numerator}/{value.denominator})"
-            )
-            operands.append(Operand(value, token.text, token.start, token.end))
-            amounts.append(amount)
-            complete = True
+            amount = _bytes_of_each(tokens, index, self._operands) or token.amount
+            whole = amount.value.denominator == 1
+            self._add(token, amount, f"{amount.value.numerator}" if whole else _quotient(amount.value))
         elif not complete and token.kind in ("decimal", "percent") and _is_operand(tokens, index):
             value, reach = _decimal(token)
-            amounts.append(Typed(value, value - reach, value + reach, None))
-            pieces.append(f"({value.numerator}/{value.denominator})")
-            operands.append(Operand(value, token.text, token.start, token.end))
-            complete = True
+            self._add(token, Typed(value, value - reach, value + reach, None), _quotient(value))
         elif spelled and (not complete or token.start == tokens[index - 1].end or _is_spaced(tokens, index)):
-            pieces.append(("*" if complete else "") + spelled)
-            has_letters = complete = True
-        elif not complete and token.text == "(" and depth < _DEEPEST:
-            depth += 1
-            pieces.append("(")
-        elif not complete and index > first and token.text == "~":
-            index += 1
-            continue  # a rounded factor: 12 × ~7.1M
-        elif not complete and index > first and (after := _heading(tokens, index)):
-            index = after
-            continue  # a noun before the terms in parentheses: embedding(768*2)
-        elif not complete and index > first and (after := _named_factor(tokens, index)):
-            index = after
-            continue
-        elif not complete and index == first and token.kind in ("name", "word") and _opens_sum(tokens, index + 1):
-            first = index = index + 1
-            start = tokens[first].start if _INTRODUCES.search(token.text) else start
-            continue
+            self._pieces.append(("*" if complete else "") + spelled)
+            self._has_letters = self._is_complete = True
+        elif not complete and token.text == "(" and self._depth < _DEEPEST:
+            self._open("(")
+        elif complete and token.kind == "operator" and _SUPERSCRIPT.fullmatch(token.text):
+            self._pieces.append(f"^{'⁰¹²³⁴⁵⁶⁷⁸⁹'.index(token.text)}")
         elif complete and token.kind == "operator":
-            if _SUPERSCRIPT.fullmatch(token.text):
-                pieces.append(f"^{'⁰¹²³⁴⁵⁶⁷⁸⁹'.index(token.text)}")
-            else:
-                pieces.append("*" if token.text.strip() in "xX" else token.text)
-                complete = False
-        elif complete and token.text == ")" and depth:
-            depth -= 1
-            pieces.append(")")
-        elif complete and token.text == "(" and token.kind == "bracket" and _is_multiplied(tokens, index):
-            pieces.append("*(")
-            depth, complete = depth + 1, False
-        elif complete and token.text == "(" and (after := _note(tokens, index)):
-            index = after
-            best = best._replace(after=after) if best and not depth else best
-            continue
-        elif complete and token.text == "(" and token.start == tokens[index - 1].end and pieces[-1] == ")":
-            pieces.append("*(")
-            depth, complete = depth + 1, False
-        elif complete and (after := _noun(tokens, index)):
-            index = after
-            best = best._replace(after=after) if best and not depth and tokens[after].kind == "equals" else best
-            continue
+            self._pieces.append("*" if token.text.strip() in "xX" else token.text)
+            self._is_complete = False
+        elif complete and token.text == ")" and self._depth:
+            self._depth -= 1
+            self._pieces.append(")")
+        elif complete and token.text == "(" and self._multiplies(token):
+            self._open("*(")
         else:
-            break
-        index += 1
-        if complete and not depth:
-            best = _Written(len(pieces), len(operands), index, token.end)
-    if best is None:
-        return None, first + 1
-    if _is_cut(tokens, first, best.after) and not (best.pieces == 1 and _goes_on_with_words(tokens, best.after)):
-        return None, best.after
-    inside = tuple(operands[: best.operands])
-    text = "".join(pieces[: best.pieces])
-    if tokens[first].text == "(" and len(inside) == 1 and not re.search(r"[-+*^]", text):
-        return None, first + 1  # a number in parentheses is read without them
-    if best.pieces == 1 and len(inside) == 1:
-        only = amounts[0]
-        side = ChainSide(
-            only.value,
-            start,
-            best.end,
-            inside[0].text,
-            inside,
-            only.high - only.value,
-            only.reach(rounded=True),
-            only.unit,
+            return False
+        return True
+
+    def _add(self, token: _Token, amount: Typed, piece: str) -> None:
+        self._pieces.append(piece)
+        self._operands.append(Operand(amount.value, token.text, token.start, token.end))
+        self._amounts.append(amount)
+        self._is_complete = True
+
+    def _open(self, piece: str) -> None:
+        self._pieces.append(piece)
+        self._depth, self._is_complete = self._depth + 1, False
+
+    def _multiplies(self, token: _Token) -> bool:
+        """Whether the factor in a parenthesis follows without a sign: 4 (768^2 + 768), (a + b)(c + d)."""
+        is_behind = token.start == self._tokens[self._index - 1].end and self._pieces[-1] == ")"
+        is_factor = is_behind and not _note(self._tokens, self._index)
+        return _is_multiplied(self._tokens, self._index) or is_factor
+
+    def _after_words(self, token: _Token) -> int:
+        """The index after words that are not part of the calculation; 0 if there are none."""
+        tokens, index = self._tokens, self._index
+        if not self._is_complete and index > self._first:
+            # A rounded factor: 12 × ~7.1M; a noun before the terms in parentheses: embedding(768*2)
+            return index + 1 if token.text == "~" else _heading(tokens, index) or _named_factor(tokens, index)
+        if not self._is_complete:
+            if token.kind not in ("name", "word") or not _opens_sum(tokens, index + 1):
+                return 0
+            self._first = index + 1
+            self._start = tokens[index + 1].start if _INTRODUCES.search(token.text) else self._start
+            return index + 1
+        note = _note(tokens, index) if token.text == "(" else 0
+        after = note or _noun(tokens, index)
+        if after and self._best and not self._depth and (note or tokens[after].kind == "equals"):
+            self._best = self._best._replace(after=after)
+        return after
+
+    def side(self) -> tuple[ChainSide | None, int]:
+        """The calculation as a side of a chain (None if there is none), and the index of the next token."""
+        best, tokens, first = self._best, self._tokens, self._first
+        if best is None:
+            return None, first + 1
+        if _is_cut(tokens, first, best.after) and not (best.pieces == 1 and _goes_on_with_words(tokens, best.after)):
+            return None, best.after
+        if _ends_with_number_of(tokens, best.after):
+            return None, best.after
+        inside = tuple(self._operands[: best.operands])
+        text = "".join(self._pieces[: best.pieces])
+        if tokens[first].text == "(" and len(inside) == 1 and not re.search(r"[-+*^]", text):
+            return None, first + 1  # a number in parentheses is read without them
+        if best.pieces == 1 and len(inside) == 1:
+            only, start = self._amounts[0], self._start
+            reach, rough = only.high - only.value, only.reach(rounded=True)
+            return ChainSide(only.value, start, best.end, inside[0].text, inside, reach, rough, only.unit), best.after
+        if not inside or (self._has_letters and not re.search(r"[*+/^-]", text)):
+            # VH is a product, but (HA) may be a fraction without its bar.
+            between = tokens[first : best.after]
+            in_brackets = tokens[first].text == "(" and not any(token.kind == "operator" for token in between)
+            if not self._has_letters or in_brackets or (best.pieces == 1 and "*" not in text):
+                return None, best.after
+            return self._evaluated(text, best.end, ()), best.after
+        return self._evaluated(text, best.end, inside), best.after
+
+    def _evaluated(self, text: str, end: int, operands: tuple[Operand, ...]) -> ChainSide | None:
+        if len(text) > LONGEST:
+            return None
+        try:
+            value = evaluate(text, self._letters)
+        except InputError:
+            return None
+        amounts = self._amounts[: len(operands)]
+        inexact = (
+            amount
+            for amount, operand in zip(amounts, operands, strict=True)
+            if amount.value and not _SCALE.fullmatch(operand.text)
         )
-        return side, best.after
-    if not inside or (has_letters and not re.search(r"[*+/^-]", text)):
-        # VH is a product, but (HA) may be a fraction without its bar.
-        in_brackets = tokens[first].text == "(" and not any(
-            token.kind == "operator" for token in tokens[first : best.after]
+        rounded = [(amount.high - amount.value) / amount.value for amount in inexact]
+        reach = abs(value) * sum(rounded, Fraction(0))
+        in_bytes = [amount.unit == "bytes" for amount in amounts]
+        is_size = "/" not in text and (any(in_bytes) if not re.search("[-+]", text) else in_bytes and all(in_bytes))
+        unit: Unit | None = "bytes" if is_size else None
+        is_in_letters = self._has_letters
+        return ChainSide(
+            value, self._start, end, text, operands, reach, reach, unit, is_calculation=True, letters=is_in_letters
         )
-        computes = has_letters and not in_brackets and not (best.pieces == 1 and "*" not in text)
-        return _evaluated(text, letters, start, best, (), (), True) if computes else None, best.after
-    return _evaluated(text, letters, start, best, inside, amounts[: best.operands], has_letters), best.after
 
 
-def _evaluated(
-    text: str,
-    letters: Mapping[str, int],
-    start: int,
-    best: _Written,
-    operands: tuple[Operand, ...],
-    amounts: Sequence[Typed],
-    has_letters: bool,
-) -> ChainSide | None:
-    if len(text) > LONGEST:
-        return None
-    try:
-        value = evaluate(text, letters)
-    except InputError:
-        return None
-    rounded = [(amount.high - amount.value) / amount.value for amount in amounts if amount.value]
-    reach = abs(value) * sum(rounded, Fraction(0))
-    in_bytes = [amount.unit == "bytes" for amount in amounts]
-    is_size = "/" not in text and (any(in_bytes) if not re.search("[-+]", text) else in_bytes and all(in_bytes))
-    unit: Unit | None = "bytes" if is_size else None
-    return ChainSide(
-        value, start, best.end, text, operands, reach, reach, unit, is_calculation=True, letters=has_letters
-    )
+_SCALE = re.compile(r"1(?:\.0)?e\+?0?(?:3|6|9|12)", re.I)  # an exact factor: 109482240 * 4 / 1e6
+
+
+def _quotient(value: Fraction) -> str:
+    return f"({value.numerator}/{value.denominator})"
 
 
 def _bytes_of_each(tokens: Sequence[_Token], index: int, operands: Sequence[Operand]) -> Typed | None:
@@ -636,7 +708,7 @@ def _bytes_of_each(tokens: Sequence[_Token], index: int, operands: Sequence[Oper
     return _typed(f"{tokens[index].text[0]} bytes") if is_many else None
 
 
-_TIMES_SIGNS, _LEAST_OF_NUMBERS = ("x", "X", "*", "×", "·", "⋅"), 100
+_TIMES_SIGNS, _LEAST_OF_NUMBERS = ("x", "X", "*", "×", "·", "⋅", "∙"), 100
 
 
 def _is_spaced(tokens: Sequence[_Token], index: int) -> bool:
@@ -702,12 +774,22 @@ def _is_cut(tokens: Sequence[_Token], first: int, end: int) -> bool:
     return cut.kind in ("name", "word", "number") or cut.text == ")" or bool(_SUPERSCRIPT.fullmatch(cut.text))
 
 
+def _ends_with_number_of(tokens: Sequence[_Token], end: int) -> bool:
+    """Whether a sum ends with the number of things that a later term counts: + 2 LayerNorms (3,072)."""
+    last = tokens[end - 1]
+    if last.kind != "number" or not re.fullmatch("[0-9]{1,2}", last.text) or tokens[end - 2].text != "+":
+        return False
+    after = next((place for place in range(end, min(len(tokens), end + 4)) if tokens[place].text == "("), end)
+    is_named = after > end and all(token.kind in ("name", "word") for token in tokens[end:after])
+    return is_named and [token.kind for token in tokens[after + 1 : after + 2]] == ["number"]
+
+
 _PER = re.compile(r"(?:tok(?:en)?|layer|head|sequence|seq|request|user|param(?:eter)?|每|词元)s?", re.I)  # 0.5 MB/token
 
 
 def _named_factor(tokens: Sequence[_Token], index: int) -> int:
     """The index of a number after a times sign and one to three words: × hidden size 768; 0 if there is none."""
-    if tokens[index - 1].text.strip() not in ("x", "X", "*", "×", "·"):
+    if tokens[index - 1].text.strip() not in _TIMES_SIGNS:
         return 0
     for after in range(index, min(len(tokens), index + 4)):
         if tokens[after].kind == "number":
@@ -765,7 +847,7 @@ def _opens_sum(tokens: Sequence[_Token], index: int) -> bool:
     for offset, token in enumerate(tokens[index : index + 20]):
         if token.text == ")":
             after = index + offset + 1
-            return after < len(tokens) and tokens[after].text in ("+", "*", "×")
+            return after < len(tokens) and tokens[after].text.strip() in (*_TIMES_SIGNS, "+")
     return False
 
 
@@ -808,7 +890,7 @@ def _noun(tokens: Sequence[_Token], index: int) -> int:
         if token.kind == "equals" and after == index + 1 and _COUNTED.fullmatch(tokens[index].text):
             factor = index - 2 - (tokens[index - 2].text == "~")
             return after if factor >= 0 and tokens[factor].kind == "operator" else 0
-        if token.kind == "operator" and token.text.strip() in ("x", "X", "*", "×", "·") and after > index:
+        if token.kind == "operator" and token.text.strip() in _TIMES_SIGNS and after > index:
             following = next((other for other in tokens[after + 1 : after + 3] if other.text != "~"), None)
             return after if following and (following.kind == "number" or following.text == "(") else 0
         if token.kind not in ("name", "word") or len(token.text) < 2:

@@ -109,7 +109,7 @@ class Context(NamedTuple):
     names: tuple[str, ...]
     headings: tuple[str, ...]
     line: str
-    without_biases: bool = False  # whether the text builds its model with bias=False
+    without_biases: bool = False  # whether the text builds its model with bias=False, or leaves biases out
     header: str = ""  # the header of its column, in a table
     before: str = ""  # the last characters before it on its line
     opening: str = ""  # the first words of its sentence, if they say which layers the sentence is about
@@ -120,6 +120,7 @@ class Context(NamedTuple):
     batch: WrittenBatch = WrittenBatch()
     of_all: bool = False  # whether the number counts more than one layer, whatever the words say
     text: str = ""  # the whole text
+    biases_apart: bool = False  # whether its list or table counts biases in lines of their own
 
     def is_in_text(self, pattern: re.Pattern[str]) -> bool:
         """Whether a pattern occurs anywhere in the text."""
@@ -208,8 +209,10 @@ def _triple(match: re.Match[str]) -> str:
 
 
 # A short first sentence that is a heading: Feed forward. The first layer maps ...
+# A label that multiplies layers: 24 × Layers: 302M
+_TIMES_LAYERS = re.compile(r"(?<![\w.])([0-9]{1,3})\s?[×x*]\s?((?:transformer |encoder )?(?:layers|blocks)\b)", re.I)
 _RUN_IN = re.compile(
-    r"\s{0,3}(?:[-*•]\s{1,4}|[0-9]{1,2}[.)、]\s?)?[(（\[]?([^\W\d][\w-]{1,80}(?: {1,3}[\w-]{1,30}){0,4}) ?"
+    r"\s{0,3}(?:[-*•]\s{1,4}|[0-9]{1,2}[.)、]\s?)?[(（\[]?([^\W\d][\w-]{1,80}(?: {1,3}(?:[&+] )?[\w-]{1,30}){0,4}) ?"
     r"[)）\]]?[.:：。]\s?(?=[\w(])"
 )
 
@@ -231,6 +234,9 @@ _OF_ANYTHING = re.compile(r"param|参数|model|模型|bert|gpt|total|size|shape|
 _IS_FORMULA = re.compile(r"^(?!.*(?:[^\W\d_]{3}|[㐀-鿿])).*[*+/^×·=⋅]")
 # Words before the share that follows in brackets: 15,560,457 (word embeddings account for 52.1%)
 _OF_NEXT = re.compile(r"\s*[(（][^()（）]{1,40}(?:占|account for|are|make up)\s*", re.I)
+# The name of the count in brackets behind its share: FFN: 55.5% (12 * 4,722,432 = 56,669,184)
+_OPENS = re.compile(r"\s*[(（]\s*")
+_SHARE_BEFORE = re.compile(r"(?P<name>[^\d,;，；。]{2,60})\s[0-9.]{1,6}\s?%\s*[(（]\s*$")
 # Words that belong to the previous number: 7,087,872 each, ... or 124.4M for GPT-2 and ...
 _OF_LAST = re.compile(
     r"^(?:(?:each|apiece|altogether|in total|(?:per|for each|in each) \w{1,12})\s?[,;，；]"
@@ -276,7 +282,8 @@ class Surroundings:
     def __init__(self, text: str) -> None:
         self._text = text
         self._lines = text.split("\n")
-        self._without_biases = _is_without_biases(self._lines)
+        self._without_biases = _is_without_biases(self._lines) or bool(_LEAVES_OUT.search(text))
+        self._biases_apart = frozenset(_blocks_with_biases(self._lines))
         self._headings: list[tuple[str, ...]] = []
         self._first_rows = list(_first_rows(self._lines))
         stack: list[tuple[int, str]] = []
@@ -323,6 +330,7 @@ class Surroundings:
             below,
             batch=batch,
             text=self._text,
+            biases_apart=entry.line in self._biases_apart,
         )  # fmt: skip
 
     def batch_of(self, entry: WrittenNumber) -> WrittenBatch:
@@ -364,7 +372,13 @@ class Surroundings:
         return TableRow(entry.cells, headers, header)
 
     def _names(self, entry: WrittenNumber, header: str) -> Iterator[str]:
-        before = _OF_LAST.sub("", _as_one(_SIZES_OF_MODEL.sub("", entry.before[-400:])))
+        before = entry.before[-400:]
+        if _OPENS.fullmatch(before):
+            line_start = self._text.rfind("\n", 0, entry.start) + 1
+            share = _SHARE_BEFORE.search(self._text[max(line_start, entry.start - _MOST_BEFORE) : entry.start])
+            before = share["name"] if share else before
+        before = _TIMES_LAYERS.sub(r"\1 \2", before)
+        before = _OF_LAST.sub("", _as_one(_SIZES_OF_MODEL.sub("", before)))
         if derived := _DERIVED.fullmatch(before):
             before = derived["name"]
         if _NOUN_BEHIND.match(entry.after):
@@ -384,7 +398,7 @@ class Surroundings:
         behind = _as_one(entry.after[:200]).strip(" *`)）")
         is_part = _OF_NUMBER.search(self._text[max(0, entry.start - 20) : entry.start])
         after = _CLAUSE.split(behind if is_part else _APPOSITION.sub("", behind))[0]
-        if re.match(r"\s*[(（]?\s*[^\W\d_]", after) and not _OF_NEXT.fullmatch(after):
+        if re.match(r"\s*(?:[(（]|[-–—]{1,3}|#|//)?\s*[^\W\d_]", after) and not _OF_NEXT.fullmatch(after):
             yield _trimmed(after[:_MOST_AFTER])
         if clause != sentence:
             yield _trimmed(sentence[-_MOST_BEFORE:])
@@ -497,6 +511,47 @@ def _parents(lines: Sequence[str]) -> Iterator[tuple[str, ...]]:
         stack.append((2 * indent + bool(item), _trimmed(text if is_title else label[1] if label else "")))
 
 
+# Words that leave the biases out of a whole text (biases are ignored; we drop the biases; 忽略偏置), and a line of a
+# program that counts them alone: attn_bias = 4 * d
+_LEAVES_OUT = re.compile(
+    r"^[ \t]*(?:(?:\w{1,20}_)?bias(?:es)?(?:_\w{1,20})?|b_(?:qkv|[qkvo]))[ \t]*=[ \t]*(?!True|False)"
+    r"|\bbias(?:es| terms?| parameters)?(?:,? (?:and|or) (?:\w+ ){0,2}\w+)?,? (?:are |is )?(?:all |here )?"
+    r"(?:ignored|omitted|neglected|left out|not counted|excluded|dropped|disregarded)\b"
+    r"|\bbias(?:es)? (?:of (?:\w+ ){1,4})?(?:are|is) (?:\w+ ){0,2}(?:small|negligible|tiny|insignificant)\b"
+    r"|\bbias(?:es)?\b[^.;\n]{0,40}\b(?:counted|added|treated|listed) (?:separately|later|apart|at the end)\b"
+    r"|(?<!if we )(?<!if you )(?<!if one )"
+    r"\b(?:ignor|omitt?|neglect|disregard|dropp?|exclud|skipp?|leav)(?:e|ing|es|s)?(?: out)? (?:the |all |any )?"
+    r"bias(?:es)?\b"
+    r"|\bwithout (?:the |any )?biases[*_]{0,2}\s?[:：]\s*$"
+    r"|(?<!若)(?<!如果)(?<!假如)(?<!假设)(?:忽略|省略|不计|不考虑|略去|不算)了?(?:所有|全部)?的?(?:偏置|\s?bias\b)"
+    r"|(?:偏置|\bbias\s?)(?:项|参数)?(?:均|都|全部)?(?:忽略|省略|不计|略去|未计)"
+    r"|(?:偏置|(?<![a-z])bias(?:es)?)(?![^。；;\n]{0,24}[若如假])[^。；;\n\dA-Za-z]{0,24}(?:未|没有?|(?<!不能)(?<!不可)(?<!不得)不)[再被]?"
+    r"(?:加入|加上|算入|计入|算上|计?算|考虑|统计)(?:进?[来去]|在内)?(?=\s?(?:[，,。；;）)]|$))"
+    r"|(?:差异|差值|差额|差距|误差|相差|剩余|剩下|其余)[^。；;\n\d]{0,12}(?:来自|源自|源于|在于|是|为)[^。；;\n\d]{0,16}(?:偏置|bias)"
+    r"|\b(?:difference|rest|remainder|gap)\b[^.;\n\d]{0,30}\b(?:comes? from|is due to|stems? from|are|is)\b"
+    r"[^.;\n\d]{0,24}\bbias(?:es)?\b",
+    re.I | re.M,
+)
+
+
+def _blocks_with_biases(lines: Sequence[str]) -> Iterator[int]:
+    """Yield the lines of each list or table, without empty lines, that counts biases in a line of their own."""
+    block: list[int] = []
+    for number, line in enumerate((*lines, "")):
+        if line.strip():
+            block.append(number)
+            continue
+        if any(_LINE_OF_BIASES.match(lines[place][:_LONGEST_SENTENCE]) for place in block):
+            yield from block
+        block = []
+
+
+# A line whose label ends with the biases: * Q/K/V bias = 768 × 3 = 2,304
+_LINE_OF_BIASES = re.compile(
+    r"[ \t|*•+–-]*(?:[\w/,&.]{1,20} ){0,4}(?:bias(?:es)?|偏置)[*`]{0,2}\s?[|=:：][^\n]*[0-9]{3}", re.I
+)
+
+
 def _is_without_biases(lines: Sequence[str]) -> bool:
     """Whether the whole model, not only one of its modules, is built with bias=False."""
     fields = ((line, field.start()) for line in lines for field in re.finditer(r"\bbias\s?=\s?False\b", line))
@@ -582,8 +637,12 @@ _NON_EMBEDDING = re.compile(r"\bnon[- ]?embeddings?\b", re.I)
 _ASSIGNED = re.compile(r"(?<![\w.])[A-Za-z_]{1,30}\s?=\s?[0-9][0-9,]{0,12}\b(?!\s?[-+*/^×·])")
 
 
+# A program that prints a label: print("  - Per layer total: 7,087,872")
+_PRINTS = re.compile(r"^\W*(?:print|printf|echo|log(?:ger)?(?:\.\w{1,12})?)\s?\(?\s?[fr]?[\"'](?:\\[nt])*")
+
+
 def _trimmed(text: str) -> str:
-    text = _BULLET.sub("", text)
+    text = _BULLET.sub("", _PRINTS.sub("", text))
     text = _LINEAR.sub(r"\1", _ASSIGNED.sub(" ", _NON_EMBEDDING.sub(" ", text)))
     text = _TOUCHING.sub(" ", _NAMED_EMBED.sub("model", text))
     text = _EVERYTHING.sub("total", _FORMULA.sub(" ", _SIZE.sub(" ", _UP.sub(" ", text))))
@@ -595,12 +654,29 @@ _UNIT_OF_HEADER = re.compile(
     r"[(（\[/,，]\s?(?:in |单位[:：]?\s?)?(?P<unit>k|M|B|[kMG]i?B|million|billion|万|百万|亿|[MGT]FLOPs?|[MGT]MACs?)\s?"
     r"(?:params?|parameters|bytes)?[)）\]]?\W*$|^\W*(?P<whole>[MG]i?B|[MGT]FLOPs?)\W*$",
 )
+_FIRST_OF_TWO, _SECOND_UNIT = re.compile(r"\s?/\s?[0-9]"), re.compile(r"(?<=[kMGTB])\s?/\s?[kMGT]i?B\b")
 # Operations without a scale: 604M under "FLOPs per layer".
 _OPERATIONS, _LEAST_OPERATIONS = re.compile(r"\b(?<!/)(?:FLOPs|MACs)\b(?!\s?(?:/|per (?:s|token)))", re.I), 10**4
 # A column of shares in percent: % of total.
 _IN_PERCENT = re.compile(r"^\W*%\W*$|%\s?(?:of|total|param)|(?:share|fraction|proportion|占比|比例)\W{1,3}%", re.I)
 _PERCENTS = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,3})?")
 _BARE = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})*(?:\.[0-9]{1,4})?|[0-9]{1,6}(?:\.[0-9]{1,4})?")
+
+
+# A unit of operations behind a number with a scale: 201M MACs.
+_UNIT_BEHIND = re.compile(
+    r"[ *`]{0,3}(?:(?P<flops>FLOPs?\b|floating.point operations|浮点运算|次浮点)"
+    r"|MACs?\b|multiply[- ](?:adds?|accumulates?)\b|次?乘加)(?!\s?(?:/|per (?:s|token|param)))",
+    re.I,
+)
+
+
+def in_unit_behind(entry: WrittenNumber) -> WrittenNumber:
+    """Give a number the unit of operations that follows it, as in "201M MACs"; other numbers stay unchanged."""
+    side, unit = entry.stated, _UNIT_BEHIND.match(entry.after)
+    if unit is None or side.unit or side.is_decimal or side.value < _LEAST_OPERATIONS:
+        return entry
+    return entry._replace(sides=(*entry.sides[:-1], side._replace(unit="FLOPs" if unit["flops"] else "MACs")))
 
 
 def in_unit_of_header(entry: WrittenNumber, header: str) -> WrittenNumber:
@@ -611,9 +687,11 @@ def in_unit_of_header(entry: WrittenNumber, header: str) -> WrittenNumber:
     >>> int(in_unit_of_header(entry, "Params (M)").value)
     109500000
     """
+    if _FIRST_OF_TWO.match(entry.after):
+        header = _SECOND_UNIT.sub("", header)  # 0.438 / 0.408 under "GB / GiB"
     unit = _UNIT_OF_HEADER.search(header.replace("*", "").replace("`", ""))
     side = entry.stated
-    if unit is None and (operations := _OPERATIONS.search(header)) and side.unit in (None, "parameters"):
+    if unit is None and (operations := _OPERATIONS.search(header)) and side.counts_parameters:
         is_scaled = side.value >= _LEAST_OPERATIONS and not side.is_decimal
         counted = side._replace(unit="MACs" if operations[0].lower() == "macs" else "FLOPs")
         return entry._replace(sides=(*entry.sides[:-1], counted)) if is_scaled else entry

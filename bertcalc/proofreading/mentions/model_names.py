@@ -38,6 +38,9 @@ _ALIASES = {
     "bert base, multilingual cased": "bert-base-multilingual-cased",
     "bert base, chinese": "bert-base-chinese",
     "chinese bert": "bert-base-chinese",
+    "chinese bert base": "bert-base-chinese",
+    "中文 bert": "bert-base-chinese",
+    "中文 bert base": "bert-base-chinese",
     "chinese roberta wwm ext": "bert-base-chinese",
     "chinese roberta wwm ext large": "bert-large-chinese",
     "mbert": "bert-base-multilingual-cased",
@@ -46,6 +49,8 @@ _ALIASES = {
     "distilbert": "distilbert-base-uncased",
     "distilbert base": "distilbert-base-uncased",
     "albert": "albert-base-v2",
+    "albert xl": "albert-xlarge-v2",
+    "albert xxl": "albert-xxlarge-v2",
     "xlm r": "xlm-roberta-base",
     "xlm r base": "xlm-roberta-base",
     "xlm r large": "xlm-roberta-large",
@@ -53,6 +58,7 @@ _ALIASES = {
     "electra small": "electra-small-discriminator",
     "electra base": "electra-base-discriminator",
     "electra large": "electra-large-discriminator",
+    "distilgpt 2": "distilgpt2",
     "gpt 2": "gpt2",
     "gpt 2 small": "gpt2",
     "gpt2 small": "gpt2",
@@ -89,7 +95,8 @@ _VERSIONS = (
 )
 
 
-_PIECES = re.compile(r"[\s_$\\{}-]+")
+_PIECES = re.compile(r"[\s_$\\{}(（-]+")
+_BETWEEN_PIECES = r"(?:[\s_$\\{}-]{0,3}|\s?[(（](?=[a-z]{4,6}[)）]))"  # BERT-base, BERT(base)
 
 
 def _spelled(name: str) -> str:
@@ -111,7 +118,7 @@ def preset_by_name() -> Mapping[str, str]:
 def model_name_pattern() -> re.Pattern[str]:
     """The pattern for names of models, with a group for each kind: a preset, a foreign model, or BERT alone."""
     names = sorted(
-        (re.escape(name).replace(r"\ ", r"[\s_$\\{}-]{0,3}") for name in preset_by_name()), key=len, reverse=True
+        (re.escape(name).replace(r"\ ", _BETWEEN_PIECES) for name in preset_by_name()), key=len, reverse=True
     )
     return re.compile(
         rf"(?<![A-Za-z0-9])(?:(?P<preset>{'|'.join(names)})|(?P<foreign>(?:{_FOREIGN}){_VERSIONS})|(?P<bert>bert))(?![A-Za-z0-9])",
@@ -276,10 +283,11 @@ def _every_mention(text: str) -> tuple[Mention, ...]:
     return tuple(
         Mention(match.start(), preset_at(match), line_of(match), compared_until(match), spelling=_spelling(match))
         for match in model_name_pattern().finditer(text)
-        if not match["bert"] and not _PAPER.match(text, match.end())
+        if not match["bert"] and not _PAPER.match(text, match.end()) and not _STYLE.match(text, match.end())
     )
 
 
+_STYLE = re.compile(r"[- ](?:style|inspired)\b|\s?(?:风格|变体)", re.I)  # another model that resembles the named one
 _PAPER = re.compile(r"\s?(?:paper|authors)\b|\s?(?:的)?(?:论文|作者)", re.I)  # a paper may also describe other models
 
 

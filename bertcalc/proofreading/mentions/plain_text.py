@@ -33,6 +33,12 @@ class Plain(NamedTuple):
         """The span in the original text that corresponds to a span in this text."""
         return self.starts[start], self.ends[end - 1]
 
+    def kept(self, marks: bytearray) -> "Plain":
+        """The text with only the characters whose mark is not zero."""
+        return Plain(
+            "".join(compress(self.text, marks)), [*compress(self.starts, marks)], [*compress(self.ends, marks)]
+        )
+
     def rewritten(self, pattern: re.Pattern[str], rewrite: Rewrite) -> "Plain":
         """The text with each match replaced; all characters of a replacement stand for the whole match."""
         pieces: list[str] = []
@@ -57,7 +63,7 @@ class Plain(NamedTuple):
 
 def read(text: str) -> Plain:
     """Remove the markup of a text: Markdown, HTML, LaTeX or a notebook."""
-    plain = _without_copies(_notebook(text) if _is_notebook(text) else _whole(text))
+    plain = _without_prints(_without_copies(_notebook(text) if _is_notebook(text) else _whole(text)))
     needed = [(pattern, rewrite) for sign, pattern, rewrite in _STEPS if sign.search(plain.text)]
     for pattern, rewrite in needed:
         plain = plain.rewritten(pattern, rewrite)
@@ -91,6 +97,22 @@ _FROM_ZERO = re.compile(r"\b(?:linear|dense|fc|lin)_?0\b", re.I)
 _NUMBERED = re.compile(r"\b((?:linear|dense|fc|lin)_?)([0-2])\b", re.I)
 
 
+def with_lost_signs(text: str) -> str:
+    """Write the plus signs that a page lost: 30000*128 128*4096 = 384万 52万. The length of the text does not change.
+
+    >>> with_lost_signs("30000*128 128*4096 = 384万   52万 = 436万")
+    '30000*128+128*4096 = 384万 + 52万 = 436万'
+    """
+    return _LOST_PLUS.sub(lambda gap: "+".center(len(gap[0])), text)
+
+
+# The gap between two products, or between two numbers with a unit, in a line that goes on with an equals sign.
+_LOST_PLUS = re.compile(
+    r"(?<=[0-9])(?<=[*×][0-9]{2}|.[*×][0-9]|[0-9]{3}) {1,4}(?=[0-9]{1,6} ?[*×] ?[0-9]{2,6} ?=)"
+    r"|(?<=[0-9][万亿M]) {2,4}(?=[0-9][0-9.]{0,8} ?[万亿M] ?=)"
+)
+
+
 def _without_copies(plain: Plain) -> Plain:
     """Keep one of the three copies of each rendered formula; it stands for the span of all three."""
     if not _RENDERED.search(plain.text):
@@ -103,12 +125,30 @@ def _without_copies(plain: Plain) -> Plain:
             kept[first:start], kept[end:last] = bytes(start - first), bytes(last - end)
             starts[start], ends[end - 1] = starts[first], ends[last - 1]
         offset += len(line) + 1
-    return Plain("".join(compress(plain.text, kept)), [*compress(starts, kept)], [*compress(ends, kept)])
+    return Plain(plain.text, starts, ends).kept(kept)
 
 
 # Two copies of a number or a formula that touch: 2,359,2964 \times 768
 _RENDERED = re.compile(
     r"[0-9],[0-9]{6,8},[0-9]{3}|[\w)]\s?\\(?:times|text|cdot)\b[^\n]{0,300}[\w)]×|[0-9]{4}\s?\\times"
+)
+
+
+def _without_prints(plain: Plain) -> Plain:
+    """Keep the printed text of lines that only print: print("1. Embeddings: 30,522 × 768")."""
+    prints = [match for match in _PRINT.finditer(plain.text) if match["text"]]
+    if not prints:
+        return plain
+    kept = bytearray(b"\1" * len(plain.text))
+    for match in prints:
+        for start, end in ((match.start(), match.start("text")), (match.end("text"), match.end())):
+            kept[start:end] = bytes(end - start)
+    return plain.kept(kept)
+
+
+_PRINT = re.compile(
+    r"""(?m)^[ \t]{0,40}print\(f?(?P<quote>["'])(?:\\n)*"""
+    r"""(?P<text>(?:(?!(?P=quote))[^\\{}\n])*)(?:\\n)*(?P=quote)\)[ \t]*;?$"""
 )
 
 
@@ -258,6 +298,12 @@ _STEPS: tuple[tuple[re.Pattern[str], re.Pattern[str], Rewrite], ...] = (
     (_CHINESE_COMMAS, _CHINESE_COMMAS, lambda match: match[0].replace("\uff0c", ",")),
     (re.compile("\uff0c"), _CHINESE_COMMA, lambda _match: ","),
     (re.compile("://"), re.compile(r"https?://[^\s()<>\[\]\"'，。]{1,2000}"), lambda _match: ""),
+    # The subscript of a size: d_{\text{model}}, d_{ff}
+    (
+        re.compile(r"_\{"),
+        re.compile(r"(?<=[A-Za-z])_\{(?:\\(?:text|mathrm|mathit|rm)\s?\{?)?([A-Za-z]{2,12})\}{1,2}"),
+        lambda match: f"_{match[1]}",
+    ),
     (_LATEX, re.compile(r"\{,\}|(?<=[0-9])\\[,;](?=[0-9]{3})"), lambda _match: ","),
     (_LATEX, re.compile(r"\\(?:times|cdot|ast)(?![a-zA-Z])"), lambda _match: "×"),
     (re.compile(r"prime|\^\{?'"), re.compile(r"\^\{?(?:\\prime(?![a-z])|')\}?"), lambda _match: "'"),
@@ -277,7 +323,16 @@ _STEPS: tuple[tuple[re.Pattern[str], re.Pattern[str], Rewrite], ...] = (
     (_LATEX, re.compile(r"\^\{([^{}]{1,20})\}"), lambda match: f"^({match[1]})"),
     (_LATEX, re.compile(r"\\([_%#&$])"), lambda match: match[1]),
     (_LATEX, re.compile(r"\\(?:[a-zA-Z]{1,20}|[ ,;!:])|(?<![|\"'])[{}]"), lambda _match: " "),
-    (_LATEX, re.compile("&"), lambda _match: " "),
+    (_LATEX, re.compile("(?<![A-Za-z] )&|&(?! [A-Za-z])"), lambda _match: " "),  # not in: Embeddings & LayerNorm
+    # A lower-case m for a million: = 85m
+    (
+        re.compile("[0-9]m"),
+        re.compile(
+            r"(?:(?<=[=≈][0-9]{2})|(?<=[=≈] [0-9]{2})|(?<=[0-9]\.[0-9])|(?<=[0-9]\.[0-9]{2}))m(?![A-Za-z0-9²^])"
+        ),
+        lambda _match: "M",
+    ),
+    (_LATEX, re.compile(r"(?<=[0-9]) {2,4}(?=[万亿]|[KMB]\b)"), lambda _match: " "),  # 39.3 \text{万}
     (re.compile(r"\\"), re.compile(r"\\([*_#|`$%])"), lambda match: match[1]),
     # ** is a power between a number or letter and a small exponent; otherwise it is Markdown's bold.
     (

@@ -159,7 +159,7 @@ def _valued_lines(text: str, sizes: Mapping[str, int]) -> Iterator[_ValuedLine]:
         parsed, times = _parsed(line.expression), _times(line.loops, scope, runs)
         is_repeated = bool(line.loops) and not line.sign and line.name in _names(parsed)
         is_known = parsed is not None and times is not None and not is_repeated
-        value = _value(parsed, scope) if parsed is not None and is_known else None
+        value = value_of(parsed, scope) if parsed is not None and is_known else None
         is_accumulated = not line.is_assignment and isinstance(parsed, ast.Name) and parsed.id in accumulated
         # In total = total + ffn, the total on the right has its previous value.
         yield _ValuedLine(line, parsed, None if line.sign not in "+" else value, dict(scope), is_accumulated)
@@ -200,7 +200,7 @@ def _times(loops: Sequence[_Block], values: Mapping[str, Fraction | int], runs: 
 def _runs(arguments: str, values: Mapping[str, Fraction | int]) -> int | None:
     """The length of a range with these arguments; None if they are unknown or too large."""
     call = _parsed(f"f({arguments})") if arguments else None
-    ends = [_value(argument, values) for argument in call.args] if isinstance(call, ast.Call) else []
+    ends = [value_of(argument, values) for argument in call.args] if isinstance(call, ast.Call) else []
     if not 1 <= len(ends) <= 3 or any(end is None or end.denominator != 1 for end in ends):
         return None
     whole = [int(end) for end in ends if end is not None]
@@ -293,7 +293,7 @@ def _constants(lines: Sequence[_ProgramLine]) -> dict[str, Fraction]:
         if not line.is_assignment:
             continue
         parsed = _parsed(line.expression)
-        number = _value(parsed, {}) if parsed is not None and not (line.sign or line.blocks) else None
+        number = value_of(parsed, {}) if parsed is not None and not (line.sign or line.blocks) else None
         constants[line.name] = number if line.name not in constants else None
     return {name: number for name, number in constants.items() if number is not None}
 
@@ -314,12 +314,12 @@ def _arguments(text: str) -> dict[int, dict[str, Fraction | int]]:
         for parameter, argument in zip(parameters, call["arguments"].split(",") if call else (), strict=False):
             name, _sign, value = argument.rpartition("=")
             parsed = _parsed(value)
-            number = _value(parsed, {}) if parsed is not None else None
+            number = value_of(parsed, {}) if parsed is not None else None
             if number is not None:
                 arguments.setdefault(name.strip() or parameter, number)
         for parameter, (_name, _sign, default) in zip(parameters, written, strict=True):
             parsed = _parsed(default)
-            number = _value(parsed, {}) if parsed is not None else None
+            number = value_of(parsed, {}) if parsed is not None else None
             if number is not None:
                 arguments.setdefault(parameter, number)
     return of_functions
@@ -435,7 +435,7 @@ def _computes(node: ast.expr) -> bool:
     return has_name and any(isinstance(part, ast.BinOp) for part in ast.walk(node))
 
 
-def _value(node: ast.expr, values: Mapping[str, Fraction | int]) -> Fraction | None:
+def value_of(node: ast.expr, values: Mapping[str, Fraction | int]) -> Fraction | None:
     """The exact value of an expression of numbers, known names and + - * / // **; None for other expressions."""
     match node:
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
@@ -445,12 +445,12 @@ def _value(node: ast.expr, values: Mapping[str, Fraction | int]) -> Fraction | N
         case ast.Subscript(slice=ast.Constant(value=str() as name)):
             return Fraction(values[name]) if name in values else None
         case ast.UnaryOp(ast.USub(), operand):
-            value = _value(operand, values)
+            value = value_of(operand, values)
             return None if value is None else -value
         case ast.Call(ast.Name("int" | "round"), [argument], []):
-            return _value(argument, values)
+            return value_of(argument, values)
         case ast.BinOp(left, operator, right):
-            first, second = _value(left, values), _value(right, values)
+            first, second = value_of(left, values), value_of(right, values)
             return None if first is None or second is None else _applied(operator, first, second)
     return None
 
@@ -476,7 +476,7 @@ def _applied(operator: ast.operator, first: Fraction, second: Fraction) -> Fract
 def _entry(line: _ProgramLine, node: ast.expr, value: Fraction, values: Mapping[str, Fraction | int]) -> WrittenNumber:
     operands: list[Operand] = []
     for leaf in _leaves(node):
-        operand = _value(leaf, values)
+        operand = value_of(leaf, values)
         if operand is not None:
             start, end = line.start + leaf.col_offset, line.start + (leaf.end_col_offset or leaf.col_offset)
             operands.append(Operand(operand, line.expression[start - line.start : end - line.start], start, end))

@@ -17,8 +17,8 @@ _FIELDS = {
     "hidden_size": r"hidden[_ ]?(?:size|dim(?:ension)?)|d_model|n_embd|embed_dim|隐藏?层(?:维度|大小)?|隐藏维度",
     "num_hidden_layers": r"num_(?:hidden_)?layers|n_layers?|number of layers|层数",
     "num_attention_heads": r"num_(?:attention_)?heads|n_heads?|number of heads|头数",
-    "intermediate_size": r"intermediate[_ ]?size|d_ff|n_inner|ffn_dim|inner[_ ]?(?:size|dim(?:ension)?)"
-    r"|中间层(?:维度|大小)?|前馈层?维度",
+    "intermediate_size": r"intermediate[_ ]?size|(?:mlp|ffn)[_ ]width|d_ff|n_inner|ffn_dim"
+    r"|inner[_ ]?(?:size|dim(?:ension)?)|中间层(?:维度|大小)?|前馈层?维度",
     "max_position_embeddings": r"max_position_embeddings|max_seq_len|n_positions|max_len"
     r"|max(?:imum)?(?: sequence)? length|最大(?:序列)?(?:长度|位置)",
     "type_vocab_size": r"type_vocab_size",
@@ -37,12 +37,12 @@ PLAUSIBLE = {
     "num_labels": (1, 10_000),
     "embedding_size": (16, 20_000),
 }
-_NUMBER = r"(?P<number>[0-9]{1,3}(?:,[0-9]{3}){1,9}|[0-9]{1,7})(?![0-9.,]*[0-9%kKMB])"
+_NUMBER = r"(?P<number>[0-9]{1,3}(?:[,_][0-9]{3}){1,9}|[0-9]{1,7})(?![0-9.,]*[0-9%kKMB])"
 _ASSIGNED = re.compile(
     r"(?<![A-Za-z_*×·+/^])(?<![*×·+/^]\s)(?:"
     + "|".join(f"(?P<{field}>{names})" for field, names in _FIELDS.items())
     + ")"
-    r"[\"'`*]{0,3}(?:\s{0,3}\([A-Za-z]{1,10}\))?\s{0,3}(?:[:=]{1,2}|is|of|为|是|:|=|)\s{0,3}"
+    r"[\"'`*]{0,3}(?:\s{0,3}\([A-Za-z]{1,10}\))?\s{0,3}(?:[:=]{1,2}|is|of|to|为|是|:|=|)\s{0,3}[*`]{0,2}"
     + _NUMBER
     + r"(?!\s?[-+*/^×x·]\s?[0-9(])",
     re.I,
@@ -55,7 +55,8 @@ _TUPLE = re.compile(
     r"(?P<numbers>[0-9]{1,7}(?:,\s?[0-9]{1,7}){1,6})\s*(?:#.*)?$"
 )
 _LISTED = re.compile(
-    r"[\[(](?P<names>[a-z_]{3,30}(?:,\s?[a-z_]{3,30}){1,3})[\])]\s?[,:=为是]{0,2}\s?[\[(](?P<numbers>[0-9]{1,7}(?:,\s?[0-9]{1,7}){1,3})[\])]"
+    r"[\[(](?P<names>[a-z_]{3,30}(?:,\s?[a-z_]{3,30}){1,3})[\])]\s?[,:=为是]{0,2}\s?"
+    r"[\[(](?P<numbers>[0-9]{1,7}(?:,\s?[0-9]{1,7}){1,3})[\])]"
 )
 
 
@@ -77,7 +78,7 @@ def assigned_sizes(text: str) -> dict[str, int]:
         names, numbers = (re.split(r",\s?", match[group]) for group in ("names", "numbers"))
         if len(names) == len(numbers):
             for name, number in zip(names, numbers, strict=True):
-                if field := _LETTERS.get(name, name if name in _FIELDS else ""):
+                if field := _LETTERS.get(name, "") or _field_called(name):
                     assigned.setdefault(field, []).append(int(number))
     sizes = {}
     for field, values in assigned.items():
@@ -86,6 +87,11 @@ def assigned_sizes(text: str) -> dict[str, int]:
         if len(likely) == 1:
             sizes[field] = likely.pop()
     return sizes
+
+
+def _field_called(name: str) -> str:
+    """The field that a program's name means, such as hidden_size for d_model; empty for other names."""
+    return next((field for field, names in _FIELDS.items() if re.fullmatch(names, name)), "")
 
 
 class StatedSize(NamedTuple):
@@ -100,13 +106,18 @@ class StatedSize(NamedTuple):
 
 def _assigned(text: str) -> Iterator[StatedSize]:
     width = _width_called_dim(text)
-    for match in _ASSIGNED.finditer(text):
+    for match in _ASSIGNED.finditer(_TUPLE.sub(lambda line: " " * len(line[0]), text)):
         field = match.lastgroup if match.lastgroup in _FIELDS else next(name for name in _FIELDS if match[name])
         if match[field].lower() == "hidden_dim" and width and int(match["number"].replace(",", "")) > width:
             field = "intermediate_size"
+        if field == "num_hidden_layers" and _OF_ADAPTER.search(text[max(0, match.start() - _FARTHEST) : match.start()]):
+            continue
         yield StatedSize(match.start("number"), field, int(match["number"].replace(",", "")))
     for match in _LETTER.finditer(text):
         yield StatedSize(match.start("number"), _LETTERS[match["letter"]], int(match["number"].replace(",", "")))
+
+
+_OF_ADAPTER = re.compile(r"layers[ _]to[ _]transform", re.I)  # PEFT's list of the layers that get adapters
 
 
 def _width_called_dim(text: str) -> int:
@@ -197,7 +208,7 @@ class SizeGroup(NamedTuple):
     is_supposed: bool  # whether the model is hypothetical: with half the layers, it would have ...
 
 
-_COUNT = r"(?P<count>[0-9]{1,3}(?:,[0-9]{3}){1,9}|[0-9]{1,7})(?![0-9.]*[0-9%kKMB]|,[0-9]{3}(?![0-9]))"
+_COUNT = r"(?P<count>[0-9]{1,3}(?:[,_][0-9]{3}){1,9}|[0-9]{1,7})(?![0-9.]*[0-9%kKMB]|,[0-9]{3}(?![0-9]))"
 _ENGLISH = {"twenty-four": 24, "sixteen": 16, "twelve": 12, "three": 3, "eight": 8}
 _ENGLISH |= {"four": 4, "five": 5, "two": 2, "six": 6, "ten": 10}
 # Longer words come first, so that patterns prefer them.

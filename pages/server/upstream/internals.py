@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 # The versions for which the modules in this folder were written.
 WRITTEN_FOR = {"streamlit": "1.67", "uvicorn": "0.54", "websockets": "17.4"}
+Method: TypeAlias = Callable[..., Any]
+_originals: dict[Method, Method] = {}  # keyed by the replacement
 
 
 class Internal(NamedTuple):
@@ -100,10 +102,6 @@ def _instance_attributes(owner: Any) -> Collection[str]:
         if code:
             names |= {*code.co_names, *(text for text in code.co_consts if isinstance(text, str))}
     return names - {*dir(owner)}
-
-
-Method: TypeAlias = Callable[..., Any]
-_originals: dict[Method, Method] = {}  # keyed by the replacement
 
 
 def replace(internal: Internal, make: Callable[[Method], Method]) -> None:

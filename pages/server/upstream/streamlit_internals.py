@@ -254,6 +254,7 @@ ELEMENTS = Internal(
     issue="https://github.com/streamlit/streamlit/issues/5798",
     loss="a first visit takes a tenth of a second longer",
 )
+Values: TypeAlias = Any  # the values of the controls in a message (Streamlit's WidgetStates)
 
 
 # Sessions
@@ -366,8 +367,6 @@ def session_value(session_id: str, name: str) -> Any:
 
 # Messages of a browser
 
-Values: TypeAlias = Any  # the values of the controls in a message (Streamlit's WidgetStates)
-
 
 def filter_values(choose: Callable[[dict[str, Any], Values | None], Values | None]) -> None:
     """Let ``choose(notes, values)`` decide which values of controls a run gets.
@@ -449,7 +448,6 @@ def run_again(values: Values) -> NoReturn:
 
 
 def _context() -> Any:
-    """Return Streamlit's context of this run; None outside a run."""
     from streamlit.runtime.scriptrunner import get_script_run_ctx
 
     return get_script_run_ctx(suppress_warning=True)

@@ -74,9 +74,6 @@ class _DiscoveredBuilder:
         used = {name.name for expression in expressions for name in expression.free_symbols}
         return [field for field in self._discovery.fields if field in used]
 
-    def _elements(self, group: Group) -> int:
-        return self._live(group.elements)
-
     def _live(self, expression: Any) -> int:
         number: int = with_formula(value(expression, self._values), expression, self._values)
         return number
@@ -121,7 +118,7 @@ class _DiscoveredBuilder:
 
     def _about(self, group: Group) -> list[str]:
         """The lines of a bracket's tooltip: the equation with numbers, the tensors, and the share of the model."""
-        copies, elements = self._live(group.copies), self._elements(group)
+        copies, elements = self._live(group.copies), self._live(group.elements)
         figures: dict[str, Any] = {"copies": copies, "elements": elements, "all": copies * elements}
         equation = (
             fill("{copies:,} · {elements:,} = {all:,}", **figures)
@@ -142,7 +139,7 @@ class _DiscoveredBuilder:
 
     def _number(self, kind: Component) -> Part:
         """The part for a component in the line of numbers, such as 12 · 7,087,872."""
-        sums = [(self._live(group.copies), self._elements(group), group) for group in self._parts[kind]]
+        sums = [(self._live(group.copies), self._live(group.elements), group) for group in self._parts[kind]]
         written = (
             fill("{copies:,} · {elements:,}", copies=copies, elements=elements)
             if self._factor(group)
@@ -164,7 +161,6 @@ class _DiscoveredBuilder:
         return {"is": "unit", "color": self._colors[kind], "parts": [*sign, part]}
 
     def _chip(self, field: str) -> Part:
-        """A legend entry: a letter with its field's name and value."""
         letter, number = self._letters[field], grouped(live_size(field, self._values[field]))
         equation = fill("{field} = {number}", field=field, number=number)
         self._tips[f"chip {field}"] = [equation]

@@ -19,7 +19,7 @@ from pages.ui.widgets.real_answers import wanted
 from pages.ui.widgets.tables import show_table
 
 PROOF = Fold("proof", N_("How it was derived and where it holds"))
-MISSING = N_("This needs torch and transformers, which are not installed here.")
+MISSING = N_("Deriving a formula requires torch and transformers, which are not installed here.")
 TREE = Fold("printed", N_("As PyTorch prints it"))
 # Maps the discovery's activities to their descriptions. Any other activity is the name of the field that it changes.
 _DOING = {
@@ -117,7 +117,7 @@ def show_verdict(discovery: Discovered) -> None:
             ).format(explained=discovery.explained, all=discovery.parameters, names=len(discovery.unexplained))
         )
         return
-    verdict = _("✓ Agrees with the real class at {agreed:,} of {of:,} other sizes.").format(
+    verdict = _("✓ Agrees with the real class at {agreed:,} of {of:,} other combinations of sizes.").format(
         agreed=discovery.checked.agreed, of=discovery.checked.of
     )
     # Conditions on token ids are the least interesting, so they come last.

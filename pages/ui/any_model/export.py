@@ -27,16 +27,10 @@ def offer(discovery: Discovered, sizes: Mapping[str, int]) -> None:
         if discovery.unexplained:
             return []
         make_page = partial(
-            discovered_page,
-            discovery,
-            sizes,
-            COLORS["light"],
-            url=place.url,
-            language=place.language,
-            _=translator(),
+            discovered_page, discovery, sizes, COLORS["light"], url=place.url, language=place.language, _=translator()
         )
         return [
-            file(_("Interactive page, HTML"), "interactive.html", "text/html", make_page),
+            file(_("Interactive page of the parameters, HTML"), "interactive.html", "text/html", make_page),
             file(_("Formula, LaTeX"), "formula.tex", "text/x-tex", partial(formula_latex, discovery)),
             file(_("Formula, Python"), "parameters.py", "text/x-python", partial(function, discovery)),
         ]

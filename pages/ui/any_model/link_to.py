@@ -20,16 +20,16 @@ from pages.ui.shell.controls import sentence
 from pages.ui.shell.i18n import _
 from pages.ui.shell.navigation import page_at
 from pages.ui.shell.theme import colors
-from pages.ui.widgets.numbers import metric_width
+from pages.ui.widgets.metrics import show_figure
 from pages.ui.widgets.total_formula.show import draw_formula
 
 _MOST = 3
 
 
-def show_link(model_type: str, cls: str | None = None, fields: Mapping[str, Any] | None = None) -> None:
+def show_link(model_type: str, cls: str | None, fields: Mapping[str, Any] | None = None) -> None:
     """Show a link that opens the page Any model with a model type, a class, and as many fields as the link can hold.
 
-    The class defaults to the first class of the type. An unknown model type has no link.
+    Without a class, the link has the first class of the type. An unknown model type has no link.
     """
     if model_type not in types():
         return
@@ -98,8 +98,7 @@ def _show_count(config: ParsedConfig) -> str:
         st.caption(sentence(error.problem))
         return ""
     discovery, sizes = counted.discovery, counted.discovery.values(**counted.changes)
-    label, value = _("Parameters in {architecture}").format(architecture=discovery.cls), f"{counted.parameters:,}"
-    st.metric(label, value, width=metric_width(290, value, label))
+    show_figure(_("Parameters in {architecture}").format(architecture=discovery.cls), counted.parameters, least=290)
     draw_formula(formula(discovery, sizes, colors()))
     for remark in remarks_on(counted):
         st.caption(sentence(remark))

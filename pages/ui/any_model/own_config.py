@@ -90,7 +90,6 @@ def _take(text: str) -> None:
 
 
 def _take_hub() -> None:
-    """Read a config.json from the Hub; other runs can continue meanwhile."""
     try:
         with st.spinner(_("Querying the Hub ...")), RUN_QUEUE.pause():
             text = hub_workers.ask_config(st.session_state["any repo"].strip(), wanted)

@@ -19,9 +19,9 @@ from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
 from pages.ui.shell.theme import appearance, colors
 from pages.ui.widgets.bars import Bars, draw_bars, open_clicked
-from pages.ui.widgets.export.shown import draw_frame, note
+from pages.ui.widgets.export.shown import note
 from pages.ui.widgets.numbers import percent
-from pages.ui.widgets.tables import shape_text
+from pages.ui.widgets.tables import draw_tensors, shape_text, tensor_titles
 
 _WHOLE = ""
 # A formula with more than _LONG fields is long. In projector view, there is room for _FEW bars beside a long formula,
@@ -98,32 +98,13 @@ def _draw(discovery: Discovered, rows: list[Part], values: Mapping[str, int], op
 
 def show_tensors(discovery: Discovered, values: Mapping[str, int]) -> None:
     """Show every tensor in a table inside an expander; exports contain the table even if the expander is closed."""
-    columns, title = tensor_columns(discovery, values), _("The tensors of the model")
+    columns, titles = tensor_columns(discovery, values), tensor_titles()
     details = TENSORS.unfolded()
-    names = {
-        "name": _("Name"),
-        "copies": _("Copies"),
-        "fields": _("Symbolic shape"),
-        "shape": _("Shape"),
-        "parameters": _("Parameters"),
-        "share": _("Share"),
-    }
     if details is None:
-        note(TableOrChart(title, {names[name]: cells for name, cells in columns.items()}))
+        note(TableOrChart(_("The tensors of the model"), {titles[name]: cells for name, cells in columns.items()}))
         return
     with details:
-        st.caption(
-            _("{rows:,} rows, {total:,} parameters").format(rows=len(columns["name"]), total=sum(columns["parameters"]))
-        )
-        draw_frame(
-            columns,
-            column_config={name: st.column_config.TextColumn(label) for name, label in names.items()}
-            | {
-                "copies": st.column_config.NumberColumn(names["copies"], format="%d ×"),
-                "parameters": st.column_config.NumberColumn(names["parameters"], format="%,d"),
-            },
-            alt=title,
-        )
+        draw_tensors(columns)
 
 
 def tensor_columns(discovery: Discovered, values: Mapping[str, int]) -> Columns:

@@ -29,6 +29,7 @@ from pages.ui.session import address, kept
 from pages.ui.shell.controls import Select, Text, sentence, set_values
 from pages.ui.shell.i18n import _
 from pages.ui.shell.navigation import page_at
+from pages.ui.widgets.metrics import show_figure
 from pages.ui.widgets.tables import show_rows
 from pages.ui.widgets.text_answer import answering, show_read_button
 from pages.ui.widgets.total_formula.show import show_total_formula
@@ -123,7 +124,6 @@ def _take_example(name: str) -> None:
 
 
 def _take_file() -> None:
-    """Callback that puts the text of a chosen file into the text box."""
     files = take_files("pasted_file")
     if files is None:
         return
@@ -156,6 +156,8 @@ def _show_reading(reading: TextReading, model: Model, text: str) -> None:
     elif isinstance(reading.detail, CountedConfig):
         show_config_link(config_in(text))
     elif kind in ("article", "program"):
+        for note in reading.notes:
+            st.markdown(sentence(note))
         report_view.show(reading.detail, model, text)
     elif isinstance(reading.detail, Model) and reading.model is not None:
         _show_adapter(reading, reading.model, reading.detail)
@@ -164,19 +166,18 @@ def _show_reading(reading: TextReading, model: Model, text: str) -> None:
 
 
 def _show_hand_count(reading: TextReading, model: Model, text: str) -> None:
-    """Show the verdicts on the terms of a hand count, for the architecture with the head that the count includes."""
     st.markdown(sentence(reading.notes[0]))
     terms_view.show_verdicts(model, reading.detail)
-    terms_view.show_corrections(model, reading.detail)
+    if len(reading.detail.verdicts) > 1:
+        terms_view.show_corrections(model, reading.detail)
     _show_link(explain="terms", terms=text)
 
 
 def _show_adapter(reading: TextReading, base: Model, adapted: Model) -> None:
-    """Show the parameter counts with and without an adapter, and a link to the Change page with this adapter."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        matching.show_figure(_("Trained by peft"), adapted.num_parameters(only_trainable=True))
-        matching.show_figure(_("With the adapter"), adapted.num_parameters())
-        matching.show_figure(_("Without the adapter"), base.num_parameters())
+        show_figure(_("Trained by peft"), adapted.num_parameters(only_trainable=True))
+        show_figure(_("With the adapter"), adapted.num_parameters())
+        show_figure(_("Without the adapter"), base.num_parameters())
     for note in reading.notes:
         st.markdown(sentence(note))
     query = {"preset": item_of(base).base, "architecture": adapted.architecture}
@@ -185,7 +186,6 @@ def _show_adapter(reading: TextReading, base: Model, adapted: Model) -> None:
 
 
 def _show_link(**query: str) -> None:
-    """Draw a link to the page "Why is my number different?"; ``query`` holds the number or the terms."""
     st.page_link(page_at("explain"), label=_("Open a page with a shareable link →"), query_params=query)
 
 
@@ -194,10 +194,10 @@ def _show_model(reading: TextReading) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         is_counted = reading.kind == "config" and reading.model is not None  # a config.json states no count
         if reading.num_parameters is not None and not is_counted:
-            matching.show_figure(_of_text(reading), reading.num_parameters)
+            show_figure(_of_text(reading), reading.num_parameters)
         if reading.model is not None:
             label = _("Parameters in {architecture}").format(architecture=reading.model.architecture)
-            matching.show_figure(label, reading.model.num_parameters())
+            show_figure(label, reading.model.num_parameters())
             matching.offer(reading.model, item_of(reading.model))
     if reading.model is not None:
         if reading.num_parameters != reading.model.num_parameters():
@@ -206,7 +206,7 @@ def _show_model(reading: TextReading) -> None:
     for part in reading.sentences()[1:]:
         st.markdown(sentence(part))
     titles: Mapping[str, tuple[UnmatchedPart, ...]] = {
-        _("Missing in the text"): reading.missing,
+        _("Missing from the text"): reading.missing,
         _("Only in the text"): reading.additional,
         _("Different shape in the text"): reading.reshaped,
     }
@@ -218,7 +218,7 @@ def _show_model(reading: TextReading) -> None:
 def _of_text(reading: TextReading) -> str:
     """The title of a text's count. It depends on whether a preset completes the text or the count is a lower bound."""
     if reading.preset:
-        return _("Completed from {preset}").format(preset=reading.preset)
+        return _("Parameters, with missing parts taken from {preset}").format(preset=reading.preset)
     return _("Parameters in the text, at least") if reading.is_at_least else _("Parameters in the text")
 
 

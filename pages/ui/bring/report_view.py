@@ -12,20 +12,20 @@ from bertcalc.text import N_, code, shorten
 from pages.ui.checkpoints import matching
 from pages.ui.shell.controls import Switch, sentence
 from pages.ui.shell.i18n import _, with_colon
-from pages.ui.widgets.numbers import metric_width
+from pages.ui.widgets.metrics import show_figure
 from pages.ui.widgets.tables import show_rows
 
 _MOST_CLAIMS = 200  # maximum number of rows in the table; the marked text has all claims
 
 
-AGAINST = Switch("against_sidebar", N_("Check it against the model in the sidebar"))
+AGAINST = Switch("against_sidebar", N_("Check it against the current model"))
 
 
 def show(report: Proofread, present: Model, text: str) -> None:
     """Show a report: its summary, a table of claims, and the text with its claims marked.
 
-    If the report has no claims, show a hint instead. With the switch ``AGAINST``, the text is checked against
-    ``present`` instead of the model that it names.
+    If the report has no claims, show a hint and the count of the model that the text names instead. With the switch
+    ``AGAINST``, the text is checked against ``present`` instead of the model that it names.
     """
     if AGAINST.show():
         report = _checked_against(present, text)
@@ -34,14 +34,15 @@ def show(report: Proofread, present: Model, text: str) -> None:
         if report.assumed or not report.preset:
             message = _(
                 "No number in this text was recognized as a claim. Name the model in the text, such as BERT-base, "
-                "or check it against the model in the sidebar."
+                "or check it against the current model."
             )
         st.info(message, icon=":material/help:")
+        if report.model is not None and not report.assumed:
+            _show_model(report.model)
         return
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(key="verdict-counts", horizontal=True, vertical_alignment="center"):
         for verdict, mark in MARKS.items():
-            label, value = f"{mark} {_(WORDS[verdict])}", f"{len(report.of(verdict)):,}"
-            st.metric(label, value, width=metric_width(130, value, label))
+            show_figure(f"{mark} {_(WORDS[verdict])}", len(report.of(verdict)))
         if report.model is not None:
             matching.offer(report.model, item_of(report.model))
     for part in report.summary():
@@ -62,6 +63,12 @@ def show(report: Proofread, present: Model, text: str) -> None:
             (_("Marked text as Markdown"), "proofread.md", "text/markdown", report.markdown(say)),
         ):
             st.download_button(label, file, name, mime, f"take {name}", on_click="ignore")
+
+
+def _show_model(model: Model) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        show_figure(_("Parameters in {architecture}").format(architecture=model.architecture), model.num_parameters())
+        matching.offer(model, item_of(model))
 
 
 def _checked_against(model: Model, text: str) -> Proofread:

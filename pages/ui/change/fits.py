@@ -11,7 +11,7 @@ from bertcalc.memory.plan import Plan
 from bertcalc.model.batch import Batch
 from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
 from bertcalc.text import N_
-from pages.ui.memory.fit_view import whether_it_fits
+from pages.ui.memory.fit_view import what_is_counted, whether_it_fits
 from pages.ui.memory.run import ONE_BYTE_MASKS, choose_device
 from pages.ui.shell import live
 from pages.ui.shell.i18n import _
@@ -37,6 +37,7 @@ def show_fits(before: StepEffect, after: StepEffect, batch: Batch, plan: Plan) -
     is_in_4_bits = base and isinstance(base.format, BitsAndBytesConfig) and base.format.load_in_4bit
     with live.older("fits"):
         (st.success if needed <= device.usable else st.error)(whether_it_fits(batch, needed, device))
+        st.caption(what_is_counted(device))
         title, below = _("Largest batch of {length:,} tokens").format(length=batch.sequence_length), ""
         if before.peak is not None and after.changed != before.changed:
             below = _("{number} without the changes").format(number=_largest(before.changed, batch, plan, device))

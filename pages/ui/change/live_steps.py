@@ -25,11 +25,6 @@ def live_effects(models: Sequence[ChangedModel], batch: Batch, plan: Plan) -> li
     return [live_effect(changed, batch, plan) for changed in models]
 
 
-def _change_numbers(steps: Sequence[ChangeStep]) -> list[int]:
-    """For each step, the number of earlier steps that are changes; quantizations are not changes."""
-    return [sum(isinstance(before, Change) for before in steps[:at]) for at in range(len(steps))]
-
-
 def show_slider(
     steps: Sequence[ChangeStep], at: int, argument: str, models: Sequence[ChangedModel], take: Callable[[str], None]
 ) -> bool:
@@ -42,7 +37,8 @@ def show_slider(
     if not (isinstance(step, Change) and at + 1 < len(models) and argument in sliding_arguments(step)):
         return False
     stops = argument_stops(step, argument, models[at].model)
-    name = argument_size(_change_numbers(steps)[at], argument)
+    number = sum(isinstance(before, Change) for before in steps[:at])  # quantizations are not changes
+    name = argument_size(number, argument)
     with st.container(width=max(_WIDTH, _FIELD + _LETTER * len(argument))):
         page_slider.show(name, argument, with_colon(title(step), argument), getattr(step, argument), stops, take)
     return True

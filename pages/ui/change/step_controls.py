@@ -157,7 +157,6 @@ class _RefusedArgument(NamedTuple):
 def _show_arguments(
     steps: Sequence[ChangeStep], number: int, models: Sequence[ChangedModel], refused: _RefusedArgument | None
 ) -> None:
-    """Draw the controls of a step: common arguments, and a menu with further arguments."""
     step = steps[number]
     parts = {part.name: part for part in fields(step)}  # type: ignore[arg-type]  # all steps are dataclasses
     first, *others = _SHOWN[kind_of(step)]
@@ -179,7 +178,6 @@ def _show_argument(
     models: Sequence[ChangedModel],
     refused: _RefusedArgument | None,
 ) -> None:
-    """Draw the control of an argument, labeled with the argument's name in the library."""
     step = steps[number]
     if live_steps.show_slider(steps, number, part.name, models, partial(_put_argument, number, part.name)):
         return
@@ -226,7 +224,6 @@ def _choices(hint: Any) -> list[str]:
 
 
 def _parts(hint: Any) -> tuple[Any, ...]:
-    """The alternatives of a union annotation, or the annotation itself."""
     return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
 
 

@@ -76,7 +76,7 @@ HELP: Mapping[str, str] = {
     "bnb_4bit_use_double_quant": N_("The scales are quantized, too."),
     "type": N_(
         "llama-quantize's name for the types in the file. Most names stand for mixes: Q4_K_M has 4.5 bits per "
-        "weight, but 6.6 in the word table and, in half of the layers, in the value matrix and the second "
+        "weight, but 6.6 in the word embeddings and, in half of the layers, in the value matrix and the second "
         "feed-forward matrix."
     ),
     "pure": N_(
@@ -95,6 +95,7 @@ HELP: Mapping[str, str] = {
     ),
     "granularity": N_("Number of weights that share a scale, such as 32. Empty: one scale per row."),
 }
+_ONE, _SEVERAL = 44, 32  # maximum number of characters of a step with one argument, and with several arguments
 
 
 def title(step: ChangeStep) -> str:
@@ -117,9 +118,6 @@ def brief(step: ChangeStep) -> str:
     while names and len(summary(step, without=left_out)) > (_SEVERAL if names[1:] else _ONE):
         left_out.append(names.pop())
     return summary(step, without=left_out)
-
-
-_ONE, _SEVERAL = 44, 32  # maximum number of characters of a step with one argument, and with several arguments
 
 
 def _arguments(step: ChangeStep) -> dict[str, str]:

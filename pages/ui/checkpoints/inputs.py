@@ -150,7 +150,6 @@ def like_sidebar(config: Config) -> Model:
 
 
 def _offer_remedies(text: str, problem: Problem) -> None:
-    """Draw buttons that correct a misspelled key or the model type in the text of a config.json."""
     for remedy in problem.remedies:
         for field, value in remedy.items():
             if field == "model_type":
@@ -179,7 +178,6 @@ def show_remarks(text: str, described: ConfigReading) -> None:
 
 
 def _with_name(text: str, key: str, field: str) -> dict[str, Any]:
-    """The entries of a config.json, in which ``key`` is renamed to ``field``."""
     return {field if name == key else name: value for name, value in read_object(text).items()}
 
 
@@ -188,7 +186,6 @@ def _with_type(text: str, model_type: str) -> dict[str, Any]:
 
 
 def _put(text: str, corrected: Callable[[str], dict[str, Any]]) -> None:
-    """Callback that replaces the config.json in the text field with ``corrected(text)``."""
     forget("config")
     set_values({"config_text": json.dumps(corrected(text), indent=2, ensure_ascii=False)})
 

@@ -20,18 +20,18 @@ from bertcalc.text.digits import signed_count
 from bertcalc.text.problem import InputError, Problem
 from pages.ui.session.present_model import take_preset
 from pages.ui.shell.i18n import _, listed
-from pages.ui.widgets.numbers import metric_width
+from pages.ui.shell.sidebar import choice
 from pages.ui.widgets.tables import show_rows
 
 _WORDS: dict[Group, str] = {
     "same": N_("same name and shape"),
     "renamed": N_("older name: gamma, beta"),
     "shape": N_("different shape"),
-    "missing": N_("missing in the file"),
+    "missing": N_("missing from the file"),
     "head": N_("head of a different class"),
     "tied": N_("tied copy"),
     "buffer": N_("buffer: not trained"),
-    "other": N_("in no class with these sizes"),
+    "other": N_("not in any class with these sizes"),
 }
 
 
@@ -156,14 +156,8 @@ def _full_name(tensor: TensorMatch) -> str:
     return tensor.entry.name if tensor.entry else tensor.name
 
 
-def show_figure(label: str, count: int) -> None:
-    """Show a count in large type."""
-    value = f"{count:,}"
-    st.metric(label, value, width=metric_width(130, value, label))
-
-
 def offer(model: Model, item: ModelRef) -> None:
-    """Draw the button that copies the model to the sidebar.
+    """Draw the button that copies the model to the sidebar, or a check mark if the sidebar has this model.
 
     If the sidebar lacks a control for a field that affects the parameter count, show a note instead of the button.
     """
@@ -174,15 +168,25 @@ def offer(model: Model, item: ModelRef) -> None:
     left = [kind.own_name(field) for field in changed if field not in FIELDS]
     with st.container(width="content", gap="xxsmall"):
         if counted := [name for name in left if _changes_count(model, name, getattr(base, name))]:
-            message = _("The sidebar cannot show this model: it has no control for {fields}, which changes the count.")
+            message = _("This app cannot show this model: it has no control for {fields}, which changes the count.")
             st.caption(message.format(fields=listed(f"`{name}`" for name in counted)))
             return
-        st.button(_("Use this model"), icon=":material/arrow_back:", on_click=_take, args=(model, item))
+        if _is_in_use(model):
+            st.button(_("In use on every page"), icon=":material/check:", disabled=True)
+        else:
+            st.button(_("Use this model"), icon=":material/arrow_back:", on_click=_take, args=(model, item))
         if left:
-            message = _(
-                "Not copied, because the sidebar has no control for these fields and they affect no count: {fields}"
-            )
+            message = _("Not copied, because these fields have no control and affect no count: {fields}")
             st.caption(message.format(fields=listed(f"`{field}`" for field in left)))
+
+
+def _is_in_use(model: Model) -> bool:
+    """Whether the current model has the class of ``model`` and its values in all fields that have a control."""
+    present = choice().model
+    if (model.architecture, model.add_pooling_layer) != (present.architecture, present.add_pooling_layer):
+        return False
+    values, present_values = model.config.shared(), present.config.shared()
+    return all(values.get(field) == present_values.get(field) for field in FIELDS)
 
 
 def _changes_count(model: Model, name: str, value: Any) -> bool:
@@ -195,7 +199,6 @@ def _changes_count(model: Model, name: str, value: Any) -> bool:
 
 
 def _take(model: Model, item: ModelRef) -> None:
-    """Callback that copies a model to the sidebar."""
     changes = {field: value for field, value in item.changes if field in (*FIELDS, "add_pooling_layer", "architecture")}
     # Streamlit's number fields with decimals accept 0.0, but not 0.
     decimals = {field: float(changes[field]) for field in DECIMALS if field in changes}

@@ -13,7 +13,10 @@ from bertcalc.text.digits import signed_count
 from bertcalc.text.live_numbers import LiveInt, fill, grouped
 from pages.ui.change.step_words import brief
 from pages.ui.shell.i18n import _, listed
-from pages.ui.widgets.numbers import signed_percent
+from pages.ui.widgets.numbers import times
+
+_MOST_CHANGES = 5  # in the name of a model
+_ENOUGH = 8  # characters of changes that stand alone, without the base
 
 
 def names_of(items: Sequence[ModelRef], steps: Sequence[ChangeStep] = ()) -> list[str]:
@@ -58,10 +61,6 @@ def _name(item: ModelRef, same_base: bool) -> str:
     return listed([base, changes]) if changes else base
 
 
-_MOST_CHANGES = 5
-_ENOUGH = 8
-
-
 def change_words(field: str, value: Any) -> str:
     """A change as a short text, such as "L 24"; the text is live if the value is live."""
     if field == "architecture":
@@ -87,5 +86,5 @@ def signed(difference: int) -> str:
 
 
 def relative(explanation: Breakdown) -> str:
-    """The difference as a percentage of the first figure; empty if the first figure is 0."""
-    return "" if explanation.share is None else signed_percent(explanation.difference, explanation.before)
+    """The second figure as a multiple of the first: × 3.06; empty if the first figure is 0."""
+    return times(explanation.after, explanation.before) if explanation.before else ""

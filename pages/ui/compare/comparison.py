@@ -59,6 +59,7 @@ VIEW = view(
     },
 )
 MODELS = Text("models", N_("The comparison, as written in the link"), "", LONGEST)
+_PRESENT = ModelRef(PRESENT)
 
 
 class _ModelChoice(Select[str]):
@@ -127,9 +128,6 @@ class PresentModel:
         if self.problem and item.has_steps_of_present:
             raise InputError(self.problem)
         return item.changed(self.model, self.steps)
-
-
-_PRESENT = ModelRef(PRESENT)
 
 
 def present_with_steps(choice: Choice) -> PresentModel:
@@ -305,7 +303,7 @@ def choose_models(items: Sequence[ModelRef], choice: Choice, present: PresentMod
         on_change=_take_chosen,
         args=(picker.number, options),
     )
-    help_text = _("Keeps the current model in the comparison, even if the sidebar changes later.")
+    help_text = _("Keeps this model in the comparison, even if the current model changes later.")
     pin = item_of(choice.model, choice.preset).with_steps(present.steps)
     _add_button(_("Pin the current model"), items, pin, icon=":material/keep:", help=help_text)
     other = discovered_models.choose()
@@ -402,15 +400,11 @@ def show_pairs() -> None:
             if pair.view not in ("", st.session_state[VIEW.name]) and not chosen:
                 continue  # omit comparisons that belong to other views, so that the buttons fit into a row
             icon = ":material/check:" if chosen else None
-            st.button(_(pair.name), key=f"pair {key}", on_click=_take_pair, args=(key,), icon=icon)
+            taken = {"models": pair.models} | ({VIEW.name: pair.view} if pair.view else {})
+            st.button(_(pair.name), key=f"pair {key}", on_click=change, args=(taken,), icon=icon)
     for pair in PAIRS.values():
         if pair.models == present:
             st.markdown(_(pair.lesson))
-
-
-def _take_pair(key: str) -> None:
-    pair = PAIRS[key]
-    change({"models": pair.models, **({VIEW.name: pair.view} if pair.view else {})})
 
 
 def build(items: Sequence[ModelRef], present: PresentModel) -> tuple[list[ComparedModel], list[Wrong]]:
@@ -431,17 +425,13 @@ def build(items: Sequence[ModelRef], present: PresentModel) -> tuple[list[Compar
     return models, wrong
 
 
-def _reason(problem: Problem) -> str:
-    """The reason why a model is left out, as a sentence; arguments of steps have their names in the library."""
-    return sentence(problem, str, label=own_name)
-
-
 def show_wrong(wrong: Sequence[Wrong], models: Sequence[ComparedModel]) -> None:
     """List the models that are left out, with reasons, and draw a button that removes them from the link."""
     with st.container(border=True, key="left_out"):
         for model, problem in wrong:
             # The reason quotes the link, which is untrusted. st.text does not interpret it as Markdown.
-            st.text(_("{model} is left out: {why}").format(model=model, why=_reason(problem)))
+            why = sentence(problem, str, label=own_name)
+            st.text(_("{model} is left out: {why}").format(model=model, why=why))
         right = write([model.item for model in models])
         st.button(_("Remove it from the link"), on_click=change, args=({"models": right},))
 

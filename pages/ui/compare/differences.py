@@ -128,7 +128,6 @@ def show_steps(comparison: Comparison, explanation: Breakdown) -> None:
 
 
 def _show_inside(part: Attribution) -> None:
-    """Show which parts of the model a change makes smaller or larger, and by how much."""
     grown = sorted(part.inside, key=lambda growth: -abs(growth[1]))
     amounts = [f"{_(PART_NAMES[key])} {signed(difference)}" for key, difference in grown]
     with live.older(f"inside-{len(part.changes)}-{part.changes[0].field}"):
@@ -149,7 +148,7 @@ def show_all(comparison: Comparison, chosen_explanation: Breakdown) -> None:
             else ("–", "", "")
         )
         rows.append((model.name, *figures))
-    titles = (_("Model"), title_of(comparison.quantity), _("Difference"), _("In %"))
+    titles = (_("Model"), title_of(comparison.quantity), _("Difference"), _("Factor"))
     show_rows(titles, rows, _("The differences from the baseline"))
 
 
@@ -206,13 +205,15 @@ def _label(comparison: Comparison, difference: int, nothing: str | None = None) 
 def sum_formula(explanation: Breakdown) -> dict[str, Any]:
     """The data of the difference as a sum with text under each term, in the format of formula_parts.py."""
     before, after, whole = explanation.before, explanation.after, explanation.difference
-    terms = [
-        {
-            "is": "unit",
-            "parts": [["sign", _sign(part, number)], {"is": "part", "brace": _under(part), "parts": [_amount(part)]}],
-        }
-        for number, part in enumerate(part for part in explanation.parts if part.difference or is_live(part.difference))
-    ]
+    terms: list[dict[str, Any]] = []
+    for part in explanation.parts:
+        number = part.difference
+        if number or is_live(number):
+            # A term of 0 is empty, and so is the sign of a positive first term.
+            sign = either(number, 0, "", if_negative(number, "−", "+" if terms else ""))
+            amount = ["digit", either(number, 0, "", grouped(distance(number, 0)))]
+            term = {"is": "part", "brace": either(number, 0, "", phrase(part)), "parts": [amount]}
+            terms.append({"is": "unit", "parts": [["sign", sign], term]})
     total = ["digit", either(whole, 0, "0", "")]
     both = [["digit", grouped(after)], ["sign", "−"], ["digit", grouped(before)]]
     return {
@@ -226,16 +227,3 @@ def sum_formula(explanation: Breakdown) -> dict[str, Any]:
         ],
         "tips": {},
     }
-
-
-def _sign(part: Attribution, number: int) -> str:
-    """The sign before a term; empty if the term is 0, or if it is positive and the first term."""
-    return either(part.difference, 0, "", if_negative(part.difference, "−", "+" if number else ""))
-
-
-def _under(part: Attribution) -> str:
-    return either(part.difference, 0, "", phrase(part))
-
-
-def _amount(part: Attribution) -> list[str]:
-    return ["digit", either(part.difference, 0, "", grouped(distance(part.difference, 0)))]

@@ -21,7 +21,7 @@ from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model
 from bertcalc.model.modules import split_layer
 from bertcalc.model.totals import COMPONENTS
-from bertcalc.text.digits import figure, multiple, scaled
+from bertcalc.text.digits import figure, scaled
 from bertcalc.text.live_numbers import fill, grouped
 from pages.ui.compare.compare_words import relative, signed, steps_text, value_text
 from pages.ui.compare.comparison import ComparedModel, Comparison
@@ -31,7 +31,7 @@ from pages.ui.shell.present import presenting
 from pages.ui.shell.theme import appearance
 from pages.ui.widgets.bars import draw_pieces
 from pages.ui.widgets.export.shown import draw_chart
-from pages.ui.widgets.numbers import unbroken
+from pages.ui.widgets.numbers import times, unbroken
 from pages.ui.widgets.quantity_words import title_of
 from pages.ui.widgets.tables import shape_text, show_table
 
@@ -111,9 +111,7 @@ def _figure_rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
     def row(name: str) -> tuple[str, list[str]]:
         quantity = EVERY_QUANTITY[name]
         figures = [comparison.figure_of(model, name) for model in models]
-        return _(quantity.meaning), [
-            "–" if value is None else unbroken(figure(value, quantity.unit)) for value in figures
-        ]
+        return _(quantity.meaning), ["–" if value is None else figure(value, quantity.unit) for value in figures]
 
     name, totals = row("parameters")
     differences = [comparison.explained(model) for model in models[1:]]
@@ -133,7 +131,7 @@ def _figure_rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
 
 def _changed(explanation: Breakdown) -> str:
     difference = signed(explanation.difference)
-    return unbroken(fill("{difference} ({share})", difference=difference, share=relative(explanation)))
+    return fill("{difference} ({factor})", difference=difference, factor=unbroken(relative(explanation)))
 
 
 def show_bars(comparison: Comparison) -> None:
@@ -176,7 +174,7 @@ def _label(comparison: Comparison, count: int, first: int) -> str:
     """A figure as text, followed by its ratio to ``first`` unless ``first`` is 0."""
     unit = comparison.quantity.unit
     short = scaled(count, unit) if unit == "FLOPs" else figure(count, unit)
-    return fill("{short}  ·  {times} ×", short=short, times=multiple(count, first)) if first else short
+    return fill("{short}  ·  {times}", short=short, times=times(count, first)) if first else short
 
 
 def show_scatter(comparison: Comparison) -> None:

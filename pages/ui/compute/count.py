@@ -155,7 +155,7 @@ def part_costs(model: Model, call: Call, convention: Convention) -> dict[Part, i
     return by_part(as_stated(run(model, call), convention, call.sequence_length), convention)
 
 
-def choose_count(choice: Choice, *, trained: bool = False, pytorch: bool = False) -> Count:
+def choose_count(choice: Choice, *, trained: bool, pytorch: bool) -> Count:
     """Draw the controls and return the count for their values, or for the nearest valid values.
 
     With ``trained``, the batch is the batch of a training run. With ``pytorch``, the convention is PyTorch's, and the

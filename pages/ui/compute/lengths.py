@@ -23,8 +23,8 @@ from pages.ui.widgets.export.shown import draw_chart
 from pages.ui.widgets.numbers import percent
 
 _OVERTAKEN: dict[tuple[Part, ...], str] = {
-    ("feed-forward",): N_("Scores and context overtake the feed-forward layers at"),
-    ("feed-forward", "projections"): N_("and the feed-forward layers and projections together at"),
+    ("feed-forward",): N_("The scores and the context cost more than the feed-forward layers from"),
+    ("feed-forward", "projections"): N_("and more than the feed-forward layers and projections together from"),
 }
 
 

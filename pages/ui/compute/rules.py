@@ -7,7 +7,7 @@ import streamlit as st
 from bertcalc.charts.colors import INK
 from bertcalc.compute.conventions import PUBLISHED, RULES, PublishedRule
 from bertcalc.compute.flop_formulas import rule_expression, rule_formulas
-from bertcalc.compute.flops import ELEMENT_COSTS, tokens, unknown_training
+from bertcalc.compute.flops import ELEMENT_COSTS, Phase, tokens, unknown_training
 from bertcalc.live.live_formulas import with_formula
 from bertcalc.model.formula_latex import colored_sum, lines
 from bertcalc.model.trace import Step
@@ -25,13 +25,18 @@ RULE = Select("rule", N_("Convention"), RULES, row=True, label_visibility="colla
 
 
 def show_rules(count: Count) -> None:
-    """Show the FLOPs of the model and batch under each published rule, and the difference from PyTorch's count."""
+    """Show PyTorch's FLOPs of the model and batch, and those of each published rule with the difference."""
     count = count.of_pytorch
     steps = count.steps
     sequences = tokens(steps) // count.call.sequence_length
-    phases = {"forward": _("forward"), "training": _("training")}
-    rows = []
+    phases: dict[Phase, str] = {"forward": _("forward"), "training": _("training")}
     no_training = unknown_training(count.choice.model) is not None
+    counted = f":small[{_('matrix products, as PyTorch counts them')}]"
+    rows = [
+        (listed(["**PyTorch**", name]), grouped(count.total(phase)), "–", counted)
+        for phase, name in phases.items()
+        if phase == "forward" or not no_training
+    ]
     for rule in RULES.values():
         if no_training and rule.phase == "training":
             continue
@@ -59,7 +64,7 @@ def rule_latex(count: Count, rule: PublishedRule, look: str) -> str:
 
 def published(rule: PublishedRule) -> list[str]:
     """Return sentences with the counts published for a rule; each sentence also states bertcalc's count."""
-    message = _("Published for {preset}, batch {batch:,}, sequence {length:,}: {figure} {unit}; here {ours}")
+    message = _("Published for {preset}, batch {batch:,}, sequence {length:,}: {figure} {unit}; bertcalc: {ours}")
     sentences = []
     for count in PUBLISHED:
         if count.rule == rule.name:

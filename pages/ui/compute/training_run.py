@@ -105,8 +105,8 @@ def say_batch(count: Count) -> None:
     call, other = count.call, present_batch(count.choice.config, linked_batch().sizes())
     if call.batch.shape != other.shape:
         message = _(
-            "A training run has its own batch, by default the batch of BERT's pre-training: here {trained}. The "
-            "other views of this page use {other}."
+            "A training run has its own batch ({trained}), by default the batch of BERT's pre-training. The other "
+            "views of this page use {other}."
         )
         trained = f"{call.batch_size:,} × {call.sequence_length:,}"
         st.caption(message.format(trained=trained, other=f"{other.batch_size:,} × {other.sequence_length:,}"))
@@ -145,7 +145,7 @@ def show_plan(plan: TrainingRun) -> None:
     peak = plan.device.peak[plan.precision]
     formula, numbers = time_formula(plan.flops, peak, plan.utilisation, plan.devices)
     written = {"formula": formula, "numbers": numbers, "seconds": on_paper(plan.duration)}
-    live.markdown(fill(r"$\displaystyle t = {formula}$ = {numbers} = {seconds} s", **written))
+    live.markdown(fill(r"$\displaystyle t = {formula}$ ≈ {numbers} ≈ {seconds} s", **written))
     message = _(
         "F: FLOPs, as stated above. n: devices. R: peak for dense matrix products, {peak}; memory"
         " bandwidth {bandwidth}. u: utilization, the fraction of the peak that is reached. "

@@ -10,17 +10,7 @@ import streamlit as st
 
 from bertcalc.charts.nearest_chart import designs_frame, near_budget
 from bertcalc.config import Config, Problem
-from bertcalc.explore.design import (
-    FILE,
-    HEAD_SIZES,
-    MULTIPLES,
-    RATIOS,
-    Budget,
-    Constraints,
-    Design,
-    Result,
-    search,
-)
+from bertcalc.explore.design import FILE, HEAD_SIZES, MULTIPLES, RATIOS, Budget, Constraints, Design, Result, search
 from bertcalc.explore.quantities import EVERY_QUANTITY, QUANTITIES, Case
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.storage.quantization_format import QuantizationFormat
@@ -42,7 +32,6 @@ FEW, LISTED, DRAWN = 5, 8, 60
 
 
 def _read(name: str, text: str) -> Typed:
-    """Read a typed amount for a kind of budget. Raises InputError for an invalid text."""
     return typed(text, EVERY_QUANTITY[KINDS[name]].unit)
 
 
@@ -65,14 +54,7 @@ BUDGET_OF = Select(
 )
 # ONNX's int8 formats differ only in the exporter and have the same title, so only the first is an option.
 _FORMATS = {name: format.title for name, format in USUAL_FORMATS.items() if not name.startswith("onnx-int8-")}
-FORMAT = Select(
-    "file_format",
-    N_("Format"),
-    ("float32", *_FORMATS),
-    _FORMATS,
-    default="int8",
-    width=220,
-)
+FORMAT = Select("file_format", N_("Format"), ("float32", *_FORMATS), _FORMATS, default="int8", width=220)
 # Each kind of budget has its own field, so that it keeps its amount when the reader switches between kinds.
 TARGETS = {
     name: Text(f"target_{name}", N_("Budget"), default, LONGEST, check=partial(_check, name), width=110)

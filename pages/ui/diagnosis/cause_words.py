@@ -47,7 +47,7 @@ def _taken_sizes(reference: KnownCount, mix: Mix) -> tuple[str, str]:
     if mix.preset:
         message = _("{fields} of {preset}")
     elif mix.fields == ("embedding_size",) and config.hidden_size == vars(config)["embedding_size"]:
-        message = _("{fields} taken to be the hidden size")
+        message = _("{fields} assumed to be the hidden size")
     else:
-        message = _("{fields} taken to be a different number, perhaps a typo")
+        message = _("{fields} with a different value, perhaps a typo")
     return message.format(fields=fields, preset=mix.preset), listed(sizes)

@@ -85,7 +85,8 @@ def show_peaks(model: Model, number: Typed) -> bool:
     meant = {name: count for name, count in peaks.items() if count is not None and number.means(count)}
     for name, count in meant.items():
         message = _(
-            "**{quantity}** is {size} here, for {batch_size:,} × {sequence_length:,} tokens; see the Memory page."
+            "For this model and {batch_size:,} × {sequence_length:,} tokens, **{quantity}** is {size}: see the "
+            "Memory page."
         )
         st.info(message.format(quantity=_(QUANTITIES[name].meaning), size=size(count), **batch.sizes()))
     return bool(meant)
@@ -186,7 +187,7 @@ def show_elsewhere(origins: Sequence[OtherModelMatch]) -> None:
         message = _("Exact match with a part of another published model: {part} of {preset}")
         st.success(filled(message, preset=first.preset, part=_part_of(first)), icon=icon)
     if first.reading.key != "parameters":
-        st.caption(_("This holds under this reading: {meaning}.").format(meaning=_(READINGS[first.reading.key][0])))
+        st.caption(_("This holds if your number means: {meaning}.").format(meaning=_(READINGS[first.reading.key][0])))
     if first.reading.rounded:
         low, high = first.reading.bounds
         message = _("This holds if the trailing zeros are not significant: {low:,} to {high:,} parameters.")

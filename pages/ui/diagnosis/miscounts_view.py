@@ -44,7 +44,7 @@ def show_miscounted(diagnosis: Diagnosis, number: Typed, *, explained: bool) -> 
     equals = diagnosis.miscounted
     sentences = [_summary(equals), _strength(diagnosis)]
     if explained:
-        sentences.insert(0, _("As a count of the model in the sidebar:"))
+        sentences.insert(0, _("As a count of the current model:"))
     st.info(in_a_row(sentences), icon=":material/troubleshoot:" if diagnosis.confident else ":material/help:")
     if (
         len(equals) == 1
@@ -86,7 +86,7 @@ def _strength(diagnosis: Diagnosis) -> str:
     if diagnosis.confident:
         return _("About 1 in {count:,} nearby numbers has an equally simple explanation.").format(count=one_in)
     if diagnosis.miscounted[0].reading.exact is None:
-        return _("Other mistakes may round to the same number: treat this as a hint.")
+        return _("Other mistakes may lead to the same rounded number: treat this as a hint.")
     message = _("About 1 in {count:,} nearby numbers has an equally simple explanation: treat this as a hint.")
     return message.format(count=one_in)
 

@@ -5,9 +5,10 @@ from pathlib import Path
 import streamlit as st
 
 from bertcalc.change_steps.effects import ChangedModel
+from bertcalc.diagnosis.count_lines import wrong_result
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.known_counts import KnownCount
-from bertcalc.diagnosis.number_meanings import field_asked, meanings_of, number_asked, whole_line_of_peft
+from bertcalc.diagnosis.number_meanings import is_answered, meanings_of, number_asked, whole_line_of_peft
 from bertcalc.diagnosis.other_tools import tools_with
 from bertcalc.diagnosis.stored_sizes import sizes_of_steps
 from bertcalc.model.model import Model
@@ -33,12 +34,14 @@ def show_number(model: Model, text: str, *, is_named: bool = False, changed: Cha
             st.info(sentence(meaning))
         return
     asked = number_asked(text)
+    if wrong := wrong_result(text, model.config):
+        st.error(sentence(wrong))
     if number := read_number(asked, model.config):
         if not is_named or number.low != number.high:
             show_reading(number)
         style_page(_STYLE)
         with st.container(key="number-view"):
-            if field_asked(text):
+            if is_answered(text):
                 _show_other_meanings(model, number, text)
             elif changed and (sizes := [*sizes_of_steps(changed, number, asked)]):
                 for size in sizes:

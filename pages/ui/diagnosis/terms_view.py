@@ -27,6 +27,7 @@ embeddings = (V + P + T) * H
 attention = L * 4 * H * H
 feed-forward = L * 2 * H * I
 pooler = H * H"""
+_MOST_ALSO = 2  # maximum number of other parts with the same count that a verdict names
 
 
 class Example(NamedTuple):
@@ -89,7 +90,7 @@ def _check(text: str) -> Reason | None:
 
 COUNT = Text(
     "terms",
-    N_("Your count, one line per term: name = calculation. V, H, L, A, I, P, T are the sizes in the sidebar."),
+    N_("Your count, one line per term: name = calculation. V, H, L, A, I, P, T are the sizes of the current model."),
     TERMS,
     count_lines.LONGEST,
     check=_check,
@@ -197,9 +198,6 @@ def _sum_above(above: Fraction, verdict: LineVerdict) -> str:
     return _("The lines above add up to {sum}.").format(sum=count_lines.written_value(above))
 
 
-_MOST_ALSO = 2  # maximum number of other parts with the same count that a verdict names
-
-
 def show_corrections(model: Model, report: TermsReport) -> None:
     """Show the corrections from the typed sum to the right sum; show nothing if no term counts parameters."""
     if not report.right:
@@ -209,6 +207,8 @@ def show_corrections(model: Model, report: TermsReport) -> None:
         message = _("The total is right: {total:,} parameters.").format(total=report.right)
         st.success(message, icon=":material/verified:")
         return
+    if any(verdict.kind == "total" and verdict.line.uses_others for verdict in report.verdicts):
+        return  # the verdict on this total has its corrections
     rows: list[tuple[str, int]] = []
     for verdict in report.verdicts:
         if not verdict.is_term or not verdict.line.value:

@@ -77,14 +77,14 @@ def show_nothing(model: Model, number: Typed, text: str) -> None:
     if exactly := number.low == number.high:
         message = _(
             "{number} has no simple explanation: it is not a known count of this configuration or of a part of it, and "
-            "no common mistake leads to it. It may belong to another model: {architecture} in the sidebar has "
+            "no common mistake leads to it. It may belong to another model: the current one, {architecture}, has "
             "{count:,} parameters. Enter the individual terms of the count to learn more."
         )
     else:
         message = _(
-            "No known count of this configuration rounds to {number}. It may belong to another model: {architecture} "
-            "in the sidebar has {count:,} parameters. Enter the exact total, or the individual terms of the count, to "
-            "learn more."
+            "No known count of this configuration rounds to {number}. It may belong to another model: the current "
+            "one, {architecture}, has {count:,} parameters. Enter the exact total, or the individual terms of the "
+            "count, to learn more."
         )
     quoted = f"{math.floor(number.low):,}" if exactly else literal(shorten(text))
     count = model.num_parameters()

@@ -19,6 +19,7 @@ from pages.ui.session import address, kept
 from pages.ui.session.present_model import track
 from pages.ui.shell.controls import Number, Select, Switch, change
 from pages.ui.shell.i18n import _, filled, in_a_row, in_context, translator
+from pages.ui.shell.stepping import outward_arrow
 from pages.ui.widgets.tables import show_rows
 
 NUMBERS = tuple(f"{number}" for number in range(1, len(exercises.KINDS) + 1))
@@ -45,7 +46,8 @@ def choose_exercise() -> str:
     previous, following = in_context("exercise", "Previous"), in_context("exercise", "Next")
     for place, label, key, by, end in ((back, previous, "Left", -1, 0), (st.empty(), following, "Right", 1, -1)):
         at_end = number == NUMBERS[end]
-        place.button(label, key=f"{key} exercise", shortcut=key, disabled=at_end, on_click=_move, args=(by,))
+        arrow = outward_arrow(by)
+        place.button(label, key=f"{key} exercise", shortcut=key, disabled=at_end, on_click=_move, args=(by,), **arrow)
     return number
 
 
@@ -128,7 +130,6 @@ def ask(chosen: ChosenSheet, number: str) -> None:
 
 
 def _answer(chosen: ChosenSheet, number: str, key: str) -> None:
-    """Callback that checks the typed answer and stores it in the session."""
     answer: str | list[str] = st.session_state[key]
     exercise = chosen.exercise(number)
     answers, place = _answers(), chosen.place(number)

@@ -21,13 +21,13 @@ Place = tuple[str, Level, int, str]  # identifies an answer: the family, the lev
 
 
 class ChosenSheet(NamedTuple):
-    """The exercise sheet that a link describes, whether its solutions are shown, and the URL of the page."""
+    """The exercise sheet that a link describes, whether its solutions are shown, and the page's URL, "" for none."""
 
     level: Level
     seed: int
     solutions: bool
     family: str = exercises.BERT
-    page: str = "/exercises"
+    page: str = ""
 
     @property
     def exercises(self) -> tuple[Exercise, ...]:
@@ -66,7 +66,6 @@ def right_answer(exercise: Exercise, _: Translate) -> str:
 
 
 def _lines(_: Translate, lines: Iterable[WorkedLine]) -> tuple[str, ...]:
-    """The lines of a solution as texts: the label and the equation of each line."""
     message = _("{name}: {what}")
     return tuple(message.format(name=" · ".join(map(_, line.label)), what=f"${line.latex()}$") for line in lines)
 
@@ -79,6 +78,8 @@ def bullets(lines: Iterable[WorkedLine]) -> str:
 def printable(chosen: ChosenSheet, _: Translate) -> Sheet:
     """The whole sheet as texts in the language of the translator ``_``."""
     note = _("Open this worksheet online to check your answers: {link} (version {version})")
+    if not chosen.page:
+        note = _("Version {version}")
     return Sheet(
         _("Counting BERT: worksheet {seed}, {level}").format(seed=chosen.seed, level=_(chosen.level)),
         note.format(link=f"`{chosen.link()}`", version=exercises.VERSION),

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from bertcalc import build
+from bertcalc.charts.labels import text_width
 from bertcalc.compute.flops import PYTORCH
 from bertcalc.config import LETTERS
 from bertcalc.controls.stops import SLIDERS
@@ -50,10 +51,17 @@ from pages.ui.widgets import drawing
 from pages.ui.widgets.bars import draw_bars, draw_proportions, parameter_bars
 from pages.ui.widgets.live_formula import show_formula, show_node_formula
 from pages.ui.widgets.metrics import show_metric
-from pages.ui.widgets.numbers import percent, text_width
+from pages.ui.widgets.numbers import percent
 from pages.ui.widgets.tables import show_checks, show_rows
 from pages.ui.widgets.total_formula.show import show_total_formula
 from pages.ui.widgets.verdict import show_verdict, verdict_of
+
+_IN_A_LINE = 64  # squares for the elements of a row
+_HIDDEN: dict[str, Any] = {"aria-hidden": "true"}
+_HEADS = Show("heads", {})
+_ROUNDED = ("base", "pretraining")  # the tasks whose counts round to the papers' figures
+_YOURS = ""  # stands for the current model in a list of presets
+_MOST_CHECKS = 4  # a screen shows only the first checks, which are about the whole model
 
 
 class ScreenPart(NamedTuple):
@@ -77,10 +85,6 @@ def _row(choice: Choice, path: str) -> None:
     squares = drawing.box("squares", full, rest, style={"--color": color}, **_HIDDEN)
     drawing.draw(squares, f"squares of {path}")
     st.markdown(_("Each square is one element of this row."))
-
-
-_IN_A_LINE = 64
-_HIDDEN: dict[str, Any] = {"aria-hidden": "true"}
 
 
 def _row_length(model: Model, path: str) -> int:
@@ -140,11 +144,7 @@ def _heads(choice: Choice) -> None:
     drawing.draw(equation, "heads of the screen")
 
 
-_HEADS = Show("heads", {})
-
-
 def _total(choice: Choice) -> None:
-    """Draw the model's parameter count, its formula in the colors of the model's parts, and a bar of the parts."""
     bars = parameter_bars(choice)
     whole = sum(bars.figures.values())
     _metric(_("Parameters in {architecture}").format(architecture=choice.architecture), grouped(whole))
@@ -176,9 +176,6 @@ def _rounding(choice: Choice, number: str) -> None:
     show_rows(titles, rows, _("Which counts round to {number}").format(number=number))
 
 
-_ROUNDED = ("base", "pretraining")  # the tasks whose counts round to the papers' figures
-
-
 def _compare(choice: Choice, preset: str) -> None:
     """Draw the parameter counts of the current model and a preset, and the difference between them as bars.
 
@@ -188,23 +185,13 @@ def _compare(choice: Choice, preset: str) -> None:
     _explain(_comparison(choice, *pair))
 
 
-def _since(choice: Choice, preset: str) -> None:
-    """Draw the changes from a preset to the current model, without changes that do not affect the parameter count."""
-    _explain(_comparison(choice, preset, _YOURS), changing=True)
-
-
 def _costs(choice: Choice, preset: str, batch_size: str) -> None:
-    """Draw the parameters, FLOPs and memory of a preset and the current model side by side."""
     comparison = _comparison(choice, preset, _YOURS, measure="training_memory")
     draw_models(comparison._replace(batch=comparison.batch._replace(batch_size=int(batch_size)), order="chosen"))
 
 
 def _relatives(choice: Choice, sort: str) -> None:
-    """Draw well-known models and the current model side by side, sorted by the quantity ``sort``, the largest first."""
     draw_models(_comparison(choice, *WELL_KNOWN, _YOURS, measure=sort))
-
-
-_YOURS = ""  # stands for the current model in a list of presets
 
 
 def _comparison(choice: Choice, *presets: str, measure: str = "parameters") -> Comparison:
@@ -244,7 +231,6 @@ def _explain(comparison: Comparison, *, changing: bool = False) -> None:
 
 
 def _compute(choice: Choice) -> None:
-    """Draw the FLOPs of a forward pass and a training step, and each part's cost in the forward pass."""
     call = _call(choice)
     count = Count(choice, call, PYTORCH, run(choice.model, call))
     live.note_sizes(count.sizes)
@@ -255,16 +241,13 @@ def _compute(choice: Choice) -> None:
 def _proof(choice: Choice) -> None:
     """Build the real model and show the comparison with it; without torch, show that torch is missing."""
     if not installed():
-        st.info(_("This needs torch and transformers, which are not installed here."))
+        st.info(_("Comparing with the real model requires torch and transformers, which are not installed here."))
         return
     place = st.empty()  # hides the verdict on the previous model while PyTorch builds this model
     with place, st.spinner(_("Building the real model ...")):
         verdict_of(choice.model)
     with place.container():
         show_checks(show_verdict(choice.model).checks[:_MOST_CHECKS])
-
-
-_MOST_CHECKS = 4  # a screen shows only the first checks, which are about the whole model
 
 
 def _steps(choice: Choice) -> list[Step]:
@@ -320,7 +303,9 @@ PARTS: dict[str, ScreenPart] = {
     "formula": ScreenPart(lambda choice: show_total_formula(choice.model)),
     "rounding": ScreenPart(_rounding, {"number": ("110M", "340M")}),
     "compare": ScreenPart(_compare, {"preset": PRESETS}),
-    "since": ScreenPart(_since, {"preset": PRESETS}),
+    "since": ScreenPart(
+        lambda choice, preset: _explain(_comparison(choice, preset, _YOURS), changing=True), {"preset": PRESETS}
+    ),
     "costs": ScreenPart(_costs, {"preset": PRESETS, "batch_size": ("1", "32")}),
     "relatives": ScreenPart(_relatives, {"sort": GLANCE}),
     "compute": ScreenPart(_compute),

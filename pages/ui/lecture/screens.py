@@ -8,7 +8,6 @@ from pathlib import Path
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from bertcalc.families.presets import PRESETS
 from bertcalc.model.totals import component_at
 from bertcalc.teach.lecture_screens import Lecture, Screen, Show, read
 from bertcalc.text import code, literal, shorten
@@ -93,7 +92,6 @@ def choose_lecture(row: DeltaGenerator, fill: Fill) -> Lecture | None:
 
 
 def _take_lecture() -> None:
-    """Callback that opens the chosen lecture on its first screen."""
     name = st.session_state["choose-lecture"]
     if name in screen_files.names():
         set_values({"lecture": name, "screen": ""})
@@ -119,8 +117,11 @@ def filler(choice: Choice) -> Fill:
 
 
 def offer_preset(lecture: Lecture, choice: Choice) -> None:
-    """If the current model's family differs from the lecture's, show a note and offer the lecture's preset."""
-    if not lecture.preset or isinstance(choice.config, type(PRESETS[lecture.preset].config)):
+    """If the current model started from another preset than the lecture's, show a note and offer the lecture's preset.
+
+    A screen may change the preset, so the presets of all screens belong to the lecture.
+    """
+    if not lecture.preset or choice.preset in {lecture.preset, *(screen.preset for screen in lecture.screens)}:
         return
     message = _("The texts describe {preset}; the numbers are for {model}.")
     with st.container(horizontal=True, vertical_alignment="center"):

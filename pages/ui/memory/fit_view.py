@@ -1,6 +1,5 @@
 """The view What fits of the Memory page: the longest sequence and the largest batch that fit into a device's memory."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import streamlit as st
@@ -8,8 +7,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from bertcalc.export.table import Table
 from bertcalc.memory.devices import LARGEST_GAPS, Device
-from bertcalc.memory.fit import LIMITS, LargestFit, Polynomial, counted_or, most, most_fitting
-from bertcalc.memory.peak.live_peak_formulas import live_growths, present_growths
+from bertcalc.memory.fit import LIMITS, LargestFit, Polynomial, counted_or
+from bertcalc.memory.peak.live_peak_formulas import LiveGrowths, live_growths
 from bertcalc.memory.peak.peak_formulas import most_sequences, peak
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.model.batch import Batch
@@ -19,7 +18,7 @@ from bertcalc.text.digits import latex_number, size
 from bertcalc.text.live_choices import distance, place_of_largest, text_at
 from bertcalc.text.live_numbers import FigureBound, between, fill
 from pages.ui.memory.peak_view import NOT_COUNTED, loop
-from pages.ui.memory.run import Run
+from pages.ui.memory.run import VIEW, Run
 from pages.ui.memory.stack_bar import DeviceUse, show_bar
 from pages.ui.shell import live
 from pages.ui.shell.i18n import _, in_a_row
@@ -28,6 +27,8 @@ from pages.ui.widgets.export.shown import note_results
 from pages.ui.widgets.growth import show_growth
 from pages.ui.widgets.metrics import show_metrics
 from pages.ui.widgets.numbers import percent
+
+_EMPTY = "\u200b"  # a text without width
 
 
 class Largest(NamedTuple):
@@ -64,18 +65,8 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
     most_batches = most_sequences(run.model)
     length = _largest(lengths, device, run.choice.config.longest)
     fit = WhatFits(device.needed(highest.num_bytes), length, _largest(batches, device, most_batches))
-    first, second = _answer(run, fit, device)
-    # In projector view, the metrics below replace the second sentence.
-    text = first if presenting() else fill("{first}  \n{second}", first=first, second=second)
-    # The box has the color and icon of the verdict. While a slider reverses the verdict, style.css removes both.
-    verdict = (
-        FigureBound(fit.needed, 0, device.usable) if fit.fits(device) else FigureBound(fit.needed, device.usable + 1)
-    )
-    with answer.container(key="verdict"), live.container_within((verdict,)):
-        if fit.fits(device):
-            live.success(text, icon=":material/check:")
-        else:
-            live.error(text, icon=":material/close:")
+    with answer:
+        _show_verdict(run, fit, device)
     note_results(Table(_("What fits on {device}").format(device=device.name), *_results(run, fit, device)))
     show_metrics(
         {
@@ -92,36 +83,74 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
     if not presenting() and start and before != highest.areas:
         show_growth(run.growth(how), _("Memory"), run.choice.preset)
     st.latex(latex_lines([_solved("S", fit.length.most, device), _solved("B", fit.batch.most, device)]))
-    if presenting():
+    bytes_of_a_size = _(
+        "bytes(S) and bytes(B): the peak when only S or only B changes; the coefficients contain all other sizes."
+    )
+    if presenting():  # present.css hides captions there
+        st.markdown(bytes_of_a_size)
         return
-    room = _(
-        "{device} has {mebibytes:,} MiB = {memory}, of which {free} are reserved. The allocator takes {overhead} % "
-        "on top of the tensors, which leaves {room} for tensors."
-    )
-    sizes = {"memory": size(device.num_bytes), "free": size(device.kept_free), "room": size(device.for_tensors)}
-    capacity = room.format(device=device.name, mebibytes=device.num_bytes // 2**20, overhead=device.overhead, **sizes)
-    lines = _(
-        "Each line is the formula of the step that reaches the limit first; with a smaller batch, memory may peak "
-        "at a different step."
-    )
     which = loop(run, how, highest.num_bytes) if isinstance(how, Plan) else ""
-    live.caption(in_a_row([capacity, lines, which, _(NOT_COUNTED)]))
+    live.caption(in_a_row([_capacity(device), bytes_of_a_size, _lines(how), which, _(NOT_COUNTED)]))
 
 
-def _show_reservations(
-    how: Plan | Inference, device: Device, batches: Sequence[Polynomial], most_batches: int | None
-) -> None:
+def _show_verdict(run: Run, fit: WhatFits, device: Device) -> None:
+    """Show whether the batch fits, in a box with the color and icon of the verdict.
+
+    While a slider reverses the verdict, style.css removes both.
+    """
+    first, second = _answer(run, fit, device)
+    # In projector view, the metrics below replace the second sentence.
+    text = first if presenting() else fill("{first}  \n{second}", first=first, second=second)
+    fits = fit.fits(device)
+    verdict = FigureBound(fit.needed, 0, device.usable) if fits else FigureBound(fit.needed, device.usable + 1)
+    with st.container(key="verdict"), live.container_within((verdict,)):
+        if fits:
+            live.success(text, icon=":material/check:")
+        else:
+            live.error(text, icon=":material/close:")
+        if not presenting():
+            st.caption(what_is_counted(device))
+
+
+def what_is_counted(device: Device) -> str:
+    """A sentence on the memory besides tensors: the overhead that a need includes, and the reserve that it does not."""
+    message = _(
+        "This includes {overhead} % for PyTorch's allocator. Not counted: the driver and the CUDA context, for which "
+        "{free} are reserved."
+    )
+    return message.format(overhead=device.overhead, free=size(device.kept_free))
+
+
+def _capacity(device: Device) -> str:
+    message = _(
+        "{device} has {mebibytes:,} MiB = {memory}; without the reserve and the allocator's share, {room} are left for "
+        "tensors."
+    )
+    sizes = {"memory": size(device.num_bytes), "room": size(device.for_tensors)}
+    return message.format(device=device.name, mebibytes=device.num_bytes // 2**20, **sizes)
+
+
+def _lines(how: Plan | Inference) -> str:
+    message = _(
+        "The view {view} has the peak's formula in letters. Each line is the formula of the step that reaches the "
+        "limit first; with a smaller batch, memory may peak at a different step."
+    )
+    return message.format(view=VIEW.word("training" if isinstance(how, Plan) else "inference"))
+
+
+def _show_reservations(how: Plan | Inference, device: Device, batches: LiveGrowths, most_batches: int | None) -> None:
     """Show the largest batch at the largest measured overhead; show a warning if the device emulates bfloat16.
 
     In projector view, show only the warning.
     """
     if device.overhead < LARGEST_GAPS and not presenting():
-        fewest = _largest(batches, device._replace(overhead=LARGEST_GAPS), most_batches)
+        room = device._replace(overhead=LARGEST_GAPS).for_tensors
+        fewest, _limit_of_these = batches.most_fitting(room, most_batches)
         note = _(
             "Batches of at most {number} if the allocator takes {overhead} %, the maximum measured with PyTorch's "
             "default settings."
         )
-        live.caption(fill(note, overhead=LARGEST_GAPS, number=_number(fewest)))
+        live.caption(fill(note, overhead=LARGEST_GAPS, number=_counted(fewest)))
     if how.uses_bfloat16 and not device.has_bfloat16:
         st.warning(
             _(
@@ -146,7 +175,6 @@ def whether_it_fits(batch: Batch, needed: int, device: Device) -> str:
 
 
 def _answer(run: Run, fit: WhatFits, device: Device) -> list[str]:
-    """Return two sentences: whether the batch fits, and the largest batch and sequence that fit."""
     values = {
         "number": _number(fit.batch),
         "length": f"{run.batch.sequence_length:,}",
@@ -167,11 +195,7 @@ def _answer(run: Run, fit: WhatFits, device: Device) -> list[str]:
     return [whether_it_fits(run.batch, fit.needed, device), between("**", texts)]
 
 
-_EMPTY = "\u200b"
-
-
 def _results(run: Run, fit: WhatFits, device: Device) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """The titles and rows of a table with the results, for the report."""
     verdict = _("fits") if fit.fits(device) else _("does not fit")
     rows = (
         (_("Memory"), size(device.num_bytes)),
@@ -193,14 +217,13 @@ def _batch_title(run: Run) -> str:
     return _("Largest batch of {length:,} tokens").format(length=run.batch.sequence_length)
 
 
-def _largest(growths: Sequence[Polynomial], device: Device, positions: int | None) -> Largest:
-    """The largest batch size or sequence length that fits; ``growths`` are live polynomials for the bytes it needs.
+def _largest(growths: LiveGrowths, device: Device, positions: int | None) -> Largest:
+    """The largest batch size or sequence length that fits; ``growths`` are the bytes it needs.
 
     ``positions`` is a second upper limit besides the memory; None means no second limit.
     """
     room = device.for_tensors
-    answer = most(present_growths(growths), room, positions)
-    return Largest(answer, *most_fitting(tuple(growths), room, positions))
+    return Largest(growths.most(room, positions), *growths.most_fitting(room, positions))
 
 
 def _limit(largest: Largest, by_positions: str = "") -> str:
@@ -213,7 +236,11 @@ def _limit(largest: Largest, by_positions: str = "") -> str:
 
 
 def _number(largest: Largest) -> str:
-    return counted_or(largest.number, _("any"), _("none"))
+    return _counted(largest.number)
+
+
+def _counted(number: int) -> str:
+    return counted_or(number, _("any"), _("none"))
 
 
 def _solved(letter: str, most: LargestFit, device: Device) -> str:

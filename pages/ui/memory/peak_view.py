@@ -18,7 +18,7 @@ from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.timeline import Phase
 from bertcalc.model.model import Model
 from bertcalc.text import N_
-from bertcalc.text.digits import fixed, scaled, signed, size
+from bertcalc.text.digits import decimal_size, fixed, scaled, signed, size
 from bertcalc.text.live_choices import either, quotient
 from bertcalc.text.live_numbers import fill, staying
 from pages.ui.memory.run import Run
@@ -59,36 +59,27 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
     of inference.
     """
     highest, now = peak(run.model, how, *run.batch.shape), run.live_peak(how)
-    names = {area: _(word) for area, word in AREA_WORDS.items()}
-    phases = {phase: _(word) for phase, word in PHASES.items()}
     start = run.of_preset()
     before = peak_bytes(start.model, how, *start.batch.shape) if start else highest.num_bytes
-    looked_at = (run.choice.preset, run.model.architecture, run.batch, how)
-    end = axis_end("step", looked_at, before, highest.num_bytes)
     changed = _("{difference} vs. {preset}").format(difference=f"+{size(before)}", preset=run.choice.preset)
     show_metrics(_figures(run, how, now.num_bytes, before), longest_below=changed)
-    model = run.choice.model
     # The sentence can name one of the layers, so it is outdated once a slider changes their number.
-    layers = live_size("num_hidden_layers", model.config.num_hidden_layers)
+    layers = live_size("num_hidden_layers", run.model.config.num_hidden_layers)
     with live.container_within((*now.bounds, staying(layers))):
-        st.markdown(_when(model, highest))
-    moments = moments_of_step(run.model, how, *run.batch.shape)
-    occurring = {area: name for area, name in names.items() if any(moment.areas[area] for moment in moments)}
-    named = [moment._replace(where=_step_words(model, moment.where)) for moment in moments]
+        st.markdown(_when(run.model, highest))
     with live.older("step"):
-        draw_chart(
-            step_frame(named, occurring, phases, (run.choice.preset, before), end, size),
-            lower(step_areas(appearance(), tuple(occurring.items()), _("Step")), 190),
-            numbers={"at": _("Operation"), "name": _("Area"), "bytes": _("Bytes"), "where": _("Step")},
-            alt=_("Live memory over the step: at most {size}").format(size=size(highest.num_bytes)),
-        )
+        _draw_step(run, how, highest.num_bytes, before)
     if presenting():
         return
     if highest.num_bytes != before:
         show_growth(run.growth(how), _("Memory"), run.choice.preset)
     formulas = {area: formula.latex() for area, formula in highest.formulas.items()}
     rows = [
-        (unbroken(names[area]), f"${formulas[area]}$", *map(unbroken, (size(count), percent(count, now.num_bytes))))
+        (
+            unbroken(_(AREA_WORDS[area])),
+            f"${formulas[area]}$",
+            *map(unbroken, (size(count), percent(count, now.num_bytes))),
+        )
         for area, count in now.areas.items()
     ]
     titles = (_("Allocated at the peak"), _("Formula, in bytes"), _("Size"), _("Share"))
@@ -102,7 +93,23 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
     letters = _("$N$: all parameters; $N_t$: trainable parameters.") if frozen else _("$N$: all parameters.")
     of_plan = [_(PRECISIONS[how.precision].meaning), loop(run, how, highest.num_bytes)] if isinstance(how, Plan) else []
     live.caption(in_a_row([letters, *of_plan, _(NOT_COUNTED)]))
-    TEMPORARIES.around(_show_temporaries, model, highest)
+    TEMPORARIES.around(_show_temporaries, run.model, highest)
+
+
+def _draw_step(run: Run, how: Plan | Inference, highest: int, before: int) -> None:
+    """Draw the chart of the step, whose peak is ``highest``, and ``before`` in the preset's step."""
+    looked_at = (run.choice.preset, run.model.architecture, run.batch, how)
+    end = axis_end("step", looked_at, before, highest)
+    moments = moments_of_step(run.model, how, *run.batch.shape)
+    occurring = {area: _(word) for area, word in AREA_WORDS.items() if any(moment.areas[area] for moment in moments)}
+    named = [moment._replace(where=_step_words(run.model, moment.where)) for moment in moments]
+    phases = {phase: _(word) for phase, word in PHASES.items()}
+    draw_chart(
+        step_frame(named, occurring, phases, (run.choice.preset, before), end, size),
+        lower(step_areas(appearance(), tuple(occurring.items()), _("Step")), 190),
+        numbers={"at": _("Operation"), "name": _("Category"), "bytes": _("Bytes"), "where": _("Step")},
+        alt=_("Live memory over the step: at most {size}").format(size=size(highest)),
+    )
 
 
 def _show_temporaries(model: Model, highest: Peak) -> None:
@@ -116,7 +123,8 @@ def _show_temporaries(model: Model, highest: Peak) -> None:
 def _figures(run: Run, how: Plan | Inference, highest: int, before: int) -> dict[str, tuple[str, str]]:
     """The metrics: the peak, and for training the constant memory, or for inference the outputs and any KV cache."""
     tokens = _("{batch_size:,} × {sequence_length:,} tokens").format(**run.batch.sizes())
-    against = fill(_("{difference} vs. {preset}"), difference=signed(highest - before, size), preset=run.choice.preset)
+    difference = signed(highest - before, decimal_size)
+    against = fill(_("{difference} vs. {preset}"), difference=difference, preset=run.choice.preset)
     peak = (size(highest), either(highest, before, tokens, against))
     if isinstance(how, Inference):
         returned, cached = (
@@ -137,20 +145,18 @@ def loop(run: Run, plan: Plan, needed: int) -> str:
 
     ``needed`` is the peak of the assumed loop in bytes.
     """
-    with_outputs = plan._replace(keep_outputs=True)
-    kept_too = peak_bytes(run.model, with_outputs, *run.batch.shape)
+    with_outputs = run.live_peak(plan._replace(keep_outputs=True)).num_bytes
     sentence = _("The training loop keeps only the loss, as transformers' Trainer does.")
-    if kept_too == needed:
+    if with_outputs == needed:
         return sentence
     keeping = _(
         "A training loop that keeps all outputs in a variable until the next step needs {more} more at the peak."
     )
-    more = run.live_peak(with_outputs).num_bytes - run.live_peak(plan).num_bytes
+    more = with_outputs - run.live_peak(plan).num_bytes
     return in_a_row([sentence, fill(keeping, more=size(more))])
 
 
 def _savings(run: Run, plan: Plan) -> Iterator[str]:
-    """Yield sentences on the memory and FLOPs that gradient accumulation and freezing save."""
     case = Case(run.model, run.batch, plan)
     if run.batches > 1 and not most_sequences(run.model):
         savings = of_adding_up(case, run.batches)

@@ -78,6 +78,7 @@ OPTIMIZER = Select(
     width=138,
 )
 ATTENTION = Select("attention", N_("Attention"), ATTENTIONS, {"eager": N_("Eager"), "fused": N_("Fused")}, width=94)
+_MEANINGS = {precision: rule.meaning for precision, rule in PRECISIONS.items()}
 
 
 def recompute_options(model: Model) -> list[Recompute]:
@@ -96,15 +97,16 @@ RECOMPUTATION = Select(
 DROPOUT_MASKS = Select[str](
     "fused_dropout",
     N_("Dropout masks"),
-    words={"auto": N_("Automatic"), "true": N_("One byte per element"), "false": N_("As wide as activations")},
+    words={"true": N_("CUDA: one byte per element"), "false": N_("CPU: as the activations")},
+)
+_MASKS = N_(
+    "PyTorch saves dropout masks with one byte per element on CUDA, and in the data type of the activations on a CPU. "
+    "The choice applies to all views of this page."
 )
 ONE_BYTE_MASKS = N_(
     "Dropout masks have one byte per element here, as PyTorch saves them on CUDA (measured on an H100)."
 )
-_WIDE_MASKS = N_(
-    "Dropout masks are as wide as the activations here, as PyTorch saves them on a CPU. On CUDA, they are smaller: "
-    "see What fits, or select CUDA's masks under More."
-)
+_WIDE_MASKS = N_("Dropout masks have the data type of the activations here, as PyTorch saves them on a CPU.")
 DTYPE = Select("dtype", N_("Data type"), ITEM_BYTES, width=115)
 TASK = Select[str]("task", N_("Task"), words={"training": N_("Training"), "inference": N_("Inference")}, width=115)
 DEVICE_MEMORY = Select[str](
@@ -168,11 +170,10 @@ class Run(NamedTuple):
         return formula.latex(), formula.latex(self.choice.config, **self.batch.sizes())
 
 
-def choose_plan(choice: Choice, *, states: bool = True, on_gpu: bool = False) -> tuple[Run, Plan]:
+def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
     """Draw the controls of the batch and of training; return the run and the plan with their values.
 
-    The choice of the optimizer is drawn only with ``states``. If the reader does not choose the width of dropout masks,
-    ``on_gpu`` determines it.
+    The choice of the optimizer and the note on dropout masks are drawn only with ``states``.
     """
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         batch = choose_batch(choice.config)
@@ -182,31 +183,23 @@ def choose_plan(choice: Choice, *, states: bool = True, on_gpu: bool = False) ->
         options |= {"attention": ATTENTION.show(), "recompute": RECOMPUTATION.show(recompute_options(choice.model))}
         with more_controls(_("More"), sum(control.is_changed for control in _MORE)):
             batches = ACCUMULATE.show_within(1, LARGEST)
-            options["fused_dropout"] = _choose_masks(on_gpu=on_gpu)
+            options["fused_dropout"] = DROPOUT_MASKS.show(help=_(_MASKS)) == "true"
             freezing = choose_freezing(choice.config)
     if (typed := st.session_state[ACCUMULATE.name]) != batches and (problem := ACCUMULATE.problem(typed, 1, LARGEST)):
         show_problem(problem._replace(remedies=()))
     if problem := replace(freezing, layers=st.session_state["freeze_layers"]).problem(choice.config):
         show_problem(problem._replace(remedies=()))  # repeated without remedies, which are in the popover
     _show_remarks(choice)
-    if options["fused_dropout"]:
-        st.caption(_(ONE_BYTE_MASKS))
-    elif states:
-        st.caption(_(_WIDE_MASKS))
     plan = Plan(**options, freezing=freezing, accumulate=batches > 1)
+    if states:
+        show_masks(plan)
     notes().settings = Settings(assignments(_settings(plan, batches)), plan)
     return _run(choice, batch, batches), plan
 
 
-def _choose_masks(*, on_gpu: bool) -> bool:
-    """Draw the choice of dropout masks; return whether masks have one byte per element."""
-    chosen = DROPOUT_MASKS.show(
-        help=_(
-            "PyTorch saves dropout masks with one byte per element on CUDA, and with the width of the activations "
-            "on a CPU. Automatic uses CUDA's masks under What fits, and a CPU's masks in the other views."
-        )
-    )
-    return on_gpu if chosen == "auto" else chosen == "true"
+def show_masks(plan: Plan) -> None:
+    """Show a note on the bytes of dropout masks."""
+    st.caption(_(ONE_BYTE_MASKS if plan.fused_dropout else _WIDE_MASKS))
 
 
 def _run(choice: Choice, batch: Batch, batches: int = 1) -> Run:
@@ -224,20 +217,16 @@ def choose_precision(**look: Any) -> Precision:
     return precision
 
 
-_MEANINGS = {precision: rule.meaning for precision, rule in PRECISIONS.items()}
-
-
 def _settings(plan: Plan, batches: int) -> dict[str, object]:
     """The values of the controls, keyed by name. Controls in the popover are included only if they have an effect."""
     folded = {ACCUMULATE.name: batches} if batches > 1 else {}
-    masks = {DROPOUT_MASKS.name: "true"} if plan.fused_dropout else {}
     return {
         TRAINING_DTYPE.name: plan.precision,
         OPTIMIZER.name: plan.optimizer,
         ATTENTION.name: plan.attention,
         RECOMPUTATION.name: plan.recompute,
+        DROPOUT_MASKS.name: "true" if plan.fused_dropout else "false",
         **folded,
-        **masks,
         **frozen(plan.freezing),
     }
 
@@ -255,7 +244,6 @@ def choose_inference(choice: Choice) -> tuple[Run, Inference]:
 
 
 def _show_remarks(choice: Choice) -> None:
-    """Show notes on unsupported fused attention, and on the length of the encoder output for cross-attention."""
     show_unfused(choice.model)
     show_seen(choice.model)
 

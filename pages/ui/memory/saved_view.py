@@ -20,7 +20,7 @@ from bertcalc.model.totals import component_at
 from bertcalc.proof import memory_proof
 from bertcalc.text import N_
 from bertcalc.text.digits import latex_number, signed_count, size
-from pages.ui.memory.run import Run
+from pages.ui.memory.run import Run, show_masks
 from pages.ui.shell.controls import Fold, Switch, sentence
 from pages.ui.shell.i18n import _
 from pages.ui.shell.theme import colors
@@ -60,6 +60,7 @@ def show_activations(run: Run, plan: Plan) -> None:
         draw_bars(bars, "activations", run.model.architecture, alt=_("Bytes saved for each module"))
     KEPT.around(_show_saved, saved, formulas.saved, PRECISIONS[plan.precision].dtype)
     KORTHIKANTI.around(_show_korthikanti, run, plan)
+    show_masks(plan)
     if check:
         with verdict:
             _show_verdict(run, plan)
@@ -82,7 +83,6 @@ def _module_bars(run: Run, plan: Plan, modules: Mapping[str, int], formulas: Map
 
 
 def _side(run: Run, plan: Plan) -> Side:
-    """The bytes that each module saves, with their formulas, as one side of a comparison."""
     formulas = kept_formulas(run.model, plan, *run.batch.shape).modules
     return run.side(by_module(footprint.kept(run.model, plan, *run.batch.shape)), formulas)
 
@@ -150,7 +150,7 @@ def _show_verdict(run: Run, plan: Plan) -> None:
     elif runs(model, call):
         proof = ask(model.architecture, memory_proof.prove, model, plan, *run.batch.shape)
         masks = (
-            " " + _("For this comparison, masks have the same width as the activations.") if plan.fused_dropout else ""
+            " " + _("For this comparison, masks have the data type of the activations.") if plan.fused_dropout else ""
         )
         agrees, same = proof.ours == proof.theirs, _("PyTorch counts the same: {bytes:,} bytes.")
         message = same if agrees else _("PyTorch counts {theirs:,} bytes; bertcalc counts {ours:,}.")

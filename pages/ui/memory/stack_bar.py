@@ -10,7 +10,7 @@ from bertcalc.charts.memory_charts import AREA_COLORS, stacked_bar
 from bertcalc.memory.devices import Device
 from bertcalc.memory.timeline import Area
 from bertcalc.text import N_
-from bertcalc.text.digits import signed, size
+from bertcalc.text.digits import decimal_size, signed, size
 from bertcalc.text.live_choices import unless_same
 from bertcalc.text.live_numbers import fill, grouped
 from pages.ui.session.scale import axis_end
@@ -56,7 +56,7 @@ def show_bar(choice: Choice, use: DeviceUse) -> None:
     )
     if was not in (0, total):
         text = _("The thin mark shows {preset} with the same input: {size}, a difference of {difference}.")
-        live.caption(fill(text, preset=choice.preset, size=size(was), difference=signed(total - was, size)))
+        live.caption(fill(text, preset=choice.preset, size=size(was), difference=signed(total - was, decimal_size)))
 
 
 def bar_frame(use: DeviceUse, preset: str, end: int) -> Columns:

@@ -38,7 +38,7 @@ def show_weights(choice: Choice) -> None:
     rows = []
     for dtype, bits in WEIGHT_BITS.items():
         total = live_reading(weights_of, model, bits)
-        formula = fill("{factor} N = {factor} · {count:,}", factor=_factor(bits), count=count)
+        formula = fill("{factor} N = {factor} · {count:,}", factor=f"{Fraction(bits, 8)}", count=count)
         rows.append((dtype, formula, grouped(total), *(_in_units(total, *unit) for unit in _UNITS)))
     titles = (_("Data type"), _("Formula"), _("Bytes"), *(unit for unit, _size in _UNITS))
     show_rows(titles, rows, _("Weights by data type"))
@@ -58,7 +58,3 @@ def show_weights(choice: Choice) -> None:
 
 def _in_units(total: int, unit: str, size: int) -> str:
     return fill("{figure} {unit}", figure=fixed(quotient(total, size)), unit=unit)
-
-
-def _factor(bits: int) -> str:
-    return f"{bits // 8}" if bits % 8 == 0 else f"{Fraction(bits, 8)}"

@@ -144,6 +144,11 @@ def _start(choice: Choice, why: tuple[SentencePart, ...]) -> str:
         message = "" if class_of(architecture).task == "base" else _("As {architecture}, it has {count:,}.")
         return message.format(architecture=architecture, count=count)
     if changes := difference_sentence(why, ("{changes}", "{changes}", *_messages())):
+        if class_of(architecture).task != "base":  # the differences are from BERT in this class
+            message = _("As {architecture}, {base} has {of_base:,}, and {preset} has {count:,}: {changes}.")
+            of_base = _count(DEFAULT_PRESET, architecture)
+            names = {"architecture": architecture, "base": DEFAULT_PRESET, "preset": preset}
+            return message.format(**names, of_base=of_base, count=count, changes=changes)
         return _("{name} has {count:,}: {changes}.").format(name=name, count=count, changes=changes)
     return _("{name} has {count:,}.").format(name=name, count=count)
 

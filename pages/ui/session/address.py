@@ -5,12 +5,25 @@ change of several fields would leave entries with intermediate models. Typing in
 """
 
 from collections.abc import Collection, Mapping
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 import streamlit as st
 
 from pages.server.restarts import is_rehearsal
 from pages.server.upstream import streamlit_internals
 from pages.ui.session import kept
+
+
+def for_others(url: str) -> str:
+    """The URL, or "" if it leads other readers nowhere because its host is this computer."""
+    host = urlsplit(url).hostname or "localhost"
+    try:
+        address = ip_address(host)
+        is_here = address.is_loopback or address.is_unspecified
+    except ValueError:
+        is_here = host == "localhost" or host.endswith(".localhost")
+    return "" if is_here else url
 
 
 def went_back() -> bool:

@@ -1,6 +1,6 @@
 """The session's model, which is read from the link, changed by controls, and written into the link."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import streamlit as st
@@ -84,7 +84,15 @@ def link() -> dict[str, str]:
 
 def own_name(field: str) -> str:
     """The name of a config field in the family of the session's model; ``field`` if no model has been read yet."""
-    return track().present.config.own_name(field) if "track" in st.session_state else field
+    return own_names((field,))[field]
+
+
+def own_names(fields: Iterable[str]) -> dict[str, str]:
+    """The results of ``own_name``, keyed by field."""
+    if "track" not in st.session_state:
+        return {field: field for field in fields}
+    config = track().present.config
+    return {field: config.own_name(field) for field in fields}
 
 
 def linked(link: Mapping[str, str]) -> ChosenModel:

@@ -27,6 +27,7 @@ from pages.ui.shell.i18n import _, filled
 PAGE = "any_model"
 # Keys of the browser's storage, for the given fields and for the history of sizes.
 _KEPT, _KEPT_STEPS = "any model", "any steps"
+_LONGEST = 40  # only the first characters of an unknown name are compared with the options
 
 
 def _check(reader: Callable[[str], object], text: str) -> Reason | None:
@@ -35,9 +36,6 @@ def _check(reader: Callable[[str], object], text: str) -> Reason | None:
     except InputError as error:
         return N_("{name} in the link is invalid: {problem}"), {"problem": str(error)}
     return None
-
-
-_LONGEST = 40  # only the first characters of an unknown name are compared with the options
 
 
 class _Names(Select[str]):
@@ -225,7 +223,6 @@ def size_steps(selection: TypeSelection) -> SizeHistory | None:
 
 
 def _digest(selection: TypeSelection) -> str:
-    """Return a key of fixed length for a class and its given fields."""
     return sha256(f"{selection.model_type} {selection.cls} {json_of(selection.fields)}".encode()).hexdigest()
 
 
@@ -235,7 +232,6 @@ def _is_linked() -> bool:
 
 
 def _sizes(discovery: Discovered, linked: str) -> tuple[dict[str, int], Problem | None]:
-    """Read the sizes from the link; return (sizes, None), or ({}, problem) if they are invalid."""
     try:
         sizes = read_sizes(linked)
     except InputError as error:

@@ -36,6 +36,9 @@ Option = TypeVar("Option", bound=str)
 # the values of its other placeholders.
 Reason = tuple[str, dict[str, str]]
 CONTROLS: dict[str, "Control[Any]"] = {}  # every control that a link can set, keyed by its name in the link
+# When the message is shown, Select.named adds the label to ``nearest``.
+_NO_OPTION = N_("{name}={text} in the link is invalid: it must be one of the options, such as {nearest}.")
+_NAMING = ("field", "low_name", "high_name", "argument")  # the keys of a problem's values that are names of controls
 
 
 class Control(Generic[Value]):
@@ -113,7 +116,7 @@ class Number(Control[Whole]):
             if float(text).is_integer() and abs(float(text)) < 10**15:
                 return None
             if float(text).is_integer() or re.fullmatch(r"\s*[+-]?\d+\s*", text):
-                return N_("{name}={text} in the link is invalid: a whole number here has at most 15 digits."), {}
+                return N_("{name}={text} in the link is invalid: it must be a whole number of at most 15 digits."), {}
         return N_("{name}={text} in the link is invalid: it must be a whole number."), {}
 
     def show(self, **look: Any) -> Whole:
@@ -272,7 +275,11 @@ class Select(Control[Option]):
 
     def word(self, option: Option) -> str:
         """The label of an option in the session's language."""
-        return _(self._words[option]) if option in self._words else present_model.own_name(option)
+        return self._labels((option,))[option]
+
+    def _labels(self, options: Sequence[Option]) -> dict[Option, str]:
+        names: dict[str, str] = present_model.own_names(option for option in options if option not in self._words)
+        return {option: _(self._words[option]) if option in self._words else names[option] for option in options}
 
     def named(self, text: str) -> str:
         """The option's name in the link, followed by its label in brackets if the label is different."""
@@ -288,13 +295,13 @@ class Select(Control[Option]):
         offered = self.options if options is None else options
         value = self.value(offered)
         st.session_state[self.name] = value  # without this, the browser would keep a label in another language
-        words: dict[str, str] = {option: self.word(option) for option in offered}
+        labels = self._labels(offered)
         draw: Callable[..., object] = partial(st.segmented_control, required=True) if self._row else st.selectbox
         arguments: dict[str, object] = {
             "options": offered,
             "key": self.name,
             "persist_state": "session",  # keeps the choice on other pages and views, like controls bound to the link
-            "format_func": lambda option: words.get(option, option),
+            "format_func": lambda option: labels.get(option, option),
         }
         draw(**{"label": self.title, **arguments, **self.look, **look})
         st.session_state["drawn choices"][self.name] = None if value == self.default else value
@@ -314,13 +321,9 @@ class Select(Control[Option]):
         return next((option for option in (held, linked, self.default) if option in offered), offered[0])
 
 
-# When the message is shown, Select.named adds the label to ``nearest``.
-_NO_OPTION = N_("{name}={text} in the link is invalid: it must be one of the options, such as {nearest}.")
-
-
 def _nearest(text: str, options: Collection[str]) -> str:
-    """The option most similar to ``text``; an owner on the Hub before the name ("owner/name") is ignored."""
-    return nearest(text.rpartition("/")[2], options, similarity=0.0) or next(iter(options))
+    """The option most similar to ``text``, or the first option; an owner on the Hub ("owner/name") is ignored."""
+    return nearest(text.rpartition("/")[2], options) or next(iter(options))
 
 
 def view(name: str, words: Mapping[str, str]) -> Select[str]:
@@ -389,9 +392,6 @@ def sentence(problem: Problem, write: Callable[[str], str] = literal, label: Cal
     if re.fullmatch(r"-[0-9.,]+", value := named.get("value", "")):
         named["value"] = value.replace("-", MINUS)
     return filled(_(problem.message), **{name: write(value) for name, value in named.items()}, **inner)
-
-
-_NAMING = ("field", "low_name", "high_name", "argument")  # the keys of a problem's values that are names of controls
 
 
 def show_problem(problem: Problem) -> None:

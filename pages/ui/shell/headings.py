@@ -7,10 +7,11 @@ import streamlit as st
 from bertcalc.config import LETTERS
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.model_ref import ModelRef, item_of
+from pages.ui.session import present_model
 from pages.ui.shell import any_model
 from pages.ui.shell.controls import assignment
 from pages.ui.shell.i18n import _
-from pages.ui.shell.navigation import PAGES
+from pages.ui.shell.navigation import PAGES, page_at
 from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import Choice
 
@@ -58,3 +59,9 @@ def state_of(choice: Choice, item: ModelRef) -> str:
         for field, value in changes
     ]
     return ", ".join([item.base, *texts[:_MOST_CHANGES], *("…" for _more in texts[_MOST_CHANGES : _MOST_CHANGES + 1])])
+
+
+def say_left_out() -> None:
+    """If the model has steps of the Change page, state that this page ignores them, as a link to the Change page."""
+    if present_model.track().present.changes:
+        st.page_link(page_at("change"), label=_("This page omits the steps of the Change page →"))

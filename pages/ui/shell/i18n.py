@@ -18,6 +18,7 @@ from pages.ui.session import address
 _NAMES = {"en": "English", "zh": "中文"}  # maps language codes to the languages' own names
 LANGUAGES = tuple(_NAMES)
 LOCALE = Path(__file__).parents[1] / "locale"
+_CHINESE = "[\u3001-\u9fff\uff00-\uffef]"
 
 
 class _ThreadTranslator(threading.local):
@@ -72,7 +73,6 @@ def _browser_language() -> str:
 
 
 def _(message: str) -> str:
-    """Translate a message into the session's language."""
     return translator()(message)
 
 
@@ -95,9 +95,6 @@ def translator_of(session_id: str) -> Translate:
 def in_context(context: str, message: str) -> str:
     """Translate a message whose translation depends on a context: "Next" can refer to a screen or an exercise."""
     return catalogue(st.session_state.get("lang", "en")).pgettext(context, message)
-
-
-_CHINESE = "[\u3001-\u9fff\uff00-\uffef]"
 
 
 def filled(message: str, **values: str | int) -> str:

@@ -10,21 +10,18 @@ from bertcalc.model.formula_latex import colored_sum, equation
 from bertcalc.model.letters import LETTER_OF
 from bertcalc.text import N_
 from bertcalc.text.digits import figure as exactly
-from bertcalc.text.digits import fixed, multiple
+from bertcalc.text.digits import fixed
 from bertcalc.text.live_numbers import fill, grouped
 from pages.ui.shell import live
 from pages.ui.shell.controls import Fold, label_of
 from pages.ui.shell.i18n import _
 from pages.ui.sweep.sweep_view import SweepChoice, moving
-from pages.ui.widgets.numbers import unbroken
+from pages.ui.widgets.numbers import times, unbroken
 from pages.ui.widgets.tables import show_rows
 
 GROWTHS = Fold("growths", N_("Each quantity: formula and growth"))
 _FUNCTIONS = {"parameters": "N", "FLOPs": "F", "bytes": "M"}
-_ORDERS = {
-    1: N_("Linear in {field}, {notation}"),
-    2: N_("Quadratic in {field}, {notation}"),
-}
+_ORDERS = {1: N_("Linear in {field}, {notation}"), 2: N_("Quadratic in {field}, {notation}")}
 FEW = 8  # a curve with fewer points has visible corners
 
 
@@ -62,9 +59,8 @@ def show_in_words(swept: SweepChoice, trend: Growth, figures: dict[int, int]) ->
         if doubled and figure:
             [(_twice, grown)] = doubled
             text = _("Doubled to {twice}: {figure} → {more}, **{times}**.")
-            times = unbroken(fill("× {times}", times=multiple(grown, figure)))
             before = exactly(figure, swept.quantity.unit)
-            written = {"figure": before, "more": swept.number(grown), "times": times}
+            written = {"figure": before, "more": swept.number(grown), "times": unbroken(times(grown, figure))}
             live.markdown(fill(text, twice=grouped(2 * moving_size), **written), width="content")
         else:
             text = _("At {now}: {figure}.")

@@ -144,7 +144,6 @@ def _charted(sweep: Sweep, measure: str) -> list[str]:
 
 
 def _choose_ties(sweep: Sweep) -> Ties:
-    """Draw a checkbox for each size that can follow hidden_size; return which sizes follow it."""
     helps = {
         "num_attention_heads": _("The size of a head is fixed, so the number of heads grows with hidden_size."),
         "intermediate_size": _("intermediate_size keeps its ratio to hidden_size, as in all published models."),
@@ -239,7 +238,7 @@ def _countable(swept: SweepChoice, problems: list[Problem]) -> SweepChoice:
     ranges = sweep.fitting(swept.quantities, swept.ranges)
     if ranges == swept.ranges:
         return swept
-    message = N_("{measure} reaches 2^63 before {field} is {value}, which is too large to count here: use {nearest}.")
+    message = N_("{measure} reaches 2^63, the limit of this chart, before {field} is {value}: use {nearest}.")
     if ranges is None:
         batch = sweep.case.batch
         shorter = Batch(1, min(BATCH["sequence_length"], batch.sequence_length))

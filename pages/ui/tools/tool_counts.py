@@ -22,6 +22,7 @@ from pages.ui.widgets.numbers import signed_percent, unbroken
 from pages.ui.widgets.tables import show_rows, show_table, stacked_on_a_phone
 
 TOOL = Select("tool", N_("Tool"), TOOLS, row=True, label_visibility="collapsed")
+_BIASES = "layer biases"
 
 
 def show_counts(model: Model) -> None:
@@ -48,9 +49,6 @@ def show_counts(model: Model) -> None:
         columns[_("Main reason")] = [f":small[{why}]" for why in reasons]
     with st.container(key="reasons-below"):
         show_table(columns, _("Counts from other tools' formulas"))
-
-
-_BIASES = "layer biases"
 
 
 def _main_reason(reasons: Sequence[Correction], missing: int) -> str:

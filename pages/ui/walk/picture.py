@@ -118,7 +118,10 @@ def picture_frame(
         inside = group[0].in_layer
         if inside and not top:
             name = split_layer(group[0].name)[0].replace("*", f"{layer}")
-            numbers: dict[str, Any] = {"number": layer + 1, "layers": _layers(config)}
+            numbers: dict[str, Any] = {
+                "number": layer + 1,
+                "layers": live_size("num_hidden_layers", config.num_hidden_layers),
+            }
             label, brief = _("Layer {number} of {layers}: {name}"), _("Layer {number} of {layers}")
             title = {"label": fill(label, name=name, **numbers), "brief": fill(brief, **numbers)}
             shapes.append(_shape("title", _LEFT, _RIGHT, row, row + 1, **title, **_widths(**title)))
@@ -164,10 +167,6 @@ def _label(stop: Stop, config: Config) -> str:
     if stop.key.endswith(".heads"):
         return fill(_("heads: {heads:,}"), heads=_heads(config))
     return _(lesson(stop).label)
-
-
-def _layers(config: Config) -> int:
-    return live_size("num_hidden_layers", config.num_hidden_layers)
 
 
 def _heads(config: Config) -> int:

@@ -41,7 +41,6 @@ ROWS = Fold("rows", N_("The whole forward pass, one Keras-style row for each lay
 
 
 def _steps_of(link: Mapping[str, str]) -> list[str]:
-    """The names of the stops for the model and the opened layer in a link."""
     model = linked(link).model()
     number = whole(link.get(LAYER.name, ""))
     layer = max(0, min(number if isinstance(number, int) else 0, model.config.num_hidden_layers - 1))
@@ -203,16 +202,15 @@ def show_shapes(stop: Stop, letters: Stop, layer: int, model: Model) -> None:
     prefix = f"{where}." if where else ""
     kinds = [_("input")] * len(stop.takes) + [_("output")] * len(stop.gives) + [_("parameters")] * len(stop.tensors)
     rows = [
-        (kind, _inside(name, model.body_prefix, prefix), *map(unbroken, (shape_letters(symbols), shape_text(shape))))
+        (
+            kind,
+            reduce(without_start, (model.body_prefix, prefix), name),
+            *map(unbroken, (shape_letters(symbols), shape_text(shape))),
+        )
         for kind, (name, shape), (_name, symbols) in zip(kinds, _shapes(stop), _shapes(letters), strict=True)
     ]
     titles = ("", _("Name"), _("In symbols"), _("In numbers"))
     show_rows(titles, rows, _("Inputs, outputs and parameters"))
-
-
-def _inside(name: str, *starts: str) -> str:
-    """A name without the prefixes ``starts``; a layer's number in the name stays live."""
-    return reduce(without_start, starts, name)
 
 
 def _shapes(stop: Stop) -> list[tuple[str, Shape]]:

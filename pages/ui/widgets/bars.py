@@ -213,7 +213,7 @@ def _bars_frame(bars: Bars, limit: int, _language: Translate) -> Columns:
         full, exact, short_form = (write(present) for write in (digits, exactly, compact))
         growth, short_growth = (joined(" · ", (signed(present - was, write), factor)) for write in (exactly, compact))
         wide = ((full, growth), (full, short_growth), (short_form, short_growth))
-        narrow = ((exact, growth), (short_form, short_growth))
+        narrow = ((exact, growth), (short_form, short_growth), (short_form, signed(present - was, compact)))
         alike = either(present, was, share, "")  # a bar with a difference shows no share
         room = room_beside(largest(pair), limit, _BESIDE, float(_LONGEST))
         lines.append(_line("", alike, wide, room))
@@ -247,12 +247,7 @@ def _line(name: str, share: str, texts: Sequence[tuple[str, str]], room: float) 
 def proportions_frame(bars: Bars) -> Columns:
     """The columns of the data for a single bar, with the start and end of each part."""
     ends = [0, *accumulate(bars.figures.values())]
-    return {
-        **_shared_columns(bars),
-        "start": ends[:-1],
-        "end": ends[1:],
-        "width": list(map(ems, bars.names)),
-    }
+    return {**_shared_columns(bars), "start": ends[:-1], "end": ends[1:], "width": list(map(ems, bars.names))}
 
 
 def _shared_columns(bars: Bars) -> dict[str, Sequence[Any]]:

@@ -1,6 +1,5 @@
 """The arguments of a forward pass, shared by the pages that show its outputs."""
 
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -79,10 +78,5 @@ def written(call: Call) -> str:
 
 
 def _switch(field: str) -> None:
-    """Draw a checkbox for a config field that the sidebar shows too."""
     value = (present_model.track().present.values() | present_model.track().attempt)[field]
-    st.checkbox(field, **showing(f"{field} of the call", value, partial(_set_field, field)))
-
-
-def _set_field(field: str, value: bool) -> None:
-    change({field: value})
+    st.checkbox(field, **showing(f"{field} of the call", value, lambda value: change({field: value})))

@@ -2,20 +2,20 @@
 
 import streamlit as st
 
-from bertcalc.explore.factor_formulas import FOLLOWS, MOSTLY, STAYS, FigureGrowth, growth_words
+from bertcalc.explore.factor_formulas import FOLLOWS, MOSTLY, STAYS, WITH, FigureGrowth, growth_words
 from bertcalc.text.live_numbers import fill
 from pages.ui.shell import live
-from pages.ui.shell.i18n import _, with_colon
+from pages.ui.shell.i18n import _
 from pages.ui.shell.navigation import page_at
 from pages.ui.shell.present import presenting
 
 
 def grown_by(growth: FigureGrowth) -> str:
-    """The growth factor with its reason if it is known, "× 4.00: H²" or "× 4.00"; empty if there is no growth."""
-    return growth_words(growth, with_colon("{times}", "{reason}"), _(STAYS), _(MOSTLY), FOLLOWS)
+    """The growth factor with its reason if it is known, "× 4.00 with H²" or "× 4.00"; empty if there is no growth."""
+    return growth_words(growth, _(WITH), _(STAYS), _(MOSTLY), FOLLOWS)
 
 
-def times(growth: FigureGrowth) -> str:
+def factor(growth: FigureGrowth) -> str:
     """The growth factor without its reason, for narrow rows: "× 4.00"; empty if there is no growth."""
     return growth_words(growth._replace(terms=()), "", "", "", ())
 

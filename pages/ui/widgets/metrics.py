@@ -8,13 +8,13 @@ from typing import Any
 
 import streamlit as st
 
-from bertcalc.charts.labels import ems
+from bertcalc.charts.labels import ems, text_width
 from bertcalc.text.digits import signed_count
 from bertcalc.text.live_numbers import grouped, is_live, joined
 from pages.ui.shell import live
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
-from pages.ui.widgets.numbers import metric_width, text_width
+from pages.ui.widgets.numbers import metric_width
 
 _LARGE, _SMALL = 36, 15  # an em in pixels: in a number, and in the text below it
 _FEW = 4  # maximum number of metrics in large type that fit into a window of 1,280 pixels
@@ -46,6 +46,12 @@ def metric_row(key: str = "", **look: Any) -> Iterator[None]:
         _ROW.key, _ROW.count = outer
 
 
+def show_figure(label: str, count: int, *, least: int = 130) -> None:
+    """Show a count that is not live as a metric at least ``least`` pixels wide."""
+    value = f"{count:,}"
+    st.metric(label, value, width=metric_width(least, value, label))
+
+
 def show_metric(label: str, value: str, below: str, *, least: int, **look: Any) -> None:
     """Show a metric that is at least ``least`` pixels wide.
 
@@ -68,7 +74,7 @@ def _place(label: str, value: str, below: str) -> AbstractContextManager[object]
 
 
 def show_total(
-    architecture: str, total: int, difference: int, against: str, grown: str = "", *, room: int = 9, lines: int = 1
+    architecture: str, total: int, difference: int, against: str, grown: str, *, room: int = 9, lines: int = 1
 ) -> None:
     """Show the parameter count of an architecture and, below it, its difference from the count of another model.
 

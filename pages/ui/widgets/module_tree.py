@@ -25,12 +25,7 @@ VIEW = view(
 )
 COUNTS = Switch("counts", N_("Counts"))
 BESIDE = Select(
-    "beside",
-    N_("Compared with"),
-    ("none", *CLASSES),
-    {"none": N_("Nothing")},
-    label_visibility="collapsed",
-    width=270,
+    "beside", N_("Compared with"), ("none", *CLASSES), {"none": N_("Nothing")}, label_visibility="collapsed", width=270
 )
 # Maps a module's path, without the prefix of the base model, to its sign; + also applies to all modules inside it.
 Signs = Mapping[str, str]

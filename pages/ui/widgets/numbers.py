@@ -1,10 +1,9 @@
 """Number formats that depend on the session's language or available space; others are in bertcalc/text/digits.py."""
 
 from fractions import Fraction
-from unicodedata import east_asian_width
 
 from bertcalc.charts.labels import SUFFIXES
-from bertcalc.text.digits import compact, scaled, share, signed_share
+from bertcalc.text.digits import compact, multiple, scaled, share, signed_share
 from bertcalc.text.live_numbers import fill, grouped, mirrored
 from pages.ui.shell.i18n import _
 
@@ -19,6 +18,11 @@ def signed_percent(difference: Fraction | int, whole: int = 1) -> str:
     return percentage(signed_share(difference, whole))
 
 
+def times(count: int, first: int) -> str:
+    """The ratio of two counts as a factor: × 3.06."""
+    return fill("× {times}", times=multiple(count, first))
+
+
 def percentage(figure: str) -> str:
     """A figure with a percent sign, which follows a space in English but not in Chinese."""
     return fill(_("{figure} %"), figure=figure)
@@ -27,11 +31,6 @@ def percentage(figure: str) -> str:
 def metric_width(least: int, value: str, delta: str) -> int:
     """The width in pixels, at least ``least``, at which neither a large number nor the text below it is cut off."""
     return max(least, 19 * len(value), 8 * len(delta) + 30)
-
-
-def text_width(text: str) -> int:
-    """The width of a text, measured in Latin letters; a Chinese character counts as two."""
-    return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
 @mirrored

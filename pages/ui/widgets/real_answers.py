@@ -95,9 +95,11 @@ def show_agreement(agrees: bool, text: str) -> None:
 def runs(model: Model, call: Call) -> bool:
     """Whether the real model can run with these arguments; if not, show the reason."""
     if not real_model.installed():
-        st.info(_("This needs torch and transformers, which are not installed here."))
+        st.info(_("Comparing with the real model requires torch and transformers, which are not installed here."))
     elif real_model.buildable(model) != model:
-        message = _("transformers 5 no longer supports position_embedding_type {kind}: there is nothing to count.")
+        message = _(
+            "transformers 5 no longer supports position_embedding_type {kind}, so PyTorch cannot count this model."
+        )
         st.info(message.format(kind=model.config.position_embedding_type))
     elif problem := next(problems(model, call), None):
         show_problem(problem)

@@ -11,6 +11,7 @@ import streamlit as st
 
 from bertcalc import Config, Module
 from bertcalc.charts.columns import Columns
+from bertcalc.charts.labels import text_width
 from bertcalc.config import allowed
 from bertcalc.config.fields import EVERY_LETTER, field_named
 from bertcalc.explore.field_effects import Effect
@@ -36,11 +37,15 @@ from pages.ui.shell.controls import Fold, Switch
 from pages.ui.shell.i18n import _, in_a_row, with_colon
 from pages.ui.shell.present import presenting
 from pages.ui.widgets.export.shown import draw_frame, note, shown_elements
-from pages.ui.widgets.numbers import percent, text_width, unbroken
+from pages.ui.widgets.numbers import percent, unbroken
 from pages.ui.widgets.text_table import draw_text_table
 
 TENSORS = Fold("tensors", N_("Tensors: name, shape, formula, count, share"))
 UNFOLD = Switch("unfold", N_("Unfold the layers"))
+_LAYER = re.compile(r"\.[0-9]+\.")
+_SHORT = 22  # the number of characters that take up half of a phone's width
+_LONG = 3 * _SHORT
+_FEW, _NUMBER = 4, 14  # number of columns that fit on a phone, and the maximum length of their cells
 
 
 def show_tensors(model: Model) -> None:
@@ -48,21 +53,37 @@ def show_tensors(model: Model) -> None:
 
     The tensors of repeated layers are shown once, or for every layer if the reader switches on ``UNFOLD``.
     """
-    columns = _tensor_columns(model, unfolded=UNFOLD.show())
+    draw_tensors(
+        _tensor_columns(model, unfolded=UNFOLD.show()),
+        name=st.column_config.TextColumn(_("Name"), width="large"),
+        share=st.column_config.NumberColumn(_("Share"), format="%.3g %%"),
+    )
+
+
+def draw_tensors(columns: Columns, **looks: Any) -> None:
+    """Draw a table of tensors. Its columns are texts, except copies and parameters; ``looks`` replaces their look."""
+    titles = tensor_titles()
+    texts = {name: st.column_config.TextColumn(titles[name]) for name in columns}
+    numbers = {
+        "copies": st.column_config.NumberColumn(titles["copies"], format="%d ×"),
+        "parameters": st.column_config.NumberColumn(titles["parameters"], format="%,d"),
+    }
     rows, total = len(columns["name"]), sum(columns["parameters"])
     st.caption(_("{rows:,} rows, {total:,} parameters").format(rows=rows, total=total))
-    draw_frame(
-        columns,
-        column_config={
-            "name": st.column_config.TextColumn(_("Name"), width="large"),
-            "copies": st.column_config.NumberColumn(_("Copies"), format="%d ×"),
-            "shape": st.column_config.TextColumn(_("Shape")),
-            "formula": st.column_config.TextColumn(_("Formula")),
-            "parameters": st.column_config.NumberColumn(_("Parameters"), format="%,d"),
-            "share": st.column_config.NumberColumn(_("Share"), format="%.3g %%"),
-        },
-        alt=_("The tensors of the model"),
-    )
+    draw_frame(columns, column_config=texts | numbers | looks, alt=_("The tensors of the model"))
+
+
+def tensor_titles() -> dict[str, str]:
+    """The titles of the columns that a table of tensors can have, keyed by column."""
+    return {
+        "name": _("Name"),
+        "copies": _("Copies"),
+        "fields": _("Symbolic shape"),
+        "shape": _("Shape"),
+        "formula": _("Formula"),
+        "parameters": _("Parameters"),
+        "share": _("Share"),
+    }
 
 
 def _tensor_columns(model: Model, *, unfolded: bool) -> Columns:
@@ -80,9 +101,6 @@ def _tensor_columns(model: Model, *, unfolded: bool) -> Columns:
         "parameters": parameters,
         "share": [100 * count / total for count in parameters],
     }
-
-
-_LAYER = re.compile(r"\.[0-9]+\.")
 
 
 def show_checks(checks: Sequence[Check]) -> None:
@@ -303,11 +321,6 @@ def _put_cells(key: str, columns: Mapping[str, Sequence[str]]) -> None:
             *(("cell", row * len(columns) + column, text) for row, text in enumerate(texts)),
         ):
             live.put_pieces(key, role, place, text)
-
-
-_SHORT = 22  # the number of characters that take up half of a phone's width
-_LONG = 3 * _SHORT
-_FEW, _NUMBER = 4, 14  # number of columns that fit on a phone, and the maximum length of their cells
 
 
 def _verdict(agrees: bool) -> str:

@@ -21,6 +21,6 @@ def answering(text: str) -> Iterator[None]:
     """Context manager for the answer to ``text``; style.css marks it as outdated while the area has an unsent text."""
     with st.container(key="old-answer"):
         if text.strip():
-            st.caption(_("The result below is for the text before your change. Press “Read the text”, or Ctrl+Enter."))
+            st.caption(_("The result below is for the text before your change. Press “Read the text”."))
     with st.container(key="text-answer"):
         yield

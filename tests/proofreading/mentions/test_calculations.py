@@ -124,3 +124,17 @@ def test_words_before_a_parenthesis_introduce_the_calculation() -> None:
 def test_a_letter_with_a_prime_is_a_name_of_its_own(text: str, sides: list[int]) -> None:
     entries = find(text, {"H": 4096, "I": 14336, "H'": 11008})
     assert [side.value for entry in entries[-1:] for side in entry.sides] == sides
+
+
+@pytest.mark.parametrize("sign", ["⋅", "∙", "×", "*"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2 · hidden size 768 · intermediate size 3072 = 4,718,592",
+        "12 heads · 64 = 768",
+        "0.4 · 109,482,240 = 43,792,896",
+        "embedding(30522·768) · 4 = 93,763,584",
+    ],
+)
+def test_every_multiplication_sign_joins_words_and_decimals(text: str, sign: str) -> None:
+    assert values(text.replace("·", sign)) == values(text)

@@ -43,7 +43,7 @@ def test_a_notebook_is_its_sources_and_outputs() -> None:
     printed = {"source": "x", "outputs": [{"data": {"text/plain": ["109482240"]}, "output_type": "execute_result"}]}
     text = json.dumps({"cells": [cell, printed], "nbformat": 4}, indent=1)
     plain = read(text)
-    assert plain.text == '# Sizes\nprint("12")\n\nx\n\n109482240\n\n'
+    assert plain.text == "# Sizes\n12\n\nx\n\n109482240\n\n"
     first = plain.text.index("109482240")
     start, end = plain.span(first, first + 9)
     assert text[start:end] == "109482240"

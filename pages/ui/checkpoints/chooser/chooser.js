@@ -3,6 +3,7 @@
 
 const LENGTH_BYTES = 8n; // a safetensors file begins with the length of its header, as a little-endian integer
 const PATIENCE = 5000; // ms after which an unanswered message is sent again, because Streamlit may drop messages
+const CAN_DROP = matchMedia("(hover: hover)"); // a touch screen has no files to drop
 const choosers = new WeakMap();
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -48,7 +49,7 @@ class Chooser {
     this.input.multiple = data.several;
     this.button.textContent = data.choose;
     if (this.open && data.taken >= this.open.number) this.open = undefined;
-    this.hint.textContent = this.open ? data.reading : data.drop;
+    this.hint.textContent = this.open ? data.reading : CAN_DROP.matches ? data.drop : "";
   }
 
   async take(files) {

@@ -102,13 +102,11 @@ def drawn(page: str) -> dict[str, Any]:
 
 
 def _link() -> dict[str, str]:
-    """The link's parameters that every page has: the model's parameters and the language."""
     language = {name: text for name, text in st.query_params.items() if name == "lang"}
     return language | present_model.link()
 
 
 def _menu(page: str) -> dict[str, Any]:
-    """The texts of Streamlit's front end in the session's language: labels of its navigation, and other texts."""
     around = {"menu": _("Menu"), "close": _("Close"), "more": _("More"), "skip": _("Skip to main content")}
     return {"lang": st.session_state["lang"], **around, "texts": _texts(page, translator())}
 
@@ -125,13 +123,20 @@ def actions(undone: bool, redone: bool, plain: bool, preset: str) -> list[dict[s
     ``undone``, ``redone`` and ``plain`` disable undo, redo and reset, because there is nothing to undo, redo or reset.
     """
     named = (
-        (_("Undo"), _("Undo one step (Ctrl+Z)"), "undo", ["ctrl+z"], undone),
-        (_("Redo"), _("Redo one step (Ctrl+Y)"), "redo", ["ctrl+y", "ctrl+shift+z"], redone),
-        (_("Reset"), _("Reset to {preset} (0)").format(preset=preset), "reset", ["0"], plain),
+        (_("Undo"), _("Undo one step"), "Ctrl+Z", "undo", ["ctrl+z"], undone),
+        (_("Redo"), _("Redo one step"), "Ctrl+Y", "redo", ["ctrl+y", "ctrl+shift+z"], redone),
+        (_("Reset"), _("Reset to {preset}").format(preset=preset), "0", "reset", ["0"], plain),
     )
     return [
-        {"label": label, "title": title, "event": {"do": action}, "keys": keys, "disabled": off}
-        for label, title, action, keys, off in named
+        {
+            "label": label,
+            "title": _("{action} ({key})").format(action=title, key=key),
+            "touch": title,  # the title on a device without a keyboard
+            "event": {"do": action},
+            "keys": keys,
+            "disabled": off,
+        }
+        for label, title, key, action, keys, off in named
     ]
 
 

@@ -13,6 +13,7 @@ const FIELD = "input[type=text], input[type=number], textarea";
 const PAGE_LINK = ["stTopNavLink", "stTopNavDropdownLink", "stSidebarNavLink", "stPageLink-NavLink"]
   .map((id) => `[data-testid=${id}]`)
   .join();
+const NO_KEYS = matchMedia("(hover: none)"); // a touch screen
 const panels = new WeakMap();
 let sent = 0; // the number of the last event that this browser window has sent
 let chosen = "hidden_size"; // the slider that is visible on a phone, where only one fits
@@ -214,11 +215,11 @@ class Panel {
   }
 
   // Keep the button element when an answer arrives. If the reader is pressing the button, the press is still a click.
-  act(at, { label, title, event, disabled }) {
+  act(at, { label, title, touch, event, disabled }) {
     if (!this.actions.children[at]) this.actions.append(element("button", { type: "button" }));
     const button = this.actions.children[at];
     if (button.textContent !== label) button.textContent = label;
-    button.title = title;
+    button.title = NO_KEYS.matches ? touch : title;
     button.disabled = disabled;
     button.onclick = () => this.ask(event);
   }

@@ -5,6 +5,7 @@ events of sliders: it repeats them until the server answers (pages/ui/shell/pane
 """
 
 from collections.abc import Sequence
+from typing import Literal, TypedDict
 
 import streamlit as st
 
@@ -31,7 +32,19 @@ def listen(field: str, names: Sequence[str], drawn: str) -> None:
 def button(label: str, name: str, by: int, *, end: bool) -> None:
     """Draw a button that goes ``by`` steps, back or forward; ``end`` disables it. ``name`` makes its key unique."""
     arrow = "back" if by < 0 else "forward"
-    st.button(label, key=f"{arrow} {name}", icon=f":material/arrow_{arrow}:", disabled=end, on_click=go, args=(by,))
+    st.button(label, key=f"{arrow} {name}", disabled=end, on_click=go, args=(by,), **outward_arrow(by))
+
+
+class _Arrow(TypedDict):
+    icon: str
+    icon_position: Literal["left", "right"]
+
+
+def outward_arrow(by: int) -> _Arrow:
+    """The arrow of a button that steps back or forward, as arguments of ``st.button``: "← Previous", "Next →"."""
+    if by < 0:
+        return {"icon": ":material/arrow_back:", "icon_position": "left"}
+    return {"icon": ":material/arrow_forward:", "icon_position": "right"}
 
 
 def go(by: int) -> None:

@@ -10,27 +10,13 @@ from bertcalc.export.formats import cell_text
 from bertcalc.export.formula_tables import component_table, tensor_table
 from bertcalc.export.table import Table, TableOrChart
 from bertcalc.text import distinct
-from pages.ui.session import kept
+from pages.ui.session import address, kept
 from pages.ui.shell.controls import set_values
 from pages.ui.shell.i18n import _, translator
 from pages.ui.shell.sidebar import Choice
 from pages.ui.widgets.batch_controls import present_batch
-from pages.ui.widgets.export.files import (
-    chart_files,
-    exported,
-    left_out,
-    model_files,
-    model_name,
-    stem_of,
-    table_files,
-)
-from pages.ui.widgets.export.shown import (
-    File,
-    Origin,
-    notes,
-    own_export,
-    shown_elements,
-)
+from pages.ui.widgets.export.files import chart_files, exported, left_out, model_files, model_name, stem_of, table_files
+from pages.ui.widgets.export.shown import File, Origin, notes, own_export, shown_elements
 
 KEY = "t"
 
@@ -83,7 +69,7 @@ def _show(choice: Choice) -> None:
     st.code(url, language=None, wrap_lines=True)
     st.markdown(_("**The model**"))
     other = own_export()
-    place = Origin(url, st.session_state.get("lang", "en"))
+    place = Origin(address.for_others(url), st.session_state.get("lang", "en"))
     if other:
         _buttons(other.files(place))
     else:

@@ -57,7 +57,9 @@ def model_files(
         return (code(choice.model, steps.steps) if steps else snippet(model)).encode()
 
     def make_page() -> bytes:
-        page = interactive_page(model, COLORS["light"], url=place.url, language=place.language, _=_)
+        page = interactive_page(
+            model, COLORS["light"], start=_in_words(choice, _), url=place.url, language=place.language, _=_
+        )
         return page.encode()
 
     def json_file(name: str, write: Callable[[], str]) -> File:
@@ -70,7 +72,7 @@ def model_files(
         File(_("Python program"), f"{stem}.py", "text/x-python", make_program),
         File(_("Report, Markdown"), f"{stem}.md", "text/markdown", lambda: markdown(make_report()).encode()),
         File(_("Report, HTML to print"), f"{stem}.html", "text/html", lambda: html(make_report()).encode()),
-        File(_("Interactive page, HTML"), f"{stem}-interactive.html", "text/html", make_page),
+        File(_("Interactive page of the parameters, HTML"), f"{stem}-interactive.html", "text/html", make_page),
     ]
 
 
@@ -147,12 +149,7 @@ def model_name(choice: Choice) -> str:
 
 
 def _report(
-    choice: Choice,
-    batch: Batch,
-    place: Origin,
-    _: Translate,
-    settings: Settings | None,
-    steps: ShownSteps | None,
+    choice: Choice, batch: Batch, place: Origin, _: Translate, settings: Settings | None, steps: ShownSteps | None
 ) -> Report:
     model = exported(choice, steps)
     flops: tuple[Math, Math] | str
@@ -160,8 +157,6 @@ def _report(
         flops = flops_formula(model, *batch.shape)
     except InputError as error:
         flops = _(error.problem.message).format(**error.problem.values)
-    is_changed = choice != preset_of(choice)
-    words = _("{architecture} from {preset}, with fields changed") if is_changed else _("{architecture} of {preset}")
     verification, changes = _verification(choice.model, _), None
     if steps:
         before = _("The model before the steps: {verdict}").format(verdict=verification.verdict)
@@ -174,15 +169,20 @@ def _report(
         verification,
         settings=settings,
         changes=changes,
-        name=words.format(architecture=choice.architecture, preset=choice.preset),
+        name=_in_words(choice, _),
         url=place.url,
         language=place.language,
         _=_,
     )
 
 
+def _in_words(choice: Choice, _: Translate) -> str:
+    is_changed = choice != preset_of(choice)
+    words = _("{architecture} from {preset}, with fields changed") if is_changed else _("{architecture} of {preset}")
+    return words.format(architecture=choice.architecture, preset=choice.preset)
+
+
 def _verification(model: Model, _: Translate) -> Verification:
-    """Compare with the real model and return the verdict, or the reason why there was no comparison."""
     if not real_model.installed():
         return Verification(
             _("Not compared with the real model, because torch and transformers are not installed here.")
@@ -221,7 +221,7 @@ _LONGEST = 30
 _PHRASE_END = re.compile(r"[,;(，；（、]")
 # A shortened title must not end with one of these words.
 _OPEN_ENDS = {"a", "an", "and", "as", "at", "by", "each", "every", "for", "from", "in", "into", "of", "on"} | {
-    *("one", "or", "the", "to", "which", "with"),
+    *("one", "or", "the", "to", "which", "with")
 }
 
 

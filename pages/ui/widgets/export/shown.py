@@ -30,7 +30,7 @@ class File(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """The URL and the language of the page from which a file is exported."""
+    """The URL of the page from which a file is exported, "" if only this computer can open it, and its language."""
 
     url: str
     language: str

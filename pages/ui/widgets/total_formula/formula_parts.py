@@ -15,7 +15,7 @@ from bertcalc.config.fields import field_named
 from bertcalc.live.formula_templates import templated
 from bertcalc.live.live_formulas import live_reading, live_sizes, with_formula
 from bertcalc.model.formula import formula_text
-from bertcalc.model.letters import FIELD_OF, filled
+from bertcalc.model.letters import COUNTED, FIELD_OF, filled
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
 from bertcalc.model.names import norm_kind
@@ -25,7 +25,7 @@ from bertcalc.text import Translate
 from bertcalc.text.live_numbers import Evaluation, LiveText, between, fill, grouped
 from pages.ui.shell.i18n import _, translator, with_colon
 from pages.ui.widgets.numbers import percent
-from pages.ui.widgets.total_formula.words import COUNTED, brace_of, greek, lines_of
+from pages.ui.widgets.total_formula.words import brace_of, greek, lines_of
 
 Part = dict[str, Any] | list[str]
 Tips = dict[str, list[str]]
@@ -34,6 +34,7 @@ _CLASSES = {"letter": "[A-Zα-ω]", "power": "[⁰¹²³⁴-⁹]", "sign": "[+�
 _DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _TOKEN = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _CLASSES.items()))
 _PLUS, _NEXT, _EQUALS, _MINUS = ["sign", "+"], ["between", "+"], ["between", "="], ["sign", "−"]
+_product = lru_cache(maxsize=1024)(prod)
 
 
 def total_formula(model: Model, colors: Mapping[Component, str]) -> dict[str, Any]:
@@ -79,17 +80,17 @@ def data_of(
     }
 
 
-def part_formula(model: Model, path: str, count: int, color: str = "") -> dict[str, Any]:
+def part_formula(model: Model, path: str, count: int) -> dict[str, Any]:
     """The data from which the browser draws the formula of the module at ``path``.
 
-    The formula is in letters (in ``color``) and in numbers, and results in ``count``. For a module that is in every
+    The formula is in letters and in numbers, and results in ``count``. For a module that is in every
     layer, the number of layers follows. The numbers are live.
     """
     letters, sizes = formula_text(model, path), live_sizes(model.config)
     numbers = filled(letters, sizes)
     layers = sizes["num_hidden_layers"]
     copies: list[Part] = [["copies", _("in each layer, ")], ["letter", "L"], _EQUALS, ["digit", grouped(layers)]]
-    in_letters: Part = {"is": "sum", "color": color, "parts": leaves(letters)}
+    in_letters: Part = {"is": "sum", "parts": leaves(letters)}
     in_numbers: Part = {"is": "sum", "parts": [*leaves(numbers), _EQUALS, ["total", grouped(count)]]}
     return {
         "label": fill("{letters} = {numbers} = {count:,}", letters=letters, numbers=numbers, count=count),
@@ -145,9 +146,6 @@ def _sum(terms: Sequence[tuple[str, str, str]], way: int) -> Iterator[Part]:
                 units.append([])
             units[-1].append(leaf)
         yield from ({"is": "unit", "color": term[2], "parts": unit} for unit in units)
-
-
-_product = lru_cache(maxsize=1024)(prod)
 
 
 class _TotalBuilder:
@@ -273,7 +271,7 @@ class _TotalBuilder:
         norms = [tensor for term in terms for tensor in term.tensors if tensor.place.role == "norm"]
         letters = greek(norms)
         # A model can have LayerNorms of several widths: ALBERT's embeddings are narrower than its layers.
-        units = between(" / ", tuple(dict.fromkeys(map(self._unit, norms))))
+        units = between(" / ", tuple(dict.fromkeys(grouped(self._shape(norm)[0]) for norm in norms)))
         count = sum(self._copies([tensor]) for tensor in norms if tensor.name.endswith("weight"))
         if "β" in letters:
             norm, meaning = _("{value} each, LayerNorm"), _("γ (weight) and β (bias) of a LayerNorm")
@@ -305,9 +303,6 @@ class _TotalBuilder:
 
     def _copies(self, tensors: Sequence[Tensor]) -> int:
         return self._live(self._tensors[tensors[0].name].copies, tensors[0].copies)
-
-    def _unit(self, norm: Tensor) -> str:
-        return grouped(self._shape(norm)[0])
 
     def _shape(self, tensor: Tensor) -> tuple[int, ...]:
         return tuple(map(self._live, self._tensors[tensor.name].shape, tensor.shape))

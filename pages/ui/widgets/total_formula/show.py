@@ -22,9 +22,9 @@ def show_total_formula(model: Model) -> None:
     draw_formula(total_formula(model, colors()))
 
 
-def show_part_formula(model: Model, path: str, count: int, color: str = "") -> None:
+def show_part_formula(model: Model, path: str, count: int) -> None:
     """Show the formula of the module at ``path``; its result is ``count``, the module's parameter count."""
-    draw_formula(part_formula(model, path, count, color), "part-formula")
+    draw_formula(part_formula(model, path, count), "part-formula")
 
 
 def draw_formula(data: dict[str, Any], key: str = "total-formula") -> None:

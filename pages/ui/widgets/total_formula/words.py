@@ -11,29 +11,8 @@ from pages.ui.shell.i18n import _, listed
 from pages.ui.widgets.numbers import unbroken
 from pages.ui.widgets.tables import shape_text
 
-# Maps a letter's config field to a text with the letter's value and meaning.
-COUNTED: dict[str, str] = {
-    "vocab_size": N_("{value} word pieces"),
-    "hidden_size": N_("{value} hidden size"),
-    "num_hidden_layers": N_("{value} layers"),
-    "num_attention_heads": N_("{value} heads"),
-    "num_key_value_heads": N_("{value} key-value heads"),
-    "intermediate_size": N_("{value} feed-forward"),
-    "max_position_embeddings": N_("{value} positions"),
-    "type_vocab_size": N_("{value} token types"),
-    "num_labels": N_("{value} labels"),
-    "relative_attention_num_buckets": N_("{value} distances"),
-    "task_type_vocab_size": N_("{value} task types"),
-    "position_buckets": N_("{value} distances in each direction"),
-    "embedding_size": N_("{value} embedding size"),
-}
-
 # Maps a tensor's role to the meaning of its fixed size. The text for other roles is the tensor's name.
-_FIXED: dict[str, str] = {
-    "next sentence": N_("classes"),
-    "activation": N_("activation"),
-    "classifier": N_("score"),
-}
+_FIXED: dict[str, str] = {"next sentence": N_("classes"), "activation": N_("activation"), "classifier": N_("score")}
 _KINDS: dict[str, str] = {
     "norm": N_("γ and β"),
     "activation": N_("Learned parameters"),

@@ -6,10 +6,11 @@
 ({'q_proj.weight': (4096, 4096)}, 1)
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import prod
 
 from bertcalc.model.modules import Shape
+from bertcalc.reading.tensors.packed_weights import is_beside_weight, plain_name_of, unpack_weights
 
 # Names of optimizer states in PyTorch, apex and bitsandbytes.
 _STATES = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "exp_inf", "momentum_buffer", "square_avg", "acc_delta")
@@ -19,6 +20,16 @@ _NUMBERED = ("state1", "state2", "qmap1", "qmap2", "absmax1", "absmax2", "exp_av
 _OPTIMIZERS = ("optimizer", "optimizers", "optimizer_states", "optimizer_state_dict", "optim")
 # Tensors that bitsandbytes stores beside a 4-bit weight, under the weight's name.
 _OF_FOUR_BITS = ("absmax", "quant_map", "nested_absmax", "nested_quant_map", "offset")
+_QUANTIZED = (
+    ".absmax",
+    ".SCB",
+    ".qweight",
+    ".scales",
+    ".weight_scale",
+    ".weight_scale_inv",
+    ".weight_packed",
+    "_blocks",
+)
 _DESCRIPTION = ".quant_state.bitsandbytes__"
 
 
@@ -33,20 +44,36 @@ def is_of_torch_optimizer(name: str) -> bool:
     return first in _OPTIMIZERS or last in _STATES or (is_numbered and last in _NUMBERED)
 
 
+def are_quantized(names: Iterable[str]) -> bool:
+    """Whether a list of names has scales or tables of quantized weights.
+
+    >>> are_quantized(["q.weight", "q.weight.absmax"]), are_quantized(["q.weight", "q.bias"])
+    (True, False)
+    """
+    return any(name.endswith(_QUANTIZED) or _DESCRIPTION in name for name in names)
+
+
 def unpacked(tensors: Mapping[str, Shape]) -> tuple[dict[str, Shape], int]:
     """Return the tensors without scales, with quantized weights in their real shapes, and the number of such weights.
 
     A weight packed by bitsandbytes has its real shape only if a bias shows its rows; otherwise it has one dimension.
-    GPTQ and AWQ pack several weights into an int32.
+    GPTQ, AWQ, compressed-tensors and MLX pack several weights into an integer.
     """
     plain: dict[str, Shape] = {}
+    packed = unpack_weights(tensors).shapes
     count = 0
     for name, shape in tensors.items():
         path, _dot, last = name.rpartition(".")
         if _is_beside(name, path, last, tensors):
             continue
-        real = None
-        if last == "weight" and (f"{name}.absmax" in tensors or f"{name}.quant_map" in tensors):
+        if name in packed:
+            plain[plain_name_of(name)] = packed[name]
+            count += 1
+            continue
+        real = shape if last == "weight" and f"{path}.weight_scale_inv" in tensors else None
+        if last == "weight" and f"{path}.weight_scale" in tensors:
+            real = shape
+        elif last == "weight" and (f"{name}.absmax" in tensors or f"{name}.quant_map" in tensors):
             real = _with_rows(2 * prod(shape), tensors.get(f"{path}.bias", ()))
         elif last == "weight" and f"{path}.SCB" in tensors:
             real = shape
@@ -59,6 +86,8 @@ def unpacked(tensors: Mapping[str, Shape]) -> tuple[dict[str, Shape], int]:
 
 def _is_beside(name: str, path: str, last: str, tensors: Mapping[str, Shape]) -> bool:
     """Whether a tensor is stored beside a quantized weight: scales, zero points, tables, descriptions."""
+    if is_beside_weight(name, tensors):
+        return True
     if _DESCRIPTION in name:
         return name.partition(_DESCRIPTION)[0] in tensors
     if last in _OF_FOUR_BITS:
