@@ -20,7 +20,8 @@ environments: $(VENV)/dev $(VENV4)/done $(JUDGES)/done $(VENV)/browser $(VENV)/n
 test: SELECTED = -m "not slow"
 test: tests
 
-# All tests, as CI runs them.
+# All tests, as CI runs them: property tests draw the same examples in every run (tests/conftest.py).
+test-all: export CI = true
 test-all: tests
 
 # Browser tests wait more than they compute, hence more workers than a small machine has cores.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from bertcalc.discover import discovery_worker
 from bertcalc.processes.worker import WORKER
@@ -18,13 +18,15 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 # The models are tiny: more threads would wait for each other, and waiting threads use the CPU.
 os.environ["OMP_NUM_THREADS"] = "1"
 
-# No deadline: the first model of a run loads PyTorch. On CI, the examples are the same in every run, so that a failure
-# can be reproduced. On a developer's machine, each run draws new examples.
-settings.register_profile("bertcalc", deadline=None, max_examples=25, derandomize=bool(os.environ.get("CI")))
+# No deadline and no limit for drawing examples: the first model of a run loads PyTorch, and other workers use the cores.
+# On CI, the examples are the same in every run, so that a failure can be reproduced. On a developer's machine, each run
+# draws new examples.
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("bertcalc", PATIENT, max_examples=25, derandomize=bool(os.environ.get("CI")))
 # For make test-thorough.
-settings.register_profile("all", deadline=None, max_examples=600)
+settings.register_profile("all", PATIENT, max_examples=600)
 # For python -m pytest --hypothesis-profile bulk: see tests/README.md.
-settings.register_profile("bulk", deadline=None, max_examples=20_000)
+settings.register_profile("bulk", PATIENT, max_examples=20_000)
 settings.load_profile("bertcalc")
 
 
