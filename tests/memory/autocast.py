@@ -32,6 +32,7 @@ class Autocasted(torch.Tensor):  # type: ignore[misc]  # mypy does not follow to
     is_meta = True
     meta: torch.Tensor
     new: bool  # until autograd has recorded the tensor's device
+    asked: bool | None = None  # of a new leaf until autograd has recorded its device: whether autocast has asked for it
 
     @staticmethod
     def __new__(cls, meta: torch.Tensor, *, new: bool = False) -> "Autocasted":
@@ -40,6 +41,13 @@ class Autocasted(torch.Tensor):  # type: ignore[misc]  # mypy does not follow to
         )
         tensor.meta, tensor.new = meta, new
         return tensor
+
+    def requires_grad_(self, requires_grad: bool = True) -> "Autocasted":
+        """Mark a new leaf: autograd records its device in its first operation, maybe within autocast's kernel."""
+        if requires_grad and self.is_leaf and not self.requires_grad:
+            self.asked = False
+        super().requires_grad_(requires_grad)
+        return self
 
     @classmethod
     def __torch_dispatch__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -78,6 +86,10 @@ def _meta(value: Any) -> Any:
 
 def _device(tensor: Autocasted) -> torch.device:
     in_kernel = entered and not torch.is_autocast_enabled("cuda")  # autocast's own kernels run with autocast disabled
+    if tensor.asked is not None:
+        recorded = tensor.asked or not in_kernel
+        tensor.asked = None if recorded else True
+        return META if recorded else CUDA
     device = CUDA if in_kernel and not tensor.new else META
     tensor.new = False
     return device

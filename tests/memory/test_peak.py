@@ -56,7 +56,12 @@ from tests.strategies import SIMULATED, TWO_HEADS, has_distances, passes
 
 def device(case: Case, real: Any, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Keep the model on the meta device unless that behaves differently from a real device."""
-    return on_cpu(real, given) if needs_cpu(case) else (real, given)
+    if not needs_cpu(case):
+        return real, given
+    real, given = on_cpu(real, given)
+    if "attention_mask" in given:
+        given["attention_mask"].fill_(1)  # zeros would be padding, which transformers reads on the CPU
+    return real, given
 
 
 def needs_cpu(case: Case) -> bool:
@@ -378,7 +383,30 @@ def test_any_interval_between_global_layers(interval: int, layers: int, training
         check_numbers(case, Call(2, 32), training=training, padded=False, attention=attention)
 
 
+# Its norm is the first operation on the embeddings, which are a new leaf if transformers requires their gradient.
+CHOICES = ModernBertConfig(
+    vocab_size=50,
+    hidden_size=12,
+    intermediate_size=7,
+    num_hidden_layers=2,
+    num_attention_heads=2,
+    local_attention=4,
+    global_attn_every_n_layers=2,
+    pad_token_id=None,
+    bos_token_id=None,
+    eos_token_id=None,
+    cls_token_id=None,
+    sep_token_id=None,
+)
+WITH_MISH = replace(CHOICES, classifier_activation="mish", classifier_pooling="mean")
+
+
 @examples(8)
+@example(
+    (Case(CHOICES, "ModernBertForMultipleChoice"), Call(3, 3, num_choices=1)),
+    Plan("amp-bf16", input_require_grads=True, freezing=Freezing(embeddings=True)),
+)
+@example((Case(WITH_MISH, "ModernBertForMultipleChoice"), Call(1, 7, num_choices=3)), Plan())
 @given(passes([cls.name for cls in FAMILIES["modernbert"].classes if cls.task != "masked-lm"]), plans())
 def test_any_plan_of_local_attention(run: tuple[Case, Call], plan: Plan) -> None:
     check_training(*run, plan)
