@@ -18,8 +18,8 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 # The models are tiny: more threads would wait for each other, and waiting threads use the CPU.
 os.environ["OMP_NUM_THREADS"] = "1"
 
-# No deadline and no limit for drawing examples: the first model of a run loads PyTorch, and other workers use the cores.
-# On CI, the examples are the same in every run, so that a failure can be reproduced. On a developer's machine, each run
+# No deadline and no limit for drawing examples: the first model of a run loads PyTorch, and other workers are busy. On
+# CI, the examples are the same in every run, so that a failure can be reproduced. On a developer's machine, each run
 # draws new examples.
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("bertcalc", PATIENT, max_examples=25, derandomize=bool(os.environ.get("CI")))

@@ -215,3 +215,20 @@ def test_the_count_of_a_smaller_part_is_right_for_that_part_only(text: str, verd
 def test_all_layers_but_one_are_right_only_where_the_words_say_so(words: str, verdict: str) -> None:
     others = count(*real().encoder.layer[1:])
     assert [claim.verdict for claim in proofread(words.format(count=f"{others:,}")).claims][-1] == verdict
+
+
+@pytest.mark.parametrize(
+    ("sentence", "verdict"),
+    [
+        ("Both LayerNorms: 1,536 parameters.", "wrong"),
+        ("The two LayerNorms of a block have 3,072 parameters.", "right"),
+        ("Two LayerNorms, each with 1,536 parameters.", "right"),
+        ("两个 LayerNorm 参数共 1536", "wrong"),
+        ("两个LayerNorm，每个1536", "right"),
+    ],
+)
+def test_both_layer_norms_have_twice_the_parameters_of_one(sentence: str, verdict: str) -> None:
+    """A LayerNorm has 2 * 768 = 1,536 parameters."""
+    claim = proofread(f"# BERT-base\n\n{sentence}").claims[-1]
+    assert claim.verdict == verdict
+    assert claim.right_value == (3072 if verdict == "wrong" else None)
