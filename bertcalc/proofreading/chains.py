@@ -55,6 +55,8 @@ def judge_chain(entry: WrittenNumber, before: str) -> Judged | None:
     first = first if first in sides else sides[0]
     is_restated = all(_agree(first, side) for side in sides)
     spoken = first if is_restated else _with_terms_before(first, before)
+    if not is_restated and spoken is first:
+        spoken = _times_number_before(first, before)
     sides = tuple(spoken if side is first else side for side in sides)
     is_short = spoken is not first and len(before) >= _MOST_BEFORE  # the words may begin with an earlier term
     first = spoken
@@ -71,6 +73,7 @@ def judge_chain(entry: WrittenNumber, before: str) -> Judged | None:
                 or is_short
                 or _has_lost_signs(first, side)
                 or _is_part_of_sentence(first, side, before or entry.before)
+                or _is_multiple(first, side)
             )
             return UNKNOWN if is_part else _disagreement(converted, side)
     return Judged("right")
@@ -150,6 +153,19 @@ def _with_terms_before(last: ChainSide, before: str) -> ChainSide:
             break
         value, reach, end = value + amount.value, reach + amount.high - amount.value, term.start()
     return last if value == last.value else last._replace(value=value, reach=reach)
+
+
+def _times_number_before(first: ChainSide, before: str) -> ChainSide:
+    """A plain side times the number of parts before it, as in 12 layers of 7,087,872 = 85,054,464, or the side itself."""
+    several = None if first.is_calculation or first.is_shape else _SEVERAL.search(before)
+    number = in_digits(several["number"]) if several else 1
+    return first._replace(value=number * first.value, reach=number * first.reach, rough=number * first.rough)
+
+
+def _is_multiple(first: ChainSide, stated: ChainSide) -> bool:
+    """Whether a plain number is too far from another for a slip, so that words between them are part of the equation."""
+    is_plain = not (first.is_calculation or stated.is_calculation or first.unit or stated.unit or stated.is_percent)
+    return is_plain and bool(first.value) and not Fraction(1, 2) < stated.value / first.value < 2
 
 
 def _amount(text: str) -> Typed | None:

@@ -144,3 +144,17 @@ def test_a_product_of_bytes_gives_another_size(text: str, right: int) -> None:
 def test_words_before_an_equation_may_join_nothing(text: str) -> None:
     assert all("ratio" not in str(claim.reason) for claim in proofread(text).claims)
     assert "0.6M" not in text or not wrong(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "verdicts"),
+    [
+        (f"BERT-base: 12 layers of {LAYER:,} = {ENCODER:,}", ["right"]),
+        (f"BERT-base: twelve layers of {LAYER:,} = {ENCODER + 9:,}", ["wrong"]),
+        ("BERT-base has 12 heads of 64 = 768 dimensions.", []),
+        (f"BERT-base: a layer {LAYER:,} = {ENCODER:,}", ["right"]),
+        ("BERT-base: 109,482,240 = 109,428,240 parameters", ["wrong"]),
+    ],
+)
+def test_words_before_a_plain_equation_multiply_it(text: str, verdicts: list[str]) -> None:
+    assert [claim.verdict for claim in proofread(text).claims] == verdicts
