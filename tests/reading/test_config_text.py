@@ -32,8 +32,8 @@ from tests.reading.noise import (
 )
 from tests.strategies import cases
 
-# Hypothesis also draws the words of our own code. These keys mark an adapter, which may repeat sizes of its model, and a
-# notebook.
+# Hypothesis also draws the words of our own code. These keys mark an adapter, which may repeat sizes of its model, and
+# a notebook.
 OF_OTHER_FILES = ("peft_type", "nbformat")
 KEYS = st.text(max_size=9).filter(lambda key: key not in OF_OTHER_FILES)
 VALUES = st.recursive(
