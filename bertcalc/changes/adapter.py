@@ -119,6 +119,7 @@ def save_modules(rewriting: Rewriting, names: Collection[str]) -> None:
         freeze(spot.module)
         wrapper = Module("ModulesToSaveWrapper", original_module=spot.module, modules_to_save=copies)
         rewriting.wrap(spot, wrapper, COPY.removeprefix("."))
+        rewriting.change_ties(f"{spot.path}{COPY}.", f"{spot.path}.original_module.")
 
 
 def copies(model: Model) -> dict[str, int]:
