@@ -154,6 +154,7 @@ def test_peaks_are_those_of_the_real_model(model: Changed, attention: Attention,
 
 @examples(40)
 @example(WITHOUT_PADDING)
+@example(Changed.of(small("RobertaForMaskedLM", tie_word_embeddings=False), ResizeVocabulary(50)))
 @given(models() | models(2))
 def test_transformers_builds_the_changed_model_from_its_config_json_or_there_is_none(model: Changed) -> None:
     assume(possible(model))
@@ -161,8 +162,9 @@ def test_transformers_builds_the_changed_model_from_its_config_json_or_there_is_
     final = ours.final_config
     kinds = {type(change) for change in model.changes}
     apart = kinds & {PruneHeads, FactorizeEmbeddings, *((DropLayers,) if final.has("local_attention") else ())}
-    resized = [change.tokens(model.config) for change in model.changes if isinstance(change, ResizeVocabulary)]
-    if apart or final.pad_token_id not in range(min([final.vocab_size, *resized])):
+    has_row = final.pad_token_id in range(final.vocab_size)
+    # A resize can forget the padding token, or tie the decoder's bias although the words are untied.
+    if apart or not has_row or facts(Model(final, model.architecture, model.add_pooling_layer)) != facts(ours):
         with suppress(InputError):
             assert hf_json.read(hf_json.write(ours)).config == final
         return
