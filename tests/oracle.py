@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 from dataclasses import asdict
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -192,21 +192,33 @@ def transformers4_python() -> Path:
     return python
 
 
-@cache
+_ORACLES: dict[tuple[Path, Path], subprocess.Popen[str]] = {}
+
+
 def _oracle(python: Path, script: Path) -> subprocess.Popen[str]:
     """Start the process that answers all questions of a run, once: it takes seconds to start."""
-    process = subprocess.Popen([python, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    atexit.register(process.communicate)  # closes stdin, so that the process ends
-    return process
+    if (python, script) not in _ORACLES:
+        process = subprocess.Popen([python, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        atexit.register(process.communicate)  # closes stdin, so that the process ends
+        _ORACLES[python, script] = process
+    return _ORACLES[python, script]
 
 
 def ask(python: Path, script: Path, question: str) -> Any:
-    """Return the answer of a script that runs in another environment. Its errors are on stderr."""
+    """Return the answer of a script that runs in another environment. Its errors are on stderr.
+
+    If the question ends the process, only this question fails: the next one starts another process.
+    """
     process = _oracle(python, script)
     assert process.stdin
     assert process.stdout
     print(question, file=process.stdin, flush=True)
-    return json.loads(process.stdout.readline())
+    answer = process.stdout.readline()
+    if not answer:
+        process.communicate()
+        del _ORACLES[python, script]
+        pytest.fail(f"{script.name} ended with {process.returncode} instead of an answer.")
+    return json.loads(answer)
 
 
 def ask_transformers4(questions: list[dict[str, Any]]) -> list[Any]:

@@ -28,6 +28,7 @@ _NOT_CAUSAL = N_(
     "{architecture} does not."
 )
 _NESTED = N_("modules_to_save {names} matches {module} and modules inside it: use a longer name.")
+_LIST = N_("{module} is a list of modules, which peft cannot train as a whole: name modules in it in modules_to_save.")
 _TIED = N_("{module} shares a tensor with another module: bertcalc does not support it as one of the modules_to_save.")
 
 
@@ -118,6 +119,7 @@ def save_modules(rewriting: Rewriting, names: Collection[str]) -> None:
         freeze(spot.module)
         wrapper = Module("ModulesToSaveWrapper", original_module=spot.module, modules_to_save=copies)
         rewriting.wrap(spot, wrapper, COPY.removeprefix("."))
+        rewriting.change_ties(f"{spot.path}{COPY}.", f"{spot.path}.original_module.")
 
 
 def copies(model: Model) -> dict[str, int]:
@@ -139,6 +141,8 @@ def _check(spot: Spot, spots: Collection[Spot], names: Collection[str]) -> None:
     module, message = spot.module, ""
     if "base_layer" in module.children or "base_layer" in spot.parent.children:
         message = _ADAPTED
+    elif module.class_name == "ModuleList":
+        message = _LIST
     elif any(other.path.startswith(f"{spot.path}.") for other in spots):
         message = _NESTED
     elif any(inside.tied for _path, inside, _copies in module.modules()):

@@ -98,12 +98,17 @@ class Rewriting:
         def renamed(name: str) -> str:
             return after + name.removeprefix(before) if name.startswith(f"{before}.") else name
 
-        for _path, module, _copies in self.root.modules():
-            if module.tied:
-                module.tied = {last: renamed(owner) for last, owner in module.tied.items()}
+        self.change_ties(f"{before}.", f"{after}.")
         for index, step in enumerate(self.steps or ()):
             assert self.steps
             self.steps[index] = _with_tensors(step, renamed)
+
+    def change_ties(self, before: str, after: str) -> None:
+        """Tie what is tied to a tensor that begins with ``before`` to the tensor that begins with ``after`` instead."""
+        for _path, module, _copies in self.root.modules():
+            for last, owner in module.tied.items():
+                if owner.startswith(before):
+                    module.tied = {**module.tied, last: after + owner.removeprefix(before)}
 
     def split_layers(self, mark: Callable[[str], Hashable]) -> None:
         """Split groups of equal layers if ``mark`` maps the names of their modules to different values.

@@ -70,7 +70,7 @@ class ResizeVocabulary(Resizing):
         for spot in list(rewriting.spots()):
             module = spot.module
             if isinstance(module, Embedding) and module.place.role == "word":
-                _forget_padding(module)
+                _forget_padding(module, self.tokens(model.config))
             if isinstance(module, Linear) and module.place.role == "decoder" and "bias" in spot.parent.parameters:
                 self._biases(rewriting, spot)
 
@@ -105,8 +105,10 @@ class ResizeVocabulary(Resizing):
         return {"padded_vocab_size": self.tokens(config)}
 
 
-def _forget_padding(table: Embedding) -> None:
-    """As transformers does, set padding_idx to None if the table no longer has a row for the padding token."""
-    rows, padding = table.parameters["weight"][0], table.padding_idx
-    if padding is not None and is_int(rows) and padding >= rows:
+def _forget_padding(table: Embedding, rows: Any) -> None:
+    """As transformers does, set padding_idx to None if these rows do not include the padding token.
+
+    A later change that adds rows does not set it again.
+    """
+    if table.padding_idx is not None and is_int(rows) and table.padding_idx >= rows:
         table.padding_idx = None

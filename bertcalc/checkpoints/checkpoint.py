@@ -377,8 +377,8 @@ def _switches(family: Family, names: Set[str]) -> tuple[dict[str, Any], tuple[st
     """The values that add or remove tensors, by the names of the tensors, and the fields that no name shows."""
     kind = family.config
     values: dict[str, Any] = {
-        switch: bool(_only_with(family.name, switch, True, False) & names)
-        for switch in filter(kind.has, ("norm_bias", "attention_bias", "mlp_bias"))
+        switch: bool(_only_with(family.name, switch, True, False, "masked-lm") & names)
+        for switch in filter(kind.has, ("norm_bias", "attention_bias", "mlp_bias", "classifier_bias"))
     }
     unknown: tuple[str, ...] = ()
     for activation in (name for name, facts in ACTIVATIONS.items() if facts.parameters):

@@ -189,6 +189,8 @@ class DebertaV2Config(Disentangled):
         fields: dict[str, Any] = {"position_biased_input": "position" in roles}
         if rows := roles.get("relative embedding"):
             fields |= {"relative_attention": True, "pos_att_type": BOTH, "position_buckets": rows // 2}
+            if rows == 2:  # too few for buckets
+                fields |= {"position_buckets": -1, "max_relative_positions": 1}
             fields["share_att_key"] = "position key" not in roles
             fields["norm_rel_ebd"] = "layer_norm" if "relative positions norm" in roles else "none"
         if kernel_size := roles.get("convolution"):

@@ -63,6 +63,7 @@ class EuroBertConfig(Config):
     heads_of = 2  # transformers rotates pairs of entries, and refuses an odd head size
     turns_pairs: ClassVar = True
     numbers: ClassVar = ("rope_theta",)
+    most: ClassVar = {"attention_bias": True, "mlp_bias": True}
     shaping: ClassVar = (
         *Config.shaping,
         *("num_key_value_heads", "attention_bias", "mlp_bias", "score_pooling", "attention_dropout"),

@@ -101,9 +101,12 @@ def _number(tensor: Tensor, numbers: Mapping[str, int]) -> int:
 
 
 def _learned(step: Step, owned: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors that a step uses, including tied ones, keyed by the last part of their names."""
+    """The tensors that a step uses, including tied ones, keyed by the last part of their names.
+
+    A tensor that peft copied is left out if no step uses it under its own name: it is frozen.
+    """
     tied = step.module.tied if step.module else {}
     return {
         **{tensor.name.rpartition(".")[2]: tensor for tensor in step.tensors},
-        **{last: owned[name] for last, name in tied.items()},
+        **{last: owned[name] for last, name in tied.items() if name in owned},
     }

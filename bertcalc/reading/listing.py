@@ -489,8 +489,9 @@ def _under_other_names(listing: Listing) -> Recognition | None:
     PyTorch lists it like this in families that register the head first. Returns None if no such matrix is listed.
     """
     for head, table in _tables_of_heads():
-        if head in dict(listing.tensors):
-            renamed = [(table if name == head else name, shape) for name, shape in listing.tensors]
+        is_head = re.compile(rf"(?:^|(?<=\.)){re.escape(head)}$")  # also behind "module."
+        renamed = [(is_head.sub(table, name), shape) for name, shape in listing.tensors]
+        if renamed != [*listing.tensors]:
             return recognized([*stored(renamed)])
     return None
 

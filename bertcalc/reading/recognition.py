@@ -13,12 +13,14 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
+from itertools import product
 from math import prod
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 from bertcalc.checkpoints.checkpoint import TensorMatch, matches, model_of_shapes, wrapper_of
 from bertcalc.config import Config, ConfigError
+from bertcalc.config.activations import ACTIVATIONS
 from bertcalc.families import CLASSES
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
@@ -106,32 +108,42 @@ def recognized(
         base = model.family.base.name
         models += [prepare(Model(model.config, base, pooler)) for pooler in (False, True)]
     candidates = [_compared(candidate, guessed, tensors, kinds or {}) for candidate in models]
-    nearest = min(candidates, key=lambda candidate: candidate.distance)
-    if not nearest.agrees and not architecture:
-        heads = (_compared(head, guessed, tensors, kinds or {}) for head in _untied_heads(nearest.model))
-        nearest = min([nearest, *heads], key=lambda candidate: candidate.distance)
-    nearest = nearest if nearest.agrees else _switched(nearest, tensors, kinds or {})
+    nearest = min(candidates, key=attrgetter("distance"))
+    if not nearest.agrees:
+        heads = () if architecture else _tied_heads(nearest.model)
+        candidates = [nearest, *(_compared(head, guessed, tensors, kinds or {}) for head in heads)]
+        candidates.sort(key=attrgetter("distance"))
+        close = [candidate for candidate in candidates if candidate.distance <= candidates[0].distance + 1]
+        switched = (_switched(candidate, tensors, kinds or {}) for candidate in close)
+        nearest = min(switched, key=attrgetter("distance"))
     return nearest if named else nearest._replace(model=_renamed(nearest.model, tensors))
 
 
-def _untied_heads(model: Model) -> Iterator[Model]:
-    """Yield the model as each class of its family, with untied word embeddings."""
-    for cls in model.family.classes:
+def _tied_heads(model: Model) -> Iterator[Model]:
+    """Yield the model as each class of its family, with untied and with tied word embeddings."""
+    for tied, cls in product((False, True), model.family.classes):
         with suppress(ConfigError):
-            yield Model(replace(model.config, tie_word_embeddings=False), cls.name)
+            yield Model(replace(model.config, tie_word_embeddings=tied), cls.name)
 
 
 def _switched(nearest: Recognition, tensors: Sequence[StoredTensor], kinds: Mapping[str, str]) -> Recognition:
-    """Flip each flag of the configuration, such as a flag for biases, if the model then fits the tensors better."""
+    """Flip each flag of the configuration, such as a flag for biases, if the model then fits the tensors better.
+
+    Also try each activation that has parameters.
+    """
     for field in fields(nearest.model.config):
-        config = nearest.model.config
-        if isinstance(value := getattr(config, field.name), bool):
-            change: dict[str, Any] = {field.name: not value}
+        value = getattr(nearest.model.config, field.name)
+        is_activation = field.name.endswith(("_act", "_activation"))
+        for other_value in (not value,) if isinstance(value, bool) else _WITH_PARAMETERS if is_activation else ():
+            change: dict[str, Any] = {field.name: other_value}
             with suppress(ConfigError):
-                model = nearest.model.changed(config=replace(config, **change))
+                model = nearest.model.changed(config=replace(nearest.model.config, **change))
                 other = _compared(model, nearest.guessed, tensors, kinds)
                 nearest = min(nearest, other, key=attrgetter("distance", "different_parameters"))
     return nearest
+
+
+_WITH_PARAMETERS = tuple(name for name, facts in ACTIVATIONS.items() if facts.parameters)
 
 
 def _compared(

@@ -185,6 +185,17 @@ def test_a_layer_is_trained_as_a_whole_where_nothing_else_tells_it_apart() -> No
     assert case.ours().changed(changes=(adapter.ours(),)).num_parameters(only_trainable=True) == trained
 
 
+def test_a_list_of_modules_is_not_trained_as_a_whole() -> None:
+    config = bertcalc.GPT2Config(vocab_size=11, n_embd=1, n_layer=2, n_head=1, pad_token_id=0)
+    case = Case(config, "GPT2ForSequenceClassification")
+    for kind, names in ((Lora, "(.*\\.)?wte"), (LNTuning, ["ln_f"])):
+        adapter = Adapter(kind, {"target_modules": names, "modules_to_save": ["transformer.h"]})
+        with pytest.raises(TypeError, match="cannot be applied to modules of type"):
+            adapter.added(case.real())
+        with pytest.raises(InputError, match="h is a list of modules, which peft cannot train as a whole"):
+            case.model.changed(changes=(adapter.ours(),))
+
+
 def test_bitfit_trains_biases_alone() -> None:
     case = Case(bertcalc.BertConfig(), "BertForSequenceClassification")
     real = case.real()

@@ -10,7 +10,7 @@ import pytest
 import sympy
 import torch
 import transformers
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from transformers import AutoConfig
 
@@ -88,7 +88,12 @@ def possible(model: Changed) -> bool:
     return True
 
 
+# The second change adds the row of the padding token again, but transformers does not set padding_idx again.
+WITHOUT_PADDING = Changed.of(small("BertForMaskedLM"), ResizeVocabulary(1), ResizeVocabulary(2))
+
+
 @examples(24)
+@example(WITHOUT_PADDING)
 @given(models() | models(2) | models(3))
 def test_tensors_and_print_are_those_of_the_real_model(model: Changed) -> None:
     """Changes are combined in any order. The real model is changed in the same order."""
@@ -148,6 +153,8 @@ def test_peaks_are_those_of_the_real_model(model: Changed, attention: Attention,
 
 
 @examples(40)
+@example(WITHOUT_PADDING)
+@example(Changed.of(small("RobertaForMaskedLM", tie_word_embeddings=False), ResizeVocabulary(50)))
 @given(models() | models(2))
 def test_transformers_builds_the_changed_model_from_its_config_json_or_there_is_none(model: Changed) -> None:
     assume(possible(model))
@@ -155,7 +162,9 @@ def test_transformers_builds_the_changed_model_from_its_config_json_or_there_is_
     final = ours.final_config
     kinds = {type(change) for change in model.changes}
     apart = kinds & {PruneHeads, FactorizeEmbeddings, *((DropLayers,) if final.has("local_attention") else ())}
-    if apart or final.pad_token_id not in range(final.vocab_size):
+    has_row = final.pad_token_id in range(final.vocab_size)
+    # A resize can forget the padding token, or tie the decoder's bias although the words are untied.
+    if apart or not has_row or facts(Model(final, model.architecture, model.add_pooling_layer)) != facts(ours):
         with suppress(InputError):
             assert hf_json.read(hf_json.write(ours)).config == final
         return

@@ -7,15 +7,19 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig, Config, EuroBertConfig, GPT2Config, PrefixTuning, PromptTuning
+from bertcalc.changes.lora import Lora
 from bertcalc.compute.flops import forward_flops, training_flops, unknown_training
 from bertcalc.families import CLASSES
 from bertcalc.forward.outputs import Call
-from bertcalc.memory.plan import Recompute
+from bertcalc.memory.plan import Plan, Recompute
 from bertcalc.model.change import Change
 from bertcalc.text.problem import InputError
 from tests.adapters import Adapter, running_adapters, running_prompts
+from tests.changes.resized import small
+from tests.changes.test_adapters import our_tensors, tensors_of
 from tests.compute.test_flops import counted_flops, sizes, trained
 from tests.examples import examples
+from tests.memory.test_peak import check_training
 from tests.memory.test_saved import recompute_in
 from tests.oracle import Case, arguments, numbered, possible
 
@@ -83,6 +87,26 @@ def check(case: Case, call: Call, adapter: Adapter, recompute: Recompute) -> Non
     assert forward_flops(model, **sizes(call)) == forward
     if not unknown_training(model):
         assert training_flops(model, **sizes(call), recompute=recompute) == both
+
+
+@pytest.mark.parametrize(
+    ("architecture", "table", "target"),
+    [
+        ("XLMRobertaForMaskedLM", "word_embeddings", "query"),
+        ("GPT2LMHeadModel", "wte", "c_attn"),
+        ("ModernBertForMaskedLM", "tok_embeddings", "Wqkv"),
+    ],
+)
+def test_a_decoder_stays_tied_to_the_frozen_table_of_which_peft_trains_a_copy(
+    architecture: str, table: str, target: str
+) -> None:
+    case, call = small(architecture), Call(2, 5, num_choices=1)
+    adapter = Adapter(Lora, {"target_modules": [target], "modules_to_save": [table]})
+    check(case, call, adapter, "none")
+    check_training(case, call, Plan(), adapter)
+    assert sorted(our_tensors(case.model.changed(changes=(adapter.ours(),)))) == sorted(
+        tensors_of(adapter.added(case.real()))
+    )
 
 
 @pytest.mark.parametrize("kind", [PromptTuning, PrefixTuning])

@@ -6,7 +6,7 @@ from time import process_time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import bertcalc
@@ -258,25 +258,39 @@ def test_the_name_of_a_model_is_no_part_of_it() -> None:
     assert [claim.right_value for claim in proofread(text).claims] == [136_731_648]
 
 
+# Also right: GPT2ForSequenceClassification with 8 or 7 labels, and GPT-2 if the position embeddings are left out.
+_RIGHT_ON_CONDITION = {("gpt2", "V=50265"), ("gpt2", "padded to 8"), ("gpt2", "positions")}
+
+
 @settings(max_examples=150, deadline=None)
-@given(st.sampled_from(sorted(_FAMILIES.values())), st.sampled_from(sorted(MISCOUNTS)), st.data())
-def test_exactly_a_planted_mistake_is_wrong(preset: str, miscount: str, data: st.DataObject) -> None:
+@example("gte-multilingual-base", "padded to 100", 0)
+@example("gpt2", "V=50265", 5)
+@example("bert-base-uncased", "attention not shared", 9)
+@given(st.sampled_from(sorted(_FAMILIES.values())), st.sampled_from(sorted(MISCOUNTS)), st.integers(0, 9))
+def test_exactly_a_planted_mistake_is_wrong(preset: str, miscount: str, line: int) -> None:
     model = build(PRESETS[preset].config)
     sizes, lines = MiscountSizes.of(model.config), article(model)
-    place = data.draw(st.sampled_from(range(len(lines))))
-    planted = total(MISCOUNTS[miscount].make(lines[place][1].tensors, sizes))
-    right = lines[place][1].right
+    place = line % len(lines)
+    name, part = lines[place]
+    planted, right = total(MISCOUNTS[miscount].make(part.tensors, sizes)), part.right
     other_classes = {known.total for known in known_counts(model.config)}
     other_parts = {part.right for part in parts_of(counted(model), sizes)}
     elsewhere = planted in other_classes or planted in published_counts() or planted in other_parts
-    if planted == right or planted < 10_000 or elsewhere or MISCOUNTS[miscount].bits > 8:
+    zeros = len(f"{planted}") - len(f"{planted}".rstrip("0"))
+    is_rounded = round(right, -zeros) == planted
+    counts_other_layers = name == "one layer" and "not shared" in miscount
+    if is_rounded or planted < 10_000 or elsewhere or counts_other_layers or MISCOUNTS[miscount].bits > 8:
         return
     text = f"# The parameters of {preset}\n\n" + "\n\n".join(
         f"{name}: {planted if number == place else part.right:,}" for number, (name, part) in enumerate(lines)
     )
     claims = proofread(text).claims
-    assert [number for number, claim in enumerate(claims) if claim.verdict == "wrong"] == [place], claims[place]
-    assert claims[place].right_value == right
+    is_whole = part.part == "the whole model"
+    verdict = "conditional" if is_whole and (preset, miscount) in _RIGHT_ON_CONDITION else "wrong"
+    expected = ["right"] * place + [verdict] + ["right"] * (len(lines) - place - 1)
+    assert [claim.verdict for claim in claims] == expected, claims[place]
+    if verdict == "wrong":
+        assert claims[place].right_value == right
 
 
 # --- limits ---

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bertcalc
+from bertcalc import DebertaV2Config, ElectraConfig, EuroBertConfig, ModernBertConfig
 from bertcalc.families import FAMILIES
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
@@ -27,6 +28,7 @@ from bertcalc.storage.stored_tensors import StoredTensor
 from bertcalc.storage.tensorflow_names import pytorch_tensor
 from bertcalc.text.problem import InputError
 from tests.adapters import with_peft
+from tests.changes.resized import small
 from tests.examples import examples, sampled
 from tests.oracle import Case
 from tests.reading.noise import coloured, in_a_shell, quoted, with_windows_line_ends
@@ -61,17 +63,44 @@ FORMATS: dict[str, Row] = {
 }
 
 
+SIZES: Any = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "vocab_size": 61, "pad_token_id": 0}
+EURO: Any = SIZES | {"intermediate_size": 1, "bos_token_id": 0, "eos_token_id": 1, "mask_token_id": 2}
+TOKENS: Any = dict.fromkeys(("bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"), 1)
+# Models with tensors that the default configuration of their family does not have.
+RARE = [
+    Case(small("CamembertForMaskedLM").config, "CamembertForMaskedLM"),
+    Case(EuroBertConfig(**EURO, attention_bias=True, mlp_bias=True), "EuroBertModel"),
+    Case(EuroBertConfig(**EURO, mlp_bias=True, tie_word_embeddings=True), "EuroBertForMaskedLM"),
+    Case(ModernBertConfig(**SIZES | TOKENS, classifier_activation="xielu"), "ModernBertForSequenceClassification"),
+    Case(ModernBertConfig(**SIZES | TOKENS, classifier_bias=True, decoder_bias=False), "ModernBertForMaskedLM"),
+    Case(
+        DebertaV2Config(**SIZES, max_position_embeddings=1, relative_attention=True, pos_att_type="c2p|p2c"),
+        "DebertaV2ForQuestionAnswering",
+    ),
+    Case(ElectraConfig(**SIZES, summary_use_proj=False, summary_activation="xielu"), "ElectraForMultipleChoice"),
+]
+
+
+@pytest.mark.parametrize("case", RARE)
+@pytest.mark.parametrize("prefix", ["", "module."])
+def test_rare_parts_of_a_model_are_recognized(case: Case, prefix: str) -> None:
+    check_listed(case, FORMATS["name and size"], prefix)
+
+
 @given(cases(), st.sampled_from(list(FORMATS.values())), st.sampled_from(["", "module.", "model.", "0.auto_model."]))
 @examples(20)
 def test_what_a_real_model_lists_is_that_model(case: Case, row: Row, prefix: str) -> None:
+    check_listed(case, row, prefix)
+
+
+def check_listed(case: Case, row: Row, prefix: str) -> None:
     real = case.real()
     text = "\n".join(row(prefix + name, tuple(tensor.shape)) for name, tensor in real.named_parameters())
     reading = bertcalc.read(text, "listing")
     assert sum(tensor.num_parameters() for tensor in reading.tensors) == real.num_parameters()
-    # With a size of 1, or with equal sizes, most fields look alike. The second head of GPT2DoubleHeadsModel may have an
-    # activation's tensor.
+    # With a size of 1, or with equal sizes, most fields look alike.
     sizes = case.config.hidden_size, case.config.vocab_size
-    if min(sizes) > 1 and len({*sizes}) > 1 and case.architecture != "GPT2DoubleHeadsModel":
+    if min(sizes) > 1 and len({*sizes}) > 1:
         assert reading.agrees
         counts = {reading.num_parameters, *(possible.parameters for possible in reading.possible_counts)}
         assert real.num_parameters() in counts
