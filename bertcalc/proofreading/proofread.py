@@ -163,6 +163,7 @@ _SIMPLIFIED = re.compile(
     re.I,
 )
 _ON_THE_HUB = re.compile(r"(?<![\w./])[A-Za-z][\w.-]{1,60}/(?P<name>[A-Za-z][\w.-]{2,90})(?![\w/])")
+_OF_OTHER_MODEL = Problem.of(N_("This is correct for a different model in the text."))
 _NOT_JUDGED = Judged("unknown", reasons=(Problem.of(N_("The text has too many numbers: this one was not checked.")),))
 
 
@@ -778,8 +779,7 @@ class _Verdicts:
                 continue  # the words name BERT without a size
             is_sure = of_bert or is_share or not entry.best.reach or other == nearest
             if (instead.verdict == "right" or total) and is_sure:
-                reason = Problem.of(N_("This is correct for a different model in the text."))
-                return instead._replace(reasons=(reason, *instead.reasons))
+                return instead._replace(reasons=(_OF_OTHER_MODEL, *instead.reasons))
         return None
 
     def _may_be_of_any(self, number: ClaimedNumber) -> bool:
@@ -797,7 +797,7 @@ class _Verdicts:
             instead = judge(entry, context._replace(of_other=True), other, sure=True)
             lora = self._lora.judge(number._replace(model=other), UNKNOWN)
             if "right" in (instead.verdict, lora and lora.verdict):
-                return UNKNOWN
+                return UNKNOWN._replace(reasons=(_OF_OTHER_MODEL,))
         return None
 
     # Each of these may replace the verdict of the one before it.
