@@ -470,11 +470,11 @@ _TWO_MODELS = "BERT-base has 109,482,240 parameters. BERT-large has 335,141,888 
         ("The feed-forward block has 4.9M parameters per layer.", "wrong"),
     ],
 )
-def test_a_sentence_that_names_no_model_may_be_about_any_model_of_its_paragraph(sentence, verdict):
+def test_a_sentence_that_names_no_model_may_be_about_any_model_of_its_paragraph(sentence: str, verdict: str) -> None:
     assert proofread(_TWO_MODELS + sentence).claims[-1].verdict == verdict
 
 
-def test_a_number_of_another_model_says_so():
+def test_a_number_of_another_model_says_so() -> None:
     [*_, claim] = proofread(f"{_TWO_MODELS}The feed-forward block has 4.7M parameters per layer.").claims
     assert claim.verdict == "unknown"
     assert [str(reason) for reason in claim.reasons] == ["This is correct for a different model in the text."]
