@@ -163,6 +163,7 @@ _SIMPLIFIED = re.compile(
     re.I,
 )
 _ON_THE_HUB = re.compile(r"(?<![\w./])[A-Za-z][\w.-]{1,60}/(?P<name>[A-Za-z][\w.-]{2,90})(?![\w/])")
+_OF_OTHER_MODEL = Problem.of(N_("This is correct for a different model in the text."))
 _NOT_JUDGED = Judged("unknown", reasons=(Problem.of(N_("The text has too many numbers: this one was not checked.")),))
 
 
@@ -501,7 +502,7 @@ class _Verdicts:
             return training
         if self._about.assumed:
             return UNKNOWN
-        if entry.cells or self._about.is_named_on(entry.line):
+        if not self._may_be_of_any(number):
             return training
         is_of_other = any(self._training.fits(entry, other) for other in self._about.every_model(but=model))
         return None if is_of_other else training
@@ -778,8 +779,25 @@ class _Verdicts:
                 continue  # the words name BERT without a size
             is_sure = of_bert or is_share or not entry.best.reach or other == nearest
             if (instead.verdict == "right" or total) and is_sure:
-                reason = Problem.of(N_("This is correct for a different model in the text."))
-                return instead._replace(reasons=(reason, *instead.reasons))
+                return instead._replace(reasons=(_OF_OTHER_MODEL, *instead.reasons))
+        return None
+
+    def _may_be_of_any(self, number: ClaimedNumber) -> bool:
+        """Whether a number may be about any model in the text: its sentence and headings refer to none of them."""
+        context = number.context
+        words = (context.sentence, *context.names[:1], *context.headings[:1])
+        return not (number.entry.cells or any(map(names_model, words)) or _REFERS.search(context.sentence))
+
+    def _of_unnamed(self, number: ClaimedNumber, judged: Judged) -> Judged | None:
+        """UNKNOWN for a number that is wrong for ``model`` and right for another model that it may be about."""
+        entry, context, model = number.entry, number.context, number.model
+        if judged.verdict != "wrong" or is_arithmetic(Finding(entry, model, judged)) or not self._may_be_of_any(number):
+            return None
+        for other in self._about.every_model(but=model):
+            instead = judge(entry, context._replace(of_other=True), other, sure=True)
+            lora = self._lora.judge(number._replace(model=other), UNKNOWN)
+            if "right" in (instead.verdict, lora and lora.verdict):
+                return UNKNOWN._replace(reasons=(_OF_OTHER_MODEL,))
         return None
 
     # Each of these may replace the verdict of the one before it.
@@ -794,6 +812,7 @@ class _Verdicts:
         _of_lora,
         _printed,
         _size,
+        _of_unnamed,
     )
     # The first of these that applies to a number decides.
     _OTHERWISE: ClassVar[Sequence[_Judge]] = (
@@ -880,6 +899,8 @@ _NO_SUBJECT = re.compile(
     r"(?:[\W\dx]|\b(?:results?|outcome|the|student|model|it|is|size|speed|faster|which)\b|结果|更快)*", re.I
 )
 _GOES_ON = re.compile(r"(?:it|which|this model|the (?:resulting )?model|它|该模型)\b|[它该]", re.I)
+# Words for the model of an earlier sentence.
+_REFERS = re.compile(r"\bits?\b|\b(?:this|that|the (?:larger|smaller|same|resulting)) (?:model|one)\b|[它该]", re.I)
 _SUBJECT = re.compile(r"^\W*(?:so|thus|hence|then|therefore|also|and|but)?[ ,]*", re.I)
 # A header of a column with shares of the model.
 _SHARE_COLUMN = re.compile(r"\bshare|fraction|percent|proportion|^\W*%\W*$|% of|of total|占比|比例|百分比", re.I)

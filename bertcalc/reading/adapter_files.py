@@ -248,7 +248,8 @@ def _without_base(sentence: Problem, change: PeftChange, content: Mapping[str, A
     message = N_("The base model {name} is not a preset, so the adapter's parameters cannot be counted.")
     note = Problem.of(message, name=shorten(f"{base}"))
     if base is None:
-        note = Problem.of(N_("The file does not name its base model, which determines its parameters."))
+        message = N_("This does not name its base model, which determines its parameters: add base_model_name_or_path.")
+        note = Problem.of(message)
     width, layers = content.get("token_dim"), content.get("num_layers")
     needs_layers = isinstance(change, PrefixTuning) and not _is_size(layers)
     if not isinstance(change, Prompts) or not _is_size(width) or needs_layers:

@@ -466,3 +466,29 @@ def test_hidden_units_are_a_size() -> None:
 
 
 LARGE = Case(PRESETS["bert-large-uncased"].config)
+
+
+_TWO_MODELS = "BERT-base has 109,482,240 parameters. BERT-large has 335,141,888 parameters. "
+
+
+@pytest.mark.parametrize(
+    ("sentence", "verdict"),
+    [
+        # Of BERT-base: 12 · 2 · 2 · 768 · 8, 16 · 109,482,240 and 2 · 768 · 3,072 + 3,072 + 768
+        ("With LoRA r=8 on query and value, only 294,912 parameters are trained.", "unknown"),
+        ("Adam needs 16 bytes per parameter, about 1.75 GB.", "unknown"),
+        ("The feed-forward block has 4.7M parameters per layer.", "unknown"),
+        ("Its feed-forward block has 4.7M parameters per layer.", "wrong"),
+        ("The feed-forward block of BERT-large has 4.7M parameters per layer.", "wrong"),
+        ("With LoRA r=8 on query and value, BERT-large trains 294,912 parameters.", "wrong"),
+        ("The feed-forward block has 4.9M parameters per layer.", "wrong"),
+    ],
+)
+def test_a_sentence_that_names_no_model_may_be_about_any_model_of_its_paragraph(sentence: str, verdict: str) -> None:
+    assert proofread(_TWO_MODELS + sentence).claims[-1].verdict == verdict
+
+
+def test_a_number_of_another_model_says_so() -> None:
+    [*_, claim] = proofread(f"{_TWO_MODELS}The feed-forward block has 4.7M parameters per layer.").claims
+    assert claim.verdict == "unknown"
+    assert [str(reason) for reason in claim.reasons] == ["This is correct for a different model in the text."]

@@ -233,3 +233,11 @@ def test_a_pattern_of_unsloth_is_counted_as_peft_counts_it() -> None:
     _trained, count = _adapted("BertModel", config).get_nb_trainable_parameters()
     config.base_model_name_or_path = "bert-base-uncased"
     assert bertcalc.read(_in_file(config)).num_parameters == count
+
+
+def test_a_pasted_call_without_a_base_model_is_counted_once_the_advice_is_followed() -> None:
+    call = 'LoraConfig(r=16, target_modules=["query", "value"]{})'
+    [note] = bertcalc.read(call.format("")).notes
+    assert "add base_model_name_or_path" in str(note)
+    first, *_ = bertcalc.read(call.format(', base_model_name_or_path="roberta-large"')).notes
+    assert f"{24 * 2 * 2 * 1024 * 16:,} parameters to roberta-large" in str(first)  # layers, targets, A and B, H, r
