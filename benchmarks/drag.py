@@ -1,8 +1,8 @@
 """Dragging a slider in Chromium: frames painted, stops shown, and the time from a key press to the number.
 
 ``python -m benchmarks.drag``. For the drag, a script in the page moves the slider for the number of layers to the next
-stop in each frame, back and forth. Then Chromium presses arrow keys, and the page measures the time from the event of
-the key to the first change of a text. Streamlit's own slider, in the one-slider app, gets the same keys.
+stop in each frame, back and forth. Then Chromium presses arrow keys, and the page measures the time from the key
+event to the first change of a text. Streamlit's own slider, in the one-slider app, gets the same keys.
 """
 
 import argparse

@@ -116,7 +116,7 @@ else:
     sentences = [_("Click to use the model at that point{along}.").format(along=map_view.along(sweep))]
     if sweep.grows:
         sentences.insert(
-            0, _("Along each line, this value is the same, as written at its end: {measure}.").format(measure=measure)
+            0, _("All points of a line have the same value, shown at its end: {measure}.").format(measure=measure)
         )
     if published(sweep.dimensions):
         sentences.append(_("Published models can differ in fields other than these two."))

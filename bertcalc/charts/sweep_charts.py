@@ -67,7 +67,7 @@ class Mark(NamedTuple):
 
 
 class _Range(NamedTuple):
-    """The range of an axis, which is logarithmic with ``logs``."""
+    """The range of an axis; ``logs`` is True for a logarithmic axis."""
 
     low: float
     high: float
@@ -128,7 +128,7 @@ def curves_frame(
 
 
 def _mark_heights(marks: Sequence[Mark], across: _Range, up: _Range) -> Iterator[int]:
-    """The dy, in pixels, of each mark's text, which moves to another line rather than cover a text on a phone."""
+    """The vertical offset, in pixels, of each mark's text. On a phone, a text that would cover another is moved."""
     taken: list[tuple[float, float]] = []
     for mark in marks:
         place = across.part(mark.x), up.part(max(mark.y, up.low))

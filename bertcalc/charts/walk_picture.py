@@ -60,7 +60,7 @@ def _slices(ink: str) -> Any:
 def _labels(rows: int, largest: int, ink: str, paper: str) -> Any:
     """The labels of the boxes, all of the same size: the largest that fits into the rows and into each box.
 
-    If it is too small, all labels are shortened; otherwise only titles of layers that do not fit.
+    If that size is too small, all labels are shortened; otherwise, only the labels that do not fit.
     """
     rows_allow = f"{_OF_A_ROW} * height / {rows}"
     short = f"width / datum.longest < {SMALL}"

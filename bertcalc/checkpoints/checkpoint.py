@@ -363,7 +363,7 @@ def model_of_shapes(
 
 
 def _roles(present: Mapping[Tensor, Shape]) -> dict[str, int]:
-    """A side of the tensor with each role, from which a configuration class infers fields."""
+    """A size for each tensor role, from which a configuration class infers fields: the first, or the last of three."""
     roles = {
         tensor.place.role: shape[0] for tensor, shape in present.items() if tensor.place.block != "cross-attention"
     }
@@ -374,7 +374,7 @@ def _roles(present: Mapping[Tensor, Shape]) -> dict[str, int]:
 
 
 def _switches(family: Family, names: Set[str]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The values that add or remove tensors, by the names of the tensors, and the fields that no name shows."""
+    """The values of fields that add or remove tensors, by the tensor names, and the fields that no name shows."""
     kind = family.config
     values: dict[str, Any] = {
         switch: bool(_only_with(family.name, switch, True, False, "masked-lm") & names)

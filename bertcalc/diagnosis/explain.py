@@ -426,7 +426,7 @@ class Search:
         return self._combinations.get(wrong, [])[: 1 if wrong == self.right else None]
 
     def rarer(self, wrong: int) -> list[Combination]:
-        """Join pairs of combinations that change different tensors and lead to a total, the likeliest first."""
+        """Return pairs of combinations for different tensors that together lead to a total, the likeliest first."""
         by_state: dict[tuple[int, ...], Combination] = {}
         totals = self._counts.totals
         for amount, combinations in self._combinations.items():

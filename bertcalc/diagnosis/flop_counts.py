@@ -72,7 +72,8 @@ def flops_of(model: Model, number: Typed) -> tuple[FlopCount, ...]:
 def step_costs_of(model: Model, number: Typed) -> Iterator[tuple[CostRow, Batch, CostUnit]]:
     """Yield the modules and operations whose cost is a number of at least three digits in FLOPs or MACs.
 
-    The cost of a row is that of one copy, or of all copies if the row has one copy. Single sequences come first.
+    A row with several copies is compared twice: with the cost of one copy, then with the cost of all copies, as a row
+    with a single copy. Single sequences come first. Nothing is yielded unless the number has one of these units.
     """
     if is_rough(number) or cannot_run(model):
         return

@@ -340,7 +340,7 @@ def readings(number: Typed) -> list[Reading]:
     """
     meanings = []
     # 8-bit and training have the same factors as other readings, so they would only repeat them.
-    # A number of bytes is no number of parameters: at 8 bits, it has the same value.
+    # A number of bytes is not read as a number of parameters, which at 8 bits has the same value.
     none: tuple[str, ...] = ("8-bit", "4-bit", "training")
     if number.unit == "bytes":
         none = ("bits", "parameters", *_NUMBERS)

@@ -148,7 +148,7 @@ def _live_change(change: Any, first: LiveCase, second: LiveCase) -> FieldChange:
 def _states(
     first: LiveCase, second: LiveCase, stages: Sequence[tuple[tuple[FieldChange, ...], Case]]
 ) -> Iterator[_State]:
-    """Yield the models of the path, which has these stages.
+    """Yield the models along a path with these stages.
 
     A model is repeated where a size is equal in both cases but can differ after a slider has moved. The number of
     states is therefore the same at every stop of the sliders.

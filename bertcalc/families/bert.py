@@ -224,7 +224,7 @@ def _predictions(kind: str, t: Trace, c: Config, x: Value, prefix: str = "", nor
 
 
 def decoded(t: Trace, c: Config, x: Value, name: str, table: str, *, bias: bool = True) -> None:
-    """Output a score for each token of the vocabulary; with tied weights, by the word embeddings named ``table``."""
+    """Output a score for each token of the vocabulary; a tied weight is that of the word embeddings named ``table``."""
     tied = {"weight": f"{table}.weight"} if c.tie_word_embeddings else {}
     with t.block(LANGUAGE_MODEL):
         t.output("logits", t.linear(name, x, c.vocab_size, role="decoder", bias=bias, tied=tied))

@@ -159,7 +159,7 @@ def _counts_of_tables(model: Model) -> frozenset[int]:
 
 # Counts that no part has: what they count, words that mention it, and the counts.
 _CROSSING: Sequence[tuple[str, str, Callable[[Model], frozenset[int]]]] = (
-    (N_("all biases, with those of the LayerNorms"), r"bias|偏置", _counts_of_biases),
+    (N_("all biases, including those of the LayerNorms"), r"bias|偏置", _counts_of_biases),
     (N_("all matrices, or all vectors"), r"bias|vector|matri|2-?D|decay|偏置|矩阵|向量", _counts_by_dimensions),
     (N_("a matrix of one head"), r"(?<![a-z])heads?(?![a-z])|头", _counts_of_head),
     (N_("the embeddings without their projection"), r"\bemb|嵌入", _counts_of_tables),
@@ -221,7 +221,7 @@ _THOUSAND, _ROUNDS = 1000, 50
 
 
 def _is_named_by_other(entry: WrittenNumber, context: Context) -> bool:
-    """Whether the words before a number may name another one: the last term of its sum, or the second of its ratio."""
+    """Whether the words before a number may name another number, the last in its sum or ratio."""
     first, stated = entry.sides[0], entry.stated
     is_sum = len(entry.sides) > 1 and not entry.computes and first.unit == stated.unit and not first.about
     is_sum = is_sum and abs(first.value - stated.value) > first.rough + stated.rough
@@ -260,7 +260,7 @@ def _widths(text: str) -> frozenset[int]:
 
 
 def _differs_as_stated(entry: WrittenNumber, model: Model) -> bool:
-    """Whether a number or a cell beside it is a difference to a right count: 109,485,312 | +3,072."""
+    """Whether a number or a cell beside it is a difference from a right count: 109,485,312 | +3,072."""
     cells = [cell.strip(" *`") for cell in entry.cells]
     if cells and _DIFFERENCE.fullmatch(cells[entry.column]):
         return True  # a difference itself
@@ -302,7 +302,7 @@ def _share_of_other_whole(judged: Judged, entry: WrittenNumber, context: Context
         return Judged("right", counts=reason)
     of_all = [typed(match["whole"]).value for match in _ALL.finditer(context.text, 0, entry.start)][-1:]
     if _is_ratio(stated, [*values, *of_all]) or _is_ratio(stated, _numbers_in(context.line)):
-        return UNKNOWN  # of a number in another sentence, perhaps of one that is called 100 %
+        return UNKNOWN  # a share of a number in another sentence, perhaps the number called 100 %
     names_sublayer = any(map(_SUBLAYER.search, context.names[:2]))
     if entry.cells or not (part or names_sublayer):
         return None

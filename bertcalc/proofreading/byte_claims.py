@@ -130,7 +130,7 @@ def _bytes_of_written_count(entry: WrittenNumber, precision: int | None, model: 
     return None
 
 
-# Bytes for each parameter: of weights, of Adam's moments, of the states of a training in full and mixed precision.
+# Bytes per parameter: weights, Adam's moments, and all training states in full and in mixed precision.
 _BYTES_OF_EACH, _ROUNDED_COUNT = (2, 4, 8, 12, 16, 18, 20), 50
 _WITHOUT_TABLES = re.compile(r"\bnon-?embedding|(?:without|excluding|except) (?:the )?embedding|非嵌入|不含嵌入", re.I)
 
@@ -167,7 +167,7 @@ class _Stored(NamedTuple):
 def _count_in_mb(stored: Sequence[_Stored], context: Context, model: Model) -> Judged | None:
     """Judge a parameter count that mistakenly has a unit of bytes, as in bert-base-uncased (110MB), or return None.
 
-    Elsewhere than behind a name or a word for the count, the size may be meant in 8 bits.
+    The verdict is conditional unless the number follows a name or a word for the count: it may be a size in 8 bits.
     """
     is_of_bytes = all(size.width == 1 for size in stored)
     is_count = opens_behind_name(context.before) or any(map(COUNT_OF_ALL.fullmatch, context.names[:1]))
@@ -229,9 +229,9 @@ _OF_WHOLE, _EXACT = Fraction(19, 20), 1000
 def _named_width(entry: WrittenNumber, context: Context) -> int | None:
     """The bytes per parameter of the precision that the nearest words name; None unless they name exactly one.
 
-    The words after the number come first, then the words before it, or, for a size in brackets behind another size,
-    before that size: in FP32 438 MB (418 MiB). In a table, its column header is next. Elsewhere,
-    the beginning of its sentence is next (In fp32 BERT-base is 438 MB, DistilBERT 265 MB), then a question before it.
+    The words after the number come first, then the words before it. For a size in parentheses after another size, the
+    words before that size are used: in FP32 438 MB (418 MiB). In a table, the column header is next. Elsewhere, the
+    beginning of the sentence is next (In fp32 BERT-base is 438 MB, DistilBERT 265 MB), then a question before it.
     """
     restated = _RESTATED.match(context.text, entry.end) if not entry.cells else None
     behind = context.text[restated.end() : restated.end() + _NEAR] if restated else entry.after

@@ -5,7 +5,7 @@
 >>> print(judge_chain(entry, "").reasons[0])
 The calculation gives 1,179,648, not 1,179,684.
 
-Words multiply, too: 25 LayerNorms of 1,536 parameters, 36,864 in total.
+Words may state a product, too: 25 LayerNorms of 1,536 parameters, 36,864 in total.
 
 >>> judge_several("25 LayerNorms of ", Fraction(1536), " parameters, ", "in total", Fraction(36864)).right_value
 Fraction(38400, 1)
@@ -131,10 +131,10 @@ _MOST_TERMS, _MOST_BEFORE = 8, 100
 
 
 def _with_terms_before(last: ChainSide, before: str) -> ChainSide:
-    """A plain side with the terms that words before it join to it, or ``last`` itself if there are none.
+    """Complete a number before an equals sign by the terms in the words before it; return ``last`` if there are none.
 
-    The words are those of a sum, as in 42,527,232 in 6 layers, plus 23,835,648 = 66,362,880, or of a product, as in
-    7,087,872 per layer, times 12 = 85,054,464. The terms of a sum may have labels.
+    The words form a sum, as in 42,527,232 in 6 layers, plus 23,835,648 = 66,362,880, or a product, as in 7,087,872 per
+    layer, times 12 = 85,054,464. The terms of a sum may have labels.
     """
     if last.is_calculation or last.is_shape or last.is_decimal or not last.counts_parameters:
         return last
@@ -156,20 +156,20 @@ def _with_terms_before(last: ChainSide, before: str) -> ChainSide:
 
 
 def _times_number_before(first: ChainSide, before: str) -> ChainSide:
-    """A plain side times the number of parts before it, as in 12 layers of 7,087,872 = 85,054,464, or the side itself."""
+    """A plain side times the number of parts before it, as in 12 layers of 7,087,872 = 85,054,464."""
     several = None if first.is_calculation or first.is_shape else _SEVERAL.search(before)
     number = in_digits(several["number"]) if several else 1
     return first._replace(value=number * first.value, reach=number * first.reach, rough=number * first.rough)
 
 
 def _is_multiple(first: ChainSide, stated: ChainSide) -> bool:
-    """Whether a plain number is too far from another for a slip, so that words between them are part of the equation."""
+    """Whether two plain numbers are too far apart for a slip. Then words are part of their equation."""
     is_plain = not (first.is_calculation or stated.is_calculation or first.unit or stated.unit or stated.is_percent)
     return is_plain and bool(first.value) and not Fraction(1, 2) < stated.value / first.value < 2
 
 
 def _amount(text: str) -> Typed | None:
-    """A written amount; None for parts of a parameter, such as 1.2345 K."""
+    """Parse an amount; None if it is invalid, such as 1.2345 K, which is not a whole number of parameters."""
     try:
         return typed(text)
     except InputError:
@@ -214,7 +214,7 @@ def _judge_proportion(sides: Sequence[ChainSide], before: str, after: str) -> Ju
 
 
 def _in_operations(first: ChainSide, other: ChainSide) -> ChainSide:
-    """A side in the operations that the other side counts: 11.2 GMACs are 22.4 GFLOPs, and 3 × 715 is in GFLOPs, too.
+    """Convert a side to the unit of the other side: 11.2 GMACs to 22.4 GFLOPs, and 3 × 715 to 2,145 GFLOPs.
 
     Return the side itself if there is nothing to convert.
     """

@@ -43,7 +43,7 @@ _OTHERS = ("device", "dtype", "max_norm", "norm_type", "scale_grad_by_freq", "sp
 
 
 def judge_module(entry: WrittenNumber, context: Context) -> Judged | None:
-    """Judge a number directly after a module or a tensor's shape; return None if neither precedes it."""
+    """Judge a number directly after a module or a tensor's shape; return None for other numbers or unknown modules."""
     side = entry.best
     if tensor := _TENSOR.search(context.before):
         return _of_shape(entry, tensor)
@@ -100,7 +100,7 @@ def _elements(entry: WrittenNumber, context: Context) -> Judged | None:
     sizes = map(int, re.findall("[0-9]+", shape["in_brackets"] or shape["sizes"]))
     if prod(sizes) * int(shape["tensors"] or 1) != stated.value or _adds_biases(context.text, stated.start):
         return None
-    return Judged("right", counts=Problem.of(N_("the elements of a tensor with the shape before it")))
+    return Judged("right", counts=Problem.of(N_("the number of elements in the shape before it")))
 
 
 def _adds_biases(text: str, start: int) -> bool:

@@ -193,7 +193,7 @@ class EarlierNumbers:
         return None
 
     def is_size_of_unknown(self, entry: WrittenNumber) -> bool:
-        """Whether a size in bytes is that of an earlier count which is not the model's, at 1, 2, 4 or 8 bytes each."""
+        """Whether a size in bytes fits an earlier, unrecognized count at 1, 2, 4 or 8 bytes per parameter."""
         stated = entry.stated
         if entry.computes or stated.unit != "bytes":
             return False
@@ -434,7 +434,7 @@ class EarlierNumbers:
         return finding._replace(judged=Judged("wrong", max(sums), finding.judged.counts, (reason,)))
 
     def _of_larger_model(self, finding: Finding, context: Context) -> Finding | None:
-        """Leave a total open that is the sum of the lines above it, some of which were not recognized."""
+        """Set a total to unknown if it is the sum of the lines above it, some of which were not recognized."""
         total, is_row = finding.entry.stated, bool(finding.entry.cells)
         if finding.entry.computes or not is_total_of_model(finding.judged) or names_model(context.line):
             return None
@@ -493,7 +493,7 @@ _SHARED = re.compile(
 )
 _REPEATS = Problem.of(N_("This repeats an earlier error."))
 _WIDTHS = (4, 2, 1)  # bytes per parameter
-_LEAST_STORED = 10**6  # the smallest count whose size in bytes is looked for
+_LEAST_STORED = 10**6  # the smallest count whose size in bytes is recognized
 # Words for parameters that are fewer than those of the whole matrix.
 _FEWER = re.compile(
     r"lora|adapter|low.?rank|train|prun|shar|tied|sparse|saved|new|active|共享|绑定|低秩|可训练|剪枝|节省|稀疏", re.I

@@ -131,11 +131,10 @@ def _best_fitting(text: str, mentions: Collection[Mention], subject: Subject, *,
 
 
 def _of_total(text: str, subject: Subject) -> str:
-    """The BERT preset that a text identifies by a total, not by its name; empty if the total fits ``subject``.
+    """The BERT preset that a text identifies by a total, not by its name; empty if there is none.
 
-    The text names BERT, or no model at all.
-
-    The total of any model class, or of the embeddings, identifies a model: 102,267,648 is bert-base-chinese.
+    The total of any model class, or of the embeddings, identifies a model: 102,267,648 is bert-base-chinese. The result
+    is also empty if a total fits ``subject``, or if the text names models but no BERT.
     """
     totals = {number for number in long_numbers(text) if number >= _LEAST_TOTAL}
     is_bert = subject.assumed or re.search("bert", text, re.I)
@@ -338,7 +337,7 @@ _BERT_WITH_NUMBER = re.compile(
 
 
 def _plain_bert(text: str, named: Counter[str]) -> Iterator[Mention]:
-    """The positions where a text about another family states a number for "BERT" without a size, meaning BERT-base.
+    """Yield a mention of BERT-base wherever a text about another family states a number for "BERT" without a size.
 
     ``named`` counts how often the text names each preset.
     """
@@ -349,7 +348,7 @@ def _plain_bert(text: str, named: Counter[str]) -> Iterator[Mention]:
 
 
 def _topics_by_numbers(text: str, mentions: Collection[Mention], subject: Subject) -> list[str | None]:
-    """For each line, the preset that the headings above or the numbers in its paragraph indicate; None without one."""
+    """The preset of each line, by the headings above it or the numbers in its paragraph; None if neither shows one."""
     topics = _topics(text, mentions)
     options = [mention for mention in mentions if mention.preset and not mention.is_supposed]
     lines = text.split("\n")
@@ -505,7 +504,7 @@ _SIZE_IN_HEADING = re.compile(
 
 
 def _topics(text: str, mentions: Collection[Mention]) -> list[str | None]:
-    """For each line, the preset of the nearest heading above that names exactly one model; None without one.
+    """The preset of each line: the model in the nearest heading above it that names only one; None without a heading.
 
     A short line may also be a heading.
     """
@@ -629,7 +628,7 @@ def _only_truncates(sizes: Mapping[str, int], config: Config, text: str) -> bool
     return stated < config.max_position_embeddings and bool(_TRAINS.search(text)) and not is_counted
 
 
-# A maximum length among the settings of a training.
+# A maximum length among training settings.
 _TRAINS = re.compile(
     r"max_(?:seq_)?len(?:gth)?\b[^\n]{0,80}\b(?:lora|dropout|epochs?|warmup|adamw?)\b"
     r"|\b(?:bs|batch[_ ]size|epochs?|warmup|adamw|lr|learning[_ ]rate)\b[^\n]{0,80}\bmax_(?:seq_)?len(?:gth)?\b",
@@ -638,7 +637,7 @@ _TRAINS = re.compile(
 
 
 def _is_like_bert(config: Config, text: str) -> bool:
-    """Whether a text that names no model contains a BERT's vocabulary and hidden size."""
+    """Whether a text that names no model contains the vocabulary size and the hidden size of a BERT model."""
     numbers = literals(text)
     published = any(config.vocab_size == bert.vocab_size for bert in _BERTS.values())
     return published and bool(numbers[config.vocab_size] and numbers[config.hidden_size])

@@ -446,7 +446,7 @@ def _by_mistakes(
 
 
 def _proves_nothing(whole: Counted, causes: Sequence[str], context: Context) -> bool:
-    """Whether mistakes explain a number only by chance, because the model or the text has no such part."""
+    """Whether mistakes may explain a number only by chance: no such part, too many mistakes, or a difference."""
     lacks_part = not whole.right and whole.part not in (*TABLES, "pooler")
     is_odd = any(map(_GATED.match, causes)) and not context.is_in_text(_GATE)
     too_many = len(causes) >= _TOO_MANY and whole.part not in WHOLE_OR_BODY
@@ -462,7 +462,7 @@ def _is_too_rough(side: ChainSide, causes: Sequence[str]) -> bool:
 
 
 def _is_likelier_part(part: Counted, whole: Counted, causes: Sequence[str], context: Context) -> bool:
-    """Whether a number rather counts ``part`` exactly than ``whole`` with mistakes."""
+    """Whether a number is more likely the exact count of ``part`` than a miscount of ``whole``."""
     of_whole = whole.part in WHOLE_OR_BODY and part.part in USUAL
     is_unlikely = len(causes) > _MOST_OF_WHOLE or part.layers == "one"
     of_heading = part.part in TABLES and not any(map(_EMBEDDED.search, context.names))

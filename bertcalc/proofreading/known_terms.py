@@ -199,7 +199,7 @@ _TERM = N_("{count} is right for {part}, not {written}")
 def judge_whole_sum(entry: WrittenNumber, model: Model, *, without_biases: bool = False) -> Judged | None:
     """Judge a sum over a whole model if each term is right, but terms are missing or counted twice.
 
-    ``without_biases`` says whether the text leaves the biases out. Return None for other sums.
+    ``without_biases`` is True if the text leaves the biases out. Return None for other sums.
     """
     report, words = _on_right_terms(entry, model), next(iter(counts_of(("word embeddings",), model)), None)
     if report is None or words is None or report.typed == report.right:
@@ -249,7 +249,7 @@ def judge_heads_times(entry: WrittenNumber, context: Context, model: Model) -> J
 
 
 def _is_of_heads(entry: WrittenNumber, context: Context, *, is_ambiguous: bool) -> bool:
-    """Whether a calculation multiplies by the number of heads; ``is_ambiguous`` if the model has as many layers."""
+    """Whether a calculation multiplies by the number of heads; if ``is_ambiguous``, the factor may count layers."""
     if not is_ambiguous:
         return bool(_HEADS.search(context.sentence)) and not _SEVERAL_LAYERS.search(context.sentence)
     around = context.text[max(0, entry.start - _MOST_BEFORE) : entry.start] + context.sentence

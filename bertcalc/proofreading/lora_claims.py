@@ -245,11 +245,11 @@ class LoraClaims:
         return _StatedSetting(ranks, targets or earlier, is_near)
 
     def _own_targets(self, entry: WrittenNumber, start: int, sentence: int) -> tuple[Targets, ...]:
-        """The targets of a number in a list of subtotals; empty if the words around it are no such list.
+        """The targets of a number in a list of subtotals; empty if the number is not in such a list.
 
-        The words between ``start`` and the number, behind a colon, name them, or the words behind the number if those
-        in front belong to the previous number: 49,152 for attention and 61,440 for the FFN. A sum has all targets of
-        the sentence, which begins at ``sentence``.
+        The targets are named after a colon in the words between ``start`` and the number. If these words belong to the
+        previous number, the words after the number name them: 49,152 for attention and 61,440 for the FFN. A sum has
+        all targets of its sentence, which begins at ``sentence``.
         """
         if entry.cells:
             return ()
@@ -264,7 +264,7 @@ class LoraClaims:
 
     @cached_property
     def _only_setting(self) -> _SettingInText | None:
-        """The sentence, or the list, with a rank and targets, if the text states no other rank or targets; or None."""
+        """The sentence, or the list, with a rank and targets, unless the text states other ranks or targets."""
         of_ranks = [place for place in self._sentences if place.ranks]
         of_targets = [place for place in self._sentences if place.targets]
         labelled = [place for place in of_targets if _TARGET_MODULES.search(self._text[place.start : place.end])]
@@ -356,7 +356,7 @@ def stated_ranks(text: str) -> frozenset[int]:
 
 
 def is_about_lora(text: str) -> bool:
-    """Whether a text names LoRA; the numbers that LoRA trains identify no model."""
+    """Whether a text mentions LoRA, whose counts do not identify a model."""
     return bool(_LORA.search(text))
 
 

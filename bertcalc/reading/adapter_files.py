@@ -43,7 +43,7 @@ _ENUM = re.compile(r"<\w{1,40}\.(\w{1,40}): '[^'\n]{0,60}'>|\b(?:TaskType|PeftTy
 _NESTED = re.compile(r"\b[A-Za-z]\w{0,60}\([^()]{0,500}\)")
 _SET = re.compile(r"\{((?:\s*(?:'[^'\n]{0,200}'|\"[^\"\n]{0,200}\")\s*,?){1,500})\}")
 _QUOTED = re.compile(r"""['"]([\w./-]{1,200})['"]""")
-_SHORT_PROGRAM = 2_000  # maximum length of a program of which an adapter may be a small part
+_SHORT_PROGRAM = 2_000  # maximum number of characters of a program of which an adapter may be a small part
 _LEAST = 4  # a call has to be at least a quarter of the text
 
 # Keys that add parameters in a way that bertcalc does not count, with the values that have no effect.

@@ -85,7 +85,7 @@ def config_in(text: str) -> str:
 
 
 def is_loading(text: str) -> bool:
-    """Whether calls that load a model, or build one from a configuration in the call, are at least a fifth of a text.
+    """Whether at least a fifth of a text are calls that load a model, or build it from a configuration in the call.
 
     >>> is_loading('model = BertModel.from_pretrained("bert-base-uncased", num_hidden_layers=2)')
     True
@@ -220,7 +220,9 @@ _GGUF_TOKENS = re.compile(r"tokenizer\.ggml\.tokens[ \t]{1,99}arr\[str, ?([0-9]{
 
 
 def repeated_sizes(text: str) -> dict[str, list[str]]:
-    """Return the sizes to which lines of keys and values, at least half of a text, give several values.
+    """Return the sizes that have several values in lines of keys and values, each with its values.
+
+    The result is empty unless such lines are at least half of the text.
 
     >>> repeated_sizes("hidden_size=8\\nnum_hidden_layers=1\\nvocab_size=99\\nnum_hidden_layers=2")
     {'num_hidden_layers': ['1', '2']}

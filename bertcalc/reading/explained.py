@@ -131,7 +131,7 @@ _OF_OTHERS = re.compile(
 
 
 def _names_other_class(label: str, model: Model) -> bool:
-    """Whether a label begins with another class than the model's, so that a count beside it is of this class."""
+    """Whether a label begins with a class other than the model's, so that the count beside it is for that class."""
     word = re.split(r"\W", label.strip())[0]
     return word in CLASSES and word != model.architecture
 

@@ -420,7 +420,7 @@ _FEWEST_REPEATED = 3
 
 
 def _of_part(names: Sequence[str]) -> Iterator[Problem]:
-    """Yield a note if the names are some of those of a model."""
+    """Yield a note if the names are only some of the names of a model's tensors."""
     if len(names) < _FEWEST_NAMES:
         return
     wrapper = wrapper_of(stored((name, ()) for name in names))
@@ -448,7 +448,7 @@ def _with_layers(config: Config, architecture: str, layers: int) -> Model:
 
 
 def _of_bits(reading: TextReading, by_bits: tuple[tuple[int, int], ...]) -> TextReading:
-    """Return the counts of a reading for each possible number of bits; its own count has the first."""
+    """Return a reading with a count for each possible number of bits; the count so far assumes the first."""
     first = by_bits[0][1]
     possible = tuple(
         PossibleCount(
@@ -569,7 +569,7 @@ def _stacks(shared: SharedTables | None) -> Iterator[Problem]:
         yield Problem.of(N_("Counted once, because they are the same table: {names}."), names=names)
 
 
-_AGAIN = N_("{count} tensors are listed again: if the text has several models, paste one of them.")
+_AGAIN = N_("{count} tensors are listed more than once: if the text has several models, paste one of them.")
 
 
 def _notes(listing: Listing, left_out: bool) -> Iterator[Problem]:

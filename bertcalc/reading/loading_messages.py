@@ -76,7 +76,7 @@ def is_loading_message(text: str) -> bool:
 
 
 def without_messages(text: str) -> str:
-    """Return the other parts of a text."""
+    """Return a text without its messages about loading weights."""
     for pattern in (*_MISMATCH, *_OF_MODEL, *_OF_FILE):
         text = pattern.sub(" ", text)
     return text
@@ -113,7 +113,7 @@ def _shape(sizes: str) -> str:
 
 
 def read_loading(text: str) -> TextReading:
-    """Read a message about loading weights: what the file and the model have. It is never counted as a model.
+    """Read a message about loading weights: the tensors in which file and model differ. The result has no count.
 
     Raises InputError if there is no such message.
     """
@@ -164,8 +164,8 @@ def _tensors(name: str) -> int:
 
 _GROUP = re.compile(r"\{(?P<first>[0-9]{1,4})(?:\.\.\.(?P<last>[0-9]{1,4})|(?:, ?[0-9]{1,4}){1,500})\}")
 _TWO_SHAPES = N_("{name}: {file} in the checkpoint, {model} in the model.")
-_ONLY_MODEL = N_("Tensors that only the model has, so that they are not loaded: {count} ({names}).")
-_ONLY_FILE = N_("Tensors that only the checkpoint has, so that they are ignored: {count} ({names}).")
+_ONLY_MODEL = N_("Tensors that only the model has, which are not loaded: {count} ({names}).")
+_ONLY_FILE = N_("Tensors that only the checkpoint has, which are ignored: {count} ({names}).")
 _PREFIX_OF_FILE = N_('The names differ by a prefix: those of the checkpoint begin with "{prefix}".')
 _PREFIX_OF_MODEL = N_('The names differ by a prefix: those of the model begin with "{prefix}".')
 

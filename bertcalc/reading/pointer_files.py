@@ -45,7 +45,7 @@ def pointed_size(text: str) -> tuple[str, int | None] | None:
 
 
 def read_pointer(program: str, size: int | None) -> TextReading:
-    """Say what a pointer file is, and which models have files of its size."""
+    """Describe a pointer file, and name the models that have files of its size; ``size`` is in bytes, or None."""
     message = N_("Read as: a {program} pointer. It holds the address of a file of {size} bytes, not the file.")
     sentence = Problem.of(message, program=program, size=size)
     if size is None:

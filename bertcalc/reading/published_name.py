@@ -66,7 +66,7 @@ def name_in(text: str) -> PublishedName | None:
 
 
 def presets_called(text: str) -> tuple[str, ...]:
-    """Return the presets that a text of one name may mean, such as all cased and uncased sizes; empty for other texts.
+    """Return the presets that a name may mean, such as its cased and uncased versions; empty if a text is not a name.
 
     >>> presets_called("BERT large"), presets_called("bert base uncased"), presets_called("Hello world")
     (('bert-large-uncased', 'bert-large-cased', 'bert-large-chinese'), ('bert-base-uncased',), ())

@@ -32,7 +32,7 @@ _OF_FILES = ("_name_or_path", "name_or_path", "transformers_version", "torch_dty
 def configs_in(text: str) -> ConfigsInText:
     """Return the different configurations in a text: those that code builds, or else all objects with sizes.
 
-    The result is empty if the text is a single object, which may be followed or preceded by other text.
+    The result has no configurations if the text has only one object, even with text before or after it.
     """
     code = configs_in_code(text)
     if code.configs:
@@ -133,8 +133,8 @@ def _contents(config: ConfigInText) -> tuple[object, ...]:
 def read_several(written: ConfigsInText, read_one: Callable[[ConfigInText], TextReading]) -> TextReading:
     """Read every configuration with ``read_one``, and return their counts as possible counts.
 
-    If all are the same model, its reading is returned. ``detail`` has the configurations otherwise. Parts of a whole
-    model have counts of their own, but the whole model has none.
+    If all are the same model, return its reading. Otherwise, ``detail`` has the configurations. Parts of a whole model
+    have counts of their own, but the whole model has none.
     """
     readings: list[TextReading] = []
     possible: list[PossibleCount] = []

@@ -46,7 +46,7 @@ def limited_steps() -> Iterator[None]:
 def matches(pattern: str, text: str, *, whole: bool = True) -> bool:
     """Return whether a valid pattern matches the whole text, or only its start.
 
-    Raises InputError if that would take too long.
+    Raises InputError if that would take too long, or if a pattern that is not simple has unsupported syntax.
     """
     return _match(pattern, text, whole) is not None
 
@@ -54,7 +54,7 @@ def matches(pattern: str, text: str, *, whole: bool = True) -> bool:
 def index_in(pattern: str, text: str) -> str | None:
     """Return the text of the group ``idx`` if a pattern matches the start of a text; otherwise None.
 
-    Raises InputError if that would take too long.
+    Raises InputError if that would take too long, or if a pattern that is not simple has unsupported syntax.
     """
     match = _match(pattern, text, whole=False)
     return text[match.start : match.end] if match and match.start >= 0 else None

@@ -23,7 +23,9 @@ _TOO_MANY = N_("{argument} has {count} regular expressions: at most {most} are a
 
 
 def check_patterns(name: str, value: object) -> None:
-    """Raise InputError if a text in the argument ``name`` is not a valid regular expression, or is too long.
+    """Raise InputError if a text in the argument ``name`` is not a valid regular expression.
+
+    Texts of more than 1,000 characters, and more than 2,000 texts that are not plain names, also raise it.
 
     >>> check_patterns("target_modules", ["query", "*"])
     Traceback (most recent call last):
@@ -74,7 +76,7 @@ def is_quick(pattern: str, most: int) -> bool:
 
 
 def quantifiers_in(pattern: str) -> float:
-    """Return the number of quantifiers of a pattern; infinity if one repeats a group with another one or with |."""
+    """Return the number of quantifiers of a pattern; infinity if one repeats a group with a quantifier or with |."""
     if _VERBOSE.search(pattern):
         return inf
     quantifiers = 0

@@ -108,7 +108,7 @@ def test_any_two_dimensions_make_a_map(link: dict[str, str]) -> None:
         assert not app.exception
         assert not app.error
         assert ("No contour lines" in said(app)) == (bool(link) and "num_attention_heads" in (x, y))
-        assert ("Along each line, this value is the same" in said(app)) == ("No contour lines" not in said(app))
+        assert ("All points of a line have the same value" in said(app)) == ("No contour lines" not in said(app))
 
 
 @pytest.mark.parametrize("measure", QUANTITIES)

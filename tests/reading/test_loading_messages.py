@@ -54,7 +54,7 @@ def test_names_that_differ_by_a_prefix_are_explained() -> None:
     names = len(SMALL.state_dict())
     for text in (
         'those of the checkpoint begin with "bert."',
-        f"only the model has, so that they are not loaded: {names}",
+        f"only the model has, which are not loaded: {names}",
     ):
         assert text in str(reading)
 

@@ -47,7 +47,10 @@ def refusing_unexpected(name: str) -> Iterator[None]:
 
 
 def unless_refused(run: Callable[..., T], *arguments: Any) -> T | None:
-    """Return what a function returns; None if it raises an exception, of any type as in transformers, except Ended."""
+    """Return the result of a function; None if it raises any exception except Ended.
+
+    Classes of transformers refuse arguments with exceptions of any type.
+    """
     try:
         return run(*arguments)
     except Ended:

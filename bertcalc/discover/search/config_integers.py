@@ -206,7 +206,8 @@ def _differences(first: Any, second: Any) -> Iterator[str]:
 def completions(kind: Any) -> Iterator[dict[str, int]]:
     """Yield sizes for the fields that are None in the default configuration of the class ``kind``.
 
-    First come sizes for each field alone, then sizes for all of them. Without a default configuration, there are none.
+    First come sizes for each field alone, then sizes for all of them. Nothing is yielded if the class has no default
+    configuration.
     """
     config = unless_refused(kind)
     if config is None:

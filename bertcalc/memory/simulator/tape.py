@@ -199,7 +199,7 @@ class Tape:
         return tuple(tensor.detached().own() for tensor in tensors)
 
     def hold(self, made: SimulatedTensor, tensors: Tensors) -> None:
-        """Keep tensors of the operation of ``made``: checkpoints do not recompute, nor backward passes release them."""
+        """Retain tensors of the operation of ``made``: they are never recomputed, and never released by backward."""
         assert made.node
         made.node.held = self._kept(tensors)
 

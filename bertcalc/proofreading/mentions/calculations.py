@@ -36,8 +36,8 @@ class Operand(NamedTuple):
 class ChainSide(NamedTuple):
     """One side of an equals sign: a calculation, a shape or an amount.
 
-    ``reach`` is its largest possible rounding error; ``rough`` is that error if trailing zeros are not significant, and
-    so never smaller.
+    ``reach`` is its largest possible rounding error. ``rough`` is the same error if trailing zeros are not significant,
+    so it is at least ``reach``.
     """
 
     value: Fraction

@@ -135,7 +135,7 @@ def _parsed(text: str) -> ast.Module | None:
 
 
 class LoadedModel(NamedTuple):
-    """A call of from_pretrained: the model's name, the class, and the number of labels (None if it is not given)."""
+    """A call of from_pretrained: the model's name, the class, and the number of labels (None if it is unknown)."""
 
     name: str
     cls: str
@@ -338,7 +338,7 @@ class _CodeFollower:
             yield CodeAdapter(_of_config(config), base, lines)
 
     def _uses_model(self, name: str, value: ast.expr) -> bool:
-        """Whether a statement replaces a model by something made of it: model = get_peft_model(model, ...)."""
+        """Whether a statement replaces a model by an object made from it: model = get_peft_model(model, ...)."""
         names = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
         return self._is_model(name) and name in names and not _is_call_of(value, name, _PLACEMENTS)
 
@@ -424,14 +424,14 @@ class _CodeFollower:
         self._builds_inside(statement, self._before + statement.lineno)
 
     def _builds_inside(self, node: ast.AST, line: int) -> None:
-        """Add the models that are built inside a larger expression or statement: how often is not followed."""
+        """Add the models that are built inside a larger expression or statement; repetitions are not followed."""
         for part in ast.walk(node):
             if isinstance(part, ast.Call) and (build := self._build(part, "")):
                 self._nested.append(build)
                 self.unfollowed.add(line)
 
     def _config(self, value: ast.expr, line: int) -> _ConfigInCode | None:
-        """Return the configuration that an expression makes, or the same one under another name; None for others."""
+        """Return the configuration that an expression builds or that its variable holds; None for other expressions."""
         match value:
             case ast.Name(name) if name in self._configs:
                 return self._configs[name]

@@ -75,7 +75,7 @@ def plain_name_of(name: str) -> str:
 
 
 def unpack_weights(tensors: Mapping[str, Shape]) -> UnpackedWeights:
-    """Return the real shapes of packed weights; see the module."""
+    """Return the real shapes of packed weights; ``tensors`` are the stored shapes. The module has an example."""
     blocks = {name: shape for name, shape in tensors.items() if _is_in_blocks(name, tensors)}
     shapes = {name: (*shape[:-2], shape[-2] * _BLOCK) for name, shape in blocks.items() if len(shape) > 2}
     packed = {name: shape for name, shape in tensors.items() if _is_packed(name, shape, tensors)}

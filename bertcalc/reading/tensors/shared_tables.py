@@ -34,7 +34,7 @@ _ALWAYS_TIED = re.compile(
 
 
 class SharedTables(NamedTuple):
-    """The matrices that may be one with the embedding table ``table``.
+    """The matrices that may be the same tensor as the embedding table ``table``.
 
     - ``stacks``: the tables of an encoder and a decoder, which are always the same table.
     - ``heads``: output matrices with their biases. ``is_known`` says whether all classes with these names tie them to

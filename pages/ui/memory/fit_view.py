@@ -113,7 +113,7 @@ def _show_verdict(run: Run, fit: WhatFits, device: Device) -> None:
 
 
 def what_is_counted(device: Device) -> str:
-    """A sentence on the memory besides tensors: the overhead that a need includes, and the reserve that it does not."""
+    """A sentence on the memory besides tensors: the overhead included in what a batch needs, and the reserve."""
     message = _(
         "This includes {overhead} % for PyTorch's allocator. Not counted: the driver and the CUDA context, for which "
         "{free} are reserved."
@@ -218,7 +218,7 @@ def _batch_title(run: Run) -> str:
 
 
 def _largest(growths: LiveGrowths, device: Device, positions: int | None) -> Largest:
-    """The largest batch size or sequence length that fits; ``growths`` are the bytes it needs.
+    """The largest batch size or sequence length that fits; ``growths`` are the polynomials of its bytes.
 
     ``positions`` is a second upper limit besides the memory; None means no second limit.
     """

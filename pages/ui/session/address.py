@@ -16,7 +16,7 @@ from pages.ui.session import kept
 
 
 def for_others(url: str) -> str:
-    """The URL, or "" if it leads other readers nowhere because its host is this computer."""
+    """The URL, or "" if other readers cannot open it because its host is this computer."""
     host = urlsplit(url).hostname or "localhost"
     try:
         address = ip_address(host)
