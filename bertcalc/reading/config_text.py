@@ -8,11 +8,12 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
 from bertcalc.config import ConfigError
+from bertcalc.config.fields import EVERY_LETTER
 from bertcalc.families import FAMILIES
 from bertcalc.families.config_files.size_names import SIZE_NAMES
 from bertcalc.families.hf_json import LARGEST, read_object
@@ -179,7 +180,8 @@ def config_of_lines(text: str) -> str:
     lines = [line.strip() for line in _ENTRIES.split(text[:_READ]) if line.strip() and not _SECTION.fullmatch(line)]
     if len(lines) > _HEAD_OF_TABLE and lines[0].startswith("|") and _RULE.fullmatch(lines[1]):
         lines = list(_of_rows(lines[_HEAD_OF_TABLE:]))
-    pairs = {match[1]: match[2] for match in map(_LINE.fullmatch, lines) if match}
+    written = {match[1]: match[2] for match in map(_LINE.fullmatch, lines) if match}
+    pairs = {_field(key, written): value.replace(",", "") for key, value in written.items()}
     sizes = [value for key, value in pairs.items() if key in SIZE_NAMES]
     if (
         len(text) > _READ
@@ -189,6 +191,13 @@ def config_of_lines(text: str) -> str:
     ):
         return ""
     return "{" + ", ".join(f'"{key}": {_value(value)}' for key, value in pairs.items()) + "}"
+
+
+def _field(key: str, keys: Collection[str]) -> str:
+    """The field that a key means: shell variables are in capitals, and all keys may be letters of formulas."""
+    if {"L", "H"} <= set(keys) <= set(EVERY_LETTER.values()):
+        return next(field for field, letter in EVERY_LETTER.items() if letter == key)
+    return key.lower() if key.isupper() and len(key) > 1 else key
 
 
 def _of_gguf(text: str) -> str:
@@ -271,7 +280,8 @@ _BRACE = re.compile(r"[{}]")
 _BRACKET = re.compile(r"[][(){}]")
 _CALL = re.compile(rf"\b(?:[A-Z][A-Za-z0-9]{{0,60}}Config\s{{0,9}}[({{]|{NAMESPACE}\()")
 _LINE = re.compile(
-    r"(?:--|[-*])? {0,4}[\"']?([A-Za-z_]{1,60})[\"']?(?:[ \t]{0,20}[:=][ \t]{0,20}|[ \t]{1,40})([\w.+'\"/-]{1,100}),?"
+    r"(?:--|[-*]|export(?= ))? {0,4}[\"']?([A-Za-z_]{1,60})[\"']?(?:[ \t]{0,20}[:=][ \t]{0,20}|[ \t]{1,40})"
+    r"([0-9]{1,3}(?:,[0-9]{3}){1,3}|[\w.+'\"/-]{1,100}),?"
 )
 # Lines, the options of a command, or key=value, key=value.
 _ENTRIES = re.compile(r"\n|[ \t](?=--[a-z])|,[ \t]{0,9}(?=[A-Za-z_]{1,60}[ \t]{0,9}[=:])")

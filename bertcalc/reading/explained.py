@@ -330,8 +330,13 @@ _MOST_NAMED = 12  # maximum number of lines that a sentence lists
 
 
 def read_program(text: str, _model: Model) -> TextReading:
-    """Proofread a program, which is parsed and never executed. Raises InputError if the text is too long."""
+    """Proofread a program, which is parsed and never executed.
+
+    Raises InputError if the text is too long, or if it has no number to check and names no model.
+    """
     report = proofread(text)
+    if not report.claims and (report.assumed or not models_named(text)):
+        raise wrong(_NO_MODEL_IN_PROGRAM)
     message = N_("Read as: a program; it is not executed. Numbers and calculations: {claims}.")
     sentence = Problem.of(message, claims=len(report.claims))
     if unread := unread_lines(text, sizes_by_field(report.model) if report.model and not report.assumed else {}):
@@ -340,6 +345,11 @@ def read_program(text: str, _model: Model) -> TextReading:
     return TextReading(
         "program", sentence, report.model, notes=of_code(configs_in_code(text).unfollowed), detail=report
     )
+
+
+_NO_MODEL_IN_PROGRAM = N_(
+    "This program names no model that bertcalc counts, and has no count to check: paste the output of print(model)."
+)
 
 
 def read_article(text: str, model: Model) -> TextReading:

@@ -42,6 +42,9 @@ _SHAPE = re.compile(
     r"|(?<=\w[\s:,|=])(?:\(\)|\[\])(?=\s*(?:[|,]|$|[0-9]))",
     re.MULTILINE,
 )
+# A module that code builds, as in self.fc = nn.Linear(784, 256), before the parenthesis: 784 and 256 are no shape.
+_CALL = re.compile(r"= ?(?:[A-Za-z_]\w{0,30}\.){0,4}(?!\w{0,30}(?:Size|Shape|Parameter|Tensor)\b)[A-Z]\w{0,40}$")
+_LONGEST_CALL = 120
 _NUMBER = re.compile(r"(?<![\w.,])[0-9][0-9,_]*(?![\w.,])")
 _AFTER = 80  # characters after a shape in which a count may follow
 _MOST_TENSORS = 20_000
@@ -176,7 +179,7 @@ def _entries(text: str) -> Iterator[_ListedTensor]:
 def _shapes(text: str) -> Iterator[tuple[int, int, Shape]]:
     for match in _SHAPE.finditer(text):
         sizes = _sizes(match["sizes"] or match["crossed"] or "")
-        if sizes is not None:
+        if sizes is not None and not _CALL.search(text, max(0, match.start() - _LONGEST_CALL), match.start()):
             yield match.start(), match.end(), sizes
 
 

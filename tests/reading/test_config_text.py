@@ -20,6 +20,7 @@ from bertcalc.reading.config_text import config_from_text, looks_like_config
 from bertcalc.text.loose_json import LONGEST
 from bertcalc.text.problem import InputError
 from tests.oracle import Case, real_config
+from tests.proofreading.real_models import count, real
 from tests.reading.noise import (
     Noise,
     coloured,
@@ -300,3 +301,20 @@ def test_sizes_on_one_line_or_under_a_heading_are_a_configuration() -> None:
     ):
         reading = bertcalc.read(text)
         assert (reading.kind, reading.num_parameters) == ("config", real.num_parameters())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "L=7, H=48, A=3",
+        "L=7\nH=48\nA=3\n",
+        "export NUM_HIDDEN_LAYERS=7\nexport HIDDEN_SIZE=48\nexport NUM_ATTENTION_HEADS=3",
+        "num_hidden_layers: 7, hidden_size: 48, num_attention_heads: 3, vocab_size: 30,522",
+    ],
+)
+def test_letters_shell_variables_and_thousands_separators_are_sizes(text: str) -> None:
+    built = real("BertModel", num_hidden_layers=7, hidden_size=48, num_attention_heads=3)
+    reading = bertcalc.read(text)
+    assert reading.kind == "config"
+    assert reading.model is not None
+    assert reading.model.num_parameters() == count(built)

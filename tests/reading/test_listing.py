@@ -763,3 +763,23 @@ def test_two_listings_are_not_one_model() -> None:
     first = "\n".join(f"{name} {tuple(value.shape)}" for name, value in models[0].named_parameters())
     twice = bertcalc.read(f"{first}\n\n{first}")
     assert (twice.num_parameters, twice.is_at_least) == (models[0].num_parameters(), False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "self.emb = nn.Embedding(1000, 64)\nself.fc = nn.Linear(64, 10)",
+        "import torch.nn as nn\nemb = torch.nn.Linear(784, 256)\nfc = torch.nn.Linear(256, 10)\n",
+        'from transformers import pipeline\npipe = pipeline("translation", model="Helsinki-NLP/opus-mt-en-de")',
+        "class Net(nn.Module):\n    def __init__(self):\n        self.emb = nn.Embedding(30522, 768)\n",
+    ],
+)
+def test_a_program_without_a_known_model_is_neither_a_listing_nor_bert(text: str) -> None:
+    """The arguments of nn.Linear are no shape: its bias would be left out."""
+    with pytest.raises(InputError):
+        bertcalc.read(text)
+    assert not listed(text).tensors
+
+
+def test_a_shape_behind_a_class_of_shapes_is_one() -> None:
+    assert [shape for _name, shape in listed("word.weight = torch.Size([30522, 768])").tensors] == [(30522, 768)]
