@@ -92,6 +92,7 @@ from bertcalc.proofreading.whole_counts import (
     judge_other_total,
     judge_published,
     judge_total,
+    leaves_out_embeddings,
 )
 from bertcalc.storage.tensorflow_names import pytorch_tensor
 from bertcalc.text import N_
@@ -392,6 +393,8 @@ def _by_part(
         return right_part(part, model)
     if each := _each_of_three(part, context, model):
         return each
+    if part.layers == "all" and leaves_out_embeddings(context):
+        return right_part(part, model)
     if lacking := judge_included_biases(entry, context, model):
         return lacking
     if names_particular_part(context, model) or (

@@ -52,7 +52,7 @@ def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | Non
     """
     if side.value < 10**6:
         return None
-    if _WITHOUT_EMBEDDINGS.search(context.before):
+    if leaves_out_embeddings(context):
         return _without_embeddings(side, model)
     named_total = any(_TOTAL.search(name) for name in (*context.names, *context.headings[:1], context.line))
     named_total = named_total or is_name(context)
@@ -96,6 +96,27 @@ _WITHOUT_EMBEDDINGS = re.compile(
 )
 
 
+_EXCLUDED = (
+    r"(?:(?:without|excluding|except(?: for)?|ignoring|outside(?: of)?|not (?:counting|including)) (?:the |its |all )?"
+    r"(?:\w+ )?embed|(?:不含|不算|不计|不包括|除去|去掉|除了)(?:词|所有)?(?:嵌入|embed))"
+)
+_EXCLUDED_BEFORE = re.compile(
+    _EXCLUDED + r"\w{0,8}(?:[^\w.;。；]|\b(?:it|this|that|BERT\S{0,10}|has|is|are)\b){0,8}$", re.I
+)
+_EXCLUDED_BEHIND = re.compile(r"[^\d.;。；]{0,40}?" + _EXCLUDED, re.I)
+
+
+def leaves_out_embeddings(context: Context) -> bool:
+    """Whether the words beside a number exclude the embeddings: 85.6M non-embedding parameters."""
+    before = _WITHOUT_EMBEDDINGS.search(context.before) or _EXCLUDED_BEFORE.search(context.before)
+    return bool(before or _NON_EMBEDDING.match(context.after) or _EXCLUDED_BEHIND.match(context.after))
+
+
+_NON_EMBEDDING = re.compile(
+    r"\s?(?:(?:parameters|weights)[ (]{1,2})?non-?embedding\b|\s?个?非(?:词嵌入|嵌入|embedding)", re.I
+)
+
+
 def _without_embeddings(side: ChainSide, model: Model) -> Judged | None:
     """Judge the count of a model without its embeddings, or without some of their tables; None if it is far off."""
     total, lacking = model.num_parameters(), count_of_part("embeddings", model)
@@ -103,11 +124,13 @@ def _without_embeddings(side: ChainSide, model: Model) -> Judged | None:
         count_of_part(name, model) for name in ("word embeddings", "position embeddings", "token type embeddings")
     ]
     without_positions = tables[1:2] if model.family.name == "gpt2" else []  # as nanoGPT counts
-    for without in (lacking, *accumulate(tables), *without_positions):
+    of_layers = total - count_of_part("layers", model, "all")
+    for without in (lacking, *accumulate(tables), *without_positions, of_layers):
         if side.means(total - without):
             return Judged("right", counts=OUTSIDE_EMBEDDINGS)
     right = total - lacking
-    return should_be(right, OUTSIDE_EMBEDDINGS) if abs(right - side.value) * _PARTS <= right else None
+    is_close = abs(right - side.value) * _PARTS <= right
+    return should_be(right, OUTSIDE_EMBEDDINGS) if is_close and not side.is_calculation else None
 
 
 def _with_labels(value: int, context: Context, model: Model) -> Judged | None:

@@ -232,3 +232,26 @@ def test_both_layer_norms_have_twice_the_parameters_of_one(sentence: str, verdic
     claim = proofread(f"# BERT-base\n\n{sentence}").claims[-1]
     assert claim.verdict == verdict
     assert claim.right_value == (3072 if verdict == "wrong" else None)
+
+
+BASE = real()
+OUTSIDE = count(BASE) - count(BASE.embeddings)
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        (f"BERT-base has {OUTSIDE / 1e6:.1f}M parameters without embeddings.", "right"),
+        (f"BERT-base has {OUTSIDE / 1e6:.0f}M non-embedding parameters and 24M embedding parameters.", "right"),
+        (f"Without the embeddings, BERT-base has {OUTSIDE / 1e6:.1f}M parameters.", "right"),
+        (f"BERT-base has {count(BASE.encoder) / 1e6:.0f}M parameters, excluding embeddings.", "right"),
+        (f"BERT-base 有 {OUTSIDE / 1e6:.1f}M 非嵌入参数", "right"),
+        ("12 * 12 * 768^2 = 85M for BERT-base without embeddings.", "right"),
+        (f"BERT-base has {(OUTSIDE + 1e6) / 1e6:.1f}M parameters without embeddings.", "wrong"),
+    ],
+)
+def test_words_on_either_side_leave_out_the_embeddings(text: str, verdict: str) -> None:
+    claim = proofread(text).claims[0]
+    assert claim.verdict == verdict
+    if verdict == "wrong":
+        assert claim.right_value == OUTSIDE
