@@ -234,7 +234,8 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     if (is_of_text or (of_named and counts_all)) and not context.supposes and _is_power_of_ten_apart(side, model):
         return total_is(model)
     most_apart = _OF_PROGRAM if context.names[:1] == (OF_PROGRAM,) else 4 if is_named else 2
-    if not right / Fraction(most_apart) <= side.value <= 4 * right:
+    most_above = _ABOVE_NAMED if is_name(context) and is_counted else 4
+    if not right / Fraction(most_apart) <= side.value <= most_above * right:
         return None
     reach = side.rough
     is_part = not is_name(context) and _ONLY_TOTAL.search(beside) and _is_of_layers(side, model)
@@ -249,6 +250,9 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     message = N_("This is close to the parameter count of {known} ({count}).")
     reason = Problem.of(message, known=known_in_words(nearest), count=nearest.total)
     return Judged("conditional", Fraction(nearest.total), None, (reason,))
+
+
+_ABOVE_NAMED = 16  # ALBERT-base has 110M parameters: the model is named beside the count
 
 
 def is_of_example(context: Context) -> bool:
