@@ -156,9 +156,11 @@ def _with_terms_before(last: ChainSide, before: str) -> ChainSide:
 
 
 def _times_number_before(first: ChainSide, before: str) -> ChainSide:
-    """A plain side times the number of parts before it, as in 12 layers of 7,087,872 = 85,054,464."""
+    """A plain side times the number of parts before it, as in 12 layers of 7,087,872 = 85,054,464, or ``first``."""
     several = None if first.is_calculation or first.is_shape else _SEVERAL.search(before)
-    number = in_digits(several["number"]) if several else 1
+    if several is None:
+        return first
+    number = in_digits(several["number"])
     return first._replace(value=number * first.value, reach=number * first.reach, rough=number * first.rough)
 
 
