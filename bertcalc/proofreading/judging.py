@@ -215,7 +215,8 @@ def _of_one_norm(judged: Judged, entry: WrittenNumber, context: Context, model: 
     if not (is_right and judged.counted and any(map(_NORM.search, context.names[:1]))):
         return judged
     both = _by_count(model).get(4 * model.config.hidden_size)
-    names_both = any(map(_BOTH_NORMS.search, context.names[:1])) and not _EACH_NORM.search(context.line)
+    beside = context.sentence or context.line
+    names_both = any(map(_BOTH_NORMS.search, context.names[:1])) and not _EACH_NORM.search(beside)
     if both and "LayerNorm" in both.part and names_both:
         return wrong_part(both, model, N_("{right} is right for {part}: this is only one LayerNorm."))
     is_placed = any(map(_PLACE_OF_NORM.search, (*context.names[:2], *context.headings[:1])))
@@ -227,7 +228,7 @@ def _of_one_norm(judged: Judged, entry: WrittenNumber, context: Context, model: 
 _BOTH_NORMS = re.compile(
     r"\b(?:both|two|2)(?: of the)? (?:\w+ )?layer ?norm|[两2二] ?个? ?(?:layer ?norm|层归一化)", re.I
 )
-_EACH_NORM = re.compile(r"\b(?:each|every|per|one|single|respectively|apiece|a)\b|@|[各每单一均]|分别", re.I)
+_EACH_NORM = re.compile(r"\b(?:each|every|per|one|single|respectively|apiece)\b|@|[各每单一均]|分别", re.I)
 _PLACE_OF_NORM = re.compile(
     r"emb|att|feed|ffn|\bff\b|mlp|final|last|ln_\w|after|\bboth|\ball|norms|嵌入|注意力|前馈|全连接|最后|最终|输出|两|各",
     re.I,

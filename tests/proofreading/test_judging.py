@@ -221,6 +221,7 @@ def test_all_layers_but_one_are_right_only_where_the_words_say_so(words: str, ve
     ("sentence", "verdict"),
     [
         ("Both LayerNorms: 1,536 parameters.", "wrong"),
+        ("The pooler is a Linear layer. Both LayerNorms of a BERT-base layer have 1,536 parameters.", "wrong"),
         ("The two LayerNorms of a block have 3,072 parameters.", "right"),
         ("Two LayerNorms, each with 1,536 parameters.", "right"),
         ("两个 LayerNorm 参数共 1536", "wrong"),
